@@ -1,0 +1,63 @@
+//! The command line: parses, calls one function, renders. Nothing is computed here.
+
+mod options;
+
+use std::{io::Write, process::ExitCode};
+
+use clap::{Parser, Subcommand};
+
+use crate::{Result, report::Report};
+pub use options::{Common, Destination};
+
+/// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
+///
+/// Example: tcnum probe --fmt bf16 --op accumulate
+///
+/// With no --device, the first NVIDIA GPU is used, and the simulated device model:hopper where there is none.
+/// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found; 2 the request or its
+/// input was wrong; 3 the device failed.
+#[derive(Parser)]
+#[command(version, max_term_width = 110)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {}
+
+/// Runs the command line of this process: results on standard output, errors on standard error.
+pub fn main() -> ExitCode {
+    let cli = Cli::parse();
+    match run(cli.command) {
+        Ok(true) => ExitCode::SUCCESS,
+        Ok(false) => ExitCode::from(1),
+        Err(error) => {
+            // A closed standard error cannot be reported anywhere.
+            let _ = writeln!(std::io::stderr(), "error: {error}");
+            ExitCode::from(error.exit_status())
+        }
+    }
+}
+
+/// Whether what the command claims holds.
+fn run(command: Command) -> Result<bool> {
+    let (report, destination): (Report, Destination) = match command {};
+    #[allow(unreachable_code)]
+    destination.write(&report)?;
+    Ok(report.holds)
+}
+
+/// This process's command line with the program's own name in front, quoted for a shell.
+pub fn invocation() -> String {
+    let quote = |argument: String| {
+        let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);
+        if !argument.is_empty() && argument.chars().all(plain) {
+            argument
+        } else {
+            format!("'{}'", argument.replace('\'', "'\\''"))
+        }
+    };
+    let arguments = std::env::args_os().skip(1).map(|a| quote(a.to_string_lossy().into_owned()));
+    std::iter::once("tcnum".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,100 @@
+//! Flags that mean the same in every command.
+
+use std::{io::Write, path::PathBuf};
+
+use clap::{Args, ValueEnum};
+
+use crate::{
+    Error, Result,
+    report::{self, Report, View},
+};
+
+/// Where the result goes, and in what form.
+#[derive(Args, Debug, Clone)]
+pub struct Destination {
+    /// How to print the result.
+    #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
+    pub output: ViewName,
+    /// Write the result to this file instead of standard output (whole or not at all).
+    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    pub out: Option<PathBuf>,
+    /// Keep KEY=VALUE with the result (a date, a machine); may be repeated.
+    #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation, help_heading = "Output")]
+    pub annotations: Vec<(String, String)>,
+    /// Print nothing but the result: no progress, no remarks.
+    #[arg(short, long, help_heading = "Output")]
+    pub quiet: bool,
+    /// Say more on standard error about what is being done.
+    #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
+    pub verbose: bool,
+}
+
+/// The flags of a command that runs instructions on a device.
+#[derive(Args, Debug, Clone)]
+pub struct Common {
+    /// The device: cuda:N, model:NAME or model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    pub timeout: u64,
+    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
+    #[arg(long, default_value_t = 0)]
+    pub seed: u64,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// The name of a view.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ViewName {
+    /// Text for a terminal.
+    Table,
+    /// JSON, versioned and described by a JSON Schema.
+    Json,
+    /// Comma-separated values, a block per table.
+    Csv,
+    /// Markdown.
+    Markdown,
+    /// LaTeX tabular environments.
+    Latex,
+}
+
+impl From<ViewName> for View {
+    fn from(name: ViewName) -> View {
+        match name {
+            ViewName::Table => View::Table,
+            ViewName::Json => View::Json,
+            ViewName::Csv => View::Csv,
+            ViewName::Markdown => View::Markdown,
+            ViewName::Latex => View::Latex,
+        }
+    }
+}
+
+impl Destination {
+    /// Renders `report` to the file or to standard output.
+    ///
+    /// # Errors
+    /// A request error if the file cannot be written; the old file, if any, is then untouched.
+    pub fn write(&self, report: &Report) -> Result<()> {
+        let text = report::render(report, self.output.into());
+        match &self.out {
+            Some(path) => crate::atomic::write(path, text.as_bytes()),
+            None => match std::io::stdout().write_all(text.as_bytes()) {
+                // The reader (`head`, say) has what it wanted.
+                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
+                Err(error) => Err(Error::request(format!("standard output cannot be written: {error}"))),
+                Ok(()) => Ok(()),
+            },
+        }
+    }
+}
+
+fn annotation(text: &str) -> std::result::Result<(String, String), String> {
+    text.split_once('=')
+        .filter(|(key, _)| !key.is_empty())
+        .map(|(key, value)| (key.to_string(), value.to_string()))
+        .ok_or_else(|| "expected KEY=VALUE".to_string())
+}

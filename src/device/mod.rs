@@ -1,0 +1,73 @@
+//! Devices: anything that executes matrix instructions, behind one small trait.
+
+use crate::{
+    Result,
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// Something that executes matrix instructions: a GPU, a model, a recording or another program.
+pub trait Device {
+    /// What the device is, for reports.
+    fn identity(&self) -> &Identity;
+
+    /// Whether, and how, the device executes `instruction`.
+    ///
+    /// # Errors
+    /// A request error (exit status 2) that says what is missing or which devices have the instruction; a
+    /// device error if finding out failed.
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution>;
+
+    /// Executes `instruction` once per tile and returns D codes `[count][m][n]`.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`]; a device error says how many tiles were answered.
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes>;
+}
+
+/// What a device is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// The name it was asked for by: `cuda:0`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
+    pub name: String,
+    /// What stands behind the name: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
+    pub description: String,
+    /// Further facts worth keeping (driver version, compiler version, recorded metadata), as key and value.
+    pub details: Vec<(String, String)>,
+}
+
+/// How a device executes an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Execution {
+    /// In a word: `native`, `emulated`, `simulated`, `recorded`, `external`.
+    pub kind: ExecutionKind,
+    /// The arithmetic machine instructions that ran, in order, where a disassembler was found (`HMMA.16816.F32`).
+    pub opcodes: Vec<String>,
+}
+
+/// Whether hardware, and how much of it, stands behind a result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExecutionKind {
+    /// One machine instruction of a GPU does the whole work of the instruction.
+    Native,
+    /// The GPU's compiler expands it into a sequence.
+    Emulated,
+    /// An arithmetic model computes it.
+    Simulated,
+    /// Outputs recorded earlier.
+    Recorded,
+    /// Another program computes it.
+    External,
+}
+
+impl ExecutionKind {
+    /// The word that reports print.
+    pub fn name(self) -> &'static str {
+        match self {
+            ExecutionKind::Native => "native",
+            ExecutionKind::Emulated => "emulated",
+            ExecutionKind::Simulated => "simulated",
+            ExecutionKind::Recorded => "recorded",
+            ExecutionKind::External => "external",
+        }
+    }
+}

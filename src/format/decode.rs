@@ -1,0 +1,101 @@
+//! Decoding: from a code to class, sign, significand and exponent, exactly.
+
+use super::{Class, Decoded, Encoding, Finite, Float, Format, Real, Specials, Zeros};
+
+impl Format {
+    /// Decodes a code exactly: class, sign, integer significand and quantum exponent.
+    ///
+    /// Bits above the format's width and padding bits are ignored. Example: e4m3 code `0x38` is
+    /// `8 * 2^-3 = 1`.
+    #[inline]
+    pub fn decode(&self, code: u64) -> Decoded {
+        match &self.encoding {
+            Encoding::Float(float) => float.decode(code),
+            Encoding::Integer { signed } => {
+                let unused = 64 - self.bits;
+                let value = if *signed { (code << unused) as i64 >> unused } else { (code << unused >> unused) as i64 };
+                Decoded {
+                    class: if value == 0 { Class::Zero } else { Class::Normal },
+                    negative: value < 0,
+                    significand: value.unsigned_abs(),
+                    exponent: 0,
+                }
+            }
+        }
+    }
+
+    /// The exact value of a code.
+    pub fn value(&self, code: u64) -> Real {
+        self.decode(code).real()
+    }
+
+    /// The value of a code as a host double: exact for every format here (integers up to 32 bits).
+    pub fn to_f64(&self, code: u64) -> f64 {
+        self.decode(code).to_f64()
+    }
+}
+
+impl Float {
+    #[inline]
+    fn decode(&self, code: u64) -> Decoded {
+        let code = code >> self.padding_bits;
+        let trailing = code & ((1 << self.trailing_bits) - 1);
+        let biased = code >> self.trailing_bits & ((1 << self.exponent_bits) - 1);
+        let negative = self.signed && code >> (self.trailing_bits + self.exponent_bits) & 1 == 1;
+        let quantum = |biased: u64| biased as i32 - self.bias - self.trailing_bits as i32;
+        let datum = |class, significand, exponent| Decoded { class, negative, significand, exponent };
+        let smallest = quantum(u64::from(self.subnormals || self.zeros != Zeros::None));
+
+        if self.is_nan(negative, biased, trailing) {
+            datum(Class::Nan, 0, smallest)
+        } else if self.specials == Specials::Ieee && biased == (1 << self.exponent_bits) - 1 {
+            datum(Class::Infinite, 0, smallest)
+        } else if biased == 0 && trailing == 0 && self.zeros != Zeros::None {
+            datum(Class::Zero, 0, smallest)
+        } else if biased == 0 && self.subnormals {
+            datum(Class::Subnormal, trailing, smallest)
+        } else {
+            datum(Class::Normal, trailing | 1 << self.trailing_bits, quantum(biased))
+        }
+    }
+
+    fn is_nan(&self, negative: bool, biased: u64, trailing: u64) -> bool {
+        let top = biased == (1 << self.exponent_bits) - 1;
+        match self.specials {
+            Specials::Ieee => top && trailing != 0,
+            Specials::AllOnesNan => top && trailing == (1 << self.trailing_bits) - 1,
+            Specials::NegativeZeroNan => negative && biased == 0 && trailing == 0,
+            Specials::None => false,
+        }
+    }
+}
+
+impl Decoded {
+    /// Whether the datum is a zero, subnormal or normal number.
+    pub fn is_finite(&self) -> bool {
+        !matches!(self.class, Class::Nan | Class::Infinite)
+    }
+
+    /// The exact value.
+    pub fn real(&self) -> Real {
+        match self.class {
+            Class::Nan => Real::Nan,
+            Class::Infinite => Real::Infinity { negative: self.negative },
+            _ => Real::Finite(Finite::exact(self.negative, self.significand.into(), self.exponent)),
+        }
+    }
+
+    /// The value as a host double, exact for significands of at most 53 bits in the range of binary64.
+    pub fn to_f64(&self) -> f64 {
+        let magnitude = match self.class {
+            Class::Nan => f64::NAN,
+            Class::Infinite => f64::INFINITY,
+            // Two exact factors: a single power of two could underflow where the product does not.
+            _ => {
+                let half = self.exponent / 2;
+                self.significand as f64 * 2f64.powi(half) * 2f64.powi(self.exponent - half)
+            }
+        };
+        if self.negative { -magnitude } else { magnitude }
+    }
+}

@@ -1,0 +1,66 @@
+//! The formats themselves: one record each.
+
+use super::{Encoding, Float, Format, Overflow, Specials, Zeros};
+
+const IEEE_754: &str = "IEEE 754-2019";
+const OFP8: &str = "OCP 8-bit Floating Point Specification (OFP8) 1.0";
+const MX: &str = "OCP Microscaling Formats (MX) Specification 1.0";
+const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networks (2022)";
+const PTX: &str = "NVIDIA PTX ISA 9.0";
+
+/// A signed floating-point format with both zeros, subnormal numbers and IEEE 754 infinities and NaNs:
+/// what the records below vary from.
+const IEEE: Float = Float {
+    signed: true,
+    exponent_bits: 0,
+    trailing_bits: 0,
+    padding_bits: 0,
+    bias: 0,
+    zeros: Zeros::Both,
+    subnormals: true,
+    specials: Specials::Ieee,
+    overflow: Overflow::Infinity,
+};
+const FN: Float = Float { specials: Specials::AllOnesNan, overflow: Overflow::Nan, ..IEEE };
+const UZ: Float =
+    Float { zeros: Zeros::Positive, specials: Specials::NegativeZeroNan, overflow: Overflow::Nan, ..IEEE };
+const FINITE: Float = Float { specials: Specials::None, overflow: Overflow::Saturate, ..IEEE };
+
+const fn float(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    bits: u32,
+    fields: Float,
+    source: &'static str,
+) -> Format {
+    Format { name, aliases, bits, encoding: Encoding::Float(fields), source }
+}
+
+const fn integer(name: &'static str, aliases: &'static [&'static str], bits: u32, signed: bool) -> Format {
+    Format { name, aliases, bits, encoding: Encoding::Integer { signed }, source: PTX }
+}
+
+/// Every format, in the order in which tables print them.
+#[rustfmt::skip]
+pub static FORMATS: [Format; 20] = [
+    float("f64", &["fp64", "double", "binary64", "float64"], 64, Float { exponent_bits: 11, trailing_bits: 52, bias: 1023, ..IEEE }, IEEE_754),
+    float("f32", &["fp32", "single", "float", "binary32", "float32"], 32, Float { exponent_bits: 8, trailing_bits: 23, bias: 127, ..IEEE }, IEEE_754),
+    float("tf32", &["tensorfloat32", "tensorfloat-32", "xf32"], 32, Float { exponent_bits: 8, trailing_bits: 10, padding_bits: 13, bias: 127, ..IEEE }, PTX),
+    float("f16", &["fp16", "half", "binary16", "float16"], 16, Float { exponent_bits: 5, trailing_bits: 10, bias: 15, ..IEEE }, IEEE_754),
+    float("bf16", &["bfloat16", "bfloat"], 16, Float { exponent_bits: 8, trailing_bits: 7, bias: 127, ..IEEE }, "Intel BFLOAT16 Hardware Numerics Definition (2018)"),
+    float("e4m3", &["fp8-e4m3", "e4m3fn", "fp8-e4m3fn", "float8-e4m3fn", "float8-e4m3"], 8, Float { exponent_bits: 4, trailing_bits: 3, bias: 7, ..FN }, OFP8),
+    float("e4m3fnuz", &["fp8-e4m3fnuz", "float8-e4m3fnuz"], 8, Float { exponent_bits: 4, trailing_bits: 3, bias: 8, ..UZ }, FNUZ),
+    float("e5m2", &["fp8-e5m2", "float8-e5m2"], 8, Float { exponent_bits: 5, trailing_bits: 2, bias: 15, ..IEEE }, OFP8),
+    float("e5m2fnuz", &["fp8-e5m2fnuz", "float8-e5m2fnuz"], 8, Float { exponent_bits: 5, trailing_bits: 2, bias: 16, ..UZ }, FNUZ),
+    float("e2m3", &["fp6-e2m3", "e2m3fn", "float6-e2m3fn"], 6, Float { exponent_bits: 2, trailing_bits: 3, bias: 1, ..FINITE }, MX),
+    float("e3m2", &["fp6-e3m2", "e3m2fn", "float6-e3m2fn"], 6, Float { exponent_bits: 3, trailing_bits: 2, bias: 3, ..FINITE }, MX),
+    float("e2m1", &["fp4", "fp4-e2m1", "e2m1fn", "float4-e2m1fn"], 4, Float { exponent_bits: 2, trailing_bits: 1, bias: 1, ..FINITE }, MX),
+    float("e8m0", &["ue8m0", "e8m0fnu", "float8-e8m0fnu", "fp8-e8m0"], 8, Float { signed: false, zeros: Zeros::None, subnormals: false, exponent_bits: 8, trailing_bits: 0, bias: 127, ..FN }, MX),
+    float("ue4m3", &["fp8-ue4m3"], 7, Float { signed: false, zeros: Zeros::Positive, exponent_bits: 4, trailing_bits: 3, bias: 7, ..FN }, PTX),
+    float("e8m13", &["fp22"], 32, Float { exponent_bits: 8, trailing_bits: 13, padding_bits: 10, bias: 127, ..IEEE }, "measured: the FP8 accumulator of Ada and Hopper"),
+    integer("s8", &["int8", "i8"], 8, true),
+    integer("u8", &["uint8"], 8, false),
+    integer("s4", &["int4", "i4"], 4, true),
+    integer("u4", &["uint4"], 4, false),
+    integer("s32", &["int32", "i32"], 32, true),
+];

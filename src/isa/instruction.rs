@@ -1,0 +1,133 @@
+//! One matrix instruction.
+
+use std::fmt;
+
+use crate::format::Format;
+
+/// One matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Instruction {
+    /// The canonical name, `FAMILY.SHAPE.D.A.B.C` and qualifiers: `mma.m16n8k16.f32.bf16.bf16.f32`.
+    /// wgmma names omit C, whose format is D's; `.rs` marks the form with A in registers.
+    pub name: String,
+    /// The vendor's full spelling.
+    pub ptx: String,
+    /// Rows of A, C and D.
+    pub m: usize,
+    /// Columns of B, C and D.
+    pub n: usize,
+    /// Columns of A and rows of B (logical ones, for sparse forms).
+    pub k: usize,
+    /// Format of A.
+    pub a: &'static Format,
+    /// Format of B.
+    pub b: &'static Format,
+    /// Format of C.
+    pub c: &'static Format,
+    /// Format of D.
+    pub d: &'static Format,
+    /// The block scale that A and B carry, if any.
+    pub scale: Option<Scale>,
+    /// The kernel source that executes it on a GPU; `None` if no kernel does yet.
+    pub kernel: Option<Kernel>,
+    /// The architectures whose assembler accepts it, in ascending order.
+    pub support: Vec<Support>,
+}
+
+/// A block scale: one code of `format` for each `block` consecutive elements along k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Scale {
+    /// Format of the scale codes.
+    pub format: &'static Format,
+    /// Elements along k that share a scale.
+    pub block: usize,
+}
+
+/// An instruction family with one kernel source (`kernels/*.cu`).
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Kernel {
+    /// `mma.sync` with one fragment layout per operand: m16n8kK, m8n8kK.
+    Mma,
+    /// `mma.sync.m8n8k4` on f16: four independent tiles in a warp.
+    Mma884,
+    /// `wgmma.mma_async`.
+    Wgmma,
+}
+
+/// How one architecture has an instruction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Support {
+    /// The assembler's target, `sm_90a`.
+    pub architecture: String,
+    /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
+    pub emulation: Option<String>,
+}
+
+impl Instruction {
+    /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, ...).
+    pub fn family(&self) -> &str {
+        let shape = self.name.find(".m").unwrap_or(self.name.len());
+        &self.name[..shape]
+    }
+
+    /// Whether A is 2:4 structured sparse.
+    pub fn is_sparse(&self) -> bool {
+        self.family().ends_with(".sp")
+    }
+
+    /// Whether the name carries this qualifier (`satfinite`, `rz`, `rs`, `col`, ...).
+    pub fn has_qualifier(&self, qualifier: &str) -> bool {
+        self.qualifiers().any(|q| q == qualifier)
+    }
+
+    /// What follows the operand formats in the name.
+    pub fn qualifiers(&self) -> impl Iterator<Item = &str> {
+        let formats = if self.family().starts_with("wgmma") { 3 } else { 4 };
+        self.name[self.family().len()..].trim_start_matches('.').split('.').skip(1 + formats)
+    }
+
+    /// How the architecture `sm_XX[a]` has this instruction, or `None` if it does not.
+    pub fn support_on(&self, architecture: &str) -> Option<&Support> {
+        self.support.iter().find(|s| s.architecture == architecture)
+    }
+
+    /// The architectures that have it, comma-separated.
+    pub fn architectures(&self) -> String {
+        self.support.iter().map(|s| s.architecture.as_str()).collect::<Vec<_>>().join(", ")
+    }
+
+    /// Why no device of this program executes the instruction yet; `None` if it is executed.
+    pub fn missing(&self) -> Option<&'static str> {
+        match self.kernel {
+            Some(_) => None,
+            None if self.is_sparse() => Some("sparse operands (metadata) are not executed yet"),
+            None if self.scale.is_some() => Some("block scales are not executed yet"),
+            None if self.family() == "wmma" => {
+                Some("wmma kernels are not there yet; the mma form runs the same machine instruction")
+            }
+            None => Some("there is no kernel for it yet"),
+        }
+    }
+}
+
+impl fmt::Display for Instruction {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.name)
+    }
+}
+
+impl Kernel {
+    /// The name in the instruction table, which is the stem of the source file in `kernels/`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kernel::Mma => "mma",
+            Kernel::Mma884 => "mma884",
+            Kernel::Wgmma => "wgmma",
+        }
+    }
+
+    /// The kernel with this name.
+    pub fn parse(name: &str) -> Option<Kernel> {
+        [Kernel::Mma, Kernel::Mma884, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
+    }
+}

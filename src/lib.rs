@@ -1,0 +1,18 @@
+//! `tcnum` profiles the numeric behaviour of low-precision floating-point formats and of the matrix
+//! instructions of GPUs.
+//!
+//! The layers, each of which uses only those above it: [`format`](mod@format) (formats as data), [`exact`] (exact and
+//! MPFR references), [`isa`] (instructions as data), [`arithmetic`] (the arithmetic of instructions as data, and
+//! its evaluation), [`device`] (what executes instructions), the experiments ([`probe`], [`record`], [`verify`],
+//! [`chain`]), [`report`] (one result schema and its renderings) and [`cli`].
+
+mod atomic;
+pub mod cli;
+pub mod device;
+mod error;
+pub mod format;
+pub mod isa;
+mod nearest;
+pub mod report;
+
+pub use error::{Error, Result};

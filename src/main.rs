@@ -1,0 +1,7 @@
+//! The `tcnum` command.
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    tcnum::cli::main()
+}
