@@ -12,6 +12,7 @@ pub mod cli;
 pub mod device;
 mod error;
 pub mod format;
+pub mod inputs;
 pub mod isa;
 mod nearest;
 pub mod report;

@@ -117,6 +117,14 @@ impl Tiles {
         Tiles { count: to - from, a: part(&self.a), b: part(&self.b), c: part(&self.c) }
     }
 
+    /// Appends the tiles of `other`, which must be of the same instruction.
+    pub fn extend(&mut self, other: &Tiles) {
+        self.count += other.count;
+        self.a.extend(&other.a);
+        self.b.extend(&other.b);
+        self.c.extend(&other.c);
+    }
+
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
         [&self.a, &self.b, &self.c]
