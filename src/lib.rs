@@ -10,6 +10,7 @@ mod atomic;
 pub mod cli;
 pub mod device;
 mod error;
+pub mod exact;
 pub mod format;
 pub mod isa;
 mod nearest;
