@@ -16,6 +16,7 @@ pub mod format;
 pub mod inputs;
 pub mod isa;
 mod nearest;
+pub mod probe;
 pub mod report;
 pub mod softfloat;
 

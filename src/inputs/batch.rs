@@ -46,6 +46,14 @@ impl Op {
         }
     }
 
+    /// How many elements of one tile's D are samples.
+    pub fn samples_per_tile(self, instruction: &Instruction) -> usize {
+        match self {
+            Op::Dot => instruction.m * instruction.n,
+            _ => instruction.m.min(instruction.n),
+        }
+    }
+
     /// Whether c takes part.
     pub fn has_c(self) -> bool {
         matches!(self, Op::Accumulate | Op::Dot)
@@ -85,6 +93,23 @@ pub struct Batch {
     pub samples: Vec<Position>,
 }
 
+/// Where random numbers come from: one of 2^64 independent streams of a seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// The seed.
+    pub seed: u64,
+    /// The stream: long runs use one for each chunk.
+    pub stream: u64,
+}
+
+impl Source {
+    fn rng(self) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(self.stream);
+        rng
+    }
+}
+
 /// Draws operands for `samples` samples of `op`.
 ///
 /// For the three isolated operations the samples lie on the diagonals of the tiles, so every one has operands of
@@ -95,12 +120,12 @@ pub fn draw(
     op: Op,
     distribution: Distribution,
     init: Init,
-    seed: u64,
+    source: Source,
     samples: usize,
 ) -> Batch {
     let i = instruction;
-    let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let per_tile = if op == Op::Dot { i.m * i.n } else { i.m.min(i.n) };
+    let mut rng = source.rng();
+    let per_tile = op.samples_per_tile(i);
     let count = samples.div_ceil(per_tile);
     let position = |s: usize| match op {
         Op::Dot => Position { tile: s / per_tile, row: s % per_tile / i.n, column: s % per_tile % i.n },

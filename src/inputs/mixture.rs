@@ -1,7 +1,7 @@
 //! The mixture of inputs that a recording holds.
 
 use super::{
-    batch::{Batch, Op, draw},
+    batch::{Batch, Op, Source, draw},
     values::{Distribution, Init},
 };
 use crate::isa::{Instruction, Tiles};
@@ -19,7 +19,8 @@ pub fn record_batch(instruction: &Instruction, seed: u64, count: usize) -> Tiles
     for (distribution, wanted) in parts.into_iter().chain([(Distribution::Corners, rest)]) {
         let wanted = wanted.min(count - tiles.count);
         let samples = wanted * instruction.m * instruction.n;
-        let Batch { tiles: part, .. } = draw(instruction, Op::Dot, distribution, Init::Low, seed, samples);
+        let Batch { tiles: part, .. } =
+            draw(instruction, Op::Dot, distribution, Init::Low, Source { seed, stream: 0 }, samples);
         tiles.extend(&part);
     }
     tiles

@@ -6,7 +6,7 @@ mod mixture;
 mod regime;
 mod values;
 
-pub use batch::{Batch, Op, Position, Wide, draw};
+pub use batch::{Batch, Op, Position, Source, Wide, draw};
 pub use mixture::record_batch;
 pub use regime::Regime;
 pub use values::{Distribution, Init};

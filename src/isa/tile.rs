@@ -117,6 +117,13 @@ impl Tiles {
         Tiles { count: to - from, a: part(&self.a), b: part(&self.b), c: part(&self.c) }
     }
 
+    /// The operands of one element of D: row `row` of A and column `column` of B (k codes each), and c.
+    pub fn operands(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> (Vec<u64>, Vec<u64>, u64) {
+        let a = (0..i.k).map(|k| self.a.get((tile * i.m + row) * i.k + k)).collect();
+        let b = (0..i.k).map(|k| self.b.get((tile * i.k + k) * i.n + column)).collect();
+        (a, b, self.c.get((tile * i.m + row) * i.n + column))
+    }
+
     /// Appends the tiles of `other`, which must be of the same instruction.
     pub fn extend(&mut self, other: &Tiles) {
         self.count += other.count;
