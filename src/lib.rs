@@ -6,13 +6,18 @@
 //! its evaluation), [`device`] (what executes instructions), the experiments ([`probe`], [`record`], [`verify`],
 //! [`chain`]), [`report`] (one result schema and its renderings) and [`cli`].
 
+pub mod arithmetic;
 mod atomic;
 pub mod cli;
 pub mod device;
 mod error;
+pub mod exact;
 pub mod format;
+pub mod inputs;
 pub mod isa;
 mod nearest;
+pub mod probe;
 pub mod report;
+pub mod softfloat;
 
 pub use error::{Error, Result};

@@ -1,5 +1,11 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
+mod model;
+mod open;
+
+pub use model::ModelDevice;
+pub use open::open;
+
 use crate::{
     Result,
     isa::{Codes, Instruction, Tiles},
