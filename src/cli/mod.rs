@@ -1,6 +1,8 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
 mod options;
+mod probe;
+mod select;
 
 use std::{io::Write, process::ExitCode};
 
@@ -24,7 +26,9 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Probe(Box<probe::Arguments>),
+}
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
@@ -42,8 +46,9 @@ pub fn main() -> ExitCode {
 
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
-    let (report, destination): (Report, Destination) = match command {};
-    #[allow(unreachable_code)]
+    let (report, destination): (Report, Destination) = match command {
+        Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+    };
     destination.write(&report)?;
     Ok(report.holds)
 }
