@@ -14,5 +14,6 @@ pub mod format;
 pub mod isa;
 mod nearest;
 pub mod report;
+pub mod trace;
 
 pub use error::{Error, Result};
