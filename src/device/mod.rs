@@ -1,5 +1,11 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
+mod exec;
+mod trace;
+
+pub use exec::ExecDevice;
+pub use trace::TraceDevice;
+
 use crate::{
     Result,
     isa::{Codes, Instruction, Tiles},
