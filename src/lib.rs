@@ -6,6 +6,7 @@
 //! its evaluation), [`device`] (what executes instructions), the experiments ([`probe`], [`record`], [`verify`],
 //! [`chain`]), [`report`] (one result schema and its renderings) and [`cli`].
 
+pub mod arithmetic;
 mod atomic;
 pub mod cli;
 pub mod device;
@@ -14,6 +15,8 @@ pub mod format;
 pub mod isa;
 mod nearest;
 pub mod report;
+pub mod softfloat;
 pub mod trace;
+pub mod verify;
 
 pub use error::{Error, Result};

@@ -9,9 +9,8 @@ use std::{
 use super::{Device, Execution, ExecutionKind, Identity};
 use crate::{
     Error, Result,
-    format::Format,
     isa::{Codes, Instruction, Tiles},
-    trace::{Trace, resized},
+    trace::Trace,
 };
 
 /// A recording that replays only its recorded tiles.
@@ -116,12 +115,16 @@ impl Device for TraceDevice {
             self.index = (0..t.count).map(|number| (digest(inputs(t), t.count, number), number)).collect();
             self.index.sort_unstable();
         }
-        let request = at_recorded_shape(&self.trace, tiles);
-        let i = instruction;
         let (m, n, k) = (self.trace.m, self.trace.n, self.trace.k);
-        let whole_a = resized(&request.a, i.a, tiles.count, (m, k), (i.m, i.k));
-        let whole_b = resized(&request.b, i.b, tiles.count, (k, n), (i.k, i.n));
-        let mut d = Codes::zeros(i.d, 0);
+        let request = Tiles {
+            count: tiles.count,
+            a: tiles.a.resized((m, instruction.k), (m, k)),
+            b: tiles.b.resized((instruction.k, n), (k, n)),
+            c: tiles.c.clone(),
+        };
+        let whole_a = request.a.resized((m, k), (m, instruction.k));
+        let whole_b = request.b.resized((k, n), (instruction.k, n));
+        let mut d = Codes::zeros(instruction.d, 0);
         for at in 0..tiles.count {
             let same = |x: &Codes, y: &Codes| chunk(x, tiles.count, at) == chunk(y, tiles.count, at);
             // Beyond the recorded k a request must be zero, as the recording was.
@@ -129,22 +132,9 @@ impl Device for TraceDevice {
                 return Err(self.not_recorded(at));
             }
             let number = self.recorded(&request, at)?;
-            let each = m * n;
-            d.extend(&self.trace.d.slice(number * each, (number + 1) * each));
+            d.extend(&self.trace.d.slice(number * m * n, (number + 1) * m * n));
         }
         Ok(d)
-    }
-}
-
-/// Whole tiles cut to what the trace recorded of them.
-fn at_recorded_shape(trace: &Trace, tiles: &Tiles) -> Tiles {
-    let i = &trace.instruction;
-    let cut = |codes: &Codes, format: &Format, from, to| resized(codes, format, tiles.count, from, to);
-    Tiles {
-        count: tiles.count,
-        a: cut(&tiles.a, i.a, (i.m, i.k), (trace.m, trace.k)),
-        b: cut(&tiles.b, i.b, (i.k, i.n), (trace.k, trace.n)),
-        c: cut(&tiles.c, i.c, (i.m, i.n), (trace.m, trace.n)),
     }
 }
 

@@ -98,52 +98,24 @@ impl Trace {
         (self.m, self.n) == (self.instruction.m, self.instruction.n)
     }
 
-    /// The recorded tiles `from..to` at the instruction's full shape: what was not recorded is zero, which is
-    /// what was executed. Panics if the range is not within the trace.
-    pub fn padded(&self, from: usize, to: usize) -> Tiles {
-        let i = &self.instruction;
-        let pad = |codes: &Codes, format, recorded: (usize, usize), full| {
-            let each = recorded.0 * recorded.1;
-            resized(&codes.slice(from * each, to * each), format, to - from, recorded, full)
-        };
+    /// The recorded tiles `from..to` with A and B at the instruction's full k: what was not recorded is zero,
+    /// which is what was executed. Panics if the range is not within the trace.
+    pub fn tiles(&self, from: usize, to: usize) -> Tiles {
+        let k = self.instruction.k;
+        let part = |codes: &Codes, rows, columns| codes.slice(from * rows * columns, to * rows * columns);
         Tiles {
             count: to - from,
-            a: pad(&self.a, i.a, (self.m, self.k), (i.m, i.k)),
-            b: pad(&self.b, i.b, (self.k, self.n), (i.k, i.n)),
-            c: pad(&self.c, i.c, (self.m, self.n), (i.m, i.n)),
+            a: part(&self.a, self.m, self.k).resized((self.m, self.k), (self.m, k)),
+            b: part(&self.b, self.k, self.n).resized((self.k, self.n), (k, self.n)),
+            c: part(&self.c, self.m, self.n),
         }
     }
 
-    /// Of D codes at the instruction's full shape, `[count][M][N]`, those whose place was recorded,
-    /// `[count][m][n]`: comparable with [`Trace::d`].
-    pub fn recorded_outputs(&self, full: &Codes, count: usize) -> Codes {
-        let i = &self.instruction;
-        resized(full, i.d, count, (i.m, i.n), (self.m, self.n))
+    /// The recorded tiles `from..to` at the instruction's full shape, zero where nothing was recorded.
+    /// Panics if the range is not within the trace.
+    pub fn padded(&self, from: usize, to: usize) -> Tiles {
+        self.tiles(from, to).padded(&self.instruction, self.m, self.n)
     }
-}
-
-/// `count` matrices of shape `from` at shape `to`: cut, or continued with zeros, in each direction.
-pub(crate) fn resized(
-    codes: &Codes,
-    format: &crate::format::Format,
-    count: usize,
-    from: (usize, usize),
-    to: (usize, usize),
-) -> Codes {
-    if from == to {
-        return codes.clone();
-    }
-    let width = codes.width();
-    let mut bytes = vec![0; count * to.0 * to.1 * width];
-    let kept = from.1.min(to.1) * width;
-    for matrix in 0..count {
-        for row in 0..from.0.min(to.0) {
-            let source = (matrix * from.0 + row) * from.1 * width;
-            let target = (matrix * to.0 + row) * to.1 * width;
-            bytes[target..target + kept].copy_from_slice(&codes.as_bytes()[source..source + kept]);
-        }
-    }
-    Codes::from_bytes(format, bytes).expect("a whole number of codes")
 }
 
 /// Refuses an instruction whose tiles have more operands than A, B and C.

@@ -1,0 +1,61 @@
+//! The device `model:NAME`: an arithmetic model, simulated.
+
+use std::collections::HashMap;
+
+use super::{Device, Execution, ExecutionKind, Identity};
+use crate::{
+    Result,
+    arithmetic::{Evaluator, Model},
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// An arithmetic model that executes instructions on the CPU.
+pub struct ModelDevice {
+    identity: Identity,
+    model: Model,
+    evaluators: HashMap<String, Evaluator>,
+}
+
+impl ModelDevice {
+    /// The device `model:NAME` for a shipped model's name or a model file's path.
+    ///
+    /// # Errors
+    /// As [`Model::load`].
+    pub fn open(name: &str) -> Result<ModelDevice> {
+        let model = Model::load(name)?;
+        let identity = Identity {
+            name: format!("model:{name}"),
+            description: format!("arithmetic model of {}, simulated", model.title),
+            details: vec![("model_version".into(), model.version.to_string())],
+        };
+        Ok(ModelDevice { identity, model, evaluators: HashMap::new() })
+    }
+
+    fn evaluator(&mut self, instruction: &Instruction) -> Result<&Evaluator> {
+        if !self.evaluators.contains_key(&instruction.name) {
+            self.evaluators.insert(instruction.name.clone(), self.model.evaluator(instruction)?);
+        }
+        Ok(&self.evaluators[&instruction.name])
+    }
+}
+
+impl Device for ModelDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        self.evaluator(instruction)?;
+        Ok(Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() })
+    }
+
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        Ok(self.evaluator(instruction)?.execute(tiles))
+    }
+
+    /// A model computes each output apart, so it need not compute those that nobody asked for.
+    fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
+        let part = Instruction { m, n, ..instruction.clone() };
+        Ok(self.model.evaluator(&part)?.execute(tiles))
+    }
+}
