@@ -19,5 +19,7 @@ mod nearest;
 pub mod probe;
 pub mod report;
 pub mod softfloat;
+pub mod trace;
+pub mod verify;
 
 pub use error::{Error, Result};

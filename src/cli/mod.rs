@@ -3,6 +3,7 @@
 mod options;
 mod probe;
 mod select;
+mod verify;
 
 use std::{io::Write, process::ExitCode};
 
@@ -28,6 +29,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Probe(Box<probe::Arguments>),
+    Verify(verify::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -48,6 +50,7 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     let (report, destination): (Report, Destination) = match command {
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+        Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
     destination.write(&report)?;
     Ok(report.holds)
