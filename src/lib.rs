@@ -9,6 +9,7 @@
 mod atomic;
 pub mod cli;
 pub mod device;
+mod digest;
 mod error;
 pub mod format;
 pub mod isa;

@@ -1,5 +1,7 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
+pub mod cuda;
+
 use crate::{
     Result,
     isa::{Codes, Instruction, Tiles},
