@@ -2,6 +2,7 @@
 
 mod options;
 mod probe;
+mod record;
 mod select;
 mod verify;
 
@@ -29,6 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Probe(Box<probe::Arguments>),
+    Record(Box<record::Arguments>),
     Verify(verify::Arguments),
 }
 
@@ -50,6 +52,7 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     let (report, destination): (Report, Destination) = match command {
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+        Command::Record(a) => (record::run(&a)?, a.common.destination),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
     destination.write(&report)?;
