@@ -66,6 +66,10 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             message
         }));
     }
+    if let Some(folder) = &arguments.folder {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
+    }
     let mut device = device::open(arguments.common.device.as_deref(), Duration::from_secs(arguments.common.timeout))?;
     let mut report = Report::new("record", invocation());
     report.seed = Some(arguments.common.seed);
