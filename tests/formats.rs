@@ -305,6 +305,22 @@ fn encoding_agrees_with_mpfr_far_outside_every_range() {
 }
 
 #[test]
+fn exponents_at_the_ends_of_their_type_are_out_of_every_range() {
+    for format in &FORMATS {
+        for significand in [1, 3, u128::MAX] {
+            let encode = |exponent, rounding| {
+                let value = Real::Finite(Finite::exact(false, significand, exponent));
+                format.encode(&value, rounding, Overflow::Saturate)
+            };
+            for rounding in Rounding::DETERMINISTIC {
+                assert_eq!(encode(i32::MAX, rounding), Some(format.largest(false)), "{format}");
+            }
+            assert_eq!(encode(i32::MIN, Rounding::Rne), format.zero(false).or(Some(0)), "{format}");
+        }
+    }
+}
+
+#[test]
 fn overflow_is_treated_as_documented() {
     use Overflow::{Infinity, Nan, Saturate, Standard};
     use Rounding::{Rd, Rne, Ru, Rz};

@@ -203,7 +203,8 @@ impl Float {
             return self.nan().or_else(|| self.zero(false));
         }
         let smallest_quantum = self.emin() - self.trailing_bits as i32;
-        let leading = value.leading_exponent().unwrap_or(i32::MIN);
+        // Half of the largest: room for one step up, far beyond every format.
+        let leading = value.leading_exponent().unwrap_or(i32::MIN).min(i32::MAX / 2);
         let mut quantum = leading.saturating_sub(self.trailing_bits as i32).max(smallest_quantum);
         let (mut significand, _) = value.round_to_quantum(quantum, rounding);
         if significand >> self.precision() != 0 {
