@@ -1,5 +1,7 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
+mod convert;
+mod formats;
 mod options;
 
 use std::{io::Write, process::ExitCode};
@@ -24,7 +26,10 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Convert(convert::Arguments),
+    Formats(formats::Arguments),
+}
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
@@ -42,8 +47,11 @@ pub fn main() -> ExitCode {
 
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
-    let (report, destination): (Report, Destination) = match command {};
-    #[allow(unreachable_code)]
+    let (mut report, destination): (Report, Destination) = match command {
+        Command::Convert(a) => (convert::run(&a)?, a.destination),
+        Command::Formats(a) => (formats::run(&a)?, a.destination),
+    };
+    report.annotations = destination.annotations.clone();
     destination.write(&report)?;
     Ok(report.holds)
 }
