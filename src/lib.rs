@@ -8,7 +8,9 @@
 
 pub mod arithmetic;
 mod atomic;
+pub mod catalogue;
 pub mod cli;
+pub mod convert;
 pub mod device;
 mod digest;
 mod error;

@@ -1,5 +1,7 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
+mod convert;
+mod formats;
 mod options;
 mod probe;
 mod record;
@@ -32,6 +34,8 @@ enum Command {
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
     Verify(verify::Arguments),
+    Convert(convert::Arguments),
+    Formats(formats::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -55,6 +59,11 @@ fn run(command: Command) -> Result<bool> {
         Command::Record(a) => (record::run(&a)?, a.common.destination),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
+    let (mut report, destination): (Report, Destination) = match command {
+        Command::Convert(a) => (convert::run(&a)?, a.destination),
+        Command::Formats(a) => (formats::run(&a)?, a.destination),
+    };
+    report.annotations = destination.annotations.clone();
     destination.write(&report)?;
     Ok(report.holds)
 }
