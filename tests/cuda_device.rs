@@ -127,12 +127,8 @@ fn more_tiles_than_fit_in_one_launch_are_all_answered() {
     const REPEATS: usize = 5000;
     let (few, expected) = tiles(&i, PERIOD, 1);
     let repeat = |codes: &Codes, format| Codes::from_bytes(format, codes.as_bytes().repeat(REPEATS)).unwrap();
-    let many = Tiles {
-        count: PERIOD * REPEATS,
-        a: repeat(&few.a, i.a),
-        b: repeat(&few.b, i.b),
-        c: repeat(&few.c, i.c),
-    };
+    let many =
+        Tiles { count: PERIOD * REPEATS, a: repeat(&few.a, i.a), b: repeat(&few.b, i.b), c: repeat(&few.c, i.c) };
     let d = device.execute(&i, &many).unwrap();
     assert_eq!(first_difference(&i, &d, &expected.repeat(REPEATS)), None);
     assert_eq!(device.execute(&i, &Tiles::zeros(&i, 0)).unwrap().len(), 0);

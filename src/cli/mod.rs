@@ -1,5 +1,7 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
+mod devices;
+mod instructions;
 mod options;
 
 use std::{io::Write, process::ExitCode};
@@ -24,7 +26,10 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Devices(devices::Arguments),
+    Instructions(instructions::Arguments),
+}
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
@@ -42,8 +47,10 @@ pub fn main() -> ExitCode {
 
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
-    let (report, destination): (Report, Destination) = match command {};
-    #[allow(unreachable_code)]
+    let (report, destination): (Report, Destination) = match command {
+        Command::Devices(a) => (devices::run(&a)?, a.destination),
+        Command::Instructions(a) => (instructions::run(&a)?, a.destination),
+    };
     destination.write(&report)?;
     Ok(report.holds)
 }
