@@ -2,6 +2,8 @@
 
 mod convert;
 mod formats;
+mod devices;
+mod instructions;
 mod options;
 mod probe;
 mod record;
@@ -36,6 +38,8 @@ enum Command {
     Verify(verify::Arguments),
     Convert(convert::Arguments),
     Formats(formats::Arguments),
+    Devices(devices::Arguments),
+    Instructions(instructions::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -64,6 +68,9 @@ fn run(command: Command) -> Result<bool> {
         Command::Formats(a) => (formats::run(&a)?, a.destination),
     };
     report.annotations = destination.annotations.clone();
+        Command::Devices(a) => (devices::run(&a)?, a.destination),
+        Command::Instructions(a) => (instructions::run(&a)?, a.destination),
+    };
     destination.write(&report)?;
     Ok(report.holds)
 }
