@@ -148,6 +148,21 @@ impl Tiles {
         }
     }
 
+    /// The operands of one element of D: row `row` of A and column `column` of B (k codes each), and c.
+    pub fn operands(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> (Vec<u64>, Vec<u64>, u64) {
+        let a = (0..i.k).map(|k| self.a.get((tile * i.m + row) * i.k + k)).collect();
+        let b = (0..i.k).map(|k| self.b.get((tile * i.k + k) * i.n + column)).collect();
+        (a, b, self.c.get((tile * i.m + row) * i.n + column))
+    }
+
+    /// Appends the tiles of `other`, which must be of the same instruction.
+    pub fn extend(&mut self, other: &Tiles) {
+        self.count += other.count;
+        self.a.extend(&other.a);
+        self.b.extend(&other.b);
+        self.c.extend(&other.c);
+    }
+
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
         [&self.a, &self.b, &self.c]

@@ -65,10 +65,9 @@ impl Trace {
         for (name, (format, codes, [rows, columns])) in &arrays {
             let end = offset + codes.as_bytes().len();
             let shape = [self.count, *rows, *columns];
-            header.tensors.insert(
-                name.to_string(),
-                Declared { dtype: dtype(format), shape, data_offsets: (offset, end) },
-            );
+            header
+                .tensors
+                .insert(name.to_string(), Declared { dtype: dtype(format), shape, data_offsets: (offset, end) });
             offset = end;
         }
         let mut bytes = header.to_bytes();

@@ -83,9 +83,8 @@ impl Session {
             return Err(fail(&[], self.too_much()));
         }
         let count = u32::try_from(batch.count).expect("batches are small");
-        self.process.send(
-            [&count.to_le_bytes()[..], batch.a.as_bytes(), batch.b.as_bytes(), batch.c.as_bytes()].concat(),
-        );
+        self.process
+            .send([&count.to_le_bytes()[..], batch.a.as_bytes(), batch.b.as_bytes(), batch.c.as_bytes()].concat());
         while answer.len() < expected {
             match self.process.receive(self.timeout) {
                 Arrival::Bytes(bytes) => answer.extend_from_slice(&bytes),
