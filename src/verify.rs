@@ -114,7 +114,7 @@ pub fn summary_row(file: &str, trace: &Trace, model: &str, result: &Verification
     vec![
         Cell::text(file),
         Cell::text(&trace.instruction.name),
-        trace.metadata.get("device").map_or(Cell::Empty, |device| Cell::text(device)),
+        trace.metadata.get("device").map_or(Cell::Empty, Cell::text),
         Cell::text(model),
         Cell::text(result.execution.kind.name()),
         Cell::integer(trace.count),

@@ -62,7 +62,10 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut tables = vec![summary];
     tables.extend((!mismatches.rows.is_empty()).then_some(mismatches));
     Ok(Report {
-        notes: vec![format!("Recorded outputs were compared with what {} makes of the recorded inputs.", identity.name)],
+        notes: vec![format!(
+            "Recorded outputs were compared with what {} makes of the recorded inputs.",
+            identity.name
+        )],
         device: Some(identity),
         annotations: arguments.destination.annotations.clone(),
         tables,
