@@ -10,6 +10,7 @@ pub mod arithmetic;
 mod atomic;
 pub mod cli;
 pub mod device;
+mod digest;
 mod error;
 pub mod exact;
 pub mod format;

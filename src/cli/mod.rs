@@ -1,6 +1,9 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
 mod options;
+mod probe;
+mod record;
+mod select;
 mod verify;
 
 use std::{io::Write, process::ExitCode};
@@ -26,6 +29,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Probe(Box<probe::Arguments>),
+    Record(Box<record::Arguments>),
     Verify(verify::Arguments),
 }
 
@@ -46,6 +51,8 @@ pub fn main() -> ExitCode {
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
     let (report, destination): (Report, Destination) = match command {
+        Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+        Command::Record(a) => (record::run(&a)?, a.common.destination),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
     destination.write(&report)?;

@@ -1,7 +1,7 @@
 //! Arrays of codes, and the tiles that instructions consume.
 
 use super::Instruction;
-use crate::format::Format;
+use crate::{digest::fnv1a, format::Format};
 
 /// An array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) that holds its format,
 /// little-endian: the layout of trace files, of the `exec:` protocol and of GPU memory.
@@ -136,18 +136,6 @@ impl Tiles {
         Tiles { count: to - from, a: part(&self.a), b: part(&self.b), c: part(&self.c) }
     }
 
-    /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
-    /// instruction's full shape; the rest is zero.
-    pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
-        let i = instruction;
-        Tiles {
-            count: self.count,
-            a: self.a.resized((m, i.k), (i.m, i.k)),
-            b: self.b.resized((i.k, n), (i.k, i.n)),
-            c: self.c.resized((m, n), (i.m, i.n)),
-        }
-    }
-
     /// The operands of one element of D: row `row` of A and column `column` of B (k codes each), and c.
     pub fn operands(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> (Vec<u64>, Vec<u64>, u64) {
         let a = (0..i.k).map(|k| self.a.get((tile * i.m + row) * i.k + k)).collect();
@@ -163,11 +151,20 @@ impl Tiles {
         self.c.extend(&other.c);
     }
 
+    /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
+    /// instruction's full shape; the rest is zero.
+    pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
+        let i = instruction;
+        Tiles {
+            count: self.count,
+            a: self.a.resized((m, i.k), (i.m, i.k)),
+            b: self.b.resized((i.k, n), (i.k, i.n)),
+            c: self.c.resized((m, n), (i.m, i.n)),
+        }
+    }
+
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
-        [&self.a, &self.b, &self.c]
-            .iter()
-            .flat_map(|codes| codes.as_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+        fnv1a([&self.a, &self.b, &self.c].into_iter().flat_map(|codes| codes.as_bytes()))
     }
 }
