@@ -8,6 +8,7 @@
 
 pub mod arithmetic;
 mod atomic;
+pub mod chain;
 pub mod cli;
 pub mod device;
 mod error;

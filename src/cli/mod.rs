@@ -1,5 +1,6 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
+mod chain;
 mod options;
 
 use std::{io::Write, process::ExitCode};
@@ -24,7 +25,9 @@ struct Cli {
 }
 
 #[derive(Subcommand)]
-enum Command {}
+enum Command {
+    Chain(chain::Arguments),
+}
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
@@ -42,8 +45,9 @@ pub fn main() -> ExitCode {
 
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
-    let (report, destination): (Report, Destination) = match command {};
-    #[allow(unreachable_code)]
+    let (report, destination): (Report, Destination) = match command {
+        Command::Chain(a) => (chain::run(&a)?, a.common.destination),
+    };
     destination.write(&report)?;
     Ok(report.holds)
 }

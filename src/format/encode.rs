@@ -223,7 +223,7 @@ impl Float {
             quantum += 1;
         }
         let (largest, largest_quantum) = self.largest();
-        if quantum > largest_quantum || quantum == largest_quantum && significand > largest.into() {
+        if quantum > largest_quantum || quantum == largest_quantum && significand > u128::from(largest) {
             return self.overflowed(value.negative, Some(rounding), overflow);
         }
         if significand >> self.trailing_bits == 0 {
