@@ -12,10 +12,15 @@ pub mod chain;
 pub mod cli;
 pub mod device;
 mod error;
+pub mod exact;
 pub mod format;
+pub mod inputs;
 pub mod isa;
 mod nearest;
+pub mod probe;
 pub mod report;
 pub mod softfloat;
+pub mod trace;
+pub mod verify;
 
 pub use error::{Error, Result};

@@ -2,6 +2,9 @@
 
 mod chain;
 mod options;
+mod probe;
+mod select;
+mod verify;
 
 use std::{io::Write, process::ExitCode};
 
@@ -26,7 +29,9 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Chain(chain::Arguments),
+    Chain(Box<chain::Arguments>),
+    Probe(Box<probe::Arguments>),
+    Verify(verify::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -47,6 +52,8 @@ pub fn main() -> ExitCode {
 fn run(command: Command) -> Result<bool> {
     let (report, destination): (Report, Destination) = match command {
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
+        Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+        Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
     destination.write(&report)?;
     Ok(report.holds)

@@ -1,6 +1,6 @@
 //! Decoding: from a code to class, sign, significand and exponent, exactly.
 
-use super::{Class, Decoded, Encoding, Finite, Float, Format, Real, Specials, Zeros};
+use super::{Class, Decoded, Encoding, Finite, Float, Format, Real, Specials, Zeros, ldexp};
 
 impl Format {
     /// Decodes a code exactly: class, sign, integer significand and quantum exponent.
@@ -90,12 +90,21 @@ impl Decoded {
         let magnitude = match self.class {
             Class::Nan => f64::NAN,
             Class::Infinite => f64::INFINITY,
-            // Two exact factors: a single power of two could underflow where the product does not.
-            _ => {
-                let half = self.exponent / 2;
-                self.significand as f64 * 2f64.powi(half) * 2f64.powi(self.exponent - half)
-            }
+            _ => ldexp(self.significand as f64, self.exponent),
         };
         if self.negative { -magnitude } else { magnitude }
+    }
+}
+
+impl Class {
+    /// The name of the class as reports print it.
+    pub fn name(&self) -> &'static str {
+        match self {
+            Class::Nan => "NaN",
+            Class::Infinite => "infinity",
+            Class::Zero => "zero",
+            Class::Subnormal => "subnormal",
+            Class::Normal => "normal",
+        }
     }
 }

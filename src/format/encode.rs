@@ -1,6 +1,6 @@
 //! Encoding: from an exact value to a code, rounded once.
 
-use super::{Class, Encoding, Finite, Float, Format, Real, Specials, Zeros};
+use super::{Encoding, Finite, Float, Format, Real, Specials, Zeros};
 
 /// A rounding direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -28,13 +28,13 @@ pub enum Rounding {
 }
 
 /// What becomes of a finite value whose rounded magnitude exceeds the largest finite one, and of an infinity
-/// in a format that has none.
+/// in a format that has none. Integer formats saturate whatever is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// As the format's own standard says (the `overflow` field of its record). Where that is infinity,
     /// IEEE 754 (clause 7.4) holds: a rounding direction that points inward gives the largest finite number.
     Standard,
-    /// Infinity whatever the rounding direction; NaN in a format without infinities.
+    /// Infinity whatever the rounding direction; in a format without infinities as [`Overflow::Nan`].
     Infinity,
     /// NaN; the largest finite number in a format without NaN.
     Nan,
@@ -91,7 +91,7 @@ impl Finite {
     /// `2^128 - 1`, and whether the division was exact.
     #[inline]
     pub(crate) fn round_to_quantum(&self, quantum: i32, rounding: Rounding) -> (u128, bool) {
-        let shift = quantum - self.exponent;
+        let shift = quantum.saturating_sub(self.exponent);
         if shift <= 0 {
             let up = rounding.rounds_up(self.negative, self.significand & 1 == 1, 0, self.sticky);
             let left = shift.unsigned_abs();
@@ -117,12 +117,6 @@ impl Finite {
         let up = rounding.rounds_up(self.negative, integer & 1 == 1, fraction, sticky);
         (integer + u128::from(up), fraction == 0 && !sticky)
     }
-
-    /// Exponent of the leading bit: `floor(log2 |value|)`; `None` for zero.
-    #[inline]
-    pub(crate) fn leading_exponent(&self) -> Option<i32> {
-        (self.significand != 0).then(|| self.exponent + 127 - self.significand.leading_zeros() as i32)
-    }
 }
 
 impl Format {
@@ -131,7 +125,7 @@ impl Format {
     ///
     /// - A value that rounds beyond the largest finite magnitude is treated as `overflow` says.
     /// - A zero keeps its sign where the format has both zeros. A format without zero (e8m0) gets its smallest number.
-    /// - A negative value in an unsigned format is NaN (zero for integers, by saturation).
+    /// - A negative value, minus infinity included, in an unsigned format is NaN (zero for integers, by saturation).
     /// - NaN gives the canonical NaN: positive with only the leading trailing bit set (IEEE 754), or the format's only NaN.
     ///
     /// Example: 464 lies half-way between 448 and 480 in e4m3, whose largest number is 448 = `0x7e`: RNE gives `0x7e`.
@@ -142,7 +136,7 @@ impl Format {
                 Real::Infinity { negative } => float.overflowed(*negative, None, overflow),
                 Real::Finite(finite) => float.encode(finite, rounding, overflow),
             },
-            Encoding::Integer { signed } => self.encode_integer(*signed, value, rounding, overflow),
+            Encoding::Integer { signed } => self.encode_integer(*signed, value, rounding),
         }
     }
 
@@ -184,7 +178,7 @@ impl Format {
         }
     }
 
-    fn encode_integer(&self, signed: bool, value: &Real, rounding: Rounding, overflow: Overflow) -> Option<u64> {
+    fn encode_integer(&self, signed: bool, value: &Real, rounding: Rounding) -> Option<u64> {
         let (negative, magnitude) = match value {
             Real::Nan => return None,
             Real::Infinity { negative } => (*negative, u128::MAX),
@@ -196,9 +190,6 @@ impl Format {
             (false, true) => 0,
             (false, false) => self.code_mask().into(),
         };
-        if magnitude > limit && matches!(overflow, Overflow::Nan | Overflow::Infinity) {
-            return None;
-        }
         let magnitude = magnitude.min(limit) as u64;
         Some(if negative { magnitude.wrapping_neg() } else { magnitude } & self.code_mask())
     }
@@ -210,13 +201,9 @@ impl Float {
             return self.nan().or_else(|| self.zero(false));
         }
         let smallest_quantum = self.emin() - self.trailing_bits as i32;
-        let Some(leading) = value.leading_exponent() else {
-            let tiny = Finite { significand: 0, exponent: smallest_quantum, ..*value };
-            return Some(self.assemble_small(value.negative, tiny.round_to_quantum(smallest_quantum, rounding).0));
-        };
-        let quantum = (leading - self.trailing_bits as i32).max(smallest_quantum);
+        let leading = value.leading_exponent().unwrap_or(i32::MIN);
+        let mut quantum = leading.saturating_sub(self.trailing_bits as i32).max(smallest_quantum);
         let (mut significand, _) = value.round_to_quantum(quantum, rounding);
-        let mut quantum = quantum;
         if significand >> self.precision() != 0 {
             // Rounded up to the next power of two: the last bit is zero.
             significand >>= 1;
@@ -226,28 +213,15 @@ impl Float {
         if quantum > largest_quantum || quantum == largest_quantum && significand > u128::from(largest) {
             return self.overflowed(value.negative, Some(rounding), overflow);
         }
-        if significand >> self.trailing_bits == 0 {
-            return Some(self.assemble_small(value.negative, significand));
-        }
-        let biased = (quantum + self.trailing_bits as i32 + self.bias) as u64;
-        let trailing = significand as u64 & ((1 << self.trailing_bits) - 1);
-        Some(self.assemble(value.negative, biased, trailing))
-    }
-
-    /// The code of `significand` units of the smallest quantum, below the smallest normal number.
-    fn assemble_small(&self, negative: bool, significand: u128) -> u64 {
-        match (significand, self.zero(negative)) {
-            (0, Some(zero)) => zero,
+        Some(match significand >> self.trailing_bits {
             // Without a zero, the smallest number.
-            (0, None) => self.assemble(negative, 0, 0),
-            (units, _) if self.subnormals || units >> self.trailing_bits != 0 => self.assemble(
-                negative,
-                (units >> self.trailing_bits) as u64,
-                units as u64 & ((1 << self.trailing_bits) - 1),
-            ),
-            // No subnormal numbers: flushed to zero.
-            (_, zero) => zero.unwrap_or_else(|| self.assemble(negative, 0, 0)),
-        }
+            0 if significand == 0 => self.zero(value.negative).unwrap_or_else(|| self.assemble(value.negative, 0, 0)),
+            0 => self.assemble(value.negative, 0, significand as u64),
+            _ => {
+                let biased = (quantum + self.trailing_bits as i32 + self.bias) as u64;
+                self.assemble(value.negative, biased, significand as u64 & ((1 << self.trailing_bits) - 1))
+            }
+        })
     }
 
     #[inline]
@@ -257,6 +231,9 @@ impl Float {
     }
 
     fn overflowed(&self, negative: bool, rounding: Option<Rounding>, overflow: Overflow) -> Option<u64> {
+        if negative && !self.signed {
+            return self.nan().or_else(|| self.zero(false));
+        }
         // Directions that point away from the overflowed end stop at the largest finite number.
         let inward = match rounding {
             Some(Rounding::Rz | Rounding::Ro) => true,
@@ -306,19 +283,6 @@ impl Float {
             Zeros::None => None,
             Zeros::Positive => Some(0),
             Zeros::Both => Some(self.assemble(negative, 0, 0)),
-        }
-    }
-}
-
-impl Class {
-    /// The name of the class as reports print it.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Class::Nan => "NaN",
-            Class::Infinite => "infinity",
-            Class::Zero => "zero",
-            Class::Subnormal => "subnormal",
-            Class::Normal => "normal",
         }
     }
 }

@@ -12,6 +12,7 @@ mod table;
 
 pub use encode::{Overflow, Rounding};
 pub use name::find;
+pub(crate) use real::ldexp;
 pub use real::{Finite, Real};
 pub use table::FORMATS;
 
@@ -58,7 +59,8 @@ pub struct Float {
     pub bias: i32,
     /// Which zeros exist.
     pub zeros: Zeros,
-    /// Whether a biased exponent of zero means a subnormal number (else it is an ordinary exponent).
+    /// Whether a biased exponent of zero means a subnormal number (else it is an ordinary exponent; only in a format
+    /// without zero).
     pub subnormals: bool,
     /// Which codes are infinities and NaNs.
     pub specials: Specials,

@@ -17,8 +17,8 @@ pub enum Real {
 /// The finite number `(-1)^negative * (significand + f) * 2^exponent` with `f = 0`, or with some unknown
 /// `0 < f < 1` when `sticky` is set.
 ///
-/// Rounding is correct as long as a sticky value has at least two bits more than the precision it is rounded
-/// to.
+/// Rounding a sticky value is correct as long as its last bit weighs at most half the quantum that it is rounded to, or
+/// for stochastic rounding with `n` bits at most `2^-n` of that quantum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Finite {
     /// The sign, of a zero too.
@@ -46,6 +46,28 @@ impl Finite {
     pub fn is_zero(&self) -> bool {
         self.significand == 0 && !self.sticky
     }
+
+    /// Exponent of the leading bit: `floor(log2 |value|)`; `None` for a significand of zero.
+    #[inline]
+    pub fn leading_exponent(&self) -> Option<i32> {
+        (self.significand != 0).then(|| self.exponent.saturating_add(127 - self.significand.leading_zeros() as i32))
+    }
+
+    /// The host double nearest to this number, ties to even, for reports: below the smallest normal double the error may
+    /// reach one quantum, and a sticky value of fewer than 54 bits is taken as if it were exact.
+    pub fn to_f64(&self) -> f64 {
+        let sticky = u128::from(self.sticky && self.significand.leading_zeros() < 128 - 54);
+        let magnitude = ldexp((self.significand | sticky) as f64, self.exponent);
+        if self.negative { -magnitude } else { magnitude }
+    }
+}
+
+/// `x * 2^exponent`, rounded once unless it is subnormal; 0 or infinity out of range.
+pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
+    // Two factors: a single power of two could leave the range where the product does not.
+    let exponent = exponent.clamp(-4000, 4000);
+    let half = exponent / 2;
+    x * 2f64.powi(half) * 2f64.powi(exponent - half)
 }
 
 impl From<f64> for Real {

@@ -77,6 +77,25 @@ impl Codes {
         self.bytes.extend_from_slice(&other.bytes);
     }
 
+    /// Matrices of `from.0` rows and `from.1` columns at `to.0` rows and `to.1` columns: cut, or continued with
+    /// codes of value 0, in each direction. Panics if `from` is empty.
+    pub fn resized(&self, from: (usize, usize), to: (usize, usize)) -> Codes {
+        if from == to {
+            return self.clone();
+        }
+        let count = self.len() / (from.0 * from.1);
+        let mut bytes = vec![0; count * to.0 * to.1 * self.width];
+        let kept = from.1.min(to.1) * self.width;
+        for matrix in 0..count {
+            for row in 0..from.0.min(to.0) {
+                let source = (matrix * from.0 + row) * from.1 * self.width;
+                let target = (matrix * to.0 + row) * to.1 * self.width;
+                bytes[target..target + kept].copy_from_slice(&self.bytes[source..source + kept]);
+            }
+        }
+        Codes { width: self.width, bytes }
+    }
+
     /// The codes `from..to` as a new array.
     pub fn slice(&self, from: usize, to: usize) -> Codes {
         Codes { width: self.width, bytes: self.bytes[from * self.width..to * self.width].to_vec() }
@@ -115,6 +134,33 @@ impl Tiles {
             codes.slice(from * each, to * each)
         };
         Tiles { count: to - from, a: part(&self.a), b: part(&self.b), c: part(&self.c) }
+    }
+
+    /// The operands of one element of D: row `row` of A and column `column` of B (k codes each), and c.
+    pub fn operands(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> (Vec<u64>, Vec<u64>, u64) {
+        let a = (0..i.k).map(|k| self.a.get((tile * i.m + row) * i.k + k)).collect();
+        let b = (0..i.k).map(|k| self.b.get((tile * i.k + k) * i.n + column)).collect();
+        (a, b, self.c.get((tile * i.m + row) * i.n + column))
+    }
+
+    /// Appends the tiles of `other`, which must be of the same instruction.
+    pub fn extend(&mut self, other: &Tiles) {
+        self.count += other.count;
+        self.a.extend(&other.a);
+        self.b.extend(&other.b);
+        self.c.extend(&other.c);
+    }
+
+    /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
+    /// instruction's full shape; the rest is zero.
+    pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
+        let i = instruction;
+        Tiles {
+            count: self.count,
+            a: self.a.resized((m, i.k), (i.m, i.k)),
+            b: self.b.resized((i.k, n), (i.k, i.n)),
+            c: self.c.resized((m, n), (i.m, i.n)),
+        }
     }
 
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.

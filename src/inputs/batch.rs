@@ -1,0 +1,294 @@
+//! Whole tiles of random operands for a probe.
+
+use clap::ValueEnum;
+use rand::{Rng, RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    regime::{Case, Regime},
+    values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
+};
+use crate::isa::{Instruction, Tiles};
+
+/// The operation that a probe isolates.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
+pub enum Op {
+    /// `d0 = a0*b0`, everything else zero.
+    Multiply,
+    /// `d0 = a0*b0 + a1*b1`.
+    InnerProduct,
+    /// `d0 = a0*b0 + c0`.
+    Accumulate,
+    /// The whole dot-product-add: all k products and c.
+    Dot,
+}
+
+impl Op {
+    /// Every operation.
+    pub const ALL: [Op; 4] = [Op::Multiply, Op::InnerProduct, Op::Accumulate, Op::Dot];
+
+    /// The name, as in options and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Op::Multiply => "multiply",
+            Op::InnerProduct => "inner-product",
+            Op::Accumulate => "accumulate",
+            Op::Dot => "dot",
+        }
+    }
+
+    /// How many products are not zero, of k.
+    pub fn terms(self, k: usize) -> usize {
+        match self {
+            Op::Multiply | Op::Accumulate => 1,
+            Op::InnerProduct => 2.min(k),
+            Op::Dot => k,
+        }
+    }
+
+    /// How many elements of one tile's D are samples.
+    pub fn samples_per_tile(self, instruction: &Instruction) -> usize {
+        match self {
+            Op::Dot => instruction.m * instruction.n,
+            _ => instruction.m.min(instruction.n),
+        }
+    }
+
+    /// Whether c takes part.
+    pub fn has_c(self) -> bool {
+        matches!(self, Op::Accumulate | Op::Dot)
+    }
+}
+
+/// The element of D that one sample is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Position {
+    /// Index of the tile.
+    pub tile: usize,
+    /// Row of D.
+    pub row: usize,
+    /// Column of D.
+    pub column: usize,
+}
+
+/// The operands before they were rounded to the operand formats, in the layout of the tiles.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Wide {
+    /// A, `[count][m][k]`.
+    pub a: Vec<f64>,
+    /// B, `[count][k][n]`.
+    pub b: Vec<f64>,
+    /// C, `[count][m][n]`.
+    pub c: Vec<f64>,
+}
+
+/// The inputs of a probe.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Batch {
+    /// What the instruction consumes.
+    pub tiles: Tiles,
+    /// The unrounded operands, for references that keep them (`Init::Fp32`).
+    pub wide: Option<Wide>,
+    /// The elements of D that count as samples.
+    pub samples: Vec<Position>,
+}
+
+/// Where random numbers come from: one of 2^64 independent streams of a seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// The seed.
+    pub seed: u64,
+    /// The stream: long runs use one for each chunk.
+    pub stream: u64,
+}
+
+impl Source {
+    fn rng(self) -> ChaCha8Rng {
+        let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
+        rng.set_stream(self.stream);
+        rng
+    }
+}
+
+/// Draws operands for `samples` samples of `op`.
+///
+/// For the three isolated operations the samples lie on the diagonals of the tiles, so every one has operands of
+/// its own, drawn in the order a0, b0, a1, b1, c0: the same sequence of values for every instruction. For
+/// [`Op::Dot`] every element of D is a sample.
+pub fn draw(
+    instruction: &Instruction,
+    op: Op,
+    distribution: Distribution,
+    init: Init,
+    source: Source,
+    samples: usize,
+) -> Batch {
+    let i = instruction;
+    let mut rng = source.rng();
+    let per_tile = op.samples_per_tile(i);
+    let count = samples.div_ceil(per_tile);
+    let position = |s: usize| match op {
+        Op::Dot => Position { tile: s / per_tile, row: s % per_tile / i.n, column: s % per_tile % i.n },
+        _ => Position { tile: s / per_tile, row: s % per_tile, column: s % per_tile },
+    };
+    let mut batch = Batch {
+        tiles: Tiles::zeros(i, count),
+        wide: (init == Init::Fp32).then(|| Wide {
+            a: vec![0.0; count * i.m * i.k],
+            b: vec![0.0; count * i.k * i.n],
+            c: vec![0.0; count * i.m * i.n],
+        }),
+        samples: (0..samples).map(position).collect(),
+    };
+    match distribution {
+        Distribution::Special | Distribution::Corners => {
+            for tile in 0..count {
+                fill_directed(&mut batch, i, op, distribution, tile, &mut rng);
+            }
+        }
+        _ if op == Op::Dot => {
+            for tile in 0..count {
+                fill_dense(&mut batch, i, distribution, tile, &mut rng);
+            }
+        }
+        _ => {
+            for s in 0..samples {
+                let at = position(s);
+                for k in 0..op.terms(i.k) {
+                    batch.set_a(i, at.tile, at.row, k, draw_value(&mut rng, distribution, i.a));
+                    batch.set_b(i, at.tile, k, at.column, draw_value(&mut rng, distribution, i.b));
+                }
+                if op.has_c() {
+                    batch.set_c(i, at.tile, at.row, at.column, draw_value(&mut rng, distribution, i.c));
+                }
+            }
+        }
+    }
+    batch
+}
+
+impl Batch {
+    fn set_a(&mut self, i: &Instruction, tile: usize, row: usize, k: usize, value: f64) {
+        let at = (tile * i.m + row) * i.k + k;
+        self.tiles.a.set(at, nearest_code(i.a, value));
+        if let Some(wide) = &mut self.wide {
+            wide.a[at] = value;
+        }
+    }
+
+    fn set_b(&mut self, i: &Instruction, tile: usize, k: usize, column: usize, value: f64) {
+        let at = (tile * i.k + k) * i.n + column;
+        self.tiles.b.set(at, nearest_code(i.b, value));
+        if let Some(wide) = &mut self.wide {
+            wide.b[at] = value;
+        }
+    }
+
+    fn set_c(&mut self, i: &Instruction, tile: usize, row: usize, column: usize, value: f64) {
+        let at = (tile * i.m + row) * i.n + column;
+        self.tiles.c.set(at, nearest_code(i.c, value));
+        if let Some(wide) = &mut self.wide {
+            wide.c[at] = value;
+        }
+    }
+
+    /// Puts the codes of `case` in row and column `r` of a tile, where the tile has them, and its c where they meet.
+    pub(super) fn place(&mut self, i: &Instruction, tile: usize, r: usize, case: &Case) {
+        for k in 0..i.k {
+            if r < i.m {
+                let at = (tile * i.m + r) * i.k + k;
+                self.tiles.a.set(at, case.a[k]);
+                if let Some(wide) = &mut self.wide {
+                    wide.a[at] = i.a.to_f64(case.a[k]);
+                }
+            }
+            if r < i.n {
+                let at = (tile * i.k + k) * i.n + r;
+                self.tiles.b.set(at, case.b[k]);
+                if let Some(wide) = &mut self.wide {
+                    wide.b[at] = i.b.to_f64(case.b[k]);
+                }
+            }
+        }
+        for column in 0..if r < i.m { i.n } else { 0 } {
+            let at = (tile * i.m + r) * i.n + column;
+            self.tiles.c.set(at, case.c);
+            if let Some(wide) = &mut self.wide {
+                wide.c[at] = i.c.to_f64(case.c);
+            }
+        }
+    }
+}
+
+fn fill_dense<R: Rng>(batch: &mut Batch, i: &Instruction, distribution: Distribution, tile: usize, rng: &mut R) {
+    for row in 0..i.m {
+        for k in 0..i.k {
+            batch.set_a(i, tile, row, k, draw_value(rng, distribution, i.a));
+        }
+    }
+    for k in 0..i.k {
+        for column in 0..i.n {
+            batch.set_b(i, tile, k, column, draw_value(rng, distribution, i.b));
+        }
+    }
+    for row in 0..i.m {
+        for column in 0..i.n {
+            batch.set_c(i, tile, row, column, draw_value(rng, distribution, i.c));
+        }
+    }
+}
+
+/// Cases on the diagonal: row r of A, column r of B and c come from one case; the other elements of D mix cases.
+fn fill_directed<R: Rng>(
+    batch: &mut Batch,
+    i: &Instruction,
+    op: Op,
+    distribution: Distribution,
+    tile: usize,
+    rng: &mut R,
+) {
+    for r in 0..i.m.max(i.n) {
+        let case = if distribution == Distribution::Corners {
+            let regime = Regime::ALL[(tile * i.m.max(i.n) + r) % Regime::ALL.len()];
+            regime.draw(rng, i, op.terms(i.k), op.has_c())
+        } else {
+            special_case(rng, i, op)
+        };
+        batch.place(i, tile, r, &case);
+    }
+}
+
+/// Special values in one to three positions, on a background of zeros or of ordinary numbers.
+fn special_case<R: Rng>(rng: &mut R, i: &Instruction, op: Op) -> Case {
+    let terms = op.terms(i.k);
+    let mut case = Case::zeros(i);
+    if rng.random_bool(0.5) {
+        for k in 0..terms {
+            case.a[k] = nearest_code(i.a, draw_value(rng, Distribution::Normal, i.a));
+            case.b[k] = nearest_code(i.b, draw_value(rng, Distribution::Normal, i.b));
+        }
+        if op.has_c() {
+            case.c = nearest_code(i.c, draw_value(rng, Distribution::Normal, i.c));
+        }
+    }
+    let [a, b, c] = [i.a, i.b, i.c].map(special_codes);
+    let mut pick = |codes: &[u64]| codes[rng.random_range(0..codes.len() as u32) as usize];
+    let (first, second) = (pick(&a), pick(&b));
+    let third = pick(&c);
+    for _ in 0..rng.random_range(1..=3) {
+        let k = rng.random_range(0..terms as u32) as usize;
+        match rng.random_range(0..4) {
+            0 => case.a[k] = with_random_padding(rng, i.a, first),
+            1 => case.b[k] = with_random_padding(rng, i.b, second),
+            2 => {
+                case.a[k] = a[rng.random_range(0..a.len() as u32) as usize];
+                case.b[k] = b[rng.random_range(0..b.len() as u32) as usize];
+            }
+            _ if op.has_c() => case.c = third,
+            _ => {
+                (case.a[k], case.b[k]) = (first, second);
+            }
+        }
+    }
+    case
+}

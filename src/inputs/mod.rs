@@ -1,0 +1,12 @@
+//! Operands for experiments: random values, special values, and directed cases for the corners that random
+//! values never visit. The same seed gives the same operands on any machine.
+
+mod batch;
+mod mixture;
+mod regime;
+mod values;
+
+pub use batch::{Batch, Op, Position, Source, Wide, draw};
+pub use mixture::record_batch;
+pub use regime::Regime;
+pub use values::{Distribution, Init};

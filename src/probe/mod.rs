@@ -1,0 +1,125 @@
+//! The element-wise profile: one operation isolated, a device's results compared bit for bit with independent
+//! references.
+//!
+//! Source of the experiment: Sun et al., Dissecting Tensor Cores via Microbenchmarks (2022), section 8.1.
+
+mod reference;
+mod statistics;
+
+use rayon::prelude::*;
+
+use crate::{
+    Result,
+    arithmetic::Evaluator,
+    device::{Device, Execution},
+    inputs::{self, Batch, Distribution, Init, Op, Position, Source},
+    isa::{Codes, Instruction},
+};
+use reference::References;
+pub use statistics::{HISTOGRAM_EDGES, Profile, Tally};
+
+/// Samples drawn, executed and compared at a time, so that memory stays bounded.
+const CHUNK: usize = 1 << 14;
+
+/// What to probe.
+#[derive(Debug, Clone)]
+pub struct Request<'a> {
+    /// The instruction.
+    pub instruction: &'a Instruction,
+    /// The operation to isolate.
+    pub op: Op,
+    /// How operands are drawn.
+    pub distribution: Distribution,
+    /// Whether references see rounded operands.
+    pub init: Init,
+    /// Seed of the operands.
+    pub seed: u64,
+    /// How many samples.
+    pub samples: u64,
+    /// How many mismatches to keep in full.
+    pub max_mismatches: usize,
+}
+
+/// One element of D that differs from the model.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mismatch {
+    /// Row of A, k codes.
+    pub a: Vec<u64>,
+    /// Column of B, k codes.
+    pub b: Vec<u64>,
+    /// C code.
+    pub c: u64,
+    /// D code of the device.
+    pub device: u64,
+    /// D code of the model.
+    pub model: u64,
+}
+
+/// The result of one probe.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// How the device executed the instruction.
+    pub execution: Execution,
+    /// Digest of every operand's bits: equal digests mean equal inputs.
+    pub digest: u64,
+    /// What was counted and measured.
+    pub profile: Profile,
+    /// The first elements of D (samples or not) that differ from the model.
+    pub mismatches: Vec<Mismatch>,
+}
+
+/// Runs one probe on `device`; `model` is compared where there is one.
+///
+/// # Errors
+/// Whatever the device reports.
+pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request<'_>) -> Result<Outcome> {
+    let execution = device.prepare(request.instruction)?;
+    let per_tile = request.op.samples_per_tile(request.instruction);
+    let chunk = CHUNK.next_multiple_of(per_tile) as u64;
+    let mut outcome = Outcome { execution, digest: 0, profile: Profile::default(), mismatches: Vec::new() };
+    for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
+        let samples = chunk.min(request.samples - start) as usize;
+        let source = Source { seed: request.seed, stream: stream as u64 };
+        let batch = inputs::draw(request.instruction, request.op, request.distribution, request.init, source, samples);
+        let d = device.execute(request.instruction, &batch.tiles)?;
+        outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
+        if let Some(model) = model {
+            compare_with_model(model, request, &batch, &d, &mut outcome);
+        }
+        let tallies: Vec<Tally> = batch
+            .samples
+            .par_iter()
+            .map_init(|| References::new(request), |references, at| references.tally(&batch, *at, &d))
+            .collect();
+        // In order, so that sums do not depend on the number of threads.
+        tallies.iter().for_each(|tally| outcome.profile.add(tally));
+    }
+    Ok(outcome)
+}
+
+/// Compares every element of D with the model, not only the samples.
+fn compare_with_model(model: &Evaluator, request: &Request<'_>, batch: &Batch, d: &Codes, outcome: &mut Outcome) {
+    let i = request.instruction;
+    let expected = model.execute(&batch.tiles);
+    outcome.profile.elements += d.len() as u64;
+    let compared = outcome.profile.model.get_or_insert_default();
+    *compared += batch.samples.iter().filter(|at| d.get(at.index(i)) == expected.get(at.index(i))).count() as u64;
+    if d == &expected {
+        return;
+    }
+    for index in (0..d.len()).filter(|index| d.get(*index) != expected.get(*index)) {
+        outcome.profile.element_mismatches += 1;
+        if outcome.mismatches.len() < request.max_mismatches {
+            let at = Position { tile: index / (i.m * i.n), row: index / i.n % i.m, column: index % i.n };
+            let (a, b, c) = batch.tiles.operands(i, at.tile, at.row, at.column);
+            outcome.mismatches.push(Mismatch { a, b, c, device: d.get(index), model: expected.get(index) });
+        }
+    }
+}
+
+impl Position {
+    /// The index of this element in D codes `[count][m][n]`.
+    pub fn index(&self, instruction: &Instruction) -> usize {
+        (self.tile * instruction.m + self.row) * instruction.n + self.column
+    }
+}

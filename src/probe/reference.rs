@@ -1,0 +1,148 @@
+//! The references of one sample: f32 arithmetic on the CPU, and the exact result.
+
+use super::{Request, statistics::Tally};
+use crate::{
+    exact::Dot,
+    format::{self, Class, Format, Overflow, Real, Rounding},
+    inputs::{Batch, Init, Position},
+    isa::{Codes, Instruction},
+};
+
+/// Buffers for the references of one request's samples.
+pub(super) struct References<'a> {
+    instruction: &'a Instruction,
+    terms: usize,
+    has_c: bool,
+    /// Formats of the operands that the references see.
+    operands: [&'static Format; 3],
+    exact: Dot,
+    pairs: Vec<(u64, u64)>,
+}
+
+impl<'a> References<'a> {
+    pub(super) fn new(request: &Request<'a>) -> Self {
+        let i = request.instruction;
+        let seen = |format: &'static Format| match request.init {
+            // The unrounded values are f32 numbers (integers stay integers).
+            Init::Fp32 if !format.is_integer() => format::find("f32").expect("f32 is a format"),
+            _ => format,
+        };
+        let operands = [i.a, i.b, i.c].map(seen);
+        let [a, b, c] = operands;
+        References {
+            instruction: i,
+            terms: request.op.terms(i.k),
+            has_c: request.op.has_c(),
+            operands,
+            exact: Dot::new(a, b, c, i.d, i.k),
+            pairs: Vec::with_capacity(i.k),
+        }
+    }
+
+    /// Compares the device's result at `at` with its references.
+    pub(super) fn tally(&mut self, batch: &Batch, at: Position, d: &Codes) -> Tally {
+        let c = self.load(batch, at);
+        let result = d.get(at.index(self.instruction));
+        let mut tally = self.against_exact(c, result);
+        if self.instruction.d.is_integer() {
+            self.against_integers(c, result, &mut tally);
+        } else {
+            self.against_float(c, result, &mut tally);
+        }
+        tally
+    }
+
+    /// Loads the operand codes that the references see, and returns c.
+    fn load(&mut self, batch: &Batch, at: Position) -> u64 {
+        let i = self.instruction;
+        self.pairs.clear();
+        match &batch.wide {
+            Some(wide) => {
+                let [a, b, c] = self.operands;
+                let code = |format: &Format, value: f64| {
+                    format.encode_f64(value, Rounding::Rne, Overflow::Standard).expect("the value is the format's")
+                };
+                for k in 0..self.terms {
+                    let x = wide.a[(at.tile * i.m + at.row) * i.k + k];
+                    let y = wide.b[(at.tile * i.k + k) * i.n + at.column];
+                    self.pairs.push((code(a, x), code(b, y)));
+                }
+                code(c, wide.c[at.index(i)])
+            }
+            None => {
+                let (a, b, c) = batch.tiles.operands(i, at.tile, at.row, at.column);
+                self.pairs.extend(a.into_iter().zip(b).take(self.terms));
+                c
+            }
+        }
+    }
+
+    fn against_exact(&mut self, c: u64, result: u64) -> Tally {
+        let d = self.instruction.d;
+        let saturates = self.instruction.has_qualifier("satfinite");
+        let mut sum = self.exact.sum(self.pairs.iter().copied(), c);
+        let rounded = match sum.wrapped(d) {
+            Some(code) if !saturates => Some(code),
+            _ => sum.round(d, Rounding::Rne, Overflow::Standard),
+        };
+        let deviation = sum.deviation(d, result);
+        Tally {
+            exact_equal: equal(d, result, rounded),
+            absolute: deviation.map(|x| x.absolute),
+            relative: deviation.and_then(|x| x.relative),
+            ulps: deviation.map(|x| x.ulps),
+            ..Tally::default()
+        }
+    }
+
+    /// The same expression in f32 (f64 for f64 operands): products and sums rounded one by one over ascending k,
+    /// c added last.
+    fn against_float(&self, c: u64, result: u64, tally: &mut Tally) {
+        let d = self.instruction.d;
+        let [a, b, c_format] = self.operands;
+        let double = d.bits == 64;
+        let products = self.pairs.iter().map(|(x, y)| (a.to_f64(*x), b.to_f64(*y)));
+        let c = self.has_c.then(|| c_format.to_f64(c));
+        let reference = if double {
+            products.map(|(x, y)| x * y).chain(c).reduce(|sum, term| sum + term)
+        } else {
+            let single = products.map(|(x, y)| x as f32 * y as f32).chain(c.map(|c| c as f32));
+            single.reduce(|sum, term| sum + term).map(f64::from)
+        }
+        .unwrap_or(0.0);
+        let value = d.to_f64(result);
+        let rounded = d.encode(&Real::from(reference), Rounding::Rne, Overflow::Standard);
+        tally.f32_equal = value.to_bits() == reference.to_bits() || value.is_nan() && reference.is_nan();
+        tally.f32_rounded_equal = equal(d, result, rounded);
+        let error = |reference: f64| {
+            let error = (value - reference).abs();
+            error.is_finite().then_some(error)
+        };
+        tally.f32_error = error(reference);
+        tally.f32_rounded_error = rounded.and_then(|code| error(d.to_f64(code)));
+    }
+
+    /// The same expression in integers, wrapped or saturated into the format of D.
+    fn against_integers(&self, c: u64, result: u64, tally: &mut Tally) {
+        let d = self.instruction.d;
+        let [a, b, c_format] = self.operands;
+        let products: i64 = self.pairs.iter().map(|(x, y)| a.to_f64(*x) as i64 * b.to_f64(*y) as i64).sum();
+        let sum = products + c_format.to_f64(c) as i64;
+        let reference = if self.instruction.has_qualifier("satfinite") {
+            sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32
+        } else {
+            sum as i32
+        };
+        let value = d.to_f64(result);
+        tally.f32_equal = value == f64::from(reference);
+        tally.f32_rounded_equal = tally.f32_equal;
+        tally.f32_error = Some((value - f64::from(reference)).abs());
+        tally.f32_rounded_error = tally.f32_error;
+    }
+}
+
+/// Equality in every bit; any NaN equals any NaN.
+fn equal(format: &Format, code: u64, reference: Option<u64>) -> bool {
+    let nan = |code: u64| format.decode(code).class == Class::Nan;
+    reference.is_some_and(|reference| code == reference || nan(code) && nan(reference))
+}

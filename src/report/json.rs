@@ -1,0 +1,75 @@
+//! JSON, described by `schemas/report.schema.json`.
+//!
+//! The members come in a fixed order and every row of a table is one line, so that two results can be compared
+//! with a line-based tool.
+
+use serde_json::{Map, Value, json};
+
+use super::{Cell, Column, Report, Table};
+
+/// The version of the schema. It grows when a member changes its meaning or goes; new members may come without.
+const SCHEMA: u32 = 1;
+
+pub(super) fn render(report: &Report) -> String {
+    let device = report.device.as_ref().map_or(Value::Null, |device| {
+        json!({
+            "name": device.name,
+            "description": device.description,
+            "details": object(&device.details),
+        })
+    });
+    let members: [(&str, Value); 9] = [
+        ("tcnum", json!(env!("CARGO_PKG_VERSION"))),
+        ("schema", json!(SCHEMA)),
+        ("command", json!(report.command)),
+        ("invocation", json!(report.invocation)),
+        ("device", device),
+        ("seed", json!(report.seed)),
+        ("annotations", object(&report.annotations)),
+        ("notes", json!(report.notes)),
+        ("holds", json!(report.holds)),
+    ];
+    let mut text = String::from("{\n");
+    for (key, value) in members {
+        text += &format!("  {}: {value},\n", json!(key));
+    }
+    let tables: Vec<String> = report.tables.iter().map(table).collect();
+    text += &format!("  \"tables\": {}\n}}\n", enclose('{', &tables, "  ", '}'));
+    text
+}
+
+fn table(table: &Table) -> String {
+    let rows: Vec<String> = table.rows.iter().map(|row| self::row(&table.columns, row).to_string()).collect();
+    format!("{}: {}", json!(table.key), enclose('[', &rows, "    ", ']'))
+}
+
+fn row(columns: &[Column], cells: &[Cell]) -> Value {
+    Value::Object(columns.iter().zip(cells).map(|(column, cell)| (column.key.to_string(), value(cell))).collect())
+}
+
+/// `members` a line each between two brackets, of which the closing one stands at `indent`.
+fn enclose(open: char, members: &[String], indent: &str, close: char) -> String {
+    if members.is_empty() {
+        return format!("{open}{close}");
+    }
+    let lines: Vec<String> = members.iter().map(|member| format!("{indent}  {member}")).collect();
+    format!("{open}\n{}\n{indent}{close}", lines.join(",\n"))
+}
+
+fn object(pairs: &[(String, String)]) -> Value {
+    Value::Object(pairs.iter().map(|(key, value)| (key.clone(), json!(value))).collect::<Map<_, _>>())
+}
+
+/// The value of a cell. JSON has no infinities and no NaN: they become the strings `Infinity`, `-Infinity`, `NaN`.
+pub(super) fn value(cell: &Cell) -> Value {
+    match cell {
+        Cell::Empty => Value::Null,
+        Cell::Text(text) => json!(text),
+        Cell::Integer(value) => json!(value),
+        Cell::Real(value) if value.is_finite() => json!(value),
+        Cell::Real(value) if value.is_nan() => json!("NaN"),
+        Cell::Real(value) => json!(if *value > 0.0 { "Infinity" } else { "-Infinity" }),
+        Cell::Flag(value) => json!(value),
+        Cell::List(cells) => Value::Array(cells.iter().map(self::value).collect()),
+    }
+}

@@ -1,0 +1,69 @@
+//! Markdown: tables of GitHub Flavored Markdown, readable as text too.
+
+use super::{
+    Report, Table,
+    human::{self, MISMATCH, Shown},
+};
+
+pub(super) fn render(report: &Report) -> String {
+    let mut text = format!("# tcnum {}\n\n", escaped(report.command));
+    text += &format!("- command: {}\n- tcnum: {}\n", code(&report.invocation), env!("CARGO_PKG_VERSION"));
+    for (key, value) in human::provenance(report) {
+        text += &format!("- {}: {}\n", escaped(&key), escaped(&value));
+    }
+    for note in &report.notes {
+        text += &format!("\n{}\n", escaped(note));
+    }
+    for table in &report.tables {
+        text += &section(table);
+    }
+    if !report.holds {
+        text += &format!("\n**{MISMATCH}**\n");
+    }
+    text
+}
+
+fn section(table: &Table) -> String {
+    let shown = Shown::new(table, |cell| escaped(&human::plain(cell)));
+    let labels: Vec<String> = shown.labels.iter().map(|label| escaped(label)).collect();
+    let width = |i: usize| {
+        let cells = shown.rows.iter().map(|row| row[i].chars().count());
+        cells.chain([labels[i].chars().count(), 3]).max().unwrap_or(3)
+    };
+    let widths: Vec<usize> = (0..labels.len()).map(width).collect();
+    let line = |cells: &[String]| {
+        let padded = cells.iter().enumerate().map(|(i, cell)| match shown.numeric[i] {
+            true => format!(" {cell:>w$} |", w = widths[i]),
+            false => format!(" {cell:<w$} |", w = widths[i]),
+        });
+        format!("|{}\n", padded.collect::<String>())
+    };
+    let rule = widths.iter().zip(&shown.numeric).map(|(width, numeric)| {
+        let dashes = "-".repeat(width - 1);
+        if *numeric { format!(" {dashes}: |") } else { format!(" {dashes}- |") }
+    });
+    let mut text = format!("\n## {}\n\n{}|{}\n", escaped(&table.title), line(&labels), rule.collect::<String>());
+    text.extend(shown.rows.iter().map(|row| line(row)));
+    text
+}
+
+/// Text in which nothing is mark-up; line breaks become spaces, because a table row and a heading are one line.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '\n' | '\r' => escaped.push(' '),
+            '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '~' | '#' | '&' => escaped.extend(['\\', c]),
+            _ => escaped.push(c),
+        }
+    }
+    escaped
+}
+
+/// A code span: fenced by more backticks than any run inside.
+fn code(text: &str) -> String {
+    let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
+    let fence = "`".repeat(longest + 1);
+    let space = if longest > 0 { " " } else { "" };
+    format!("{fence}{space}{}{space}{fence}", text.replace(['\n', '\r'], " "))
+}

@@ -1,0 +1,181 @@
+//! Text for a terminal, at most [`WIDTH`] columns wide where words allow it: what the result was measured on, notes,
+//! then each table under its title.
+//!
+//! A table that is too wide is first given headings of several lines; if that is not enough, long text is wrapped,
+//! and at last the table is cut into parts that repeat its first column. Nothing is left out.
+
+use tabled::{
+    builder::Builder,
+    settings::{
+        Alignment, Padding, Style,
+        formatting::AlignmentStrategy,
+        object::{Columns, Rows},
+        style::HorizontalLine,
+    },
+};
+
+use super::{
+    Report, Table,
+    human::{self, MISMATCH, Shown},
+};
+
+/// Columns of a terminal that the text keeps to.
+const WIDTH: usize = 120;
+/// Spaces between two columns of a table.
+const GAP: usize = 2;
+/// Text cells longer than this are wrapped.
+const LONGEST_CELL: usize = 56;
+
+pub(super) fn render(report: &Report) -> String {
+    let mut text = String::new();
+    for (key, value) in human::provenance(report) {
+        text += &paragraph(&format!("{key}: "), &value);
+    }
+    for note in &report.notes {
+        text += &paragraph("note: ", note);
+    }
+    for table in &report.tables {
+        if !text.is_empty() {
+            text.push('\n');
+        }
+        text += &section(table);
+    }
+    if !report.holds {
+        text += &format!("\n{MISMATCH}\n");
+    }
+    // Names come from files and from other programs: nothing of theirs is to steer the terminal.
+    text.retain(|c| c == '\n' || !c.is_control());
+    text
+}
+
+/// `text` after `lead`, wrapped, with the further lines indented as far as the first.
+fn paragraph(lead: &str, text: &str) -> String {
+    let indent = lead.chars().count().min(WIDTH / 4);
+    let lines = wrapped(text, WIDTH - indent).join(&format!("\n{}", " ".repeat(indent)));
+    format!("{lead}{lines}\n")
+}
+
+fn section(table: &Table) -> String {
+    let shown = fitted(Shown::new(table, human::plain));
+    let mut text = paragraph("", &table.title);
+    for (i, part) in parts(&shown).into_iter().enumerate() {
+        if i > 0 {
+            text += "\n";
+        }
+        text += &grid(&shown, &part);
+    }
+    text
+}
+
+/// A table whose headings and cells may have several lines.
+struct Fitted {
+    /// The headings, then the rows.
+    lines: Vec<Vec<String>>,
+    numeric: Vec<bool>,
+    widths: Vec<usize>,
+}
+
+/// `shown` with headings, then text, wrapped as far as the width asks for it.
+fn fitted(shown: Shown) -> Fitted {
+    let mut lines = vec![shown.labels.iter().map(|label| label.to_string()).collect()];
+    lines.extend(shown.rows);
+    let mut fitted = Fitted { widths: vec![0; shown.numeric.len()], numeric: shown.numeric, lines };
+    fitted.measure();
+    if total(fitted.widths.iter()) > WIDTH {
+        fitted.wrap_headings();
+    }
+    if total(fitted.widths.iter()) > WIDTH {
+        fitted.wrap_cells();
+    }
+    fitted
+}
+
+impl Fitted {
+    fn measure(&mut self) {
+        for (i, width) in self.widths.iter_mut().enumerate() {
+            *width = self.lines.iter().map(|cells| cell_width(&cells[i])).max().unwrap_or(0);
+        }
+    }
+
+    /// Wraps each heading to the width of its column's cells, but no word of it.
+    fn wrap_headings(&mut self) {
+        let (headings, rows) = self.lines.split_at_mut(1);
+        for (i, heading) in headings[0].iter_mut().enumerate() {
+            let body = rows.iter().map(|cells| cell_width(&cells[i])).max().unwrap_or(0);
+            *heading = wrapped(heading, body).join("\n");
+        }
+        self.measure();
+    }
+
+    fn wrap_cells(&mut self) {
+        for cell in self.lines.iter_mut().flatten() {
+            if cell_width(cell) > LONGEST_CELL {
+                *cell = wrapped(cell, LONGEST_CELL).join("\n");
+            }
+        }
+        self.measure();
+    }
+}
+
+/// The columns of each part: as many as fit, the first column in every part.
+fn parts(fitted: &Fitted) -> Vec<Vec<usize>> {
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for i in 0..fitted.widths.len() {
+        let room = |part: &Vec<usize>| total(part.iter().chain([&i]).map(|&j| &fitted.widths[j])) <= WIDTH;
+        match parts.last_mut() {
+            // A part has at least one column of its own, however wide.
+            Some(part) if part.len() < 2 || room(part) => part.push(i),
+            Some(_) => parts.push(vec![0, i]),
+            None => parts.push(vec![i]),
+        }
+    }
+    parts
+}
+
+/// The columns of `part`, aligned, with a rule below the headings.
+fn grid(fitted: &Fitted, part: &[usize]) -> String {
+    let mut builder = Builder::default();
+    for cells in &fitted.lines {
+        builder.push_record(part.iter().map(|&i| cells[i].as_str()));
+    }
+    let mut table = builder.build();
+    table.with(Style::empty().horizontals([(1, HorizontalLine::new('-'))]));
+    table.with(Padding::new(0, GAP, 0, 0));
+    table.with(AlignmentStrategy::PerLine);
+    table.modify(Rows::first(), Alignment::bottom());
+    table.modify(Columns::last(), Padding::zero());
+    for (column, &i) in part.iter().enumerate() {
+        if fitted.numeric[i] {
+            table.modify(Columns::one(column), Alignment::right());
+        }
+    }
+    table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
+}
+
+fn total<'a>(widths: impl Iterator<Item = &'a usize>) -> usize {
+    let (count, sum) = widths.fold((0, 0), |(count, sum), width| (count + 1, sum + width));
+    sum + GAP * usize::saturating_sub(count, 1)
+}
+
+/// The width of the widest line.
+fn cell_width(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}
+
+/// `text` in lines of at most `width` characters, broken at spaces only: a longer word has a line of its own.
+fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for source in text.lines() {
+        let mut line = String::new();
+        for word in source.split(' ') {
+            if !line.is_empty() && line.chars().count() + 1 + word.chars().count() > width {
+                lines.push(std::mem::take(&mut line));
+            } else if !line.is_empty() {
+                line.push(' ');
+            }
+            line.push_str(word);
+        }
+        lines.push(line);
+    }
+    lines
+}

@@ -1,0 +1,121 @@
+//! A report like that of a probe, in every view, against the files under `tests/snapshots`.
+
+use super::*;
+use crate::device::Identity;
+
+/// A report with every kind of cell and every character that some view has to escape.
+pub(crate) fn synthetic() -> Report {
+    let mut mismatches = Table::new(
+        "mismatches",
+        "First mismatches & their inputs",
+        vec![
+            Column::new("input", "input"),
+            Column::new("codes", "codes"),
+            Column::new("device_value", "device"),
+            Column::new("model_value", "model"),
+        ],
+    );
+    mismatches.rows = vec![
+        vec![
+            "a|b, \"c\" \\ 100% $x_1^{2}$ #".into(),
+            vec!["0x3f80", "0xbf80"].into(),
+            f64::INFINITY.into(),
+            Cell::Empty,
+        ],
+        vec!["[line\nbreak] *~<`".into(), Cell::List(vec![]), f64::NEG_INFINITY.into(), f64::NAN.into()],
+    ];
+    Report {
+        device: Some(Identity {
+            name: "cuda:0".to_string(),
+            description: "NVIDIA H200".to_string(),
+            details: vec![("driver".to_string(), "580.95".to_string()), ("nvrtc".to_string(), "13.0".to_string())],
+        }),
+        seed: Some(u64::MAX),
+        notes: vec!["mma.sync with FP8 is emulated by the compiler here.".to_string()],
+        annotations: vec![("date".to_string(), "2026-01-31".to_string())],
+        tables: vec![probe_table(), mismatches],
+        holds: false,
+        ..Report::new("probe", "tcnum probe --fmt bf16 --op accumulate")
+    }
+}
+
+fn probe_table() -> Table {
+    let mut table = Table::new(
+        "results",
+        "Agreement and errors",
+        vec![
+            Column::new("instruction", "instruction"),
+            Column::new("op", "op"),
+            Column::new("init", "init"),
+            Column::new("execution", "execution"),
+            Column::new("samples", "samples"),
+            Column::new("agree_model", "agree with model"),
+            Column::new("agree_f32", "agree with f32"),
+            Column::new("agree_exact", "agree with exact"),
+            Column::new("mean_abs_error", "mean abs error"),
+            Column::new("max_abs_error", "max abs error"),
+            Column::new("max_ulp", "max ulp error"),
+            Column::new("emulated", "emulated"),
+            Column::new("histogram", "ulp-error histogram"),
+            Column::hidden("seconds"),
+        ],
+    );
+    let row = |name: &str, op: &str, counts: [u64; 4], errors: [f64; 3], histogram: Vec<u64>| {
+        let mut row: Vec<Cell> = vec![name.into(), op.into(), "low".into(), "native".into()];
+        row.extend(counts.map(Cell::from));
+        row.extend(errors.map(Cell::from));
+        row.extend([Cell::from(false), histogram.into(), 0.0123456789.into()]);
+        row
+    };
+    table.rows = vec![
+        row("mma.m16n8k16.f32.bf16.bf16.f32", "multiply", [10_000; 4], [0.0; 3], vec![10_000, 0, 0]),
+        row(
+            "mma.m16n8k8.f32.tf32.tf32.f32",
+            "accumulate",
+            [10_000, 10_000, 4_012, 4_997],
+            [1.2894737e-3, 0.0312, 1.0],
+            vec![4_997, 3_001, 2_002],
+        ),
+    ];
+    table
+}
+
+/// Compares with the file, or with `TCNUM_WRITE_SNAPSHOTS` set writes it anew, to be read before it is committed.
+fn compare(name: &str, view: View) {
+    let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
+    let version = env!("CARGO_PKG_VERSION");
+    let mut got = render(&synthetic(), view);
+    for lead in ["\"tcnum\": \"", "tcnum: ", "% tcnum "] {
+        got = got.replace(&format!("{lead}{version}"), &format!("{lead}VERSION"));
+    }
+    if std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some() {
+        std::fs::write(&path, &got).unwrap();
+    }
+    let expected = std::fs::read_to_string(&path).unwrap();
+    assert!(got == expected, "{path} differs from what is rendered now:\n{got}");
+}
+
+#[test]
+fn terminal_text_matches_the_snapshot() {
+    compare("probe.txt", View::Table);
+}
+
+#[test]
+fn json_matches_the_snapshot() {
+    compare("probe.json", View::Json);
+}
+
+#[test]
+fn csv_matches_the_snapshot() {
+    compare("probe.csv", View::Csv);
+}
+
+#[test]
+fn markdown_matches_the_snapshot() {
+    compare("probe.md", View::Markdown);
+}
+
+#[test]
+fn latex_matches_the_snapshot() {
+    compare("probe.tex", View::Latex);
+}
