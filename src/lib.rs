@@ -20,6 +20,7 @@ mod nearest;
 pub mod probe;
 pub mod report;
 pub mod softfloat;
+pub mod summary;
 pub mod trace;
 pub mod verify;
 

@@ -83,9 +83,11 @@ fn odd(value: f64) -> Option<(i64, i64)> {
 fn leading_bits(value: &Integer) -> (i128, u32) {
     // Few enough that rounding them up to a double stays within the type.
     const KEPT: u32 = 126;
-    let cut = value.significant_bits().saturating_sub(KEPT);
     let limbs = value.as_limbs();
-    let width = 8 * limbs.first().map_or(8, size_of_val) as u32;
+    let Some(last) = limbs.last() else { return (0, 0) };
+    let width = 8 * size_of_val(last) as u32;
+    let bits = limbs.len() as u32 * width - last.leading_zeros();
+    let cut = bits.saturating_sub(KEPT);
     let mut top = 0;
     for (index, &limb) in limbs.iter().enumerate().skip((cut / width) as usize) {
         #[allow(clippy::unnecessary_cast)] // a limb has 32 bits on some platforms

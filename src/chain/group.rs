@@ -8,14 +8,14 @@ use std::fmt;
 use rayon::prelude::*;
 
 use super::{
-    Init, Plain, Point,
+    Plain, Point,
     draw::{Draw, Streams},
+    error::{against_exact, against_plain},
     low::Low,
     operand::Operand,
     reference::References,
-    statistics::{Moments, against_exact, against_plain},
 };
-use crate::{Result, device::Device, format::Format, isa::Instruction};
+use crate::{Result, device::Device, format::Format, inputs::Init, isa::Instruction};
 
 /// What decides the random numbers of a chain, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,14 +99,17 @@ impl Group {
         for (instruction, low) in &mut self.lows {
             low.advance(device, &operands.of(instruction.b).codes)?;
         }
-        for ((_, rounded), references) in &mut self.references {
-            references.advance(rounded.map_or(drawn.as_slice(), |(_, b)| &operands.of(b).values));
+        for (index, ((_, rounded), references)) in self.references.iter_mut().enumerate() {
+            let b = rounded.map_or(drawn.as_slice(), |(_, b)| &operands.of(b).values);
+            let compared = self.places.iter().filter(|(_, reference)| *reference == index);
+            let lows: Vec<&Low> = compared.map(|(low, _)| &self.lows[*low].1).collect();
+            references.advance(b, |chain| lows.iter().any(|low| !low.overflowed(chain)));
         }
         Ok(())
     }
 
-    /// Adds the chains of curve `curve`, as they are, to `gathered`.
-    pub fn gather(&self, curve: usize, gathered: &mut Gathered) {
+    /// Adds the chains of curve `curve`, as they are, to `point`.
+    pub fn gather(&self, curve: usize, point: &mut Point) {
         let (low, references) = self.places[curve];
         let (low, references) = (&self.lows[low].1, &self.references[references].1);
         let each = self.shape.m * self.shape.k;
@@ -122,7 +125,7 @@ impl Group {
                 })
             })
             .collect();
-        errors.into_iter().for_each(|errors| gathered.add(errors));
+        errors.into_iter().for_each(|errors| point.add(errors));
     }
 }
 
@@ -163,16 +166,7 @@ struct Errors {
     exact: f64,
 }
 
-/// What has been gathered about the chains of one curve and length, in the order of the chains.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Gathered {
-    finite: u64,
-    overflowed: u64,
-    plain: Moments,
-    exact: Moments,
-}
-
-impl Gathered {
+impl Point {
     /// Takes in one more chain: its errors, or `None` if it has overflowed.
     fn add(&mut self, errors: Option<Errors>) {
         let Some(errors) = errors else {
@@ -180,20 +174,7 @@ impl Gathered {
             return;
         };
         self.finite += 1;
-        self.exact.add(errors.exact);
-        if let Some(error) = errors.plain {
-            self.plain.add(error);
-        }
-    }
-
-    /// The result for chains of `length` links.
-    pub fn point(&self, length: usize) -> Point {
-        Point {
-            length,
-            finite: self.finite,
-            overflowed: self.overflowed,
-            against_plain: self.plain.summary(),
-            against_exact: self.exact.summary(),
-        }
+        self.against_plain.add(errors.plain);
+        self.against_exact.add(Some(errors.exact));
     }
 }

@@ -47,11 +47,14 @@ impl Low {
     }
 
     /// Adds a link: executes D = A*B for all chains at once, with the codes `b`, `[chain][k][k]`, and rounds D to
-    /// the format of A.
+    /// the format of A. Once every chain has overflowed there is nothing left to compute.
     ///
     /// # Errors
     /// Those of the device, which also fails if it answers short.
     pub fn advance(&mut self, device: &mut dyn Device, b: &[u64]) -> Result<()> {
+        if self.overflow.iter().all(|chain| chain.happened) {
+            return Ok(());
+        }
         self.fill_a();
         self.fill_b(b);
         let d = device.execute(&self.instruction, &self.tiles)?;

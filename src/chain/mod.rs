@@ -12,48 +12,26 @@
 //! product without any rounding.
 
 mod draw;
+mod error;
 mod exact;
 mod group;
 mod low;
 mod operand;
 pub mod plot;
 mod reference;
-pub mod selection;
-mod statistics;
 pub mod table;
 #[cfg(test)]
 mod tests;
 
-use group::{Gathered, Group, shapes};
+use group::{Group, shapes};
 
 pub use reference::Plain;
-pub use statistics::Summary;
 
-use crate::{Result, device::Device, isa::Instruction};
+use crate::{Result, device::Device, inputs::Init, isa::Instruction, summary::Summary};
 
-/// From which values the references start. (The device always starts from rounded operands.)
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Init {
-    /// From the random numbers rounded to the operand formats: the error is that of the arithmetic and of the
-    /// rounding between links.
-    Low,
-    /// From the random numbers in binary32: the error of rounding A and every B to the operand format adds up.
-    Fp32,
-}
-
-impl Init {
-    /// The name that options and reports use: `low`, `fp32`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Init::Low => "low",
-            Init::Fp32 => "fp32",
-        }
-    }
-
-    /// Whether the initialisations give the same references, because the operand formats hold every random number.
-    pub fn coincide(instruction: &Instruction) -> bool {
-        [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
-    }
+/// Whether both initialisations give the same references, because the operand formats hold every random number.
+pub fn inits_coincide(instruction: &Instruction) -> bool {
+    [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
 }
 
 /// What to compute.
@@ -74,7 +52,8 @@ pub struct Plan {
 pub struct Curve {
     /// The instruction.
     pub instruction: Instruction,
-    /// The initialisation.
+    /// From which values the references start (the device starts from rounded ones in any case): from rounded
+    /// ones, so that the error is that of the arithmetic and of the rounding between links, or from binary32.
     pub init: Init,
     /// The plain arithmetic of the reference.
     pub plain: Plain,
@@ -83,7 +62,7 @@ pub struct Curve {
 }
 
 /// All chains at one length.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Point {
     /// Links.
     pub length: usize,
@@ -91,14 +70,22 @@ pub struct Point {
     pub finite: u64,
     /// The other chains.
     pub overflowed: u64,
-    /// Relative error against the plain chain, over the finite chains; its count is smaller where the plain
-    /// chain itself overflowed. `None` if there was none.
-    pub against_plain: Option<Summary>,
-    /// Relative error against the exact product, over the finite chains; `None` if there was none.
-    pub against_exact: Option<Summary>,
+    /// Relative error against the plain chain, over the finite chains whose plain chain is finite too.
+    pub against_plain: Summary,
+    /// Relative error against the exact product, over the finite chains.
+    pub against_exact: Summary,
 }
 
 impl Curve {
+    fn new(instruction: &Instruction, init: Init, length: usize) -> Self {
+        Curve {
+            instruction: instruction.clone(),
+            init,
+            plain: Plain::for_instruction(instruction),
+            points: (1..=length).map(|length| Point { length, ..Point::default() }).collect(),
+        }
+    }
+
     /// The points before the first length at which any chain overflowed: all that a plot shows.
     pub fn without_overflow(&self) -> &[Point] {
         let end = self.points.iter().position(|point| point.overflowed > 0).unwrap_or(self.points.len());
@@ -115,27 +102,21 @@ impl Curve {
 /// # Errors
 /// Those of the device.
 pub fn run(device: &mut dyn Device, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Curve>> {
-    let mut gathered = vec![vec![Gathered::default(); plan.length]; plan.curves.len()];
+    let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length)).collect();
     for (shape, members) in shapes(&plan.curves) {
         let batch = shape.batch();
         for first in (0..plan.chains).step_by(batch) {
             let chains = (plan.chains - first).min(batch as u64) as usize;
-            let curves: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
-            let mut group = Group::new(shape, &curves, plan.seed, first, chains);
+            let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
+            let mut group = Group::new(shape, &mine, plan.seed, first, chains);
             for length in 1..=plan.length {
                 group.advance(device)?;
                 for (member, &curve) in members.iter().enumerate() {
-                    group.gather(member, &mut gathered[curve][length - 1]);
+                    group.gather(member, &mut curves[curve].points[length - 1]);
                 }
                 progress(&format!("{shape}, chains {first} to {}: {length} links", first + chains as u64 - 1));
             }
         }
     }
-    let curve = |((instruction, init), points): (&(Instruction, Init), Vec<Gathered>)| Curve {
-        instruction: instruction.clone(),
-        init: *init,
-        plain: Plain::for_instruction(instruction),
-        points: points.iter().enumerate().map(|(index, gathered)| gathered.point(index + 1)).collect(),
-    };
-    Ok(plan.curves.iter().zip(gathered).map(curve).collect())
+    Ok(curves)
 }

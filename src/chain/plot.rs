@@ -12,14 +12,17 @@ use plotters::{
     prelude::*,
 };
 
-use super::{Curve, Init};
+use super::Curve;
+use crate::inputs::Init;
 
 const WIDTH: u32 = 1080;
 const LEGEND_WIDTH: u32 = 400;
 const LEGEND_LINE: u32 = 22;
 /// Room for the title and the axis titles above and below the legend's lines.
-const FRAME: u32 = 120;
+const FRAME: u32 = 150;
 const SMALLEST_HEIGHT: u32 = 560;
+/// Half the width of the mark of an overflow.
+const CROSS: i32 = 6;
 const FONT: &str = "sans-serif";
 
 /// Colours that people with any colour vision tell apart (Okabe and Ito, Color Universal Design, 2008).
@@ -40,7 +43,7 @@ type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 /// The mean relative error against the plain reference, on a logarithmic scale, by length: a line for each curve,
 /// one colour for each instruction, solid and filled for `low`, dashed and hollow for `fp32`.
 ///
-/// A line ends before the first length at which any chain overflowed. A mean of zero has no place on the scale and
+/// A line ends, with a cross, before the first length at which any chain overflowed. A mean of zero has no place on the scale and
 /// is left out. `title` stands above. The same curves give the same bytes; no font is read.
 pub fn svg(curves: &[Curve], title: &str) -> String {
     let height = (FRAME + LEGEND_LINE * curves.len() as u32).max(SMALLEST_HEIGHT);
@@ -72,14 +75,29 @@ fn draw(root: &Area, curves: &[Curve], title: &str) -> Drawn {
         .axis_desc_style((FONT, 16))
         .label_style((FONT, 14))
         .draw()?;
-    for line in &lines {
+    // The longer ones first, so that where lines coincide one sees where the shorter one ends.
+    let mut order: Vec<&Line> = lines.iter().collect();
+    order.sort_by_key(|line| std::cmp::Reverse(line.points.len()));
+    for line in order {
         line.draw(&mut chart)?;
     }
-    right.draw(&Text::new("instruction, initialisation", (8, 48), (FONT, 14)))?;
-    for (index, line) in lines.iter().enumerate() {
-        line.explain(&right, 76 + LEGEND_LINE as i32 * index as i32)?;
-    }
+    explain(&right, &lines)?;
     root.present()
+}
+
+/// The legend.
+fn explain(area: &Area, lines: &[Line]) -> Drawn {
+    let row = |index: usize| 76 + LEGEND_LINE as i32 * index as i32;
+    area.draw(&Text::new("instruction, initialisation", (8, row(0) - 28), (FONT, 14)))?;
+    for (index, line) in lines.iter().enumerate() {
+        line.explain(area, row(index))?;
+    }
+    if lines.iter().any(|line| line.overflows) {
+        let y = row(lines.len()) + 6;
+        area.draw(&Cross::new((26, y), CROSS, BLACK.stroke_width(2)))?;
+        area.draw(&Text::new("at the next length a chain overflows", (52, y - 7), (FONT, 14)))?;
+    }
+    Ok(())
 }
 
 /// The axis of common logarithms, labelled with the powers of ten.
@@ -130,20 +148,23 @@ struct Line {
     name: String,
     color: RGBColor,
     dashed: bool,
+    /// Whether the line ends because a chain overflows at the next length.
+    overflows: bool,
     /// Length, and common logarithm of the error.
     points: Vec<(i32, f64)>,
 }
 
 fn lines(curves: &[Curve]) -> Vec<Line> {
     let mut instructions: Vec<&str> = Vec::new();
-    let line = |curve: &'_ Curve, index: usize| Line {
+    let line = |curve: &Curve, index: usize| Line {
         name: format!("{}, {}", curve.instruction, curve.init.name()),
         color: COLORS[index % COLORS.len()],
         dashed: curve.init == Init::Fp32,
+        overflows: curve.without_overflow().len() < curve.points.len(),
         points: curve
             .without_overflow()
             .iter()
-            .filter_map(|point| Some((point.length as i32, point.against_plain?.mean)))
+            .filter_map(|point| Some((point.length as i32, point.against_plain.mean()?)))
             .filter(|(_, error)| *error > 0.0 && error.is_finite())
             .map(|(length, error)| (length, error.log10()))
             .collect(),
@@ -169,6 +190,8 @@ impl Line {
         }
         chart.draw_series(self.points.iter().map(|&point| Circle::new(point, 3, self.inside())))?;
         chart.draw_series(self.points.iter().map(|&point| Circle::new(point, 3, self.color.stroke_width(1))))?;
+        let last = self.points.last().filter(|_| self.overflows);
+        chart.draw_series(last.map(|&point| Cross::new(point, CROSS, self.color.stroke_width(2))))?;
         Ok(())
     }
 
@@ -194,17 +217,16 @@ impl Line {
 mod tests {
     use super::*;
     use crate::{
-        chain::{Plain, Point, Summary},
+        chain::{Plain, Point},
         isa,
+        summary::Summary,
     };
 
     fn curve(name: &str, init: Init, errors: &[(f64, u64)]) -> Curve {
-        let point = |(index, &(mean, overflowed)): (usize, &(f64, u64))| Point {
-            length: index + 1,
-            finite: 9 - overflowed,
-            overflowed,
-            against_plain: Some(Summary { count: 9 - overflowed, mean, standard_error: None, largest: mean }),
-            against_exact: None,
+        let point = |(index, &(mean, overflowed)): (usize, &(f64, u64))| {
+            let mut against_plain = Summary::default();
+            (overflowed..9).for_each(|_| against_plain.add(Some(mean)));
+            Point { length: index + 1, finite: 9 - overflowed, overflowed, against_plain, ..Point::default() }
         };
         Curve {
             instruction: isa::find(name).unwrap(),
@@ -232,6 +254,7 @@ mod tests {
     fn a_line_ends_before_the_first_overflow_and_leaves_out_zeros() {
         let errors = [(0.0, 0), (1e-3, 0), (2e-3, 0), (f64::INFINITY, 1), (2e-3, 2)];
         let lines = lines(&[curve(F16, Init::Low, &errors)]);
+        assert!(lines[0].overflows);
         assert_eq!(lines[0].points.iter().map(|p| p.0).collect::<Vec<_>>(), [2, 3]);
     }
 

@@ -66,11 +66,12 @@ impl References {
         References { k, chains: a.par_chunks(m * k).map(begin).collect() }
     }
 
-    /// Adds a link: multiplies each chain by its k x k matrix of `b`.
-    pub fn advance(&mut self, b: &[f64]) {
+    /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.
+    pub fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
         let k = self.k;
         let scratch = || (Exact::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
-        self.chains.par_iter_mut().zip(b.par_chunks(k * k)).for_each_init(scratch, |(exact_b, row), (chain, b)| {
+        let chains = self.chains.par_iter_mut().zip(b.par_chunks(k * k)).enumerate();
+        chains.filter(|(index, _)| wanted(*index)).for_each_init(scratch, |(exact_b, row), (_, (chain, b))| {
             chain.plain.multiply(b, k);
             exact_b.assign(b);
             chain.exact.multiply(exact_b, row);

@@ -1,9 +1,10 @@
 //! The tables of a chain report.
 
-use super::{Curve, Init, Plan, Point, Summary};
+use super::{Curve, Plan, Point, inits_coincide};
 use crate::{
     device::Execution,
     report::{Cell, Column, Table},
+    summary::Summary,
 };
 
 const fn shown(key: &'static str, label: &'static str) -> Column {
@@ -28,7 +29,7 @@ pub fn notes(plan: &Plan) -> Vec<String> {
          from the operands rounded to their formats, with fp32 from the numbers in binary32."
             .to_string(),
     ];
-    if plan.curves.iter().any(|(instruction, _)| Init::coincide(instruction)) {
+    if plan.curves.iter().any(|(instruction, _)| inits_coincide(instruction)) {
         notes.push("f64 and integer operands hold the random numbers: init low and fp32 are the same there.".into());
     }
     if plan.curves.iter().any(|(instruction, _)| instruction.a.is_integer()) {
@@ -56,7 +57,7 @@ pub fn curves(curves: &[Curve], executions: &[Execution]) -> Table {
     ];
     let row = |(curve, execution): (&Curve, &Execution)| {
         let drawn = curve.without_overflow();
-        let error = |point: Option<&Point>| real(point.and_then(|p| p.against_plain).map(|s| s.mean));
+        let error = |point: Option<&Point>| real(point.and_then(|p| p.against_plain.mean()));
         vec![
             text(&curve.instruction.name),
             text(&curve.instruction.ptx),
@@ -99,13 +100,7 @@ pub fn points(curves: &[Curve]) -> Table {
         hidden("exact_largest_error"),
     ];
     let row = |curve: &Curve, point: &Point| {
-        let summary = |summary: Option<Summary>| {
-            [
-                real(summary.map(|s| s.mean)),
-                real(summary.and_then(|s| s.standard_error)),
-                real(summary.map(|s| s.largest)),
-            ]
-        };
+        let summary = |s: &Summary| [real(s.mean()), real(s.standard_error()), real(s.maximum())];
         let head = [
             text(&curve.instruction.name),
             text(curve.init.name()),
@@ -113,9 +108,9 @@ pub fn points(curves: &[Curve]) -> Table {
             text(curve.plain.name()),
             Cell::Integer(point.finite as i64),
             Cell::Integer(point.overflowed as i64),
-            Cell::Integer(point.against_plain.map_or(0, |s| s.count) as i64),
+            Cell::Integer(point.against_plain.count() as i64),
         ];
-        head.into_iter().chain(summary(point.against_plain)).chain(summary(point.against_exact)).collect()
+        head.into_iter().chain(summary(&point.against_plain)).chain(summary(&point.against_exact)).collect()
     };
     Table {
         key: "chain",

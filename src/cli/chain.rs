@@ -6,76 +6,53 @@ use std::{
     time::Duration,
 };
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::Args;
 
-use super::{Common, invocation};
+use super::{Common, invocation, select::Selection};
 use crate::{
     Result,
-    chain::{
-        self, Curve, Init, Plan, plot,
-        selection::{self, Selection},
-        table,
-    },
+    chain::{self, Curve, Plan, plot, table},
     device::{self, Device},
+    inputs::Init,
+    isa::{self, Instruction},
     report::Report,
 };
 
-/// Chain matrix multiplication: how the error grows when each result is the next operand.
+/// The instructions of the published figure, which stand where none is chosen.
+const PUBLISHED: [&str; 3] =
+    ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
+
+/// Chain matrix multiplication: how errors grow when each result is the next operand.
 ///
 /// Each link is D = A*B with C = 0 on Normal(0, 1) numbers; D, rounded to the operand format, is the next A, and B
 /// is redrawn. Reported for each length N: the relative error ||D_low - D_ref||_F / ||D_low||_F, against the chain in
 /// plain f32 on the CPU and against the exact product, and how many chains have overflowed.
 ///
-/// Example: tcnum chain --fmt bf16 --fmt f16 --plot chain.svg
-#[derive(Args, Debug, Clone)]
-#[command(group = ArgGroup::new("which").multiple(true).conflicts_with("all"))]
+/// Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on bf16, f16 and tf32.
+///
+/// Example: tcnum chain --length 12 --plot chain.svg
+#[derive(Args, Debug)]
 pub struct Arguments {
-    /// An instruction; may be repeated. Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on
-    /// bf16, f16 and tf32.
-    #[arg(long, value_name = "NAME", group = "which")]
-    pub instr: Vec<String>,
-    /// The mma instruction that stands for this operand format; may be repeated.
-    #[arg(long, value_name = "FORMAT", group = "which")]
-    pub fmt: Vec<String>,
-    /// Every instruction that the device executes.
-    #[arg(long)]
-    pub all: bool,
+    #[command(flatten)]
+    selection: Selection,
     /// The longest chain, in links; all lengths up to it are reported.
     #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
-    pub length: u32,
+    length: u32,
     /// How many chains.
-    #[arg(long, value_name = "COUNT", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
-    pub chains: u64,
-    /// Where the references start from: the random numbers rounded to the operand format, or in binary32.
-    #[arg(long, value_enum, default_value = "both")]
-    pub init: Inits,
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    chains: u64,
+    /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
+    #[arg(long = "init", value_enum, value_name = "INIT")]
+    inits: Vec<Init>,
     /// Draw the error against the length to this SVG file.
     #[arg(long, value_name = "FILE")]
-    pub plot: Option<PathBuf>,
-    /// Flags of every command that runs instructions.
+    plot: Option<PathBuf>,
+    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    #[arg(long, requires = "all")]
+    available: bool,
+    /// Common flags.
     #[command(flatten)]
     pub common: Common,
-}
-
-/// Which initialisations.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inits {
-    /// From rounded numbers: the error of the arithmetic alone.
-    Low,
-    /// From binary32 numbers: conversion loses, too.
-    Fp32,
-    /// Both.
-    Both,
-}
-
-impl Inits {
-    fn list(self) -> &'static [Init] {
-        match self {
-            Inits::Low => &[Init::Low],
-            Inits::Fp32 => &[Init::Fp32],
-            Inits::Both => &[Init::Low, Init::Fp32],
-        }
-    }
 }
 
 /// Runs the chains, writes the plot if one is asked for, and reports.
@@ -85,18 +62,22 @@ impl Inits {
 /// the device.
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
+    let instructions = chosen(&arguments.selection)?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
-    let selection = if arguments.all {
-        Selection::All
-    } else {
-        Selection::Named { instructions: arguments.instr.clone(), formats: arguments.fmt.clone() }
-    };
-    let instructions = selection::instructions(&selection, device.as_mut())?;
+    let mut report = Report::new("chain", invocation());
+    report.seed = Some(common.seed);
+    report.annotations = common.destination.annotations.clone();
     let (mut curves, mut executions) = (Vec::new(), Vec::new());
-    for (instruction, execution) in instructions {
-        for init in selection::inits(&instruction, arguments.init.list()) {
-            curves.push((instruction.clone(), init));
-            executions.push(execution.clone());
+    for instruction in &instructions {
+        match device.prepare(instruction) {
+            Ok(execution) => {
+                for init in inits(instruction, &arguments.inits) {
+                    curves.push((instruction.clone(), init));
+                    executions.push(execution.clone());
+                }
+            }
+            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) => return Err(error),
         }
     }
     let plan = Plan { curves, length: arguments.length as usize, chains: arguments.chains, seed: common.seed };
@@ -106,16 +87,34 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
         crate::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
     }
-    Ok(Report {
-        command: "chain",
-        invocation: invocation(),
-        device: Some(identity),
-        seed: Some(plan.seed),
-        notes: table::notes(&plan),
-        annotations: common.destination.annotations.clone(),
-        tables: vec![table::curves(&curves, &executions), table::points(&curves)],
-        holds: true,
-    })
+    report.notes.extend(table::notes(&plan));
+    report.device = Some(identity);
+    report.tables = vec![table::curves(&curves, &executions), table::points(&curves)];
+    Ok(report)
+}
+
+/// The chosen instructions, each once.
+fn chosen(selection: &Selection) -> Result<Vec<Instruction>> {
+    let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
+    let mut unique: Vec<Instruction> = Vec::new();
+    let chosen =
+        if nothing { PUBLISHED.iter().map(|name| isa::find(name)).collect() } else { selection.instructions(&[]) };
+    for instruction in chosen? {
+        if !unique.contains(&instruction) {
+            unique.push(instruction);
+        }
+    }
+    Ok(unique)
+}
+
+/// The wanted initialisations, each once; where neither is named, both, or `low` alone where they coincide.
+fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
+    let both = [Init::Low, Init::Fp32];
+    match named {
+        [] if chain::inits_coincide(instruction) => vec![Init::Low],
+        [] => both.to_vec(),
+        named => both.into_iter().filter(|init| named.contains(init)).collect(),
+    }
 }
 
 /// The curves, with a line of progress on a terminal.
