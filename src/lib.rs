@@ -11,6 +11,7 @@ mod atomic;
 pub mod chain;
 pub mod cli;
 pub mod device;
+mod digest;
 mod error;
 pub mod exact;
 pub mod format;

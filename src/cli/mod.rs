@@ -3,6 +3,7 @@
 mod chain;
 mod options;
 mod probe;
+mod record;
 mod select;
 mod verify;
 
@@ -31,6 +32,7 @@ struct Cli {
 enum Command {
     Chain(Box<chain::Arguments>),
     Probe(Box<probe::Arguments>),
+    Record(Box<record::Arguments>),
     Verify(verify::Arguments),
 }
 
@@ -53,6 +55,7 @@ fn run(command: Command) -> Result<bool> {
     let (report, destination): (Report, Destination) = match command {
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+        Command::Record(a) => (record::run(&a)?, a.common.destination),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
     destination.write(&report)?;

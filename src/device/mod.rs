@@ -9,6 +9,7 @@ pub use exec::ExecDevice;
 pub use model::ModelDevice;
 pub use open::open;
 pub use trace::TraceDevice;
+pub mod cuda;
 
 use crate::{
     Result,

@@ -1,7 +1,7 @@
 //! Arrays of codes, and the tiles that instructions consume.
 
 use super::Instruction;
-use crate::format::Format;
+use crate::{digest::fnv1a, format::Format};
 
 /// An array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) that holds its format,
 /// little-endian: the layout of trace files, of the `exec:` protocol and of GPU memory.
@@ -165,9 +165,6 @@ impl Tiles {
 
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
-        [&self.a, &self.b, &self.c]
-            .iter()
-            .flat_map(|codes| codes.as_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+        fnv1a([&self.a, &self.b, &self.c].into_iter().flat_map(|codes| codes.as_bytes()))
     }
 }
