@@ -9,6 +9,7 @@
 pub mod arithmetic;
 mod atomic;
 pub mod catalogue;
+pub mod chain;
 pub mod cli;
 pub mod convert;
 pub mod device;
@@ -22,6 +23,7 @@ mod nearest;
 pub mod probe;
 pub mod report;
 pub mod softfloat;
+pub mod summary;
 pub mod trace;
 pub mod verify;
 

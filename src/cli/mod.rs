@@ -4,6 +4,7 @@ mod convert;
 mod formats;
 mod devices;
 mod instructions;
+mod chain;
 mod options;
 mod probe;
 mod record;
@@ -33,6 +34,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
+    Chain(Box<chain::Arguments>),
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
     Verify(verify::Arguments),
@@ -59,6 +61,7 @@ pub fn main() -> ExitCode {
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
     let (report, destination): (Report, Destination) = match command {
+        Command::Chain(a) => (chain::run(&a)?, a.common.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
         Command::Record(a) => (record::run(&a)?, a.common.destination),
         Command::Verify(a) => (verify::run(&a)?, a.destination),

@@ -1,5 +1,7 @@
 //! What a probe counts and measures.
 
+use crate::summary::Summary;
+
 /// Upper edges of the histogram of errors in ulp: the first bucket holds exact results, bucket i the errors
 /// in (edge i-1, edge i], the last one everything larger.
 pub const HISTOGRAM_EDGES: [f64; 10] = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0, 1024.0, f64::INFINITY];
@@ -23,48 +25,6 @@ pub struct Tally {
     pub relative: Option<f64>,
     /// Error against the exact result in ulp of the format of D.
     pub ulps: Option<f64>,
-}
-
-/// A mean, its standard error and the maximum of non-negative numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Summary {
-    count: u64,
-    mean: f64,
-    squares: f64,
-    maximum: f64,
-}
-
-impl Summary {
-    fn add(&mut self, value: Option<f64>) {
-        let Some(value) = value else { return };
-        // Welford's update: no cancellation.
-        self.count += 1;
-        let step = value - self.mean;
-        self.mean += step / self.count as f64;
-        self.squares += step * (value - self.mean);
-        self.maximum = self.maximum.max(value);
-    }
-
-    /// How many numbers there were.
-    pub fn count(&self) -> u64 {
-        self.count
-    }
-
-    /// The mean; `None` of no numbers.
-    pub fn mean(&self) -> Option<f64> {
-        (self.count > 0).then_some(self.mean)
-    }
-
-    /// The standard error of the mean; `None` of fewer than two numbers.
-    pub fn standard_error(&self) -> Option<f64> {
-        let n = self.count as f64;
-        (self.count > 1).then(|| (self.squares / (n - 1.0) / n).sqrt())
-    }
-
-    /// The maximum; `None` of no numbers.
-    pub fn maximum(&self) -> Option<f64> {
-        (self.count > 0).then_some(self.maximum)
-    }
 }
 
 /// What one probe counted and measured.

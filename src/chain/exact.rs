@@ -1,0 +1,157 @@
+//! Products of matrices without rounding, and their entries as pairs of doubles.
+
+use rug::{Assign, Integer};
+
+use crate::format::Real;
+
+/// A matrix of dyadic numbers: entry `i` is `entries[i] * 2^exponent`.
+#[derive(Debug, Clone)]
+pub(super) struct Exact {
+    entries: Vec<Integer>,
+    exponent: i64,
+}
+
+/// An entry of an exact matrix, scaled: `(high + low) * 2^exponent`, where `high` is the number rounded to
+/// binary64 and `low` is what that lost, to a relative error below `2^-104`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Parts {
+    pub high: f64,
+    pub low: f64,
+    pub exponent: i64,
+}
+
+impl Exact {
+    /// The matrix with these finite values, exactly.
+    pub fn new(values: &[f64]) -> Self {
+        let mut exact = Exact { entries: vec![Integer::new(); values.len()], exponent: 0 };
+        exact.assign(values);
+        exact
+    }
+
+    /// Gives the entries these finite values, exactly.
+    pub fn assign(&mut self, values: &[f64]) {
+        self.exponent = values.iter().filter_map(|&v| odd(v)).map(|(_, exponent)| exponent).min().unwrap_or(0);
+        for (entry, &value) in self.entries.iter_mut().zip(values) {
+            match odd(value) {
+                Some((significand, exponent)) => {
+                    entry.assign(significand);
+                    *entry <<= (exponent - self.exponent) as u32;
+                }
+                None => entry.assign(0),
+            }
+        }
+    }
+
+    /// Replaces this m x k matrix by its product with the k x k matrix `b`. `row` is scratch of k integers.
+    pub fn multiply(&mut self, b: &Exact, row: &mut [Integer]) {
+        let k = row.len();
+        for entries in self.entries.chunks_exact_mut(k) {
+            row.iter_mut().for_each(|sum| sum.assign(0));
+            for (a, b) in entries.iter().zip(b.entries.chunks_exact(k)) {
+                for (sum, b) in row.iter_mut().zip(b) {
+                    *sum += a * b;
+                }
+            }
+            entries.swap_with_slice(row);
+        }
+        self.exponent += b.exponent;
+    }
+
+    /// Entry `index` as a pair of doubles.
+    pub fn parts(&self, index: usize) -> Parts {
+        let entry = &self.entries[index];
+        let (top, cut) = leading_bits(entry);
+        let high = top as f64;
+        let low = (top - high as i128) as f64;
+        let sign = if entry.is_negative() { -1.0 } else { 1.0 };
+        Parts { high: sign * high, low: sign * low, exponent: self.exponent + i64::from(cut) }
+    }
+}
+
+/// A finite double as an odd integer times a power of two; `None` for zero.
+fn odd(value: f64) -> Option<(i64, i64)> {
+    let Real::Finite(finite) = Real::from(value) else { unreachable!("the entries of a chain's operands are finite") };
+    if finite.significand == 0 {
+        return None;
+    }
+    let zeros = finite.significand.trailing_zeros();
+    let significand = (finite.significand >> zeros) as i64;
+    Some((if finite.negative { -significand } else { significand }, i64::from(finite.exponent) + i64::from(zeros)))
+}
+
+/// The `KEPT` leading bits of a magnitude (all of them, if there are fewer) and how many bits were cut off below.
+fn leading_bits(value: &Integer) -> (i128, u32) {
+    // Few enough that rounding them up to a double stays within the type.
+    const KEPT: u32 = 126;
+    let limbs = value.as_limbs();
+    let Some(last) = limbs.last() else { return (0, 0) };
+    let width = 8 * size_of_val(last) as u32;
+    let bits = limbs.len() as u32 * width - last.leading_zeros();
+    let cut = bits.saturating_sub(KEPT);
+    let mut top = 0;
+    for (index, &limb) in limbs.iter().enumerate().skip((cut / width) as usize) {
+        #[allow(clippy::unnecessary_cast)] // a limb has 32 bits on some platforms
+        let limb = limb as i128;
+        // Where this limb's last bit lies above (or, negative, below) the last bit kept.
+        let position = index as i64 * i64::from(width) - i64::from(cut);
+        top |= if position < 0 { limb >> -position } else { limb << position };
+    }
+    (top, cut)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn integers(exact: &Exact) -> Vec<Integer> {
+        exact.entries.iter().map(|entry| Integer::from(entry << exact.exponent as u32)).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn a_product_of_integer_matrices_is_the_integer_product(
+            a in prop::collection::vec(-1_000_000i64..1_000_000, 6),
+            b in prop::collection::vec(-1_000_000i64..1_000_000, 9),
+            c in prop::collection::vec(-1_000_000i64..1_000_000, 9),
+        ) {
+            let doubles = |v: &[i64]| v.iter().map(|&v| v as f64).collect::<Vec<_>>();
+            let mut exact = Exact::new(&doubles(&a));
+            let mut row = vec![Integer::new(); 3];
+            exact.multiply(&Exact::new(&doubles(&b)), &mut row);
+            exact.multiply(&Exact::new(&doubles(&c)), &mut row);
+            let wide = |v: &[i64]| v.iter().map(|&v| i128::from(v)).collect::<Vec<_>>();
+            let product = |a: &[i128], b: &[i128]| -> Vec<i128> {
+                (0..6).map(|i| (0..3).map(|k| a[i / 3 * 3 + k] * b[k * 3 + i % 3]).sum()).collect()
+            };
+            let expected = product(&product(&wide(&a), &wide(&b)), &wide(&c));
+            prop_assert_eq!(integers(&exact), expected.into_iter().map(Integer::from).collect::<Vec<_>>());
+        }
+
+        #[test]
+        fn a_double_is_kept_exactly(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO) {
+            let exact = Exact::new(&[value, 1.0]);
+            let Parts { high, low, exponent } = exact.parts(0);
+            let expected = rug::Float::with_val(53, high) << exponent as i32;
+            prop_assert_eq!((expected.to_f64(), low), (value, 0.0));
+        }
+
+        #[test]
+        fn the_parts_of_an_entry_are_its_nearest_double_and_the_rest(
+            digits in prop::collection::vec(any::<u64>(), 1..8), negative in any::<bool>(), shift in 0u32..200,
+        ) {
+            let mut entry = Integer::from_digits(&digits, rug::integer::Order::Lsf) >> shift;
+            if negative {
+                entry = -entry;
+            }
+            let exact = Exact { entries: vec![entry.clone()], exponent: -300 };
+            let Parts { high, low, exponent } = exact.parts(0);
+            let all = rug::Float::with_val(600, &entry);
+            let scaled = |value: f64| rug::Float::with_val(600, value) << (exponent + 300) as i32;
+            prop_assert_eq!(rug::Float::with_val(53, &all), scaled(high));
+            let rest = rug::Float::with_val(600, &all - scaled(high)) - scaled(low);
+            prop_assert!(rest.abs() <= all.abs() >> 104i32);
+        }
+    }
+}

@@ -1,0 +1,180 @@
+//! The curves of one shape, link by link: what they share is computed once.
+//!
+//! All share the random numbers; the initialisations of an instruction share the device's chain; and the curves
+//! whose references start from the same values share the reference chains.
+
+use std::fmt;
+
+use rayon::prelude::*;
+
+use super::{
+    Plain, Point,
+    draw::{Draw, Streams},
+    error::{against_exact, against_plain},
+    low::Low,
+    operand::Operand,
+    reference::References,
+};
+use crate::{Result, device::Device, format::Format, inputs::Init, isa::Instruction};
+
+/// What decides the random numbers of a chain, beside the seed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Shape {
+    draw: Draw,
+    m: usize,
+    k: usize,
+}
+
+/// The shapes of `curves`, each with the indices of its curves.
+pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(Shape, Vec<usize>)> {
+    let mut shapes: Vec<(Shape, Vec<usize>)> = Vec::new();
+    for (index, (instruction, _)) in curves.iter().enumerate() {
+        let shape = Shape { draw: Draw::for_format(instruction.a), m: instruction.m, k: instruction.k };
+        match shapes.iter_mut().find(|(known, _)| *known == shape) {
+            Some((_, members)) => members.push(index),
+            None => shapes.push((shape, vec![index])),
+        }
+    }
+    shapes
+}
+
+impl Shape {
+    /// How many chains are computed at once: enough for any device, few enough for the memory (a matrix entry of
+    /// an exact reference takes some hundred bytes).
+    pub fn batch(&self) -> usize {
+        ((1 << 21) / (self.m.max(self.k) * self.k)).max(1)
+    }
+}
+
+impl fmt::Display for Shape {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "m{}k{}", self.m, self.k)
+    }
+}
+
+/// Which references a curve is compared with: their arithmetic, and the formats of A and B that their operands are
+/// rounded to (`None`: they are not).
+type Start = (Plain, Option<(&'static Format, &'static Format)>);
+
+/// Chains of one shape at one length.
+pub(super) struct Group {
+    shape: Shape,
+    streams: Streams,
+    lows: Vec<(Instruction, Low)>,
+    references: Vec<(Start, References)>,
+    /// For each curve, its place in `lows` and in `references`.
+    places: Vec<(usize, usize)>,
+}
+
+impl Group {
+    /// Chains `first..first + chains` of the curves, before their first link.
+    pub fn new(shape: Shape, curves: &[&(Instruction, Init)], seed: u64, first: u64, chains: usize) -> Self {
+        let mut streams = Streams::new(shape.draw, seed, first, chains);
+        let drawn = streams.take(shape.m * shape.k);
+        let mut operands = Operands::new(shape.draw, &drawn);
+        let (mut lows, mut references, mut places) = (Vec::new(), Vec::new(), Vec::new());
+        for (instruction, init) in curves {
+            let low = position(&lows, instruction).unwrap_or_else(|| {
+                lows.push((instruction.clone(), Low::new(instruction, chains, &operands.of(instruction.a).codes)));
+                lows.len() - 1
+            });
+            let start = start(instruction, *init);
+            let reference = position(&references, &start).unwrap_or_else(|| {
+                let a = start.1.map_or(drawn.as_slice(), |(a, _)| &operands.of(a).values);
+                references.push((start, References::new(start.0, shape.m, shape.k, a)));
+                references.len() - 1
+            });
+            places.push((low, reference));
+        }
+        Group { shape, streams, lows, references, places }
+    }
+
+    /// Adds a link to every chain.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
+        let drawn = self.streams.take(self.shape.k * self.shape.k);
+        let mut operands = Operands::new(self.shape.draw, &drawn);
+        for (instruction, low) in &mut self.lows {
+            low.advance(device, &operands.of(instruction.b).codes)?;
+        }
+        for (index, ((_, rounded), references)) in self.references.iter_mut().enumerate() {
+            let b = rounded.map_or(drawn.as_slice(), |(_, b)| &operands.of(b).values);
+            let compared = self.places.iter().filter(|(_, reference)| *reference == index);
+            let lows: Vec<&Low> = compared.map(|(low, _)| &self.lows[*low].1).collect();
+            references.advance(b, |chain| lows.iter().any(|low| !low.overflowed(chain)));
+        }
+        Ok(())
+    }
+
+    /// Adds the chains of curve `curve`, as they are, to `point`.
+    pub fn gather(&self, curve: usize, point: &mut Point) {
+        let (low, references) = self.places[curve];
+        let (low, references) = (&self.lows[low].1, &self.references[references].1);
+        let each = self.shape.m * self.shape.k;
+        let errors: Vec<Option<Errors>> = references
+            .chains()
+            .par_iter()
+            .zip(low.values.par_chunks(each))
+            .enumerate()
+            .map(|(chain, (reference, values))| {
+                (!low.overflowed(chain)).then(|| Errors {
+                    plain: against_plain(values, reference),
+                    exact: against_exact(values, reference),
+                })
+            })
+            .collect();
+        errors.into_iter().for_each(|errors| point.add(errors));
+    }
+}
+
+/// From which values the references of a curve start.
+fn start(instruction: &Instruction, init: Init) -> Start {
+    let rounded = init == Init::Low || Draw::for_format(instruction.a) == Draw::Bits;
+    (Plain::for_instruction(instruction), rounded.then_some((instruction.a, instruction.b)))
+}
+
+fn position<K: PartialEq, V>(list: &[(K, V)], key: &K) -> Option<usize> {
+    list.iter().position(|(known, _)| known == key)
+}
+
+/// The same random numbers rounded to each format that is asked for.
+struct Operands<'a> {
+    draw: Draw,
+    drawn: &'a [f64],
+    rounded: Vec<(&'static Format, Operand)>,
+}
+
+impl<'a> Operands<'a> {
+    fn new(draw: Draw, drawn: &'a [f64]) -> Self {
+        Operands { draw, drawn, rounded: Vec::new() }
+    }
+
+    fn of(&mut self, format: &'static Format) -> &Operand {
+        let index = position(&self.rounded, &format).unwrap_or_else(|| {
+            self.rounded.push((format, Operand::new(self.drawn, self.draw, format)));
+            self.rounded.len() - 1
+        });
+        &self.rounded[index].1
+    }
+}
+
+/// The errors of a finite chain.
+struct Errors {
+    plain: Option<f64>,
+    exact: f64,
+}
+
+impl Point {
+    /// Takes in one more chain: its errors, or `None` if it has overflowed.
+    fn add(&mut self, errors: Option<Errors>) {
+        let Some(errors) = errors else {
+            self.overflowed += 1;
+            return;
+        };
+        self.finite += 1;
+        self.against_plain.add(errors.plain);
+        self.against_exact.add(Some(errors.exact));
+    }
+}

@@ -1,0 +1,122 @@
+//! Chain matrix multiplication: how rounding errors and overflow grow from link to link.
+//!
+//! The experiment of Sun et al., "Dissecting Tensor Cores via Microbenchmarks" (section 8.2, figure 17), for any
+//! instruction. A link is D = A*B with C = 0, where A is m x k and B is k x k, so that D is m x k again: where the
+//! instruction's n is smaller than k, ceil(k/n) executions take the column blocks of B; where it is larger, B
+//! has columns of zeros. D becomes the next A, rounded to A's format by RNE, with overflow as that format's
+//! standard has it. B is redrawn for each link. After N links the error of a chain is
+//! `||D_low - D_ref||_F / ||D_low||_F`.
+//!
+//! Entries are Normal(0, 1) (for integer instructions uniform in -1..=1, unsigned 0..=1), the same for every
+//! format and instruction of one shape m x k. References are the chain in plain arithmetic ([`Plain`]) and the
+//! product without any rounding.
+
+mod draw;
+mod error;
+mod exact;
+mod group;
+mod low;
+mod operand;
+pub mod plot;
+mod reference;
+pub mod table;
+#[cfg(test)]
+mod tests;
+
+use group::{Group, shapes};
+
+pub use reference::Plain;
+
+use crate::{Result, device::Device, inputs::Init, isa::Instruction, summary::Summary};
+
+/// Whether both initialisations give the same references, because the operand formats hold every random number.
+pub fn inits_coincide(instruction: &Instruction) -> bool {
+    [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
+}
+
+/// What to compute.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plan {
+    /// The instructions and initialisations: a curve each.
+    pub curves: Vec<(Instruction, Init)>,
+    /// The longest chain, in links; every shorter length is its beginning.
+    pub length: usize,
+    /// How many chains.
+    pub chains: u64,
+    /// Seed of the random numbers.
+    pub seed: u64,
+}
+
+/// The errors of one instruction and initialisation by length.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Curve {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// From which values the references start (the device starts from rounded ones in any case): from rounded
+    /// ones, so that the error is that of the arithmetic and of the rounding between links, or from binary32.
+    pub init: Init,
+    /// The plain arithmetic of the reference.
+    pub plain: Plain,
+    /// One for each length, from 1.
+    pub points: Vec<Point>,
+}
+
+/// All chains at one length.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Point {
+    /// Links.
+    pub length: usize,
+    /// Chains whose result and all before it are finite and came from no saturated entry.
+    pub finite: u64,
+    /// The other chains.
+    pub overflowed: u64,
+    /// Relative error against the plain chain, over the finite chains whose plain chain is finite too.
+    pub against_plain: Summary,
+    /// Relative error against the exact product, over the finite chains.
+    pub against_exact: Summary,
+}
+
+impl Curve {
+    fn new(instruction: &Instruction, init: Init, length: usize) -> Self {
+        Curve {
+            instruction: instruction.clone(),
+            init,
+            plain: Plain::for_instruction(instruction),
+            points: (1..=length).map(|length| Point { length, ..Point::default() }).collect(),
+        }
+    }
+
+    /// The points before the first length at which any chain overflowed: all that a plot shows.
+    pub fn without_overflow(&self) -> &[Point] {
+        let end = self.points.iter().position(|point| point.overflowed > 0).unwrap_or(self.points.len());
+        &self.points[..end]
+    }
+}
+
+/// Computes the curves of `plan` on `device`, in the order of the plan.
+///
+/// All chains of a link are one execution of the device (in batches of equal size where they would fill the
+/// memory). `progress` is told now and then what has been done. The result depends on the plan and on the
+/// device's arithmetic alone.
+///
+/// # Errors
+/// Those of the device.
+pub fn run(device: &mut dyn Device, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Curve>> {
+    let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length)).collect();
+    for (shape, members) in shapes(&plan.curves) {
+        let batch = shape.batch();
+        for first in (0..plan.chains).step_by(batch) {
+            let chains = (plan.chains - first).min(batch as u64) as usize;
+            let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
+            let mut group = Group::new(shape, &mine, plan.seed, first, chains);
+            for length in 1..=plan.length {
+                group.advance(device)?;
+                for (member, &curve) in members.iter().enumerate() {
+                    group.gather(member, &mut curves[curve].points[length - 1]);
+                }
+                progress(&format!("{shape}, chains {first} to {}: {length} links", first + chains as u64 - 1));
+            }
+        }
+    }
+    Ok(curves)
+}

@@ -1,0 +1,121 @@
+//! Rounding to an operand format: of random entries, and of each result on its entry into the next link.
+
+use rayon::prelude::*;
+
+use super::draw::Draw;
+use crate::format::{Format, Overflow, Real, Rounding};
+
+/// Entries rounded (RNE) to a format.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Operand {
+    /// Their codes.
+    pub codes: Vec<u64>,
+    /// The values of the codes.
+    pub values: Vec<f64>,
+}
+
+impl Operand {
+    /// Random entries rounded to `format`.
+    pub fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
+        let entry = |&drawn: &f64| {
+            let code = encode(format, &Real::from(draw.operand(drawn, format)));
+            (code, format.to_f64(code))
+        };
+        let (codes, values) = drawn.par_iter().with_min_len(4096).map(entry).unzip();
+        Operand { codes, values }
+    }
+}
+
+/// The operand format that a chain's results are rounded to, and where it ends.
+pub(super) struct Entry {
+    format: &'static Format,
+    /// For a format that has neither infinity nor NaN, the least values below and above zero that do not round
+    /// into its range.
+    limits: Option<(f64, f64)>,
+}
+
+impl Entry {
+    /// Entry into `format`.
+    pub fn new(format: &'static Format) -> Self {
+        let limit = |negative| {
+            let largest = format.largest(negative);
+            // One unit in the last place inwards: towards zero in every encoding but that of negative integers.
+            let inner = if format.is_integer() && negative { largest.wrapping_add(1) } else { largest.wrapping_sub(1) };
+            let (largest, inner) = (format.to_f64(largest), format.to_f64(inner));
+            largest + (largest - inner) / 2.0
+        };
+        let bounded = !format.has_nan() && !format.has_infinity();
+        Entry { format, limits: bounded.then(|| (limit(true), limit(false))) }
+    }
+
+    /// The code of a result, rounded by RNE and with overflow as the format's own standard has it, and whether it
+    /// was saturated. (An infinity or NaN is not: it shows in the next result.)
+    pub fn code(&self, result: &Format, code: u64) -> (u64, bool) {
+        let value = result.value(code);
+        let saturated = self.limits.is_some_and(|(lowest, highest)| {
+            let value = result.to_f64(code);
+            value <= lowest || value >= highest
+        });
+        (encode(self.format, &value), saturated)
+    }
+}
+
+/// The code of `value`; a NaN in a format without one (whose chain has overflowed already) is code 0.
+fn encode(format: &Format, value: &Real) -> u64 {
+    format.encode(value, Rounding::Rne, Overflow::Standard).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format;
+
+    fn entering(operand: &str, value: f64) -> (f64, bool) {
+        let (operand, result) = (format::find(operand).unwrap(), format::find("f64").unwrap());
+        let (code, saturated) = Entry::new(operand).code(result, value.to_bits());
+        (operand.to_f64(code), saturated)
+    }
+
+    #[test]
+    fn results_beyond_an_integer_format_saturate_and_are_marked() {
+        assert_eq!(entering("s8", 127.0), (127.0, false));
+        assert_eq!(entering("s8", 128.0), (127.0, true));
+        assert_eq!(entering("s8", -128.0), (-128.0, false));
+        assert_eq!(entering("s8", -129.0), (-128.0, true));
+        assert_eq!(entering("u8", 255.0), (255.0, false));
+        assert_eq!(entering("u8", 256.0), (255.0, true));
+        assert_eq!(entering("u8", 0.0), (0.0, false));
+        assert_eq!(entering("u8", -1.0), (0.0, true));
+    }
+
+    #[test]
+    fn results_beyond_a_finite_float_format_saturate_and_are_marked() {
+        assert_eq!(entering("e2m1", 6.9), (6.0, false));
+        assert_eq!(entering("e2m1", 7.0), (6.0, true));
+        assert_eq!(entering("e2m1", -7.0), (-6.0, true));
+        assert_eq!(entering("e2m3", 7.74), (7.5, false));
+        assert_eq!(entering("e2m3", 7.75), (7.5, true));
+    }
+
+    #[test]
+    fn results_beyond_other_formats_overflow_as_their_standards_say() {
+        assert_eq!(entering("f16", 65519.0), (65504.0, false));
+        assert_eq!(entering("f16", 65520.0), (f64::INFINITY, false));
+        assert_eq!(entering("e5m2", -1e6), (f64::NEG_INFINITY, false));
+        assert!(entering("e4m3", 480.0).0.is_nan());
+        assert_eq!(entering("e4m3", 464.0), (448.0, false));
+    }
+
+    #[test]
+    fn random_bits_become_every_small_integer_equally_often() {
+        for (name, allowed) in [("s8", &[-1.0, 0.0, 1.0][..]), ("u8", &[0.0, 1.0])] {
+            let drawn: Vec<f64> = (0..3u64 << 10).map(|i| ((i << 32) / (3 << 10)) as f64).collect();
+            let operand = Operand::new(&drawn, Draw::Bits, format::find(name).unwrap());
+            assert!(operand.values.iter().all(|value| allowed.contains(value)), "{name}");
+            for value in allowed {
+                let count = operand.values.iter().filter(|v| *v == value).count();
+                assert!(count.abs_diff(drawn.len() / allowed.len()) <= 1, "{name} {value} {count}");
+            }
+        }
+    }
+}

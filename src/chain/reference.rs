@@ -1,0 +1,141 @@
+//! What the chains of a device are compared with: the same chains in plain arithmetic, and without rounding.
+
+use rayon::prelude::*;
+use rug::Integer;
+
+use super::exact::{Exact, Parts};
+use crate::isa::Instruction;
+
+/// The ordinary arithmetic that a device's chain is compared with: for each element the products in ascending
+/// order of k, each rounded, each added with a rounding of its own; D feeds the next link unchanged.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Plain {
+    /// binary32, RNE.
+    F32,
+    /// binary64, RNE: for instructions whose D holds more than 24 bits of significand.
+    F64,
+    /// 64-bit integers, wrapping: for integer instructions.
+    I64,
+}
+
+impl Plain {
+    /// The plain arithmetic for an instruction's chain.
+    pub fn for_instruction(instruction: &Instruction) -> Self {
+        if instruction.d.is_integer() {
+            Plain::I64
+        } else if instruction.d.fraction_bits() > 23 {
+            Plain::F64
+        } else {
+            Plain::F32
+        }
+    }
+
+    /// The name that reports print: `f32`, `f64`, `i64`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Plain::F32 => "f32",
+            Plain::F64 => "f64",
+            Plain::I64 => "i64",
+        }
+    }
+}
+
+/// The reference chains of one shape and one set of operand values.
+pub(super) struct References {
+    k: usize,
+    chains: Vec<Chain>,
+}
+
+/// One chain at its present length.
+pub(super) struct Chain {
+    plain: Matrix,
+    exact: Exact,
+}
+
+#[derive(Debug, Clone)]
+enum Matrix {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    I64(Vec<i64>),
+}
+
+impl References {
+    /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
+    pub fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
+        let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: Exact::new(a) };
+        References { k, chains: a.par_chunks(m * k).map(begin).collect() }
+    }
+
+    /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.
+    pub fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
+        let k = self.k;
+        let scratch = || (Exact::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
+        let chains = self.chains.par_iter_mut().zip(b.par_chunks(k * k)).enumerate();
+        chains.filter(|(index, _)| wanted(*index)).for_each_init(scratch, |(exact_b, row), (_, (chain, b))| {
+            chain.plain.multiply(b, k);
+            exact_b.assign(b);
+            chain.exact.multiply(exact_b, row);
+        });
+    }
+
+    /// The chains in order.
+    pub fn chains(&self) -> &[Chain] {
+        &self.chains
+    }
+}
+
+impl Chain {
+    /// Entry `index` of the plain chain.
+    pub fn plain(&self, index: usize) -> f64 {
+        match &self.plain {
+            Matrix::F32(d) => d[index].into(),
+            Matrix::F64(d) => d[index],
+            Matrix::I64(d) => d[index] as f64,
+        }
+    }
+
+    /// Entry `index` of the exact chain.
+    pub fn exact(&self, index: usize) -> Parts {
+        self.exact.parts(index)
+    }
+}
+
+impl Matrix {
+    fn new(plain: Plain, values: &[f64]) -> Self {
+        match plain {
+            Plain::F32 => Matrix::F32(values.iter().map(|&v| v as f32).collect()),
+            Plain::F64 => Matrix::F64(values.to_vec()),
+            Plain::I64 => Matrix::I64(values.iter().map(|&v| v as i64).collect()),
+        }
+    }
+
+    fn multiply(&mut self, b: &[f64], k: usize) {
+        match self {
+            Matrix::F32(a) => *a = product(a, b, k, |v| v as f32, |sum, a, b| sum + a * b),
+            Matrix::F64(a) => *a = product(a, b, k, |v| v, |sum, a, b| sum + a * b),
+            Matrix::I64(a) => {
+                *a = product(a, b, k, |v| v as i64, |sum, a, b| sum.wrapping_add(a.wrapping_mul(b)));
+            }
+        }
+    }
+}
+
+/// The product of the m x k matrix `a` and the k x k matrix `b`, summed over ascending k from zero.
+fn product<T: Copy + Default>(
+    a: &[T],
+    b: &[f64],
+    k: usize,
+    convert: impl Fn(f64) -> T,
+    multiply_add: impl Fn(T, T, T) -> T,
+) -> Vec<T> {
+    let b: Vec<T> = b.iter().map(|&v| convert(v)).collect();
+    let mut d = vec![T::default(); a.len()];
+    for (d, a) in d.chunks_exact_mut(k).zip(a.chunks_exact(k)) {
+        for (&a, b) in a.iter().zip(b.chunks_exact(k)) {
+            for (sum, &b) in d.iter_mut().zip(b) {
+                *sum = multiply_add(*sum, a, b);
+            }
+        }
+    }
+    d
+}

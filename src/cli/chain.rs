@@ -1,0 +1,134 @@
+//! `tcnum chain`.
+
+use std::{
+    io::{IsTerminal, Write},
+    path::PathBuf,
+    time::Duration,
+};
+
+use clap::Args;
+
+use super::{Common, invocation, select::Selection};
+use crate::{
+    Result,
+    chain::{self, Curve, Plan, plot, table},
+    device::{self, Device},
+    inputs::Init,
+    isa::{self, Instruction},
+    report::Report,
+};
+
+/// The instructions of the published figure, which stand where none is chosen.
+const PUBLISHED: [&str; 3] =
+    ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
+
+/// Chain matrix multiplication: how errors grow when each result is the next operand.
+///
+/// Each link is D = A*B with C = 0 on Normal(0, 1) numbers; D, rounded to the operand format, is the next A, and B
+/// is redrawn. Reported for each length N: the relative error ||D_low - D_ref||_F / ||D_low||_F, against the chain in
+/// plain f32 on the CPU and against the exact product, and how many chains have overflowed.
+///
+/// Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on bf16, f16 and tf32.
+///
+/// Example: tcnum chain --length 12 --plot chain.svg
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// The longest chain, in links; all lengths up to it are reported.
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    length: u32,
+    /// How many chains.
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    chains: u64,
+    /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
+    #[arg(long = "init", value_enum, value_name = "INIT")]
+    inits: Vec<Init>,
+    /// Draw the error against the length to this SVG file.
+    #[arg(long, value_name = "FILE")]
+    plot: Option<PathBuf>,
+    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    #[arg(long, requires = "all")]
+    available: bool,
+    /// Common flags.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Runs the chains, writes the plot if one is asked for, and reports.
+///
+/// # Errors
+/// A request error for an unknown or unavailable instruction or a plot file that cannot be written; the errors of
+/// the device.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let common = &arguments.common;
+    let instructions = chosen(&arguments.selection)?;
+    let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
+    let mut report = Report::new("chain", invocation());
+    report.seed = Some(common.seed);
+    report.annotations = common.destination.annotations.clone();
+    let (mut curves, mut executions) = (Vec::new(), Vec::new());
+    for instruction in &instructions {
+        match device.prepare(instruction) {
+            Ok(execution) => {
+                for init in inits(instruction, &arguments.inits) {
+                    curves.push((instruction.clone(), init));
+                    executions.push(execution.clone());
+                }
+            }
+            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    let plan = Plan { curves, length: arguments.length as usize, chains: arguments.chains, seed: common.seed };
+    let curves = computed(device.as_mut(), &plan, arguments)?;
+    let identity = device.identity().clone();
+    if let Some(path) = &arguments.plot {
+        let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
+        crate::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
+    }
+    report.notes.extend(table::notes(&plan));
+    report.device = Some(identity);
+    report.tables = vec![table::curves(&curves, &executions), table::points(&curves)];
+    Ok(report)
+}
+
+/// The chosen instructions, each once.
+fn chosen(selection: &Selection) -> Result<Vec<Instruction>> {
+    let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
+    let mut unique: Vec<Instruction> = Vec::new();
+    let chosen =
+        if nothing { PUBLISHED.iter().map(|name| isa::find(name)).collect() } else { selection.instructions(&[]) };
+    for instruction in chosen? {
+        if !unique.contains(&instruction) {
+            unique.push(instruction);
+        }
+    }
+    Ok(unique)
+}
+
+/// The wanted initialisations, each once; where neither is named, both, or `low` alone where they coincide.
+fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
+    let both = [Init::Low, Init::Fp32];
+    match named {
+        [] if chain::inits_coincide(instruction) => vec![Init::Low],
+        [] => both.to_vec(),
+        named => both.into_iter().filter(|init| named.contains(init)).collect(),
+    }
+}
+
+/// The curves, with a line of progress on a terminal.
+fn computed(device: &mut dyn Device, plan: &Plan, arguments: &Arguments) -> Result<Vec<Curve>> {
+    let mut errors = std::io::stderr();
+    let shown = errors.is_terminal() && !arguments.common.destination.quiet;
+    // A progress line that cannot be written is no reason to stop.
+    let curves = chain::run(device, plan, &mut |done| {
+        if shown {
+            let _ = write!(errors, "\r\x1b[K{done}");
+        }
+    });
+    if shown {
+        let _ = write!(errors, "\r\x1b[K");
+    }
+    curves
+}
