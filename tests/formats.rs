@@ -1,8 +1,8 @@
 //! Formats against their standards and against crate `half`.
 
-mod common;
+mod format_cases;
 
-use common::{OVERFLOWS, narrow, roundings};
+use format_cases::{OVERFLOWS, narrow, roundings};
 use half::{bf16, f16};
 use tcnum::format::{Class, Encoding, FORMATS, Finite, Format, Overflow, Real, Rounding, Specials, Zeros, find};
 

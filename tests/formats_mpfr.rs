@@ -1,8 +1,8 @@
 //! Decoding and encoding against MPFR: every code and midpoint of narrow formats, random numbers for all.
 
-mod common;
+mod format_cases;
 
-use common::{OVERFLOWS, narrow, roundings};
+use format_cases::{OVERFLOWS, narrow, roundings};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use rug::{Assign, Float};
