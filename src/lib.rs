@@ -8,8 +8,10 @@
 
 pub mod arithmetic;
 mod atomic;
+pub mod catalogue;
 pub mod chain;
 pub mod cli;
+pub mod convert;
 pub mod device;
 mod digest;
 mod error;

@@ -96,55 +96,55 @@ fn mismatch(trace: &Trace, at: usize, computed: u64) -> Mismatch {
 /// The table `verification`, without rows: one for each trace.
 pub fn summary_table() -> Table {
     let columns = vec![
-        column("file", "trace"),
-        column("instruction", "instruction"),
-        column("recorded_on", "recorded on"),
-        column("model", "compared with"),
-        column("execution", "which is"),
-        column("tiles", "tiles"),
-        column("compared", "outputs"),
-        column("agreeing", "agree"),
-        column("differing", "differ"),
+        Column::new("file", "trace"),
+        Column::new("instruction", "instruction"),
+        Column::new("recorded_on", "recorded on"),
+        Column::hidden("model"),
+        Column::hidden("execution"),
+        Column::new("tiles", "tiles"),
+        Column::new("compared", "outputs"),
+        Column::new("agreeing", "agree"),
+        Column::new("differing", "differ"),
     ];
-    Table { key: "verification", title: "Recorded outputs compared in every bit".into(), columns, rows: Vec::new() }
+    Table::new("verification", "Recorded outputs compared in every bit", columns)
 }
 
 /// The row of [`summary_table`] for the trace in `file` and a device called `model`.
 pub fn summary_row(file: &str, trace: &Trace, model: &str, result: &Verification) -> Vec<Cell> {
     vec![
-        text(file),
-        text(&trace.instruction.name),
-        trace.metadata.get("device").map_or(Cell::Empty, |device| text(device)),
-        text(model),
-        text(result.execution.kind.name()),
-        Cell::Integer(trace.count as i64),
-        Cell::Integer(result.compared as i64),
-        Cell::Integer((result.compared - result.differing) as i64),
-        Cell::Integer(result.differing as i64),
+        Cell::text(file),
+        Cell::text(&trace.instruction.name),
+        trace.metadata.get("device").map_or(Cell::Empty, Cell::text),
+        Cell::text(model),
+        Cell::text(result.execution.kind.name()),
+        Cell::integer(trace.count),
+        Cell::integer(result.compared),
+        Cell::integer(result.compared - result.differing),
+        Cell::integer(result.differing),
     ]
 }
 
 /// The table `mismatches`, without rows: one for each of the first outputs that differ. Codes are hexadecimal;
-/// `ulps` is the number of representable numbers between the two, empty where one is infinite or NaN.
+/// `ulps` is the number of steps from one representable number to the next between the two, empty where one is infinite or NaN.
 pub fn mismatch_table() -> Table {
     let columns = vec![
-        column("file", "trace"),
-        column("tile", "tile"),
-        column("row", "row"),
-        column("column", "column"),
-        column("a", "A row"),
-        Column { key: "a_values", label: None },
-        column("b", "B column"),
-        Column { key: "b_values", label: None },
-        column("c", "C"),
-        column("c_value", "value of C"),
-        column("recorded", "recorded D"),
-        column("recorded_value", "value recorded"),
-        column("computed", "computed D"),
-        column("computed_value", "value computed"),
-        column("ulps", "ulps apart"),
+        Column::new("file", "trace"),
+        Column::new("tile", "tile"),
+        Column::new("row", "row"),
+        Column::new("column", "column"),
+        Column::new("a", "A row"),
+        Column::hidden("a_values"),
+        Column::new("b", "B column"),
+        Column::hidden("b_values"),
+        Column::new("c", "C"),
+        Column::new("c_value", "value of C"),
+        Column::new("recorded", "recorded D"),
+        Column::new("recorded_value", "value recorded"),
+        Column::new("computed", "computed D"),
+        Column::new("computed_value", "value computed"),
+        Column::new("ulps", "ulps apart"),
     ];
-    Table { key: "mismatches", title: "The first outputs that differ".into(), columns, rows: Vec::new() }
+    Table::new("mismatches", "The first outputs that differ", columns)
 }
 
 /// The rows of [`mismatch_table`] for the trace in `file`.
@@ -157,10 +157,10 @@ pub fn mismatch_rows<'a>(
     result.mismatches.iter().map(move |m| {
         let list = |codes: &[u64], cell: &dyn Fn(u64) -> Cell| Cell::List(codes.iter().map(|c| cell(*c)).collect());
         vec![
-            text(file),
-            Cell::Integer(m.tile as i64),
-            Cell::Integer(m.row as i64),
-            Cell::Integer(m.column as i64),
+            Cell::text(file),
+            Cell::integer(m.tile),
+            Cell::integer(m.row),
+            Cell::integer(m.column),
             list(&m.a, &|code| hex(i.a, code)),
             list(&m.a, &|code| value(i.a, code)),
             list(&m.b, &|code| hex(i.b, code)),
@@ -171,22 +171,19 @@ pub fn mismatch_rows<'a>(
             value(i.d, m.recorded),
             hex(i.d, m.computed),
             value(i.d, m.computed),
-            exact::distance(i.d, m.recorded, m.computed).map_or(Cell::Empty, |ulps| Cell::Integer(ulps as i64)),
+            exact::distance(i.d, m.recorded, m.computed).map_or(Cell::Empty, count),
         ]
     })
-}
-
-fn column(key: &'static str, label: &'static str) -> Column {
-    Column { key, label: Some(label) }
-}
-
-fn text(text: &str) -> Cell {
-    Cell::Text(text.into())
 }
 
 /// A code in as many hexadecimal digits as its bytes have.
 fn hex(format: &Format, code: u64) -> Cell {
     Cell::Text(format!("{code:#0width$x}", width = 2 + 2 * format.bytes()))
+}
+
+/// A count that may exceed 63 bits (between f64 numbers of opposite signs), then in double precision.
+fn count(count: u64) -> Cell {
+    i64::try_from(count).map_or(Cell::Real(count as f64), Cell::Integer)
 }
 
 fn value(format: &Format, code: u64) -> Cell {

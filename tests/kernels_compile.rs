@@ -1,10 +1,16 @@
 //! Every kernel compiles, by the function that the device uses, for every architecture that has its instruction, and
 //! its machine code is what the instruction table says. No GPU is needed: NVRTC and nvdisasm alone do it; without
-//! them the test says so and passes (`tools/nvrtc` installs them).
+//! them the test says so and passes (`tools/nvrtc` installs them). `TCNUM_TARGETS=sm_70,sm_90a` confines it to those.
+//!
+//! Where the measured lowerings (`../shared/facts/ptx_instructions.csv`) are beside the repository, the arithmetic of
+//! every kernel must be theirs, opcode by opcode.
 
-use std::sync::{
-    Mutex,
-    atomic::{AtomicUsize, Ordering},
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
 };
 
 use tcnum::{
@@ -29,7 +35,9 @@ fn jobs(targets: &[String]) -> Vec<Job> {
         .map(|i| largest(i).expect("n256 is a shape of every wgmma"))
         .collect();
     instructions.extend(wide);
-    let own = ARCHITECTURES.iter().filter(|a| a.target == a.table);
+    let only = std::env::var("TCNUM_TARGETS").unwrap_or_default();
+    let asked = |target: &str| only.is_empty() || only.split(',').any(|name| name == target);
+    let own = ARCHITECTURES.iter().filter(|a| a.target == a.table && asked(a.target));
     own.filter(|a| targets.iter().any(|t| t == a.target.trim_end_matches('a')))
         .flat_map(|a| {
             let has = instructions.iter().filter(|i| i.support_on(a.table).is_some());
@@ -39,7 +47,7 @@ fn jobs(targets: &[String]) -> Vec<Job> {
 }
 
 /// What is wrong with one job, if anything is.
-fn fault(job: &Job) -> Option<String> {
+fn fault(job: &Job, measured: &Measured) -> Option<String> {
     let architecture = ARCHITECTURES.iter().find(|a| a.target == job.target)?;
     let (kernel, support) = match executable(&job.instruction, architecture) {
         Ok(found) => found,
@@ -51,14 +59,44 @@ fn fault(job: &Job) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let opcodes = sass::arithmetic(&sass::disassemble(&sass::disassembler()?, &cubin)?);
+    let software = support.emulation.as_deref() == Some("software");
+    let recorded = measured.get(&(job.instruction.ptx.clone(), job.table.to_string()));
+    if let Some(recorded) = recorded.filter(|_| !software)
+        && sorted(recorded) != sorted(&opcodes)
+    {
+        return Some(format!("measured was {}, the machine code is {}", recorded.join("; "), opcodes.join("; ")));
+    }
     let native = support.emulation.is_none();
     if sass::is_native(&opcodes) != native {
         return Some(format!("the table says native: {native}, the machine code is {}", opcodes.join("; ")));
     }
     let unit = matrix_unit(&job.instruction, job.table);
-    let matches = opcodes.iter().any(|o| o.contains(unit)) == (support.emulation.as_deref() != Some("software"));
-    (!matches || (native && !opcodes[0].starts_with(unit)))
-        .then(|| format!("expected {unit}, the machine code is {}", opcodes.join("; ")))
+    let matrix = if native { opcodes[0].starts_with(unit) } else { opcodes.iter().any(|o| o.contains(unit)) };
+    (matrix == software).then(|| format!("expected {unit}, the machine code is {}", opcodes.join("; ")))
+}
+
+/// In alphabetic order: the order of independent instructions is the scheduler's.
+fn sorted(opcodes: &[String]) -> Vec<&String> {
+    let mut sorted: Vec<&String> = opcodes.iter().collect();
+    sorted.sort();
+    sorted
+}
+
+/// The measured arithmetic opcodes of an instruction's spelling on an architecture.
+type Measured = HashMap<(String, String), Vec<String>>;
+
+/// The measured lowerings, or none, with a printed line, where their file is absent.
+fn measured() -> Measured {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/facts/ptx_instructions.csv");
+    let Ok(mut reader) = csv::Reader::from_path(path) else {
+        println!("the measured lowerings are not beside the repository: compared with the instruction table only");
+        return Measured::new();
+    };
+    let headers = reader.headers().expect("a header line").clone();
+    let at = |name: &str| headers.iter().position(|h| h == name).expect("a column of the facts");
+    let (ptx, arch, sass) = (at("ptx"), at("arch"), at("sass"));
+    let rows = reader.records().map(|row| row.expect("a row of the facts")).filter(|row| !row[sass].is_empty());
+    rows.map(|row| ((row[ptx].into(), row[arch].into()), row[sass].split(';').map(String::from).collect())).collect()
 }
 
 /// The opcode, up to its first point, of the matrix unit that an instruction uses where one does.
@@ -82,14 +120,14 @@ fn every_kernel_compiles_for_every_architecture_that_has_its_instruction() {
         Ok(targets) => targets,
         Err(error) => return println!("skipped: {error}"),
     };
-    let jobs = jobs(&targets);
+    let (jobs, measured) = (jobs(&targets), measured());
     let next = AtomicUsize::new(0);
     let faults = Mutex::new(Vec::new());
     std::thread::scope(|scope| {
         for _ in 0..2 {
             scope.spawn(|| {
                 while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    if let Some(fault) = fault(job) {
+                    if let Some(fault) = fault(job, &measured) {
                         faults.lock().unwrap().push(format!("{} for {}: {fault}", job.instruction, job.target));
                     }
                 }

@@ -67,7 +67,6 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
     report.seed = Some(common.seed);
-    report.annotations = common.destination.annotations.clone();
     let (mut curves, mut executions) = (Vec::new(), Vec::new());
     for instruction in &instructions {
         match device.prepare(instruction) {

@@ -1,6 +1,10 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
 mod chain;
+mod convert;
+mod devices;
+mod formats;
+mod instructions;
 mod options;
 mod probe;
 mod record;
@@ -30,10 +34,14 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum Command {
-    Chain(Box<chain::Arguments>),
+    Formats(formats::Arguments),
+    Convert(convert::Arguments),
+    Instructions(instructions::Arguments),
+    Devices(devices::Arguments),
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
     Verify(verify::Arguments),
+    Chain(Box<chain::Arguments>),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -52,12 +60,17 @@ pub fn main() -> ExitCode {
 
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
-    let (report, destination): (Report, Destination) = match command {
-        Command::Chain(a) => (chain::run(&a)?, a.common.destination),
+    let (mut report, destination): (Report, Destination) = match command {
+        Command::Formats(a) => (formats::run(&a)?, a.destination),
+        Command::Convert(a) => (convert::run(&a)?, a.destination),
+        Command::Instructions(a) => (instructions::run(&a)?, a.destination),
+        Command::Devices(a) => (devices::run(&a)?, a.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
         Command::Record(a) => (record::run(&a)?, a.common.destination),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
+        Command::Chain(a) => (chain::run(&a)?, a.common.destination),
     };
+    report.annotations = destination.annotations.clone();
     destination.write(&report)?;
     Ok(report.holds)
 }

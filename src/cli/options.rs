@@ -53,7 +53,7 @@ pub enum ViewName {
     Table,
     /// JSON, versioned and described by a JSON Schema.
     Json,
-    /// Comma-separated values, a block per table.
+    /// Comma-separated values: the tables alone, a block each, with every digit.
     Csv,
     /// Markdown.
     Markdown,

@@ -64,7 +64,6 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
-    report.annotations = arguments.common.destination.annotations.clone();
     let mut profiles = Table::new("profile", "Element-wise profile", columns());
     let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
     for instruction in &instructions {

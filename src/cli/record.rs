@@ -73,7 +73,6 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut device = device::open(arguments.common.device.as_deref(), Duration::from_secs(arguments.common.timeout))?;
     let mut report = Report::new("record", invocation());
     report.seed = Some(arguments.common.seed);
-    report.annotations = arguments.common.destination.annotations.clone();
     let columns = [
         ("instruction", "instruction"),
         ("execution", "ran"),

@@ -62,14 +62,15 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut tables = vec![summary];
     tables.extend((!mismatches.rows.is_empty()).then_some(mismatches));
     Ok(Report {
-        command: "verify",
-        invocation: invocation(),
-        notes: vec![format!("Compared with {}: {}.", identity.name, identity.description)],
+        notes: vec![format!(
+            "Recorded outputs were compared with what {} makes of the recorded inputs.",
+            identity.name
+        )],
         device: Some(identity),
-        seed: None,
         annotations: arguments.destination.annotations.clone(),
         tables,
         holds: differing == 0,
+        ..Report::new("verify", invocation())
     })
 }
 

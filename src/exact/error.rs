@@ -44,8 +44,8 @@ impl Sum<'_> {
     }
 }
 
-/// `log2 ulp(x)`.
-fn ulp_exponent(format: &Format, x: &Finite) -> i32 {
+/// `log2 ulp(x)`, for the `ulp(x)` of [`Deviation::ulps`].
+pub fn ulp_exponent(format: &Format, x: &Finite) -> i32 {
     match &format.encoding {
         Encoding::Float(float) => {
             x.leading_exponent().map_or(float.emin(), |e| e.max(float.emin())) - float.trailing_bits as i32

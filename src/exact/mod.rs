@@ -8,4 +8,4 @@ pub mod mpfr;
 
 pub use accumulator::Accumulator;
 pub use dot::{Dot, Sum};
-pub use error::{Deviation, distance};
+pub use error::{Deviation, distance, ulp_exponent};

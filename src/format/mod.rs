@@ -7,13 +7,17 @@
 mod decode;
 mod encode;
 mod name;
+mod read;
 mod real;
+mod special;
 mod table;
+mod write;
 
 pub use encode::{Overflow, Rounding};
 pub use name::find;
 pub(crate) use real::ldexp;
 pub use real::{Finite, Real};
+pub use special::Pattern;
 pub use table::FORMATS;
 
 /// One number format: a width, a name and what its codes mean.

@@ -309,7 +309,7 @@ impl<R: Rng> Draft<'_, R> {
             1 => self.overflow(),
             _ => {}
         }
-        for _ in 0..self.rng.random_range(1..=2) {
+        for _ in 0..self.rng.random_range(1..=3) {
             let k = self.rng.random_range(0..self.terms as u32) as usize;
             match self.rng.random_range(0..3) {
                 0 => self.case.a[k] = self.special(self.instruction.a),
@@ -414,7 +414,7 @@ impl<R: Rng> Draft<'_, R> {
     }
 
     fn special(&mut self, format: &Format) -> u64 {
-        if self.rng.random_bool(0.2)
+        if self.rng.random_bool(0.4)
             && let Some(nan) = any_nan(self.rng, format)
         {
             return nan;

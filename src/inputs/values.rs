@@ -133,6 +133,13 @@ pub(super) fn code_at<R: Rng>(rng: &mut R, format: &Format, exponent: i32, bits:
     format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 
+/// The code of plus or minus `2^exponent`, brought into the format's range.
+pub(super) fn nearest_power(format: &Format, negative: bool, exponent: i32) -> u64 {
+    let (low, high) = exponents(format);
+    let value = Finite::exact(negative, 1, exponent.clamp(low, high));
+    format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
+}
+
 /// The codes where formats do something special: zeros, smallest and largest subnormal and normal numbers, one,
 /// infinities, NaN; of both signs.
 pub(super) fn special_codes(format: &Format) -> Vec<u64> {

@@ -2,7 +2,8 @@
 //! then each table under its title.
 //!
 //! A table that is too wide is first given headings of several lines; if that is not enough, long text is wrapped,
-//! and at last the table is cut into parts that repeat its first column. Nothing is left out.
+//! and at last the table is cut into parts that repeat its first column. A single row that is too wide is printed as
+//! a list, heading by heading. Nothing is left out.
 
 use tabled::{
     builder::Builder,
@@ -24,7 +25,7 @@ const WIDTH: usize = 120;
 /// Spaces between two columns of a table.
 const GAP: usize = 2;
 /// Text cells longer than this are wrapped.
-const LONGEST_CELL: usize = 56;
+const LONGEST_CELL: usize = 72;
 
 pub(super) fn render(report: &Report) -> String {
     let mut text = String::new();
@@ -56,8 +57,14 @@ fn paragraph(lead: &str, text: &str) -> String {
 }
 
 fn section(table: &Table) -> String {
-    let shown = fitted(Shown::new(table, human::plain));
+    let shown = Shown::new(table, human::plain);
     let mut text = paragraph("", &table.title);
+    if let [row] = &shown.rows[..]
+        && total(shown.labels.iter().zip(row).map(|(label, cell)| cell_width(label).max(cell_width(cell)))) > WIDTH
+    {
+        return text + &list(&shown.labels, row);
+    }
+    let shown = fitted(shown);
     for (i, part) in parts(&shown).into_iter().enumerate() {
         if i > 0 {
             text += "\n";
@@ -65,6 +72,12 @@ fn section(table: &Table) -> String {
         text += &grid(&shown, &part);
     }
     text
+}
+
+/// The cells of one row under one another, each after its heading.
+fn list(labels: &[&str], row: &[String]) -> String {
+    let width = labels.iter().map(|label| cell_width(label)).max().unwrap_or(0) + GAP;
+    labels.iter().zip(row).map(|(label, cell)| paragraph(&format!("{label:<width$}"), cell)).collect()
 }
 
 /// A table whose headings and cells may have several lines.
@@ -81,10 +94,10 @@ fn fitted(shown: Shown) -> Fitted {
     lines.extend(shown.rows);
     let mut fitted = Fitted { widths: vec![0; shown.numeric.len()], numeric: shown.numeric, lines };
     fitted.measure();
-    if total(fitted.widths.iter()) > WIDTH {
+    if total(fitted.widths.iter().copied()) > WIDTH {
         fitted.wrap_headings();
     }
-    if total(fitted.widths.iter()) > WIDTH {
+    if total(fitted.widths.iter().copied()) > WIDTH {
         fitted.wrap_cells();
     }
     fitted
@@ -121,7 +134,7 @@ impl Fitted {
 fn parts(fitted: &Fitted) -> Vec<Vec<usize>> {
     let mut parts: Vec<Vec<usize>> = Vec::new();
     for i in 0..fitted.widths.len() {
-        let room = |part: &Vec<usize>| total(part.iter().chain([&i]).map(|&j| &fitted.widths[j])) <= WIDTH;
+        let room = |part: &Vec<usize>| total(part.iter().chain([&i]).map(|&j| fitted.widths[j])) <= WIDTH;
         match parts.last_mut() {
             // A part has at least one column of its own, however wide.
             Some(part) if part.len() < 2 || room(part) => part.push(i),
@@ -152,7 +165,7 @@ fn grid(fitted: &Fitted, part: &[usize]) -> String {
     table.to_string().lines().map(|line| format!("{}\n", line.trim_end())).collect()
 }
 
-fn total<'a>(widths: impl Iterator<Item = &'a usize>) -> usize {
+fn total(widths: impl Iterator<Item = usize>) -> usize {
     let (count, sum) = widths.fold((0, 0), |(count, sum), width| (count + 1, sum + width));
     sum + GAP * usize::saturating_sub(count, 1)
 }

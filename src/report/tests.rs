@@ -119,3 +119,63 @@ fn markdown_matches_the_snapshot() {
 fn latex_matches_the_snapshot() {
     compare("probe.tex", View::Latex);
 }
+
+/// A table that no terminal holds in one piece: numbered columns with headings of three words.
+fn wide(rows: usize) -> Report {
+    let columns = (0..40).map(|_| Column::new("key", "a longer heading")).collect();
+    let mut table = Table::new("wide", "Wide", columns);
+    table.rows = (0..rows).map(|row| (0..40).map(|i| format!("cell-{row}-{i}").into()).collect()).collect();
+    Report { tables: vec![table], ..Report::new("probe", "tcnum probe") }
+}
+
+#[test]
+fn a_table_that_is_too_wide_is_cut_into_parts_without_losing_a_cell() {
+    let text = render(&wide(3), View::Table);
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let count = |word: &str| words.iter().filter(|&&other| other == word).count();
+    let parts = count("cell-0-0");
+    assert!(parts > 1);
+    for (row, i) in (0..3).flat_map(|row| (1..40).map(move |i| (row, i))) {
+        assert_eq!(count(&format!("cell-{row}-{i}")), 1, "{text}");
+    }
+    for row in 0..3 {
+        assert_eq!(count(&format!("cell-{row}-0")), parts);
+    }
+    assert_eq!(count("heading"), 39 + parts);
+}
+
+#[test]
+fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
+    let text = render(&wide(1), View::Table);
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!(
+        (lines.len(), lines[0], lines[1], lines[40]),
+        (41, "Wide", "a longer heading  cell-0-0", "a longer heading  cell-0-39")
+    );
+}
+
+#[test]
+fn nothing_in_a_report_steers_the_terminal() {
+    let mut report = synthetic();
+    report.notes.push("\u{1b}[2Jgone\r".to_string());
+    report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m".into();
+    assert!(render(&report, View::Table).chars().all(|c| c == '\n' || !c.is_control()));
+}
+
+#[test]
+fn notes_that_span_lines_stay_comments_in_latex_and_one_line_in_markdown() {
+    let mut report = synthetic();
+    report.notes = vec!["first\nsecond \\input{x}".to_string()];
+    report.tables.clear();
+    assert!(render(&report, View::Latex).lines().all(|line| line.starts_with('%')));
+    assert!(render(&report, View::Markdown).contains("\nfirst second \\\\input{x}\n"));
+}
+
+#[test]
+#[should_panic(expected = "short or long")]
+fn a_row_of_another_length_than_the_columns_is_a_mistake_in_the_program() {
+    let mut report = synthetic();
+    report.tables[0].rows[0].pop();
+    render(&report, View::Json);
+}

@@ -44,9 +44,9 @@ impl Launcher {
         let mut answered = Vec::with_capacity(tiles.count * d_bytes);
         for first in (0..tiles.count).step_by(chunk) {
             let count = chunk.min(tiles.count - first);
-            let part = |codes: &Codes, each: usize| codes.as_bytes()[first * each..(first + count) * each].to_vec();
-            let inputs = [part(&tiles.a, per_tile[0]), part(&tiles.b, per_tile[1]), part(&tiles.c, per_tile[2])];
-            let d = self.launch(&inputs, count, count * d_bytes).map_err(|error| {
+            let [a, b, c] = per_tile.map(|each| first * each..(first + count) * each);
+            let inputs = [&tiles.a.as_bytes()[a], &tiles.b.as_bytes()[b], &tiles.c.as_bytes()[c]];
+            let d = self.launch(inputs, count, count * d_bytes).map_err(|error| {
                 Error::device(format!("{instruction} failed after {first} of {} tiles: {error}", tiles.count))
             })?;
             answered.extend_from_slice(&d);
@@ -57,8 +57,8 @@ impl Launcher {
 
     /// One launch: the bytes of D for the bytes of A, B and C.
     #[allow(unsafe_code)]
-    fn launch(&self, inputs: &[Vec<u8>; 3], count: usize, d_bytes: usize) -> std::result::Result<Vec<u8>, DriverError> {
-        let [a, b, c] = [&inputs[0], &inputs[1], &inputs[2]].map(|bytes| self.stream.clone_htod(bytes));
+    fn launch(&self, inputs: [&[u8]; 3], count: usize, d_bytes: usize) -> std::result::Result<Vec<u8>, DriverError> {
+        let [a, b, c] = inputs.map(|bytes| self.stream.clone_htod(bytes));
         let (a, b, c) = (a?, b?, c?);
         let mut d = self.poisoned(d_bytes)?;
         let tiles = count as u64;

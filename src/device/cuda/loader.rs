@@ -65,7 +65,8 @@ fn load_nvrtc() -> Result<()> {
     // SAFETY: as for the driver.
     let present = || unsafe { nvrtc::sys::is_culib_present() };
     let folders = toolkit_folders();
-    if !present() && !(open_from("nvrtc", &folders).is_some() && present()) {
+    let found = present() || (open_from("nvrtc", &folders).is_some() && present());
+    if !found {
         return Err(Error::device(format!(
             "no NVRTC, the CUDA run-time compiler: looked for {} on the loader's path{}. It comes with the CUDA \
              toolkit (set CUDA_HOME), or with `pip install nvidia-cuda-nvrtc` (set LD_LIBRARY_PATH to its lib folder)",

@@ -5,7 +5,7 @@
 //! ([`cache`]); what they contain is read back from their machine code ([`sass`]).
 
 pub mod architecture;
-pub mod cache;
+mod cache;
 pub mod compile;
 pub mod gpu;
 mod launch;
@@ -27,7 +27,7 @@ use crate::{
 };
 use architecture::Architecture;
 use cache::{Compiled, Entry};
-pub use gpu::count;
+pub use gpu::{Gpu, count};
 use launch::Launcher;
 use specialise::Specialised;
 
@@ -57,27 +57,13 @@ impl CudaDevice {
     /// without matrix instructions that the program knows.
     pub fn open(ordinal: usize) -> Result<CudaDevice> {
         let gpu = gpu::get(ordinal)?;
-        let (major, minor) = gpu.capability;
-        let architecture = architecture::of_capability(gpu.capability).ok_or_else(|| {
-            Error::device(format!(
-                "cuda:{ordinal} ({}) has compute capability {major}.{minor}, whose matrix instructions, if any, are \
-                 not known to this version",
-                gpu.name
-            ))
-        })?;
+        let (identity, architecture) = identify(&gpu)?;
         let context = CudaContext::new(ordinal).map_err(|e| gpu::failure("opening the GPU", e))?;
-        let (cuda, driver) = gpu::driver_version()?;
-        let mut details = vec![
-            ("compute_capability".to_string(), format!("{major}.{minor}")),
-            ("architecture".to_string(), architecture.target.to_string()),
-            ("driver_cuda".to_string(), cuda),
-        ];
-        details.extend(driver.map(|version| ("driver".to_string(), version)));
         Ok(CudaDevice {
             context,
             architecture,
             blocks: gpu.multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
-            identity: Identity { name: format!("cuda:{ordinal}"), description: gpu.name, details },
+            identity,
             prepared: HashMap::new(),
         })
     }
@@ -132,6 +118,41 @@ impl Device for CudaDevice {
     }
 }
 
+/// What a GPU is, for reports, and its architecture.
+///
+/// # Errors
+/// A device error if its compute capability is not known.
+pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
+    let name = format!("cuda:{}", gpu.ordinal);
+    let (major, minor) = gpu.capability;
+    let architecture = architecture::of_capability(gpu.capability).ok_or_else(|| {
+        Error::device(format!(
+            "{name} ({}) has compute capability {major}.{minor}, whose matrix instructions, if any, are not known to \
+             this version",
+            gpu.name
+        ))
+    })?;
+    let (cuda, driver) = gpu::driver_version()?;
+    let mut details = vec![
+        ("compute_capability".to_string(), format!("{major}.{minor}")),
+        ("architecture".to_string(), architecture.target.to_string()),
+        ("driver_cuda".to_string(), cuda),
+    ];
+    details.extend(driver.map(|version| ("driver".to_string(), version)));
+    Ok((Identity { name, description: gpu.name.clone(), details }, architecture))
+}
+
+/// The N of `cuda:N`; `None` if the name is no name of a GPU.
+///
+/// # Errors
+/// A request error if what follows `cuda:` is no number.
+pub fn ordinal(name: &str) -> Option<Result<usize>> {
+    let number = name.strip_prefix("cuda:")?;
+    Some(number.parse().map_err(|_| {
+        Error::request(format!("'{name}' is no GPU: write cuda:0 for the first one. `tcnum devices` lists all"))
+    }))
+}
+
 /// The kernel of `instruction`, and how `architecture` has it.
 ///
 /// # Errors
@@ -181,4 +202,51 @@ fn execution(support: &Support, opcodes: Option<Vec<String>>) -> Execution {
     let native = opcodes.as_ref().map_or(support.emulation.is_none(), |opcodes| sass::is_native(opcodes));
     let kind = if native { ExecutionKind::Native } else { ExecutionKind::Emulated };
     Execution { kind, opcodes: opcodes.unwrap_or_default() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa;
+
+    fn sm(target: &str) -> &'static Architecture {
+        architecture::ARCHITECTURES.iter().find(|a| a.target == target).unwrap()
+    }
+
+    #[test]
+    fn what_is_not_executed_says_what_is_missing() {
+        let sparse = isa::all().iter().find(|i| i.is_sparse()).unwrap();
+        let error = executable(sparse, sm("sm_90a")).unwrap_err();
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().contains(sparse.missing().unwrap()), "{error}");
+    }
+
+    #[test]
+    fn an_instruction_of_other_architectures_names_them() {
+        let bf16 = isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap();
+        let error = executable(&bf16, sm("sm_75")).unwrap_err();
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().starts_with("sm_75 does not have") && error.to_string().contains("sm_80"), "{error}");
+        assert!(executable(&bf16, sm("sm_87")).is_ok());
+    }
+
+    #[test]
+    fn the_machine_code_outranks_the_table() {
+        let native = Support { architecture: "sm_90a".into(), emulation: None };
+        let emulated = Support { architecture: "sm_90a".into(), emulation: Some("convert".into()) };
+        let one = || Some(vec!["HMMA.16816.F32".to_string()]);
+        let two = || Some(vec!["2x HMMA.1688.F32".to_string()]);
+        assert_eq!(execution(&native, None).kind, ExecutionKind::Native);
+        assert_eq!(execution(&emulated, None).kind, ExecutionKind::Emulated);
+        assert_eq!(execution(&native, two()).kind, ExecutionKind::Emulated);
+        assert_eq!(execution(&emulated, one()).kind, ExecutionKind::Native);
+        assert_eq!(execution(&native, one()).opcodes, ["HMMA.16816.F32"]);
+    }
+
+    #[test]
+    fn a_gpu_is_named_by_its_number() {
+        assert_eq!(ordinal("cuda:12"), Some(Ok(12)));
+        assert_eq!(ordinal("model:hopper"), None);
+        assert_eq!(ordinal("cuda:-1").unwrap().unwrap_err().exit_status(), 2);
+    }
 }

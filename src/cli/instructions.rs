@@ -1,0 +1,179 @@
+//! `tcnum instructions`: the instruction table.
+
+use clap::Args;
+
+use super::options::Destination;
+use crate::{
+    Error, Result,
+    device::{
+        Identity,
+        cuda::{self, architecture::Architecture},
+    },
+    isa::{self, Instruction, Support},
+    nearest::nearest,
+    report::{Cell, Column, Report, Table},
+};
+
+/// Lists the matrix instructions: where each exists, and whether it is executed.
+///
+/// Each row was measured by assembling the instruction for every architecture: native means that one machine
+/// instruction does it, emulated that a sequence does. wgmma stands with its smallest n; others are written in its place.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Only instructions whose name, or vendor's spelling, contains this (in any letter case).
+    #[arg(value_name = "PATTERN")]
+    pub pattern: Option<String>,
+    /// Only instructions that this GPU has, and how: cuda:N.
+    #[arg(long, value_name = "DEVICE")]
+    pub device: Option<String>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// The instructions that the arguments select.
+///
+/// # Errors
+/// A request error if no instruction matches, or the device is no GPU; a device error if there is no such GPU.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let device = arguments.device.as_deref().map(gpu).transpose()?;
+    let matching = matching(arguments.pattern.as_deref())?;
+    let present: Vec<(&Instruction, Option<&Support>)> = match &device {
+        None => matching.into_iter().map(|i| (i, None)).collect(),
+        Some((_, a)) => {
+            matching.into_iter().filter_map(|i| i.support_on(a.table).map(|support| (i, Some(support)))).collect()
+        }
+    };
+    if let (Some((identity, _)), true) = (&device, present.is_empty()) {
+        return Err(Error::request(format!(
+            "{} ({}) has no such instruction; without --device the list says which architectures do",
+            identity.name, identity.description
+        )));
+    }
+    let executed = present.iter().filter(|(i, _)| i.missing().is_none()).count();
+    let mut notes = vec![format!("{} instructions, {executed} of them executed", present.len())];
+    if present.iter().any(|(i, _)| i.family().starts_with("wgmma")) {
+        notes.push("wgmma is listed with its smallest n; any other allowed n can be written in its place".into());
+    }
+    Ok(Report {
+        command: "instructions",
+        invocation: super::invocation(),
+        device: device.map(|(identity, _)| identity),
+        seed: None,
+        notes,
+        annotations: Vec::new(),
+        tables: vec![table(&present)],
+        holds: true,
+    })
+}
+
+fn gpu(name: &str) -> Result<(Identity, &'static Architecture)> {
+    let ordinal = cuda::ordinal(name).unwrap_or_else(|| {
+        Err(Error::request(format!("'{name}' has no instruction list of its own: write --device cuda:N")))
+    })?;
+    cuda::identify(&cuda::gpu::get(ordinal)?)
+}
+
+fn matching(pattern: Option<&str>) -> Result<Vec<&'static Instruction>> {
+    let wanted = pattern.unwrap_or("").to_lowercase();
+    let matches = |i: &&Instruction| [&i.name, &i.ptx].iter().any(|name| name.to_lowercase().contains(&wanted));
+    let found: Vec<&Instruction> = isa::all().iter().filter(matches).collect();
+    if found.is_empty() {
+        let near = nearest(&wanted, isa::all().iter().map(|i| i.name.as_str()), 3).join(", ");
+        return Err(Error::request(format!("no instruction contains '{wanted}'; the nearest are {near}")));
+    }
+    Ok(found)
+}
+
+fn table(rows: &[(&Instruction, Option<&Support>)]) -> Table {
+    let shown = |key, label| Column { key, label: Some(label) };
+    let data = |key| Column { key, label: None };
+    let mut columns = vec![
+        shown("instruction", "instruction"),
+        shown("ptx", "vendor's spelling"),
+        data("m"),
+        data("n"),
+        data("k"),
+        data("a"),
+        data("b"),
+        data("c"),
+        data("d"),
+        data("scale"),
+        shown("native", "native on"),
+        shown("emulated", "emulated on"),
+    ];
+    let on_device = rows.iter().any(|(_, support)| support.is_some());
+    if on_device {
+        columns.truncate(10);
+        columns.push(shown("here", "on this device"));
+    }
+    columns.push(shown("executed", "executed"));
+    columns.push(shown("missing", "what is missing"));
+    Table {
+        key: "instructions",
+        title: "Matrix instructions".into(),
+        columns,
+        rows: rows.iter().map(|(i, support)| row(i, *support)).collect(),
+    }
+}
+
+fn row(i: &Instruction, here: Option<&Support>) -> Vec<Cell> {
+    let text = |text: &str| Cell::Text(text.to_string());
+    let mut cells = vec![text(&i.name), text(&i.ptx)];
+    cells.extend([i.m, i.n, i.k].map(|size| Cell::Integer(size as i64)));
+    cells.extend([i.a, i.b, i.c, i.d].map(|format| text(format.name)));
+    cells.push(i.scale.map_or(Cell::Empty, |s| Cell::Text(format!("{} for each {} along k", s.format, s.block))));
+    match here {
+        Some(support) => cells.push(Cell::Text(how(support))),
+        None => {
+            let list = |emulated: bool, name: fn(&Support) -> String| {
+                let on = i.support.iter().filter(|s| s.emulation.is_some() == emulated);
+                Cell::List(on.map(|s| Cell::Text(name(s))).collect())
+            };
+            cells.push(list(false, |s| s.architecture.clone()));
+            cells.push(list(true, |s| match &s.emulation {
+                Some(emulation) => format!("{} ({emulation})", s.architecture),
+                None => s.architecture.clone(),
+            }));
+        }
+    }
+    cells.push(Cell::Flag(i.missing().is_none()));
+    cells.push(i.missing().map_or(Cell::Empty, text));
+    cells
+}
+
+fn how(support: &Support) -> String {
+    support.emulation.as_ref().map_or("native".into(), |emulation| format!("emulated ({emulation})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_pattern_selects_by_name_or_spelling_in_any_case() {
+        assert_eq!(matching(None).unwrap().len(), isa::all().len());
+        let found = matching(Some("M16N8K16.F32.BF16")).unwrap();
+        assert!(!found.is_empty() && found.iter().all(|i| i.name.contains("m16n8k16.f32.bf16")));
+        assert!(matching(Some("mma.sync.aligned.m16n8k8.row.col")).unwrap().len() > 1);
+        let error = matching(Some("mma.m16n8k17")).unwrap_err();
+        assert_eq!(error.exit_status(), 2);
+        assert!(error.to_string().contains("m16n8k1"), "{error}");
+    }
+
+    #[test]
+    fn every_row_has_a_cell_for_each_column_with_and_without_a_device() {
+        for i in isa::all() {
+            for here in [None, i.support.first()] {
+                let table = table(&[(i, here)]);
+                assert_eq!(table.rows[0].len(), table.columns.len(), "{i}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_device_that_is_no_gpu_is_a_request_error() {
+        assert_eq!(gpu("trace:x").unwrap_err().exit_status(), 2);
+        assert_eq!(gpu("cuda:first").unwrap_err().exit_status(), 2);
+    }
+}

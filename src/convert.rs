@@ -1,0 +1,287 @@
+//! Conversion of single values: what a format makes of each, and how far off it is.
+
+use std::cmp::Ordering;
+
+use rug::Integer;
+
+use crate::{
+    Error, Result,
+    exact::ulp_exponent,
+    format::{Finite, Format, Overflow, Real, Rounding},
+    report::{Cell, Column, Table},
+};
+
+/// How to convert.
+#[derive(Debug, Clone, Copy)]
+pub struct Conversion {
+    /// The format of the codes that are given, to which values are rounded first (RNE); `None`: values are taken as they are.
+    pub from: Option<&'static Format>,
+    /// The format of the result.
+    pub to: &'static Format,
+    /// The rounding direction.
+    pub rounding: Rounding,
+    /// What becomes of values that are too large.
+    pub overflow: Overflow,
+}
+
+/// One value to convert.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Source {
+    /// As it was given.
+    pub text: String,
+    /// Its code, where it has a format.
+    pub code: Option<u64>,
+    /// Its value.
+    pub value: Real,
+}
+
+/// One converted value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Converted {
+    /// The code; `None` where the format has none (NaN in a format without NaN).
+    pub code: Option<u64>,
+    /// How the result compares with the source; `None` without a code and with NaN.
+    pub direction: Option<Ordering>,
+    /// `(result - source) / ulp(source)`, with the ulp of [`Deviation::ulps`](crate::exact::Deviation::ulps): infinite
+    /// where just one of the two is, `None` without a code and with NaN.
+    pub error_ulps: Option<f64>,
+}
+
+impl Conversion {
+    /// Reads a value: a hexadecimal code of the source format (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)).
+    ///
+    /// # Errors
+    /// A code without a source format or wider than it; text that is neither; a value that the source format has no code for.
+    pub fn source(&self, text: &str) -> Result<Source> {
+        let lower = text.to_ascii_lowercase();
+        let digits = lower.strip_prefix("0x").filter(|digits| !digits.contains('p'));
+        let (code, value) = match (digits, self.from) {
+            (None, None) => (None, text.parse()?),
+            (Some(_), None) => {
+                return Err(Error::request(format!(
+                    "'{text}' is a code, and nothing says of which format; give --from, or write a hexadecimal number \
+                     with its exponent ({text}p0)"
+                )));
+            }
+            (Some(digits), Some(from)) => {
+                let code = code(from, text, digits)?;
+                (Some(code), from.value(code))
+            }
+            (None, Some(from)) => {
+                let value: Real = text.parse()?;
+                let rounded = from.encode(&value, Rounding::Rne, Overflow::Standard);
+                let code = rounded.ok_or_else(|| Error::request(format!("'{text}' has no code in {from}")))?;
+                (Some(code), from.value(code))
+            }
+        };
+        Ok(Source { text: text.to_string(), code, value })
+    }
+
+    /// Converts `value`.
+    pub fn convert(&self, value: &Real) -> Converted {
+        let code = self.to.encode(value, self.rounding, self.overflow);
+        let (direction, error_ulps) = match code {
+            Some(code) => compare(self.to, code, value).unzip(),
+            None => (None, None),
+        };
+        Converted { code, direction, error_ulps }
+    }
+
+    /// The conversion of all `sources` as a table, and how many of them have no code in the result's format.
+    pub fn table(&self, sources: &[Source]) -> (Table, usize) {
+        let title = format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name());
+        let mut table = Table::new("conversions", title, columns(self.from.is_some()));
+        let mut without_code = 0;
+        for source in sources {
+            let converted = self.convert(&source.value);
+            without_code += usize::from(converted.code.is_none());
+            table.rows.push(self.row(source, &converted));
+        }
+        (table, without_code)
+    }
+
+    fn row(&self, source: &Source, converted: &Converted) -> Vec<Cell> {
+        let given = self.from.zip(source.code);
+        let result = converted.code.map(|code| self.to.decode(code));
+        let unchanged = converted.direction == Some(Ordering::Equal) || source.value == Real::Nan;
+        let direction = converted.direction.map(|direction| match direction {
+            Ordering::Less => "down",
+            Ordering::Equal => "none",
+            Ordering::Greater => "up",
+        });
+        vec![
+            source.text.as_str().into(),
+            given.map(|(from, code)| from.hex(code)).into(),
+            given.map(|(from, code)| from.decode(code).decimal()).into(),
+            given.map(|(from, code)| from.to_f64(code)).into(),
+            converted.code.map(|code| self.to.hex(code)).into(),
+            result.map(|datum| datum.decimal()).into(),
+            result.map(|datum| datum.scaled()).into(),
+            result.map(|datum| datum.to_f64()).into(),
+            converted.code.map(|_| unchanged).into(),
+            direction.into(),
+            converted.error_ulps.into(),
+        ]
+    }
+}
+
+fn columns(from: bool) -> Vec<Column> {
+    let given = |key, label| if from { Column::new(key, label) } else { Column::hidden(key) };
+    vec![
+        Column::new("input", "input"),
+        given("from_code", "its code"),
+        given("from_decimal", "its value"),
+        Column::hidden("from_value"),
+        Column::new("code", "code"),
+        Column::new("decimal", "value"),
+        Column::new("scaled", "exactly"),
+        Column::hidden("value"),
+        Column::new("exact", "exact"),
+        Column::new("direction", "rounded"),
+        Column::new("error_ulps", "error (ulp)"),
+    ]
+}
+
+fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
+    let hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
+    if !hexadecimal {
+        return Err(Error::request(format!("'{text}' is not a hexadecimal code")));
+    }
+    let significant = digits.trim_start_matches('0');
+    let code = if significant.is_empty() { Some(0) } else { u64::from_str_radix(significant, 16).ok() };
+    code.filter(|code| *code <= format.code_mask()).ok_or_else(|| {
+        Error::request(format!("the code '{text}' is wider than {format}, whose codes have {} bits", format.bits))
+    })
+}
+
+/// How `code` compares with `value`, and their difference in ulp; `None` with NaN on either side.
+fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, f64)> {
+    let sign = |negative: bool| if negative { Ordering::Less } else { Ordering::Greater };
+    match (format.value(code), value) {
+        (Real::Nan, _) | (_, Real::Nan) => None,
+        (result, value) if result == *value => Some((Ordering::Equal, 0.0)),
+        (Real::Infinity { negative }, _) => Some((sign(negative), infinite(negative))),
+        (_, Real::Infinity { negative }) => Some((sign(!negative), infinite(!negative))),
+        (Real::Finite(result), Real::Finite(value)) => {
+            let difference = difference(&result, value);
+            let units = Finite { exponent: difference.exponent - ulp_exponent(format, value), ..difference };
+            let direction = if difference.is_zero() { Ordering::Equal } else { sign(difference.negative) };
+            Some((direction, if difference.is_zero() { 0.0 } else { units.to_f64() }))
+        }
+    }
+}
+
+fn infinite(negative: bool) -> f64 {
+    if negative { f64::NEG_INFINITY } else { f64::INFINITY }
+}
+
+/// `x - y`.
+fn difference(x: &Finite, y: &Finite) -> Finite {
+    let (x, y) = (dyadic(x), dyadic(y));
+    let exponent = match (x.0.is_zero(), y.0.is_zero()) {
+        (true, _) => y.1,
+        (_, true) => x.1,
+        _ => x.1.min(y.1),
+    };
+    let aligned = |(integer, own): (Integer, i32)| integer << own.saturating_sub(exponent).max(0) as u32;
+    let difference = aligned(x) - aligned(y);
+    Finite::from_integer(difference.is_negative(), difference.abs(), exponent, false)
+}
+
+/// A signed integer and the power of two that multiplies it. What a sticky number has beyond its last bit is taken as half
+/// of that bit: its bits are so many more than those of any format that only the sign of a difference depends on it.
+fn dyadic(x: &Finite) -> (Integer, i32) {
+    let magnitude: Integer = Integer::from(x.significand) * 2 + u32::from(x.sticky);
+    (if x.negative { -magnitude } else { magnitude }, x.exponent - 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::format::{FORMATS, find};
+
+    fn conversion(from: Option<&str>, to: &str, rounding: Rounding) -> Conversion {
+        let from = from.map(|name| find(name).unwrap());
+        Conversion { from, to: find(to).unwrap(), rounding, overflow: Overflow::Standard }
+    }
+
+    #[test]
+    fn errors_are_signed_and_in_ulp_of_the_source() {
+        for (text, rounding, code, direction, error) in [
+            ("1", Rounding::Rne, 0x38, Ordering::Equal, 0.0),
+            ("0.1", Rounding::Rne, 0x1d, Ordering::Greater, 0.2),
+            ("1.0625", Rounding::Rne, 0x38, Ordering::Less, -0.5),
+            ("1.0625", Rounding::Ru, 0x39, Ordering::Greater, 0.5),
+            ("-1.0625", Rounding::Ru, 0xb8, Ordering::Greater, 0.5),
+            ("1e-9", Rounding::Rne, 0x00, Ordering::Less, -5.12e-7),
+            ("1e-100000", Rounding::Ru, 0x01, Ordering::Greater, 1.0),
+            ("1000", Rounding::Rz, 0x7e, Ordering::Less, -8.625),
+        ] {
+            let conversion = conversion(None, "e4m3", rounding);
+            let converted = conversion.convert(&conversion.source(text).unwrap().value);
+            assert_eq!(converted.code, Some(code), "{text}");
+            assert_eq!(converted.direction, Some(direction), "{text}");
+            let got = converted.error_ulps.unwrap();
+            assert!((got - error).abs() <= 1e-15 * error.abs(), "{text}: {got}");
+        }
+    }
+
+    #[test]
+    fn infinities_and_nan_have_their_own_comparisons() {
+        let to_e5m2 = conversion(None, "e5m2", Rounding::Rne);
+        let of = |conversion: &Conversion, text: &str| conversion.convert(&conversion.source(text).unwrap().value);
+        let overflowed = of(&to_e5m2, "-1e9");
+        assert_eq!((overflowed.code, overflowed.direction), (Some(0xfc), Some(Ordering::Less)));
+        assert_eq!(overflowed.error_ulps, Some(f64::NEG_INFINITY));
+        assert_eq!(of(&to_e5m2, "inf").direction, Some(Ordering::Equal));
+        assert_eq!(of(&to_e5m2, "nan").direction, None);
+        let to_e2m1 = conversion(None, "e2m1", Rounding::Rne);
+        assert_eq!(of(&to_e2m1, "nan").code, None);
+        assert_eq!(of(&to_e2m1, "inf").direction, Some(Ordering::Less));
+    }
+
+    #[test]
+    fn every_code_of_a_narrow_format_converts_to_itself() {
+        for format in FORMATS.iter().filter(|format| format.bits <= 8) {
+            let same = conversion(Some(format.name), format.name, Rounding::Rne);
+            for code in 0..=format.code_mask() {
+                let source = same.source(&format.hex(code)).unwrap();
+                let converted = same.convert(&source.value);
+                match source.value {
+                    Real::Nan => assert_eq!(converted.code, format.nan()),
+                    _ => assert_eq!((converted.code, converted.error_ulps), (Some(code), Some(0.0)), "{format}"),
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn codes_need_a_format_that_holds_them() {
+        let without = conversion(None, "e4m3", Rounding::Rne);
+        let with = conversion(Some("e2m3"), "e4m3", Rounding::Rne);
+        assert!(without.source("0x10").is_err());
+        assert!(without.source("0x10p0").is_ok());
+        for text in ["0x40", "0x10000000000000000", "0x", "0xzz", "-0x1", "nan"] {
+            assert!(with.source(text).is_err(), "{text}");
+        }
+        assert_eq!(with.source("0x000000000000000000003F").unwrap().code, Some(0x3f));
+    }
+
+    proptest! {
+        /// Against arithmetic on host doubles, which is exact here: both numbers have few bits.
+        #[test]
+        fn errors_agree_with_a_second_computation(bits in any::<u32>()) {
+            let source = f32::from_bits(bits);
+            prop_assume!(source.is_finite() && source.abs() > 1e-30 && source.abs() < 1e30);
+            let conversion = conversion(Some("f32"), "bf16", Rounding::Rne);
+            let converted = conversion.convert(&Real::from(f64::from(source)));
+            let result = f64::from(half::bf16::from_f32(source));
+            let ulp = 2f64.powi(source.abs().log2().floor() as i32 - 7);
+            // log2 of a host may round up to the next integer just below a power of two.
+            let exact_ulp = if f64::from(source.abs()) < ulp * 128.0 { ulp / 2.0 } else { ulp };
+            prop_assert_eq!(converted.error_ulps, Some((result - f64::from(source)) / exact_ulp));
+        }
+    }
+}

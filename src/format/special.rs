@@ -1,0 +1,202 @@
+//! The landmarks of a format, and the codes of its zeros, infinities and NaNs as patterns of bits.
+
+use super::{Float, Format, Specials, Zeros};
+
+/// A set of codes that differ in some bits only: `code` where `free` is 0, anything where it is 1, less those with a
+/// trailing significand of zero where `trailing_nonzero` is set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Pattern {
+    /// The fixed bits; zero where `free` is 1.
+    pub code: u64,
+    /// The bits that may be anything.
+    pub free: u64,
+    /// Trailing significands of zero do not belong to the set (IEEE 754: they are the infinities).
+    pub trailing_nonzero: bool,
+}
+
+impl Format {
+    /// The codes of zero; `None` where there are none.
+    pub fn zero_pattern(&self) -> Option<Pattern> {
+        let free = match self.float().map(|float| float.zeros) {
+            Some(Zeros::None) => return None,
+            Some(Zeros::Both) => self.sign_bit(),
+            Some(Zeros::Positive) | None => 0,
+        };
+        Some(Pattern { code: 0, free: free | self.padding_mask(), trailing_nonzero: false })
+    }
+
+    /// The codes of the infinities; `None` where there are none.
+    pub fn infinity_pattern(&self) -> Option<Pattern> {
+        let code = self.infinity(false)?;
+        Some(Pattern { code, free: self.sign_bit() | self.padding_mask(), trailing_nonzero: false })
+    }
+
+    /// The codes of NaN; `None` where there are none.
+    pub fn nan_pattern(&self) -> Option<Pattern> {
+        let float = self.float()?;
+        let padding = self.padding_mask();
+        let nan = self.nan()?;
+        Some(match float.specials {
+            Specials::Ieee => Pattern {
+                code: self.infinity(false)?,
+                free: self.sign_bit() | self.trailing_mask() | padding,
+                trailing_nonzero: true,
+            },
+            Specials::AllOnesNan => Pattern { code: nan, free: self.sign_bit() | padding, trailing_nonzero: false },
+            Specials::NegativeZeroNan | Specials::None => Pattern { code: nan, free: padding, trailing_nonzero: false },
+        })
+    }
+
+    /// A pattern as [`Format::split`] writes a code, with `S` for a sign and `x` for another bit that may be anything.
+    pub fn split_pattern(&self, pattern: &Pattern) -> String {
+        let (fixed, free) = (self.split(pattern.code), self.split(pattern.free));
+        let sign = if self.sign_bit() == 0 { usize::MAX } else { 0 };
+        let marks = fixed.chars().zip(free.chars()).enumerate();
+        marks
+            .map(|(i, (fixed, free))| {
+                if free != '1' {
+                    fixed
+                } else if i == sign {
+                    'S'
+                } else {
+                    'x'
+                }
+            })
+            .collect()
+    }
+
+    /// Whether `code` belongs to `pattern`.
+    pub fn matches(&self, pattern: &Pattern, code: u64) -> bool {
+        code & !pattern.free == pattern.code && !(pattern.trailing_nonzero && code & self.trailing_mask() == 0)
+    }
+
+    /// How many codes belong to `pattern`.
+    pub fn count(&self, pattern: &Pattern) -> u64 {
+        let all = 1u64 << pattern.free.count_ones();
+        all - if pattern.trailing_nonzero { all >> self.trailing_mask().count_ones() } else { 0 }
+    }
+
+    /// The smallest positive normal number; 1 for integers.
+    pub fn smallest_normal(&self) -> u64 {
+        match self.float() {
+            None => 1,
+            Some(float) => {
+                let first = u64::from(float.subnormals || float.zeros != Zeros::None);
+                first << (float.trailing_bits + float.padding_bits)
+            }
+        }
+    }
+
+    /// The smallest and the largest positive subnormal number; `None` in a format without any.
+    pub fn subnormals(&self) -> Option<(u64, u64)> {
+        let float = self.float().filter(|float| float.subnormals && float.trailing_bits > 0)?;
+        Some((1 << float.padding_bits, self.trailing_mask()))
+    }
+
+    /// The codes that describe a format, each with its name, in ascending order of value for the positive ones.
+    pub fn landmarks(&self) -> Vec<(&'static str, u64)> {
+        let one = self.encode_f64(1.0, super::Rounding::Rne, super::Overflow::Standard);
+        let minus_zero = self.zero(true).filter(|&code| self.decode(code).negative);
+        let mut landmarks = vec![("zero", self.zero(false)), ("negative zero", minus_zero)];
+        landmarks.push(("smallest subnormal", self.subnormals().map(|(smallest, _)| smallest)));
+        landmarks.push(("largest subnormal", self.subnormals().map(|(_, largest)| largest)));
+        landmarks.push(("smallest normal", self.float().map(|_| self.smallest_normal())));
+        landmarks.push(("one", one));
+        landmarks.push(("largest", Some(self.largest(false))));
+        landmarks.push(("most negative", Some(self.largest(true)).filter(|&code| self.decode(code).negative)));
+        landmarks.push(("infinity", self.infinity(false)));
+        landmarks.push(("negative infinity", self.infinity(true)));
+        landmarks.push(("canonical NaN", self.nan()));
+        landmarks.into_iter().filter_map(|(name, code)| Some((name, code?))).collect()
+    }
+
+    fn sign_bit(&self) -> u64 {
+        if self.float().is_some_and(|float| float.signed) { 1 << (self.bits - 1) } else { 0 }
+    }
+
+    fn padding_mask(&self) -> u64 {
+        self.float().map_or(0, |float| (1 << float.padding_bits) - 1)
+    }
+
+    /// The bits of the trailing significand.
+    fn trailing_mask(&self) -> u64 {
+        self.float().map_or(0, |float: &Float| ((1 << float.trailing_bits) - 1) << float.padding_bits)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Class, FORMATS, find};
+
+    /// Every code of 16 bits and fewer; of wider formats those near the ends of each field.
+    fn codes(format: &Format) -> Vec<u64> {
+        if format.bits <= 16 {
+            return (0..=format.code_mask()).collect();
+        }
+        let corners = |mask: u64| [0, mask & mask.wrapping_neg(), mask - (mask & mask.wrapping_neg()), mask];
+        let exponent = !(format.sign_bit() | format.padding_mask() | format.trailing_mask()) & format.code_mask();
+        let mut codes = vec![0];
+        for mask in [format.sign_bit(), exponent, format.trailing_mask(), format.padding_mask()] {
+            codes = codes.iter().flat_map(|code| corners(mask).map(|bits| code | bits)).collect();
+        }
+        codes
+    }
+
+    #[test]
+    fn patterns_hold_exactly_the_codes_that_decode_to_their_class() {
+        for format in &FORMATS {
+            let patterns = [
+                (Class::Zero, format.zero_pattern()),
+                (Class::Infinite, format.infinity_pattern()),
+                (Class::Nan, format.nan_pattern()),
+            ];
+            for (class, pattern) in patterns {
+                let mut count = 0;
+                for code in codes(format) {
+                    let expected = format.decode(code).class == class;
+                    assert_eq!(
+                        pattern.is_some_and(|p| format.matches(&p, code)),
+                        expected,
+                        "{format} {code:#x} {class:?}"
+                    );
+                    count += u64::from(expected);
+                }
+                if format.bits <= 16 {
+                    assert_eq!(pattern.map_or(0, |p| format.count(&p)), count, "{format} {class:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn smallest_numbers_are_the_smallest_of_their_class() {
+        for format in FORMATS.iter().filter(|format| format.bits <= 16) {
+            let of = |class: Class| {
+                let codes = (0..=format.code_mask()).map(|code| (code, format.decode(code)));
+                codes
+                    .filter(move |(_, datum)| datum.class == class && !datum.negative)
+                    .map(|(code, datum)| (code, datum.to_f64()))
+            };
+            let least = |class| of(class).min_by(|x, y| x.1.total_cmp(&y.1)).map(|(code, _)| code);
+            let most = |class| of(class).max_by(|x, y| x.1.total_cmp(&y.1)).map(|(code, _)| code);
+            assert_eq!(Some(format.smallest_normal()), least(Class::Normal), "{format}");
+            let subnormals = least(Class::Subnormal).zip(most(Class::Subnormal));
+            assert_eq!(format.subnormals(), subnormals, "{format}");
+        }
+    }
+
+    #[test]
+    fn patterns_are_written_as_documents_print_them() {
+        let text = |name: &str, of: fn(&Format) -> Option<Pattern>| {
+            let format = find(name).unwrap();
+            of(format).map(|pattern| format.split_pattern(&pattern))
+        };
+        assert_eq!(text("f16", Format::nan_pattern).as_deref(), Some("S 11111 xxxxxxxxxx"));
+        assert_eq!(text("e4m3", Format::nan_pattern).as_deref(), Some("S 1111 111"));
+        assert_eq!(text("e4m3fnuz", Format::nan_pattern).as_deref(), Some("1 0000 000"));
+        assert_eq!(text("e8m0", Format::nan_pattern).as_deref(), Some("11111111"));
+        assert_eq!(text("e2m1", Format::nan_pattern), None);
+        assert_eq!(text("tf32", Format::zero_pattern).as_deref(), Some("S 00000000 0000000000 xxxxxxxxxxxxx"));
+    }
+}
