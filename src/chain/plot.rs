@@ -20,7 +20,7 @@ const LEGEND_WIDTH: u32 = 400;
 const LEGEND_LINE: u32 = 22;
 /// Room for the title and the axis titles above and below the legend's lines.
 const FRAME: u32 = 150;
-const SMALLEST_HEIGHT: u32 = 560;
+const CHART_HEIGHT: u32 = 560;
 /// Half the width of the mark of an overflow.
 const CROSS: i32 = 6;
 const FONT: &str = "sans-serif";
@@ -46,7 +46,7 @@ type Drawn = Result<(), DrawingAreaErrorKind<std::io::Error>>;
 /// A line ends, with a cross, before the first length at which any chain overflowed. A mean of zero has no place on the scale and
 /// is left out. `title` stands above. The same curves give the same bytes; no font is read.
 pub fn svg(curves: &[Curve], title: &str) -> String {
-    let height = (FRAME + LEGEND_LINE * curves.len() as u32).max(SMALLEST_HEIGHT);
+    let height = (FRAME + LEGEND_LINE * curves.len() as u32).max(CHART_HEIGHT);
     let mut text = String::new();
     let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
     draw(&root, curves, title).expect("a string can always be written to");
@@ -58,6 +58,7 @@ fn draw(root: &Area, curves: &[Curve], title: &str) -> Drawn {
     let lines: Vec<Line> = lines(curves);
     root.fill(&WHITE)?;
     let (left, right) = root.split_horizontally(WIDTH - LEGEND_WIDTH);
+    let (left, _) = left.split_vertically(CHART_HEIGHT);
     let longest = curves.iter().map(|c| c.points.len()).max().unwrap_or(1) as i32;
     let mut chart = ChartBuilder::on(&left)
         .caption(title, (FONT, 17))
@@ -205,7 +206,8 @@ impl Line {
         }
         area.draw(&Circle::new((26, y), 3, self.inside()))?;
         area.draw(&Circle::new((26, y), 3, self.color.stroke_width(1)))?;
-        area.draw(&Text::new(self.name.clone(), (52, y - 7), (FONT, 14)))
+        let remark = if self.points.is_empty() { " (no error)" } else { "" };
+        area.draw(&Text::new(format!("{}{remark}", self.name), (52, y - 7), (FONT, 14)))
     }
 
     fn inside(&self) -> ShapeStyle {

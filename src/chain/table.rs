@@ -7,14 +7,6 @@ use crate::{
     summary::Summary,
 };
 
-const fn shown(key: &'static str, label: &'static str) -> Column {
-    Column { key, label: Some(label) }
-}
-
-const fn hidden(key: &'static str) -> Column {
-    Column { key, label: None }
-}
-
 /// What the reader of the numbers must know.
 pub fn notes(plan: &Plan) -> Vec<String> {
     let mut notes = vec![
@@ -24,7 +16,7 @@ pub fn notes(plan: &Plan) -> Vec<String> {
              the first N at which any chain overflowed.",
             plan.chains
         ),
-        "The reference is the same chain in plain f32 (f64, i64 for f64, integer instructions): ascending k, each \
+        "Random numbers are Normal(0, 1), drawn in binary64 and rounded to binary32. The reference is the same chain in plain f32 (f64, i64 for f64, integer instructions): ascending k, each \
          product and each sum rounded. The exact product is computed without any rounding. With init low both start \
          from the operands rounded to their formats, with fp32 from the numbers in binary32."
             .to_string(),
@@ -44,33 +36,30 @@ pub fn notes(plan: &Plan) -> Vec<String> {
 /// A row for each curve: what ran, where it overflows, its error at both ends. `executions` says how each was executed.
 pub fn curves(curves: &[Curve], executions: &[Execution]) -> Table {
     let columns = vec![
-        shown("instruction", "instruction"),
-        hidden("ptx"),
-        shown("init", "init"),
-        shown("reference", "reference"),
-        shown("execution", "execution"),
-        shown("opcodes", "machine instructions"),
-        shown("first_overflow", "overflow from N"),
-        shown("first_error", "error, N = 1"),
-        shown("last_length", "last N"),
-        shown("last_error", "error, last N"),
+        Column::new("instruction", "instruction"),
+        Column::hidden("ptx"),
+        Column::new("init", "init"),
+        Column::new("reference", "reference"),
+        Column::new("execution", "ran"),
+        Column::hidden("opcodes"),
+        Column::new("first_overflow", "overflow from N"),
+        Column::new("first_error", "error, N = 1"),
+        Column::new("last_length", "last N"),
+        Column::new("last_error", "error, last N"),
     ];
     let row = |(curve, execution): (&Curve, &Execution)| {
         let drawn = curve.without_overflow();
-        let error = |point: Option<&Point>| real(point.and_then(|p| p.against_plain.mean()));
+        let error = |point: Option<&Point>| Cell::from(point.and_then(|p| p.against_plain.mean()));
         vec![
-            text(&curve.instruction.name),
-            text(&curve.instruction.ptx),
-            text(curve.init.name()),
-            text(curve.plain.name()),
-            text(execution.kind.name()),
-            match execution.opcodes.join(" ") {
-                opcodes if opcodes.is_empty() => Cell::Empty,
-                opcodes => text(&opcodes),
-            },
-            curve.points.get(drawn.len()).map_or(Cell::Empty, |p| Cell::Integer(p.length as i64)),
+            Cell::text(&curve.instruction.name),
+            Cell::text(&curve.instruction.ptx),
+            Cell::text(curve.init.name()),
+            Cell::text(curve.plain.name()),
+            Cell::text(execution.kind.name()),
+            Cell::List(execution.opcodes.iter().map(Cell::text).collect()),
+            curve.points.get(drawn.len()).map_or(Cell::Empty, |p| Cell::integer(p.length)),
             error(drawn.first()),
-            drawn.last().map_or(Cell::Empty, |p| Cell::Integer(p.length as i64)),
+            drawn.last().map_or(Cell::Empty, |p| Cell::integer(p.length)),
             error(drawn.last()),
         ]
     };
@@ -85,30 +74,30 @@ pub fn curves(curves: &[Curve], executions: &[Execution]) -> Table {
 /// A row for each curve and length.
 pub fn points(curves: &[Curve]) -> Table {
     let columns = vec![
-        shown("instruction", "instruction"),
-        shown("init", "init"),
-        shown("length", "N"),
-        hidden("reference"),
-        shown("finite", "finite"),
-        shown("overflowed", "overflowed"),
-        shown("reference_count", "compared"),
-        shown("reference_error", "error to reference"),
-        shown("reference_standard_error", "+-"),
-        hidden("reference_largest_error"),
-        shown("exact_error", "error to exact"),
-        shown("exact_standard_error", "+-"),
-        hidden("exact_largest_error"),
+        Column::new("instruction", "instruction"),
+        Column::new("init", "init"),
+        Column::new("length", "N"),
+        Column::hidden("reference"),
+        Column::new("finite", "finite"),
+        Column::new("overflowed", "overflowed"),
+        Column::new("reference_count", "compared"),
+        Column::new("reference_error", "error to reference"),
+        Column::new("reference_standard_error", "+-"),
+        Column::hidden("reference_largest_error"),
+        Column::new("exact_error", "error to exact"),
+        Column::new("exact_standard_error", "+-"),
+        Column::hidden("exact_largest_error"),
     ];
     let row = |curve: &Curve, point: &Point| {
-        let summary = |s: &Summary| [real(s.mean()), real(s.standard_error()), real(s.maximum())];
+        let summary = |s: &Summary| [Cell::from(s.mean()), Cell::from(s.standard_error()), Cell::from(s.maximum())];
         let head = [
-            text(&curve.instruction.name),
-            text(curve.init.name()),
-            Cell::Integer(point.length as i64),
-            text(curve.plain.name()),
-            Cell::Integer(point.finite as i64),
-            Cell::Integer(point.overflowed as i64),
-            Cell::Integer(point.against_plain.count() as i64),
+            Cell::text(&curve.instruction.name),
+            Cell::text(curve.init.name()),
+            Cell::integer(point.length),
+            Cell::text(curve.plain.name()),
+            Cell::integer(point.finite),
+            Cell::integer(point.overflowed),
+            Cell::integer(point.against_plain.count()),
         ];
         head.into_iter().chain(summary(&point.against_plain)).chain(summary(&point.against_exact)).collect()
     };
@@ -118,12 +107,4 @@ pub fn points(curves: &[Curve]) -> Table {
         columns,
         rows: curves.iter().flat_map(|curve| curve.points.iter().map(move |point| row(curve, point))).collect(),
     }
-}
-
-fn text(text: &str) -> Cell {
-    Cell::Text(text.into())
-}
-
-fn real(value: Option<f64>) -> Cell {
-    value.map_or(Cell::Empty, Cell::Real)
 }

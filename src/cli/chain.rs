@@ -2,7 +2,7 @@
 
 use std::{
     io::{IsTerminal, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::Duration,
 };
 
@@ -10,7 +10,7 @@ use clap::Args;
 
 use super::{Common, invocation, select::Selection};
 use crate::{
-    Result,
+    Error, Result,
     chain::{self, Curve, Plan, plot, table},
     device::{self, Device},
     inputs::Init,
@@ -36,10 +36,10 @@ pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The longest chain, in links; all lengths up to it are reported.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
     length: u32,
     /// How many chains.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
     chains: u64,
     /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
@@ -63,6 +63,7 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
     let instructions = chosen(&arguments.selection)?;
+    arguments.plot.as_deref().map_or(Ok(()), folder_exists)?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
     report.seed = Some(common.seed);
@@ -90,6 +91,16 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     report.device = Some(identity);
     report.tables = vec![table::curves(&curves, &executions), table::points(&curves)];
     Ok(report)
+}
+
+/// Whether the file can be there at all: asked before the work, not after it.
+fn folder_exists(path: &Path) -> Result<()> {
+    match path.parent() {
+        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
+            Err(Error::request(format!("--plot {}: there is no folder {}", path.display(), folder.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// The chosen instructions, each once.
