@@ -12,6 +12,7 @@ pub mod catalogue;
 pub mod cli;
 pub mod convert;
 pub mod device;
+mod digest;
 mod error;
 pub mod exact;
 pub mod format;
@@ -21,5 +22,7 @@ mod nearest;
 pub mod probe;
 pub mod report;
 pub mod softfloat;
+pub mod trace;
+pub mod verify;
 
 pub use error::{Error, Result};

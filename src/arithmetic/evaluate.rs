@@ -152,11 +152,12 @@ impl Evaluator {
         let zero = Held::of(self.instruction.c, self.instruction.c.zero(false).unwrap_or(0));
         let first = if self.c == CPosition::First { c } else { zero };
 
-        let mut total: Option<Held> = None;
+        let mut total = (self.join == Join::Add && self.c == CPosition::First).then_some(c);
         for group in &self.groups {
             let sum = match (total, self.join) {
-                (None, _) => self.group(group, a, b, first),
+                (None, Join::Chain) => self.group(group, a, b, first),
                 (Some(previous), Join::Chain) => self.group(group, a, b, previous),
+                (None, Join::Add) => self.group(group, a, b, zero),
                 (Some(previous), Join::Add) => self.add(previous, self.group(group, a, b, zero)),
             };
             total = Some(sum);

@@ -89,7 +89,8 @@ pub enum Join {
     /// The result of one group is the c of the next.
     #[default]
     Chain,
-    /// Each group is summed apart, and the results are added in order by ordinary additions.
+    /// Each group is summed apart, and the results are added in order by ordinary additions, to c where that
+    /// enters first.
     Add,
 }
 
@@ -97,7 +98,7 @@ pub enum Join {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum CPosition {
-    /// As a term of the first group.
+    /// Before everything else: as a term of the first group, or as the first term of the additions of `join`.
     #[default]
     First,
     /// After everything else, by an ordinary addition.

@@ -3,6 +3,10 @@
 mod convert;
 mod formats;
 mod options;
+mod probe;
+mod record;
+mod select;
+mod verify;
 
 use std::{io::Write, process::ExitCode};
 
@@ -29,6 +33,9 @@ struct Cli {
 enum Command {
     Convert(convert::Arguments),
     Formats(formats::Arguments),
+    Probe(Box<probe::Arguments>),
+    Record(Box<record::Arguments>),
+    Verify(verify::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -50,6 +57,9 @@ fn run(command: Command) -> Result<bool> {
     let (mut report, destination): (Report, Destination) = match command {
         Command::Convert(a) => (convert::run(&a)?, a.destination),
         Command::Formats(a) => (formats::run(&a)?, a.destination),
+        Command::Probe(a) => (probe::run(&a)?, a.common.destination),
+        Command::Record(a) => (record::run(&a)?, a.common.destination),
+        Command::Verify(a) => (verify::run(&a)?, a.destination),
     };
     report.annotations = destination.annotations.clone();
     destination.write(&report)?;

@@ -1,10 +1,15 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
+mod exec;
 mod model;
 mod open;
+mod trace;
 
+pub use exec::ExecDevice;
 pub use model::ModelDevice;
 pub use open::open;
+pub use trace::TraceDevice;
+pub mod cuda;
 
 use crate::{
     Result,
@@ -28,6 +33,16 @@ pub trait Device {
     /// # Errors
     /// As [`Device::prepare`]; a device error says how many tiles were answered.
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes>;
+
+    /// Executes `instruction` on tiles of which only the first `m` rows of A and C and the first `n` columns of
+    /// B and C are given, the rest being zero, and returns the outputs in them: D codes `[count][m][n]`.
+    ///
+    /// # Errors
+    /// As [`Device::execute`].
+    fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
+        let whole = self.execute(instruction, &tiles.padded(instruction, m, n))?;
+        Ok(whole.resized((instruction.m, instruction.n), (m, n)))
+    }
 }
 
 /// What a device is.

@@ -52,4 +52,10 @@ impl Device for ModelDevice {
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         Ok(self.evaluator(instruction)?.execute(tiles))
     }
+
+    /// A model computes each output apart, so it need not compute those that nobody asked for.
+    fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
+        let part = Instruction { m, n, ..instruction.clone() };
+        Ok(self.model.evaluator(&part)?.execute(tiles))
+    }
 }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::{Device, model::ModelDevice};
+use super::{Device, ExecDevice, ModelDevice, TraceDevice, cuda, cuda::CudaDevice};
 use crate::{Error, Result};
 
 /// The model that stands in where there is no GPU.
@@ -16,12 +16,20 @@ const DEFAULT_MODEL: &str = "hopper";
 /// A request error for a name of no known kind or an input file that is wrong, a device error for a device
 /// that cannot be reached.
 pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
-    let _ = timeout;
     let Some(name) = name else {
-        return Ok(Box::new(ModelDevice::open(DEFAULT_MODEL)?));
+        return if cuda::count() > 0 {
+            Ok(Box::new(CudaDevice::open(0)?))
+        } else {
+            Ok(Box::new(ModelDevice::open(DEFAULT_MODEL)?))
+        };
     };
     match name.split_once(':') {
         Some(("model", model)) if !model.is_empty() => Ok(Box::new(ModelDevice::open(model)?)),
+        Some(("cuda", ordinal)) if ordinal.parse::<usize>().is_ok() => {
+            Ok(Box::new(CudaDevice::open(ordinal.parse().expect("checked above"))?))
+        }
+        Some(("trace", file)) if !file.is_empty() => Ok(Box::new(TraceDevice::open(file)?)),
+        Some(("exec", command)) => Ok(Box::new(ExecDevice::new(command, timeout)?)),
         _ => Err(Error::request(format!(
             "unknown device '{name}'; a device is cuda:N, model:NAME or model:FILE, trace:FILE, or exec:'PROGRAM ARGS'"
         ))),

@@ -72,28 +72,19 @@ impl Accumulator {
         let shift = offset % LIMB;
         let low = significand << shift;
         let words = [low as u64, (low >> LIMB) as u64, (significand >> 1 >> (127 - shift)) as u64];
+        // Subtraction adds the complement and one: no branch on signs, which are random.
+        let mask = if negative { u64::MAX } else { 0 };
+        let mut carry = negative;
         let (limbs, above) = self.limbs[offset / LIMB..].split_at_mut(SPAN);
-        let mut carry = false;
-        if negative {
-            for (limb, word) in limbs.iter_mut().zip(words) {
-                let (difference, first) = limb.overflowing_sub(word);
-                let (difference, second) = difference.overflowing_sub(carry.into());
-                (*limb, carry) = (difference, first | second);
-            }
-            let mut above = above.iter_mut();
-            while let (true, Some(limb)) = (carry, above.next()) {
-                (*limb, carry) = limb.overflowing_sub(1);
-            }
-        } else {
-            for (limb, word) in limbs.iter_mut().zip(words) {
-                let (sum, first) = limb.overflowing_add(word);
-                let (sum, second) = sum.overflowing_add(carry.into());
-                (*limb, carry) = (sum, first | second);
-            }
-            let mut above = above.iter_mut();
-            while let (true, Some(limb)) = (carry, above.next()) {
-                (*limb, carry) = limb.overflowing_add(1);
-            }
+        for (limb, word) in limbs.iter_mut().zip(words) {
+            let (sum, first) = limb.overflowing_add(word ^ mask);
+            let (sum, second) = sum.overflowing_add(carry.into());
+            (*limb, carry) = (sum, first | second);
+        }
+        // Above, the complement is all ones, which with a carry changes nothing.
+        let mut above = above.iter_mut();
+        while let (true, Some(limb)) = (carry != negative, above.next()) {
+            (*limb, carry) = limb.overflowing_add(mask | 1);
         }
     }
 

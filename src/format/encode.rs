@@ -20,15 +20,17 @@ pub enum Rounding {
     /// Stochastic: the discarded fraction, cut to `bits` bits, plus `random` (of `bits` bits, 1 to 64) rounds
     /// the magnitude up when the sum carries out.
     Sr {
-        /// The random bits, right-aligned.
+        /// The random bits, right-aligned; bits above are ignored.
         random: u64,
-        /// How many of them there are.
+        /// How many of them there are, 1 to 64.
         bits: u32,
     },
 }
 
-/// What becomes of a finite value whose rounded magnitude exceeds the largest finite one, and of an infinity
-/// in a format that has none. Integer formats saturate whatever is asked for.
+/// What becomes of a finite value whose rounded magnitude exceeds the largest finite one, and of an infinity.
+///
+/// An infinity counts as a value beyond the range, so that saturation makes it finite even where the format has
+/// infinities (as OFP8 1.0 has it for saturating conversion to e5m2). Integer formats saturate whatever is asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Overflow {
     /// As the format's own standard says (the `overflow` field of its record). Where that is infinity,
@@ -201,7 +203,8 @@ impl Float {
             return self.nan().or_else(|| self.zero(false));
         }
         let smallest_quantum = self.emin() - self.trailing_bits as i32;
-        let leading = value.leading_exponent().unwrap_or(i32::MIN);
+        // Half of the largest: room for one step up, far beyond every format.
+        let leading = value.leading_exponent().unwrap_or(i32::MIN).min(i32::MAX / 2);
         let mut quantum = leading.saturating_sub(self.trailing_bits as i32).max(smallest_quantum);
         let (mut significand, _) = value.round_to_quantum(quantum, rounding);
         if significand >> self.precision() != 0 {

@@ -6,6 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     regime::{Case, Regime},
+    sweep,
     values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
 };
 use crate::isa::{Instruction, Tiles};
@@ -192,29 +193,32 @@ impl Batch {
         }
     }
 
-    /// Puts the codes of `case` in row and column `r` of a tile, where the tile has them, and its c where they meet.
-    pub(super) fn place(&mut self, i: &Instruction, tile: usize, r: usize, case: &Case) {
+    /// Puts the codes of `case` in row and column `r` of a tile, where the tile has them, and its c all along the row.
+    fn place(&mut self, i: &Instruction, tile: usize, r: usize, case: &Case) {
         for k in 0..i.k {
             if r < i.m {
-                let at = (tile * i.m + r) * i.k + k;
-                self.tiles.a.set(at, case.a[k]);
-                if let Some(wide) = &mut self.wide {
-                    wide.a[at] = i.a.to_f64(case.a[k]);
-                }
+                self.tiles.a.set((tile * i.m + r) * i.k + k, case.a[k]);
             }
             if r < i.n {
-                let at = (tile * i.k + k) * i.n + r;
-                self.tiles.b.set(at, case.b[k]);
-                if let Some(wide) = &mut self.wide {
-                    wide.b[at] = i.b.to_f64(case.b[k]);
-                }
+                self.tiles.b.set((tile * i.k + k) * i.n + r, case.b[k]);
             }
         }
         for column in 0..if r < i.m { i.n } else { 0 } {
-            let at = (tile * i.m + r) * i.n + column;
-            self.tiles.c.set(at, case.c);
-            if let Some(wide) = &mut self.wide {
-                wide.c[at] = i.c.to_f64(case.c);
+            self.tiles.c.set((tile * i.m + r) * i.n + column, case.c);
+        }
+    }
+
+    /// Takes the values of a tile's codes for the unrounded operands.
+    fn widen(&mut self, i: &Instruction, tile: usize) {
+        let Some(wide) = &mut self.wide else { return };
+        let arrays = [
+            (&mut wide.a, &self.tiles.a, i.a, i.m * i.k),
+            (&mut wide.b, &self.tiles.b, i.b, i.k * i.n),
+            (&mut wide.c, &self.tiles.c, i.c, i.m * i.n),
+        ];
+        for (values, codes, format, each) in arrays {
+            for at in tile * each..(tile + 1) * each {
+                values[at] = format.to_f64(codes.get(at));
             }
         }
     }
@@ -238,7 +242,7 @@ fn fill_dense<R: Rng>(batch: &mut Batch, i: &Instruction, distribution: Distribu
     }
 }
 
-/// Cases on the diagonal: row r of A, column r of B and c come from one case; the other elements of D mix cases.
+/// One tile in four sweeps the floor of the alignment (see `sweep.rs`). The others have cases on the diagonal: row r of A, column r of B and c come from one case; the other elements of D mix cases.
 fn fill_directed<R: Rng>(
     batch: &mut Batch,
     i: &Instruction,
@@ -247,6 +251,10 @@ fn fill_directed<R: Rng>(
     tile: usize,
     rng: &mut R,
 ) {
+    if distribution == Distribution::Corners && op == Op::Dot && tile.is_multiple_of(4) && !i.d.is_integer() {
+        sweep::fill(&mut batch.tiles, i, tile, tile / 4);
+        return batch.widen(i, tile);
+    }
     for r in 0..i.m.max(i.n) {
         let case = if distribution == Distribution::Corners {
             let regime = Regime::ALL[(tile * i.m.max(i.n) + r) % Regime::ALL.len()];
@@ -256,6 +264,7 @@ fn fill_directed<R: Rng>(
         };
         batch.place(i, tile, r, &case);
     }
+    batch.widen(i, tile);
 }
 
 /// Special values in one to three positions, on a background of zeros or of ordinary numbers.

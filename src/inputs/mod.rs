@@ -4,6 +4,7 @@
 mod batch;
 mod mixture;
 mod regime;
+mod sweep;
 mod values;
 
 pub use batch::{Batch, Op, Position, Source, Wide, draw};

@@ -2,7 +2,7 @@
 
 use rand::{Rng, RngExt};
 
-use super::values::{Bits, code_at, exponents, nearest_code, special_codes, with_random_padding};
+use super::values::{Bits, any_nan, code_at, exponents, nearest_code, special_codes, with_random_padding};
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
     isa::Instruction,
@@ -190,6 +190,11 @@ impl<R: Rng> Draft<'_, R> {
 
     fn floor(&mut self) {
         let (smallest, _) = exponents(self.instruction.d);
+        if self.has_c && self.rng.random_bool(0.2) {
+            // c alone.
+            let e = smallest + self.rng.random_range(0..40);
+            return self.c(|draft| code_at(draft.rng, draft.instruction.c, e, Bits::Random));
+        }
         let first = smallest + self.rng.random_range(-3..6);
         let bits = Bits::draw(self.rng);
         self.product(0, first, bits);
@@ -304,7 +309,7 @@ impl<R: Rng> Draft<'_, R> {
             1 => self.overflow(),
             _ => {}
         }
-        for _ in 0..self.rng.random_range(1..=2) {
+        for _ in 0..self.rng.random_range(1..=3) {
             let k = self.rng.random_range(0..self.terms as u32) as usize;
             match self.rng.random_range(0..3) {
                 0 => self.case.a[k] = self.special(self.instruction.a),
@@ -409,6 +414,11 @@ impl<R: Rng> Draft<'_, R> {
     }
 
     fn special(&mut self, format: &Format) -> u64 {
+        if self.rng.random_bool(0.4)
+            && let Some(nan) = any_nan(self.rng, format)
+        {
+            return nan;
+        }
         let codes = special_codes(format);
         codes[self.rng.random_range(0..codes.len() as u32) as usize]
     }

@@ -3,7 +3,7 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, StandardNormal};
 
-use crate::format::{Encoding, Finite, Format, Overflow, Real, Rounding};
+use crate::format::{Class, Encoding, Finite, Format, Overflow, Real, Rounding};
 
 /// Where random operands come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
@@ -133,6 +133,13 @@ pub(super) fn code_at<R: Rng>(rng: &mut R, format: &Format, exponent: i32, bits:
     format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 
+/// The code of plus or minus `2^exponent`, brought into the format's range.
+pub(super) fn nearest_power(format: &Format, negative: bool, exponent: i32) -> u64 {
+    let (low, high) = exponents(format);
+    let value = Finite::exact(negative, 1, exponent.clamp(low, high));
+    format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
+}
+
 /// The codes where formats do something special: zeros, smallest and largest subnormal and normal numbers, one,
 /// infinities, NaN; of both signs.
 pub(super) fn special_codes(format: &Format) -> Vec<u64> {
@@ -157,6 +164,18 @@ pub(super) fn special_codes(format: &Format) -> Vec<u64> {
         }
     }
     codes
+}
+
+/// A random NaN code, quiet or signalling, of either sign; `None` if the format has no NaN.
+pub(super) fn any_nan<R: Rng>(rng: &mut R, format: &Format) -> Option<u64> {
+    let canonical = format.nan()?;
+    let payload = format.fraction_bits();
+    let random = rng.random::<u64>() & format.code_mask();
+    let padding = format.float().map_or(0, |f| f.padding_bits);
+    // The exponent field of the canonical NaN; sign and trailing significand random.
+    let field = (1u64 << payload) - 1 << padding | 1 << (format.bits - 1);
+    let code = canonical & !field | random & field;
+    Some(if format.decode(code).class == Class::Nan { code } else { canonical })
 }
 
 /// `code` with random bits where the format ignores them (the low bits of tf32 containers).

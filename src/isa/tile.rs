@@ -1,7 +1,7 @@
 //! Arrays of codes, and the tiles that instructions consume.
 
 use super::Instruction;
-use crate::format::Format;
+use crate::{digest::fnv1a, format::Format};
 
 /// An array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) that holds its format,
 /// little-endian: the layout of trace files, of the `exec:` protocol and of GPU memory.
@@ -77,6 +77,25 @@ impl Codes {
         self.bytes.extend_from_slice(&other.bytes);
     }
 
+    /// Matrices of `from.0` rows and `from.1` columns at `to.0` rows and `to.1` columns: cut, or continued with
+    /// codes of value 0, in each direction. Panics if `from` is empty.
+    pub fn resized(&self, from: (usize, usize), to: (usize, usize)) -> Codes {
+        if from == to {
+            return self.clone();
+        }
+        let count = self.len() / (from.0 * from.1);
+        let mut bytes = vec![0; count * to.0 * to.1 * self.width];
+        let kept = from.1.min(to.1) * self.width;
+        for matrix in 0..count {
+            for row in 0..from.0.min(to.0) {
+                let source = (matrix * from.0 + row) * from.1 * self.width;
+                let target = (matrix * to.0 + row) * to.1 * self.width;
+                bytes[target..target + kept].copy_from_slice(&self.bytes[source..source + kept]);
+            }
+        }
+        Codes { width: self.width, bytes }
+    }
+
     /// The codes `from..to` as a new array.
     pub fn slice(&self, from: usize, to: usize) -> Codes {
         Codes { width: self.width, bytes: self.bytes[from * self.width..to * self.width].to_vec() }
@@ -132,11 +151,20 @@ impl Tiles {
         self.c.extend(&other.c);
     }
 
+    /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
+    /// instruction's full shape; the rest is zero.
+    pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
+        let i = instruction;
+        Tiles {
+            count: self.count,
+            a: self.a.resized((m, i.k), (i.m, i.k)),
+            b: self.b.resized((i.k, n), (i.k, i.n)),
+            c: self.c.resized((m, n), (i.m, i.n)),
+        }
+    }
+
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
-        [&self.a, &self.b, &self.c]
-            .iter()
-            .flat_map(|codes| codes.as_bytes())
-            .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01b3))
+        fnv1a([&self.a, &self.b, &self.c].into_iter().flat_map(|codes| codes.as_bytes()))
     }
 }

@@ -1,0 +1,253 @@
+//! `tcnum probe`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{Common, invocation, select::Selection};
+use crate::{
+    Result,
+    arithmetic::Model,
+    device,
+    format::Format,
+    inputs::{Distribution, Init, Op},
+    isa::Instruction,
+    probe::{self, HISTOGRAM_EDGES, Mismatch, Outcome, Request},
+    report::{Cell, Column, Report, Table},
+};
+
+/// Isolates one operation of matrix instructions and compares the results bit for bit with independent references.
+///
+/// Everything is zero but the operands of the operation: multiply d0 = a0*b0, inner-product d0 = a0*b0 + a1*b1,
+/// accumulate d0 = a0*b0 + c0, dot: all k products and c. References: the arithmetic model, the same
+/// expression in f32 on the CPU, and the correctly rounded exact result.
+///
+/// Example: tcnum probe --fmt bf16 --op accumulate
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// The operation; may be repeated. All four without it.
+    #[arg(long = "op", value_enum, value_name = "OP")]
+    ops: Vec<Op>,
+    /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
+    #[arg(long = "init", value_enum, value_name = "INIT")]
+    inits: Vec<Init>,
+    /// How operands are drawn; may be repeated.
+    #[arg(long = "dist", value_enum, value_name = "DISTRIBUTION", default_value = "normal")]
+    distributions: Vec<Distribution>,
+    /// Samples for each instruction, operation and initialisation.
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    samples: u64,
+    /// The arithmetic model to compare with: a shipped name or a model file.
+    #[arg(long, value_name = "MODEL", default_value = "hopper")]
+    model: String,
+    /// How many mismatches to print for each line.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    max_mismatches: usize,
+    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    #[arg(long, requires = "all")]
+    available: bool,
+    /// Common flags.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Runs the probe.
+///
+/// # Errors
+/// Unknown names, a device that cannot be opened or fails.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let instructions = arguments.selection.instructions(&["bf16"])?;
+    let model = Model::load(&arguments.model)?;
+    let timeout = Duration::from_secs(arguments.common.timeout);
+    let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
+    let mut report = Report::new("probe", invocation());
+    report.seed = Some(arguments.common.seed);
+    report.annotations = arguments.common.destination.annotations.clone();
+    let mut profiles = Table::new("profile", "Element-wise profile", columns());
+    let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
+    for instruction in &instructions {
+        if let Err(error) = device.prepare(instruction) {
+            if arguments.available && error.exit_status() == 2 {
+                report.notes.push(error.to_string());
+                continue;
+            }
+            return Err(error);
+        }
+        let evaluator = model.evaluator(instruction)?;
+        for request in requests(arguments, instruction) {
+            let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
+            report.holds &= outcome.profile.element_mismatches == 0;
+            profiles.rows.push(row(&request, &model, &outcome));
+            mismatches.rows.extend(outcome.mismatches.iter().map(|m| mismatch_row(&request, m)));
+        }
+    }
+    report.notes.extend(remarks(device.identity().name.as_str(), &model.name));
+    report.device = Some(device.identity().clone());
+    report.tables.push(profiles);
+    if !mismatches.rows.is_empty() {
+        report.tables.push(mismatches);
+    }
+    Ok(report)
+}
+
+fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Request<'a>> {
+    let ops: &[Op] = if arguments.ops.is_empty() { &Op::ALL } else { &arguments.ops };
+    let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
+    let mut requests = Vec::new();
+    for &distribution in &arguments.distributions {
+        for &op in ops {
+            for &init in inits {
+                requests.push(Request {
+                    instruction,
+                    op,
+                    distribution,
+                    init,
+                    seed: arguments.common.seed,
+                    samples: arguments.samples,
+                    max_mismatches: arguments.max_mismatches,
+                });
+            }
+        }
+    }
+    requests
+}
+
+fn remarks(device: &str, model: &str) -> Vec<String> {
+    let mut notes = vec![
+        "=model, =f32, =f32 to D, =exact: samples equal in every bit to the arithmetic model, to the same expression in f32 \
+         on the CPU (f64 for f64 operands, s32 for integers), to that rounded to the format of D, and to the correctly \
+         rounded exact result; NaN equals NaN except in =model. Errors are means over finite samples."
+            .to_string(),
+    ];
+    if device == format!("model:{model}") {
+        notes.push("No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into());
+    }
+    notes
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("instruction", Some("instruction")),
+        ("ptx", None),
+        ("execution", Some("ran")),
+        ("opcodes", None),
+        ("op", Some("op")),
+        ("init", Some("init")),
+        ("distribution", Some("values")),
+        ("samples", Some("samples")),
+        ("inputs_digest", None),
+        ("model", None),
+        ("model_agree", Some("=model")),
+        ("elements", None),
+        ("element_mismatches", None),
+        ("f32_agree", Some("=f32")),
+        ("f32_rounded_agree", Some("=f32 to D")),
+        ("exact_agree", Some("=exact")),
+        ("not_finite", Some("not finite")),
+        ("mean_abs_error_f32", Some("error to f32")),
+        ("mean_abs_error_f32_standard_error", None),
+        ("max_abs_error_f32", None),
+        ("mean_abs_error_f32_rounded", Some("to f32 in D")),
+        ("mean_abs_error_f32_rounded_standard_error", None),
+        ("mean_abs_error", Some("to exact")),
+        ("mean_abs_error_standard_error", None),
+        ("max_abs_error", None),
+        ("mean_rel_error", Some("relative")),
+        ("max_rel_error", None),
+        ("mean_ulp_error", None),
+        ("max_ulp_error", Some("max ulp")),
+        ("ulp_histogram_edges", None),
+        ("ulp_histogram", None),
+    ]
+    .into_iter()
+    .map(|(key, label)| Column { key, label })
+    .collect()
+}
+
+fn row(request: &Request<'_>, model: &Model, outcome: &Outcome) -> Vec<Cell> {
+    let p = &outcome.profile;
+    vec![
+        request.instruction.name.as_str().into(),
+        request.instruction.ptx.as_str().into(),
+        outcome.execution.kind.name().into(),
+        Cell::List(outcome.execution.opcodes.iter().map(|o| o.as_str().into()).collect()),
+        request.op.name().into(),
+        request.init.name().into(),
+        request.distribution.name().into(),
+        Cell::integer(p.samples),
+        Cell::text(format!("{:016x}", outcome.digest)),
+        model.name.as_str().into(),
+        p.model.map_or(Cell::Empty, Cell::integer),
+        Cell::integer(p.elements),
+        Cell::integer(p.element_mismatches),
+        Cell::integer(p.f32),
+        Cell::integer(p.f32_rounded),
+        Cell::integer(p.exact),
+        Cell::integer(p.not_finite()),
+        p.f32_error.mean().into(),
+        p.f32_error.standard_error().into(),
+        p.f32_error.maximum().into(),
+        p.f32_rounded_error.mean().into(),
+        p.f32_rounded_error.standard_error().into(),
+        p.absolute.mean().into(),
+        p.absolute.standard_error().into(),
+        p.absolute.maximum().into(),
+        p.relative.mean().into(),
+        p.relative.maximum().into(),
+        p.ulps.mean().into(),
+        p.ulps.maximum().into(),
+        Cell::List(HISTOGRAM_EDGES.iter().map(|edge| Cell::Real(*edge)).collect()),
+        Cell::List(p.histogram.iter().map(|count| Cell::integer(*count)).collect()),
+    ]
+}
+
+fn mismatch_columns() -> Vec<Column> {
+    [
+        ("instruction", Some("instruction")),
+        ("op", Some("op")),
+        ("distribution", Some("values")),
+        ("a", Some("a (k: code = value)")),
+        ("b", Some("b")),
+        ("c", Some("c")),
+        ("device", Some("device")),
+        ("model", Some("model")),
+        ("a_codes", None),
+        ("b_codes", None),
+        ("c_code", None),
+        ("device_code", None),
+        ("model_code", None),
+    ]
+    .into_iter()
+    .map(|(key, label)| Column { key, label })
+    .collect()
+}
+
+fn mismatch_row(request: &Request<'_>, m: &Mismatch) -> Vec<Cell> {
+    let i = request.instruction;
+    let hex = |format: &Format, code: u64| format!("0x{code:0width$x}", width = format.bytes() * 2);
+    let valued = |format: &Format, code: u64| format!("{} = {:e}", hex(format, code), format.to_f64(code));
+    let operands = |format: &Format, codes: &[u64]| {
+        let listed = codes.iter().enumerate().filter(|(_, code)| **code != 0);
+        let shown: Vec<String> = listed.map(|(k, code)| format!("{k}: {}", valued(format, *code))).collect();
+        Cell::text(shown.join("; "))
+    };
+    let codes =
+        |format: &Format, codes: &[u64]| Cell::List(codes.iter().map(|code| Cell::text(hex(format, *code))).collect());
+    vec![
+        i.name.as_str().into(),
+        request.op.name().into(),
+        request.distribution.name().into(),
+        operands(i.a, &m.a),
+        operands(i.b, &m.b),
+        Cell::text(valued(i.c, m.c)),
+        Cell::text(valued(i.d, m.device)),
+        Cell::text(valued(i.d, m.model)),
+        codes(i.a, &m.a),
+        codes(i.b, &m.b),
+        Cell::text(hex(i.c, m.c)),
+        Cell::text(hex(i.d, m.device)),
+        Cell::text(hex(i.d, m.model)),
+    ]
+}

@@ -1,0 +1,142 @@
+//! `tcnum record`.
+
+use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::{Common, invocation, select::Selection};
+use crate::{
+    Error, Result,
+    device::{self, Device},
+    inputs::{self, Distribution, Init, Op, Source},
+    isa::{Instruction, Tiles},
+    report::{Cell, Column, Report, Table},
+    trace::Trace,
+};
+
+/// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
+///
+/// Without --op the tiles are a mixture of random, special and directed operands (every regime) that fills all k
+/// products and c. With --op they are the very tiles of `tcnum probe` with the same options, so that the probe
+/// can be repeated on the trace.
+///
+/// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --trace bf16.safetensors
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// The file to write (one instruction).
+    #[arg(long, value_name = "FILE", conflicts_with = "folder", required_unless_present = "folder")]
+    trace: Option<PathBuf>,
+    /// The folder to write one file for each instruction to: NAME.safetensors.
+    #[arg(long, value_name = "FOLDER")]
+    folder: Option<PathBuf>,
+    /// Tiles of the mixture; as many as fill 64 KiB (at least 16) without it.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20), conflicts_with = "op")]
+    tiles: Option<u32>,
+    /// Record the tiles of a probe of this operation instead.
+    #[arg(long, value_enum)]
+    op: Option<Op>,
+    /// How the probe's operands are drawn.
+    #[arg(long = "dist", value_enum, default_value = "normal", requires = "op")]
+    distribution: Distribution,
+    /// Samples of the probe.
+    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1 << 14), requires = "op")]
+    samples: u32,
+    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    #[arg(long, requires = "all")]
+    available: bool,
+    /// Common flags.
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Records.
+///
+/// # Errors
+/// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let instructions = arguments.selection.instructions(&[])?;
+    if instructions.is_empty() || arguments.trace.is_some() && instructions.len() > 1 {
+        let message =
+            format!("--trace takes exactly one instruction and {} are chosen; use --folder", instructions.len());
+        return Err(Error::request(if instructions.is_empty() {
+            "no instruction is chosen; give --instr".into()
+        } else {
+            message
+        }));
+    }
+    if let Some(folder) = &arguments.folder {
+        std::fs::create_dir_all(folder)
+            .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
+    }
+    let mut device = device::open(arguments.common.device.as_deref(), Duration::from_secs(arguments.common.timeout))?;
+    let mut report = Report::new("record", invocation());
+    report.seed = Some(arguments.common.seed);
+    report.annotations = arguments.common.destination.annotations.clone();
+    let columns = [
+        ("instruction", "instruction"),
+        ("execution", "ran"),
+        ("tiles", "tiles"),
+        ("outputs", "outputs"),
+        ("file", "file"),
+    ];
+    let columns = columns.map(|(key, label)| Column::new(key, label)).to_vec();
+    let mut table = Table::new("recordings", "Recordings", columns);
+    for instruction in &instructions {
+        match record(device.as_mut(), instruction, arguments) {
+            Ok(row) => table.rows.push(row),
+            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) => return Err(error),
+        }
+    }
+    report.device = Some(device.identity().clone());
+    report.tables.push(table);
+    Ok(report)
+}
+
+fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Arguments) -> Result<Vec<Cell>> {
+    let execution = device.prepare(instruction)?;
+    let tiles = tiles(instruction, arguments);
+    let d = device.execute(instruction, &tiles)?;
+    let identity = device.identity();
+    let mut metadata: BTreeMap<String, String> = BTreeMap::from([
+        ("device".into(), identity.name.clone()),
+        ("source".into(), invocation()),
+        ("description".into(), identity.description.clone()),
+        ("execution".into(), execution.kind.name().into()),
+        ("seed".into(), arguments.common.seed.to_string()),
+        ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
+    ]);
+    if !execution.opcodes.is_empty() {
+        metadata.insert("sass".into(), execution.opcodes.join("; "));
+    }
+    metadata.extend(identity.details.iter().cloned());
+    metadata.extend(arguments.common.destination.annotations.iter().cloned());
+    let file = match (&arguments.trace, &arguments.folder) {
+        (Some(file), _) => file.clone(),
+        (None, folder) => folder.clone().unwrap_or_default().join(format!("{instruction}.safetensors")),
+    };
+    let (count, outputs) = (tiles.count, d.len());
+    Trace::from_run(instruction, &tiles, d, metadata)?.write(&file)?;
+    Ok(vec![
+        instruction.name.as_str().into(),
+        execution.kind.name().into(),
+        count.into(),
+        outputs.into(),
+        file.to_string_lossy().into_owned().into(),
+    ])
+}
+
+fn tiles(instruction: &Instruction, arguments: &Arguments) -> Tiles {
+    let seed = arguments.common.seed;
+    if let Some(op) = arguments.op {
+        let source = Source { seed, stream: 0 };
+        return inputs::draw(instruction, op, arguments.distribution, Init::Low, source, arguments.samples as usize)
+            .tiles;
+    }
+    let i = instruction;
+    let bytes = i.m * i.k * i.a.bytes() + i.k * i.n * i.b.bytes() + i.m * i.n * (i.c.bytes() + i.d.bytes());
+    let count = arguments.tiles.map_or_else(|| ((64 << 10) / bytes).max(16), |count| count as usize);
+    inputs::record_batch(instruction, seed, count)
+}

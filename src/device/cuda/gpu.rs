@@ -1,0 +1,112 @@
+//! The GPUs of this machine.
+
+use cudarc::driver::{CudaContext, result, sys};
+
+use super::loader;
+use crate::{Error, Result};
+
+/// One GPU, as the driver describes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Gpu {
+    /// The N of `cuda:N`.
+    pub ordinal: usize,
+    /// The vendor's name: `NVIDIA H200`.
+    pub name: String,
+    /// Compute capability, major and minor.
+    pub capability: (i32, i32),
+    /// Its memory in bytes.
+    pub memory: usize,
+    /// Streaming multiprocessors.
+    pub multiprocessors: u32,
+}
+
+/// Number of GPUs; 0 where there is no driver, or none that works.
+pub fn count() -> usize {
+    initialised().and_then(|()| device_count()).unwrap_or(0)
+}
+
+/// Every GPU, in the order of their ordinals.
+///
+/// # Errors
+/// A device error: there is no driver (it says which library was looked for), or it failed.
+pub fn all() -> Result<Vec<Gpu>> {
+    initialised()?;
+    (0..device_count()?).map(describe).collect()
+}
+
+/// The GPU with this ordinal.
+///
+/// # Errors
+/// As [`all`]; a device error that says which GPUs there are if this is none of them.
+pub fn get(ordinal: usize) -> Result<Gpu> {
+    initialised()?;
+    let count = device_count()?;
+    if ordinal >= count {
+        let present = match count {
+            0 => "the driver sees none".to_string(),
+            1 => "there is only cuda:0".to_string(),
+            _ => format!("there are cuda:0 to cuda:{}", count - 1),
+        };
+        return Err(Error::device(format!("no GPU cuda:{ordinal}: {present} (CUDA_VISIBLE_DEVICES can hide GPUs)")));
+    }
+    describe(ordinal)
+}
+
+/// The version of CUDA that the driver supports (`13.0`), and its own version where the system tells it (`580.95.05`).
+///
+/// # Errors
+/// A device error if there is no driver.
+#[allow(unsafe_code)]
+pub fn driver_version() -> Result<(String, Option<String>)> {
+    loader::driver()?;
+    let mut version = 0;
+    // SAFETY: the driver is loaded; the pointer is to a live integer.
+    unsafe { sys::cuDriverGetVersion(&mut version) }.result().map_err(|e| failure("cuDriverGetVersion", e))?;
+    let own = std::fs::read_to_string("/sys/module/nvidia/version").ok().map(|text| text.trim().to_string());
+    Ok((format!("{}.{}", version / 1000, version % 1000 / 10), own.or_else(proc_version)))
+}
+
+/// The version in `NVRM version: NVIDIA UNIX x86_64 Kernel Module  580.95.05  ...`.
+fn proc_version() -> Option<String> {
+    let text = std::fs::read_to_string("/proc/driver/nvidia/version").ok()?;
+    let number = |word: &&str| word.contains('.') && word.bytes().all(|b| b.is_ascii_digit() || b == b'.');
+    text.lines().next()?.split_whitespace().find(number).map(str::to_string)
+}
+
+fn initialised() -> Result<()> {
+    loader::driver()?;
+    result::init().map_err(|e| failure("cuInit", e))
+}
+
+fn device_count() -> Result<usize> {
+    match CudaContext::device_count() {
+        Ok(count) => Ok(usize::try_from(count).unwrap_or(0)),
+        Err(error) => Err(failure("cuDeviceGetCount", error)),
+    }
+}
+
+#[allow(unsafe_code)]
+fn describe(ordinal: usize) -> Result<Gpu> {
+    let number = i32::try_from(ordinal).map_err(|_| Error::device(format!("no GPU cuda:{ordinal}")))?;
+    let device = result::device::get(number).map_err(|e| failure("cuDeviceGet", e))?;
+    // SAFETY: the device was returned by the driver.
+    let attribute =
+        |which| unsafe { result::device::get_attribute(device, which) }.map_err(|e| failure("cuDeviceGetAttribute", e));
+    use sys::CUdevice_attribute_enum as Attribute;
+    Ok(Gpu {
+        ordinal,
+        name: result::device::get_name(device).map_err(|e| failure("cuDeviceGetName", e))?,
+        capability: (
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?,
+            attribute(Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?,
+        ),
+        // SAFETY: as above.
+        memory: unsafe { result::device::total_mem(device) }.map_err(|e| failure("cuDeviceTotalMem", e))?,
+        multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1) as u32,
+    })
+}
+
+/// A device error for a failed call of the driver.
+pub(super) fn failure(function: &str, error: cudarc::driver::DriverError) -> Error {
+    Error::device(format!("{function} failed: {error}"))
+}

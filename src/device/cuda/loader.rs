@@ -1,0 +1,195 @@
+//! Finding the CUDA driver and NVRTC at run time.
+//!
+//! cudarc opens both by name through the system's loader, and panics where they do not exist: nothing of it may be
+//! called before [`driver`] or [`nvrtc`] has returned `Ok`. Where the loader does not know a library, the usual
+//! folders are searched, and the file is opened by its full path; the loader then finds it by name.
+
+use std::{
+    path::{Path, PathBuf},
+    sync::OnceLock,
+};
+
+use cudarc::{driver, get_lib_name_candidates, nvrtc};
+
+use crate::{Error, Result};
+
+/// The folders of the driver's library beyond the loader's own: containers, WSL, NixOS.
+const DRIVER_FOLDERS: &[&str] = &[
+    "/usr/local/nvidia/lib64",
+    "/usr/lib/x86_64-linux-gnu",
+    "/usr/lib/aarch64-linux-gnu",
+    "/usr/lib64/nvidia",
+    "/usr/lib/wsl/lib",
+    "/run/opengl-driver/lib",
+];
+
+/// The system's library folders, in which a distribution's NVRTC lies.
+const SYSTEM_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
+
+/// Makes sure that the driver is loaded.
+///
+/// # Errors
+/// A device error that says under which names and where it was looked for.
+pub fn driver() -> Result<()> {
+    static DRIVER: OnceLock<Result<()>> = OnceLock::new();
+    DRIVER.get_or_init(load_driver).clone()
+}
+
+/// Makes sure that NVRTC, the run-time compiler, is loaded.
+///
+/// # Errors
+/// As [`driver`].
+pub fn nvrtc() -> Result<()> {
+    static NVRTC: OnceLock<Result<()>> = OnceLock::new();
+    NVRTC.get_or_init(load_nvrtc).clone()
+}
+
+#[allow(unsafe_code)]
+fn load_driver() -> Result<()> {
+    // SAFETY: opening the vendor's library runs its initialisers, which is what loading it means.
+    let present = || unsafe { driver::sys::is_culib_present() };
+    let folders: Vec<PathBuf> = DRIVER_FOLDERS.iter().map(PathBuf::from).collect();
+    if present() || (open_from("cuda", &folders).is_some() && present()) {
+        return Ok(());
+    }
+    Err(Error::device(format!(
+        "no CUDA driver: looked for {} on the loader's path and in {}. It comes with the NVIDIA GPU driver; in a \
+         container, start it with the GPU passed through",
+        names("cuda").join(", "),
+        list(&folders)
+    )))
+}
+
+#[allow(unsafe_code)]
+fn load_nvrtc() -> Result<()> {
+    // SAFETY: as for the driver.
+    let present = || unsafe { nvrtc::sys::is_culib_present() };
+    let folders = toolkit_folders();
+    if !present() && !(open_from("nvrtc", &folders).is_some() && present()) {
+        return Err(Error::device(format!(
+            "no NVRTC, the CUDA run-time compiler: looked for {} on the loader's path{}. It comes with the CUDA \
+             toolkit (set CUDA_HOME), or with `pip install nvidia-cuda-nvrtc` (set LD_LIBRARY_PATH to its lib folder)",
+            names("nvrtc").join(", "),
+            if folders.is_empty() { String::new() } else { format!(" and in {}", list(&folders)) }
+        )));
+    }
+    // SAFETY: the library is present, so this does not panic; the symbol is only looked for, never called here.
+    let complete = unsafe { nvrtc::sys::culib().get::<unsafe extern "C" fn()>(b"nvrtcGetCUBIN").is_ok() };
+    if complete {
+        Ok(())
+    } else {
+        Err(Error::device(
+            "this NVRTC cannot make machine code (nvrtcGetCUBIN is missing): CUDA 11.1 or later is needed",
+        ))
+    }
+}
+
+/// The NVRTC file that would be loaded, as far as that can be told without loading it.
+pub fn nvrtc_file() -> Option<PathBuf> {
+    let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let loader: Vec<PathBuf> = std::env::split_paths(&path).filter(|p| !p.as_os_str().is_empty()).collect();
+    let system = SYSTEM_FOLDERS.iter().map(PathBuf::from).collect();
+    [loader, system, toolkit_folders()].iter().find_map(|folders| find_in("nvrtc", folders))
+}
+
+/// The roots of CUDA toolkits: what the environment names first, then the usual places, the newest first.
+pub fn toolkits() -> Vec<PathBuf> {
+    let named = ["CUDA_HOME", "CUDA_PATH"].into_iter().filter_map(std::env::var_os).map(PathBuf::from);
+    let mut installed: Vec<PathBuf> = std::fs::read_dir("/usr/local")
+        .into_iter()
+        .flatten()
+        .filter_map(|entry| Some(entry.ok()?.path()))
+        .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")))
+        .collect();
+    installed.sort_by_key(|path| version_of(path));
+    installed.reverse();
+    named.chain(installed).chain([PathBuf::from("/opt/cuda")]).filter(|root| root.is_dir()).collect()
+}
+
+/// The numbers in a folder's name; the plain name (`cuda`, the installation's choice) is above all.
+fn version_of(path: &Path) -> Vec<u32> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let numbers: Vec<u32> = name.split(|c: char| !c.is_ascii_digit()).filter_map(|part| part.parse().ok()).collect();
+    if numbers.is_empty() { vec![u32::MAX] } else { numbers }
+}
+
+fn toolkit_folders() -> Vec<PathBuf> {
+    let below = ["lib64", "lib", "targets/x86_64-linux/lib", "targets/sbsa-linux/lib", "bin"];
+    toolkits().iter().flat_map(|root| below.map(|folder| root.join(folder))).filter(|f| f.is_dir()).collect()
+}
+
+/// The names of a library, as the loader is asked for them.
+pub fn names(stem: &str) -> Vec<String> {
+    let all = get_lib_name_candidates(stem);
+    let plain: Vec<String> = all.iter().filter(|name| !name.contains("64")).cloned().collect();
+    if cfg!(windows) { all } else { plain }
+}
+
+fn find_in(stem: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    folders.iter().flat_map(|folder| names(stem).into_iter().map(|n| folder.join(n))).find(|path| path.is_file())
+}
+
+/// Opens the library, and keeps it open, from the first folder that has it.
+fn open_from(stem: &str, folders: &[PathBuf]) -> Option<PathBuf> {
+    let path = find_in(stem, folders)?;
+    // NVRTC opens its own builtins by name, which the loader knows no better.
+    let builtins = format!("lib{stem}-builtins.so");
+    for entry in std::fs::read_dir(path.parent()?).into_iter().flatten().flatten() {
+        if entry.file_name().to_string_lossy().starts_with(&builtins) {
+            open(&entry.path());
+        }
+    }
+    open(&path).then_some(path)
+}
+
+#[allow(unsafe_code)]
+fn open(path: &Path) -> bool {
+    // SAFETY: the vendor's library, loaded as the loader itself would; it is never unloaded.
+    match unsafe { libloading::Library::new(path) } {
+        Ok(library) => {
+            std::mem::forget(library);
+            true
+        }
+        Err(_) => false,
+    }
+}
+
+fn list(folders: &[PathBuf]) -> String {
+    folders.iter().map(|f| f.display().to_string()).collect::<Vec<_>>().join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_names_include_those_that_vendors_ship() {
+        if cfg!(target_os = "linux") {
+            assert!(names("cuda").contains(&"libcuda.so.1".to_string()));
+            assert!(names("nvrtc").contains(&"libnvrtc.so.13".to_string()));
+            assert!(names("nvrtc").contains(&"libnvrtc.so.12".to_string()));
+        }
+    }
+
+    #[test]
+    fn toolkits_are_sorted_by_number_and_the_plain_name_wins() {
+        let mut folders: Vec<PathBuf> =
+            ["/x/cuda-9.2", "/x/cuda", "/x/cuda-13.0", "/x/cuda-12.10"].iter().map(PathBuf::from).collect();
+        folders.sort_by_key(|f| version_of(f));
+        folders.reverse();
+        let names: Vec<_> = folders.iter().map(|f| f.file_name().unwrap().to_str().unwrap()).collect();
+        assert_eq!(names, ["cuda", "cuda-13.0", "cuda-12.10", "cuda-9.2"]);
+    }
+
+    #[test]
+    fn a_missing_library_is_a_device_error_with_its_names() {
+        if let Err(error) = driver() {
+            assert_eq!(error.exit_status(), 3);
+            assert!(error.to_string().contains("libcuda.so.1"), "{error}");
+        }
+        if let Err(error) = nvrtc() {
+            assert_eq!(error.exit_status(), 3);
+            assert!(error.to_string().contains("libnvrtc.so.13"), "{error}");
+        }
+    }
+}

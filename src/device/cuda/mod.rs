@@ -1,0 +1,184 @@
+//! The device `cuda:N`: an NVIDIA GPU.
+//!
+//! Nothing of CUDA is needed to build. The driver is found at run time ([`loader`]); kernels are made from the
+//! instruction record ([`specialise`]), compiled for exactly this GPU by NVRTC ([`compile`]) and kept on disk
+//! ([`cache`]); what they contain is read back from their machine code ([`sass`]).
+
+pub mod architecture;
+pub mod cache;
+pub mod compile;
+pub mod gpu;
+mod launch;
+pub mod loader;
+pub mod sass;
+pub mod specialise;
+
+use std::{collections::HashMap, sync::Arc};
+
+use cudarc::{
+    driver::{CudaContext, CudaFunction},
+    nvrtc::Ptx,
+};
+
+use super::{Device, Execution, ExecutionKind, Identity};
+use crate::{
+    Error, Result,
+    isa::{Codes, Instruction, Support, Tiles},
+};
+use architecture::Architecture;
+use cache::{Compiled, Entry};
+pub use gpu::count;
+use launch::Launcher;
+use specialise::Specialised;
+
+/// Blocks of a launch for each multiprocessor of the GPU: enough to fill it, the rest is a loop.
+const BLOCKS_PER_MULTIPROCESSOR: u32 = 32;
+
+/// An NVIDIA GPU.
+pub struct CudaDevice {
+    context: Arc<CudaContext>,
+    architecture: &'static Architecture,
+    blocks: u32,
+    identity: Identity,
+    prepared: HashMap<String, Prepared>,
+}
+
+/// A kernel that is loaded on the GPU.
+struct Prepared {
+    launcher: Launcher,
+    execution: Execution,
+}
+
+impl CudaDevice {
+    /// Opens the GPU `cuda:ordinal`.
+    ///
+    /// # Errors
+    /// A device error: no driver (it says which library was looked for under which names), no such GPU, or one
+    /// without matrix instructions that the program knows.
+    pub fn open(ordinal: usize) -> Result<CudaDevice> {
+        let gpu = gpu::get(ordinal)?;
+        let (major, minor) = gpu.capability;
+        let architecture = architecture::of_capability(gpu.capability).ok_or_else(|| {
+            Error::device(format!(
+                "cuda:{ordinal} ({}) has compute capability {major}.{minor}, whose matrix instructions, if any, are \
+                 not known to this version",
+                gpu.name
+            ))
+        })?;
+        let context = CudaContext::new(ordinal).map_err(|e| gpu::failure("opening the GPU", e))?;
+        let (cuda, driver) = gpu::driver_version()?;
+        let mut details = vec![
+            ("compute_capability".to_string(), format!("{major}.{minor}")),
+            ("architecture".to_string(), architecture.target.to_string()),
+            ("driver_cuda".to_string(), cuda),
+        ];
+        details.extend(driver.map(|version| ("driver".to_string(), version)));
+        Ok(CudaDevice {
+            context,
+            architecture,
+            blocks: gpu.multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
+            identity: Identity { name: format!("cuda:{ordinal}"), description: gpu.name, details },
+            prepared: HashMap::new(),
+        })
+    }
+
+    /// The kernel of `instruction`, loaded.
+    fn prepared(&mut self, instruction: &Instruction) -> Result<&Prepared> {
+        if !self.prepared.contains_key(&instruction.name) {
+            let prepared = self.load(instruction)?;
+            self.prepared.insert(instruction.name.clone(), prepared);
+        }
+        Ok(&self.prepared[&instruction.name])
+    }
+
+    fn load(&mut self, instruction: &Instruction) -> Result<Prepared> {
+        let (kernel, support) =
+            executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
+        let compiled = compiled(instruction, &kernel, self.architecture)?;
+        self.note_compiler(&compiled.compiler);
+        let function = self.function(&compiled).map_err(|e| e.within(instruction))?;
+        let execution = execution(support, compiled.opcodes);
+        let stream = self.context.default_stream();
+        Ok(Prepared { launcher: Launcher { stream, function, kernel, blocks: self.blocks }, execution })
+    }
+
+    fn function(&self, compiled: &Compiled) -> Result<CudaFunction> {
+        let refused =
+            |error| Error::device(format!("the driver does not load what {} compiled: {error}", compiled.compiler));
+        let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
+        module.load_function(specialise::ENTRY).map_err(refused)
+    }
+
+    /// Keeps the compiler's version among the details of the device.
+    fn note_compiler(&mut self, compiler: &str) {
+        let detail = ("compiler".to_string(), compiler.to_string());
+        if !self.identity.details.contains(&detail) {
+            self.identity.details.push(detail);
+        }
+    }
+}
+
+impl Device for CudaDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        Ok(self.prepared(instruction)?.execution.clone())
+    }
+
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        self.prepared(instruction)?.launcher.run(instruction, tiles)
+    }
+}
+
+/// The kernel of `instruction`, and how `architecture` has it.
+///
+/// # Errors
+/// A request error: no kernel executes it yet, or the architecture does not have it (the message says which do).
+pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture) -> Result<(Specialised, &'a Support)> {
+    let kernel = specialise::specialise(instruction).ok_or_else(|| {
+        Error::request(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it yet")))
+    })?;
+    let support = instruction.support_on(architecture.table).ok_or_else(|| {
+        Error::request(format!(
+            "{} does not have {instruction}; {} do",
+            architecture.target,
+            instruction.architectures()
+        ))
+    })?;
+    Ok((kernel, support))
+}
+
+/// The compiled kernel, from the cache or else from the compiler, with its opcodes where there is a disassembler.
+fn compiled(instruction: &Instruction, kernel: &Specialised, architecture: &Architecture) -> Result<Compiled> {
+    let target = architecture.target;
+    let entry = cache::folder().map(|folder| Entry::new(&folder, &instruction.name, &kernel.source, target));
+    let cached = entry.as_ref().and_then(Entry::read);
+    let known = cached.clone();
+    let mut compiled = match cached {
+        Some(cached) if cached.opcodes.is_some() => return Ok(cached),
+        Some(cached) => cached,
+        None => Compiled {
+            cubin: compile::compile(&kernel.source, target).map_err(|e| e.within(instruction))?,
+            compiler: format!("NVRTC {}", compile::version()?),
+            opcodes: None,
+        },
+    };
+    compiled.opcodes = sass::disassembler()
+        .and_then(|program| sass::disassemble(&program, &compiled.cubin))
+        .map(|disassembly| sass::arithmetic(&disassembly));
+    if let Some(entry) = entry
+        && known.as_ref() != Some(&compiled)
+    {
+        entry.write(&compiled);
+    }
+    Ok(compiled)
+}
+
+/// What runs: by the machine code where it was disassembled, else by the instruction table.
+fn execution(support: &Support, opcodes: Option<Vec<String>>) -> Execution {
+    let native = opcodes.as_ref().map_or(support.emulation.is_none(), |opcodes| sass::is_native(opcodes));
+    let kind = if native { ExecutionKind::Native } else { ExecutionKind::Emulated };
+    Execution { kind, opcodes: opcodes.unwrap_or_default() }
+}

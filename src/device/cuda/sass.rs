@@ -1,0 +1,212 @@
+//! What actually runs: the arithmetic machine instructions of a compiled kernel.
+//!
+//! The disassembly is nvdisasm's or cuobjdump's. Loads, stores, address arithmetic, moves and control are left out;
+//! matrix instructions and floating-point arithmetic and conversions remain, for nothing else in a kernel has any.
+
+use std::{
+    collections::HashSet,
+    ffi::OsStr,
+    io::Write,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+
+use super::loader;
+
+/// Floating-point arithmetic and conversions, by the opcode up to its first point.
+const ARITHMETIC: &[&str] = &[
+    "FADD",
+    "FADD2",
+    "FADD32I",
+    "FMUL",
+    "FMUL2",
+    "FMUL32I",
+    "FFMA",
+    "FFMA2",
+    "FFMA32I",
+    "FMNMX",
+    "FRND",
+    "MUFU",
+    "HADD2",
+    "HADD2_32I",
+    "HMUL2",
+    "HMUL2_32I",
+    "HFMA2",
+    "HFMA2_32I",
+    "HMNMX2",
+    "DADD",
+    "DMUL",
+    "DFMA",
+    "F2F",
+    "F2FP",
+    "F2I",
+    "I2F",
+    "I2FP",
+];
+
+/// The disassembler that [`disassemble`] uses: nvdisasm or else cuobjdump, on PATH or in a CUDA toolkit.
+pub fn disassembler() -> Option<PathBuf> {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let folders: Vec<PathBuf> =
+        std::env::split_paths(&path).chain(loader::toolkits().into_iter().map(|root| root.join("bin"))).collect();
+    let program = |stem: &str| format!("{stem}{}", std::env::consts::EXE_SUFFIX);
+    ["nvdisasm", "cuobjdump"]
+        .iter()
+        .find_map(|stem| folders.iter().map(|f| f.join(program(stem))).find(|path| path.is_file()))
+}
+
+/// The disassembly of a CUBIN by `program`, or `None` if it cannot (one that is older than the compiler, say).
+pub fn disassemble(program: &Path, cubin: &[u8]) -> Option<String> {
+    let mut file = tempfile::Builder::new().suffix(".cubin").tempfile().ok()?;
+    file.write_all(cubin).ok()?;
+    file.flush().ok()?;
+    let option = if program.file_stem() == Some(OsStr::new("cuobjdump")) { "-sass" } else { "-c" };
+    let output = Command::new(program).arg(option).arg(file.path()).stdin(Stdio::null()).output().ok()?;
+    output.status.success().then(|| String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// The arithmetic opcodes of a disassembly, each different one once, in the order of first appearance, with its
+/// count in front when that is not 1 (`12x F2FP.F16.E4M3.UNPACK_B`).
+///
+/// `(C=0)` marks a matrix instruction that adds nothing, `(C=prev)` one that adds to an earlier one's result.
+pub fn arithmetic(disassembly: &str) -> Vec<String> {
+    let mut counted: Vec<(String, usize)> = Vec::new();
+    let mut results = HashSet::new();
+    for instruction in disassembly.lines().filter_map(Instruction::parse) {
+        if instruction.is_arithmetic() {
+            let name = instruction.described(&results);
+            match counted.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, count)) => *count += 1,
+                None => counted.push((name, 1)),
+            }
+        }
+        if let Some(&destination) = instruction.operands.first() {
+            if instruction.is_matrix() {
+                results.insert(destination);
+            } else {
+                results.remove(destination);
+            }
+        }
+    }
+    counted.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count}x {name}") }).collect()
+}
+
+/// Whether these opcodes are one matrix instruction and nothing else.
+///
+/// Volta and Turing issue one instruction in steps (`HMMA.884.F32.F32.STEP0`, `STEP1`...): those count as one.
+pub fn is_native(opcodes: &[String]) -> bool {
+    let whole: HashSet<&str> = opcodes.iter().map(|o| o.split(".STEP").next().unwrap_or(o)).collect();
+    whole.len() == 1 && whole.iter().all(|o| is_matrix(o) && !o.contains(' ') && !o.contains('('))
+}
+
+fn is_matrix(opcode: &str) -> bool {
+    opcode.split('.').next().is_some_and(|base| base.ends_with("MMA"))
+}
+
+/// One line of a disassembly: an opcode with its modifiers, and its operands.
+struct Instruction<'a> {
+    opcode: &'a str,
+    operands: Vec<&'a str>,
+}
+
+impl<'a> Instruction<'a> {
+    /// From `/*06c0*/ @P0 HMMA.16816.F32.BF16 R8, R12, R18, R8 ;`; `None` for other lines and for instructions
+    /// that never execute.
+    fn parse(line: &'a str) -> Option<Self> {
+        let rest = line.trim_start().strip_prefix("/*")?;
+        let (address, rest) = rest.split_once("*/")?;
+        if address.is_empty() || !address.bytes().all(|b| b.is_ascii_hexdigit()) {
+            return None;
+        }
+        let mut text = rest.split_once(';')?.0.trim();
+        if let Some(predicated) = text.strip_prefix('@') {
+            let (predicate, instruction) = predicated.split_once(char::is_whitespace)?;
+            if matches!(predicate, "!PT" | "!UPT") {
+                return None;
+            }
+            text = instruction.trim_start();
+        }
+        let (opcode, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
+        let operands = operands.split(',').map(|o| o.trim().trim_end_matches(".reuse")).filter(|o| !o.is_empty());
+        Some(Instruction { opcode, operands: operands.collect() })
+    }
+
+    fn is_matrix(&self) -> bool {
+        is_matrix(self.opcode)
+    }
+
+    fn is_arithmetic(&self) -> bool {
+        let base = self.opcode.split('.').next().unwrap_or(self.opcode);
+        // Compilers also use a half-precision unit to put a constant into a register: 0 * 0 + constant.
+        let constant = base == "HFMA2" && self.operands.iter().skip(1).take(2).all(|o| o.trim_matches('-') == "RZ");
+        self.is_matrix() || (ARITHMETIC.contains(&base) && !constant)
+    }
+
+    /// The opcode and, for a matrix instruction, what its C is.
+    fn described(&self, results: &HashSet<&str>) -> String {
+        let c = if self.opcode.contains("GMMA") { self.warpgroup_addend() } else { self.operands.get(3).copied() };
+        let addend = match c {
+            _ if !self.is_matrix() => "",
+            Some("RZ" | "!UPT") => "(C=0)",
+            Some(register) if results.contains(register) => "(C=prev)",
+            _ => "",
+        };
+        format!("{}{addend}", self.opcode)
+    }
+
+    /// `!UPT` among the operands of a warpgroup instruction says that it does not add C.
+    fn warpgroup_addend(&self) -> Option<&'a str> {
+        self.operands.iter().copied().find(|o| *o == "!UPT")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const EMULATED: &str = "
+        .text.execute:
+        /*0000*/                   LDC R1, c[0x0][0x28] ;
+        /*0010*/                   HFMA2.MMA R9, -RZ, RZ, 0, 0 ;
+        /*0020*/                   F2FP.F16.E4M3.UNPACK_B R4, R2 ;
+        /*0030*/                   F2FP.F16.E4M3.UNPACK_B R5, R2.H1 ;
+        /*0040*/                   HMMA.16816.F32 R12, R4, R8, RZ ;   /* 0x0000000804 */
+                                                                      /* 0x004fe200000018ff */
+        /*0050*/              @!PT HMMA.16816.F32 R12, R4, R8, RZ ;
+        /*0060*/                   HMMA.16816.F32 R12, R4, R8.reuse, R12 ;
+        /*0070*/                   FADD R12, R12, R20 ;
+        /*0080*/                   STG.E desc[UR8][R2.64], R12 ;
+        /*0090*/                   IMAD.MOV.U32 R1, RZ, RZ, R2 ;
+        /*00a0*/                   EXIT ;";
+
+    #[test]
+    fn arithmetic_is_listed_in_order_with_counts_and_addends() {
+        let expected = ["2x F2FP.F16.E4M3.UNPACK_B", "HMMA.16816.F32(C=0)", "HMMA.16816.F32(C=prev)", "FADD"];
+        assert_eq!(arithmetic(EMULATED), expected);
+    }
+
+    #[test]
+    fn one_matrix_instruction_is_native_and_anything_else_is_not() {
+        let native = |opcodes: &[&str]| is_native(&opcodes.iter().map(ToString::to_string).collect::<Vec<_>>());
+        assert!(native(&["HMMA.16816.F32.BF16"]));
+        assert!(native(&["HMMA.884.F32.F32.STEP0", "HMMA.884.F32.F32.STEP1"]));
+        assert!(!native(&["HMMA.16816.F32", "FADD"]));
+        assert!(!native(&["2x DMMA.8x8x4"]));
+        assert!(!native(&["DMMA.8x8x4", "DMMA.8x8x4(C=prev)"]));
+        assert!(!native(&["FFMA"]));
+        assert!(!native(&[]));
+    }
+
+    #[test]
+    fn an_overwritten_result_is_no_addend() {
+        let lines = "/*0000*/ DMMA.8x8x4 R8, R4, R6, R8 ;\n/*0010*/ LDG.E.64 R8, desc[UR4][R2.64] ;\n\
+                     /*0020*/ DMMA.8x8x4 R8, R4, R6, R8 ;";
+        assert_eq!(arithmetic(lines), ["2x DMMA.8x8x4"]);
+    }
+
+    #[test]
+    fn a_warpgroup_instruction_that_drops_c_is_marked() {
+        assert_eq!(arithmetic("/*0860*/ HGMMA.64x8x16.F32 R24, gdesc[UR4], !UPT, gsb0 ;"), ["HGMMA.64x8x16.F32(C=0)"]);
+        assert_eq!(arithmetic("/*0860*/ HGMMA.64x8x16.F32 R24, gdesc[UR4], R24, gsb0 ;"), ["HGMMA.64x8x16.F32"]);
+    }
+}

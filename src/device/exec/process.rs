@@ -1,0 +1,184 @@
+//! A running program with threads at its pipes, so that nothing it does, or fails to do, blocks the caller.
+
+use std::{
+    io::{self, Read, Write},
+    process::{Child, ChildStderr, ChildStdin, ChildStdout, Command, ExitStatus, Stdio},
+    sync::{
+        Arc, Mutex, PoisonError,
+        mpsc::{Receiver, RecvTimeoutError, Sender, SyncSender, channel, sync_channel},
+    },
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Bytes read from the program at a time, and how many such pieces may wait: what a program that never stops
+/// writing can make this one hold.
+const PIECE: usize = 1 << 16;
+const PIECES: usize = 16;
+/// Bytes of standard error that are kept: its end.
+const ERRORS_KEPT: usize = 4096;
+/// How long a program whose output has ended may take to exit, and its standard error to be read to the end.
+const EXIT_PATIENCE: Duration = Duration::from_secs(1);
+
+/// A running program. Dropping it kills and reaps the program if it still runs.
+pub struct Process {
+    child: Child,
+    input: Option<Sender<Vec<u8>>>,
+    output: Receiver<Vec<u8>>,
+    errors: Arc<Mutex<Vec<u8>>>,
+    errors_end: Receiver<()>,
+}
+
+/// What arrived from the program.
+pub enum Arrival {
+    /// Some bytes.
+    Bytes(Vec<u8>),
+    /// The program has closed its standard output, usually by ending.
+    End,
+    /// Nothing, for as long as was waited.
+    Nothing,
+}
+
+impl Process {
+    /// Starts `words[0]` with the arguments `words[1..]`.
+    pub fn start(words: &[String]) -> io::Result<Process> {
+        let mut child = Command::new(&words[0])
+            .args(&words[1..])
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()?;
+        let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
+        let (input, to_write) = channel();
+        let (read, output) = sync_channel(PIECES);
+        let (errors_ended, errors_end) = channel();
+        let errors = Arc::new(Mutex::new(Vec::new()));
+        let kept = Arc::clone(&errors);
+        // A thread ends when its pipe does; none is waited for, because a grandchild may keep a pipe open.
+        thread::spawn(move || write_all(stdin.expect("standard input is piped"), &to_write));
+        thread::spawn(move || read_all(stdout.expect("standard output is piped"), &read));
+        thread::spawn(move || {
+            keep_end(stderr.expect("standard error is piped"), &kept);
+            // Nobody may be waiting.
+            let _ = errors_ended.send(());
+        });
+        Ok(Process { child, input: Some(input), output, errors, errors_end })
+    }
+
+    /// Queues bytes for the program's standard input. That they cannot be written shows as missing output.
+    pub fn send(&self, bytes: Vec<u8>) {
+        if let Some(input) = &self.input {
+            // The writer has ended: so has the program's interest.
+            let _ = input.send(bytes);
+        }
+    }
+
+    /// The next bytes of the program's standard output.
+    pub fn receive(&self, patience: Duration) -> Arrival {
+        match self.output.recv_timeout(patience) {
+            Ok(bytes) => Arrival::Bytes(bytes),
+            Err(RecvTimeoutError::Disconnected) => Arrival::End,
+            Err(RecvTimeoutError::Timeout) => Arrival::Nothing,
+        }
+    }
+
+    /// Closes standard input after what is queued, and waits for the program to end: whether it wrote anything
+    /// meanwhile.
+    pub fn finish(&mut self, patience: Duration) -> bool {
+        self.input = None;
+        let wrote = match self.receive(patience) {
+            Arrival::Bytes(_) => true,
+            Arrival::End => {
+                self.exit_within(patience);
+                false
+            }
+            Arrival::Nothing => false,
+        };
+        self.stop();
+        wrote
+    }
+
+    /// How the program ended, in words for a message, after it has closed its output; it is killed if it
+    /// does not end.
+    pub fn ending(&mut self) -> String {
+        let how = match self.exit_within(EXIT_PATIENCE) {
+            Some(status) => status.to_string(),
+            None => "it closed its standard output and kept running".into(),
+        };
+        self.stop();
+        format!("{how}{}", self.complaint())
+    }
+
+    /// The last line of the program's standard error, introduced for a message; empty if there is none.
+    pub fn complaint(&self) -> String {
+        // Whether or not the end came in time, what is there is shown.
+        let _ = self.errors_end.recv_timeout(EXIT_PATIENCE);
+        let kept = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
+        let text = String::from_utf8_lossy(&kept);
+        match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {
+            Some(line) => format!("; the last line of its standard error: {line}"),
+            None => String::new(),
+        }
+    }
+
+    /// Kills the program if it runs, and reaps it.
+    pub fn stop(&mut self) {
+        self.input = None;
+        // Both fail only if the program has ended and been reaped already.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
+    fn exit_within(&mut self, patience: Duration) -> Option<ExitStatus> {
+        let deadline = Instant::now() + patience;
+        loop {
+            match self.child.try_wait() {
+                Ok(Some(status)) => return Some(status),
+                Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(2)),
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.stop();
+    }
+}
+
+fn write_all(mut stdin: ChildStdin, queue: &Receiver<Vec<u8>>) {
+    for bytes in queue {
+        if stdin.write_all(&bytes).and_then(|()| stdin.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+fn read_all(mut stdout: ChildStdout, pieces: &SyncSender<Vec<u8>>) {
+    let mut buffer = vec![0; PIECE];
+    while let Ok(count @ 1..) = read_some(&mut stdout, &mut buffer) {
+        if pieces.send(buffer[..count].to_vec()).is_err() {
+            return;
+        }
+    }
+}
+
+fn keep_end(mut stderr: ChildStderr, kept: &Mutex<Vec<u8>>) {
+    let mut buffer = [0; ERRORS_KEPT];
+    while let Ok(count @ 1..) = read_some(&mut stderr, &mut buffer) {
+        let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.extend_from_slice(&buffer[..count]);
+        let surplus = kept.len().saturating_sub(ERRORS_KEPT);
+        kept.drain(..surplus);
+    }
+}
+
+fn read_some(from: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    loop {
+        match from.read(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            result => return result,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Trace files: reading them without trust, writing them whole or not at all.
+
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::{Read, Seek, SeekFrom},
+    path::Path,
+};
+
+use safetensors::Dtype;
+
+use super::{
+    RESERVED, Trace, dense,
+    header::{Declared, Header, TENSORS},
+};
+use crate::{
+    Error, Result,
+    format::{self, Format},
+    isa::{self, Codes, Instruction},
+};
+
+/// The longest header that is read. Those of real traces stay below 2 KiB.
+const LONGEST_HEADER: u64 = 1 << 20;
+
+impl Trace {
+    /// Reads a trace file: safetensors, the tensors and metadata of [`Trace`], written by any program.
+    ///
+    /// No more memory is asked for than the file has bytes, whatever it declares.
+    ///
+    /// # Errors
+    /// A request error that names the file and the field that is missing, malformed or contradicts another.
+    pub fn read(path: &Path) -> Result<Trace> {
+        read(path).map_err(|message| Error::request(format!("trace {}: {message}", path.display())))
+    }
+
+    /// Writes the trace as a safetensors file, whole or not at all: the same trace gives the same bytes.
+    ///
+    /// # Errors
+    /// A request error that names the path and the cause.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        crate::atomic::write(path, &self.to_bytes())
+    }
+
+    /// The bytes of the trace's file.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let i = &self.instruction;
+        let derived = [
+            "1".to_string(),
+            i.name.clone(),
+            i.a.name.into(),
+            i.b.name.into(),
+            i.c.name.into(),
+            i.d.name.into(),
+            self.m.to_string(),
+            self.n.to_string(),
+            self.k.to_string(),
+        ];
+        let mut header = Header { metadata: self.metadata.clone(), ..Header::default() };
+        header.metadata.extend(RESERVED.map(String::from).into_iter().zip(derived));
+
+        // Widest codes first, so that every array is aligned to its codes.
+        let mut arrays = TENSORS.map(|name| (name, self.tensor(name)));
+        arrays.sort_by_key(|(_, (_, codes, _))| std::cmp::Reverse(codes.width()));
+        let mut offset = 0;
+        for (name, (format, codes, [rows, columns])) in &arrays {
+            let end = offset + codes.as_bytes().len();
+            let shape = [self.count, *rows, *columns];
+            header
+                .tensors
+                .insert(name.to_string(), Declared { dtype: dtype(format), shape, data_offsets: (offset, end) });
+            offset = end;
+        }
+        let mut bytes = header.to_bytes();
+        arrays.iter().for_each(|(_, (_, codes, _))| bytes.extend_from_slice(codes.as_bytes()));
+        bytes
+    }
+
+    /// Format, codes and rows and columns of a tile of one of the four tensors.
+    fn tensor(&self, name: &str) -> (&'static Format, &Codes, [usize; 2]) {
+        let i = &self.instruction;
+        match name {
+            "a" => (i.a, &self.a, [self.m, self.k]),
+            "b" => (i.b, &self.b, [self.k, self.n]),
+            "c" => (i.c, &self.c, [self.m, self.n]),
+            _ => (i.d, &self.d, [self.m, self.n]),
+        }
+    }
+}
+
+/// The safetensors element type of a format's codes.
+fn dtype(format: &Format) -> Dtype {
+    match format.bytes() {
+        1 => Dtype::U8,
+        2 => Dtype::U16,
+        4 => Dtype::U32,
+        _ => Dtype::U64,
+    }
+}
+
+fn read(path: &Path) -> std::result::Result<Trace, String> {
+    let io = |error: std::io::Error| format!("cannot be read: {error}");
+    let mut file = File::open(path).map_err(io)?;
+    let about = file.metadata().map_err(io)?;
+    if !about.is_file() {
+        return Err("is not a regular file".into());
+    }
+    let header_bytes = header_length(&mut file, about.len())?;
+    let json = read_bytes(&mut file, 8, header_bytes)?;
+    let data_start = 8 + header_bytes;
+    let header = Header::parse(&json, about.len() - data_start)?;
+
+    let instruction = described_instruction(&header.metadata)?;
+    let [m, n, k] = described_shape(&header.metadata, &instruction)?;
+    let count = header.tensors.get("a").ok_or("tensor 'a' is missing")?.shape[0];
+    if count == 0 {
+        return Err("tensor 'a': there are no tiles (its first dimension is 0)".into());
+    }
+    let mut load = |name: &str, format, rows, columns| {
+        let declared = header.tensors.get(name).ok_or(format!("tensor '{name}' is missing"))?;
+        check_declaration(name, declared, format, [count, rows, columns])?;
+        let (start, end) = declared.data_offsets;
+        let bytes = read_bytes(&mut file, data_start + start as u64, (end - start) as u64)?;
+        checked_codes(name, format, bytes)
+    };
+    let i = &instruction;
+    Ok(Trace {
+        m,
+        n,
+        k,
+        count,
+        a: load("a", i.a, m, k)?,
+        b: load("b", i.b, k, n)?,
+        c: load("c", i.c, m, n)?,
+        d: load("d", i.d, m, n)?,
+        metadata: header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect(),
+        instruction,
+    })
+}
+
+/// The header's declared length, checked against the file's.
+fn header_length(file: &mut File, file_bytes: u64) -> std::result::Result<u64, String> {
+    if file_bytes < 8 {
+        return Err(format!("header: the file has {file_bytes} bytes, too few for a safetensors file"));
+    }
+    let word = read_bytes(file, 0, 8)?;
+    let declared = u64::from_le_bytes(word.try_into().expect("8 bytes were read"));
+    if declared > file_bytes - 8 {
+        return Err(format!(
+            "header: its declared length {declared} is beyond the end of the file ({file_bytes} bytes); \
+             not a safetensors file, or a truncated one"
+        ));
+    }
+    if declared > LONGEST_HEADER {
+        return Err(format!("header: its length {declared} exceeds {LONGEST_HEADER}, the most that is read"));
+    }
+    Ok(declared)
+}
+
+/// `length` bytes from `start`, both known to lie within the file.
+fn read_bytes(file: &mut File, start: u64, length: u64) -> std::result::Result<Vec<u8>, String> {
+    let io = |error: std::io::Error| format!("cannot be read: {error}");
+    let length = usize::try_from(length).map_err(|_| "is larger than the address space".to_string())?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(length).map_err(|_| format!("does not fit into memory ({length} bytes)"))?;
+    bytes.resize(length, 0);
+    file.seek(SeekFrom::Start(start)).map_err(io)?;
+    file.read_exact(&mut bytes).map_err(io)?;
+    Ok(bytes)
+}
+
+fn entry<'a>(metadata: &'a BTreeMap<String, String>, key: &str) -> std::result::Result<&'a str, String> {
+    metadata.get(key).map(String::as_str).ok_or_else(|| format!("metadata '{key}' is missing"))
+}
+
+/// The instruction that the metadata names, its formats checked against those that the metadata names too.
+fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Result<Instruction, String> {
+    let version = entry(metadata, "tcnum.trace")?;
+    if version != "1" {
+        return Err(format!("metadata 'tcnum.trace': version '{version}' is unknown; version 1 is read"));
+    }
+    let named = |key: &str, error: Error| format!("metadata '{key}': {error}");
+    let i = isa::find(entry(metadata, "instruction")?).map_err(|e| named("instruction", e))?;
+    dense(&i).map_err(|e| named("instruction", e))?;
+    for (key, expected) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
+        let format = format::find(entry(metadata, key)?).map_err(|e| named(key, e))?;
+        if format != expected {
+            return Err(format!("metadata '{key}': {format}, but {i} has {expected}"));
+        }
+    }
+    Ok(i)
+}
+
+/// The recorded m, n and k: between 1 and the instruction's.
+fn described_shape(
+    metadata: &BTreeMap<String, String>,
+    instruction: &Instruction,
+) -> std::result::Result<[usize; 3], String> {
+    let extent = |key: &str, most: usize| {
+        let text = entry(metadata, key)?;
+        text.parse().ok().filter(|extent| (1..=most).contains(extent)).ok_or_else(|| {
+            format!("metadata '{key}': '{text}' is not a whole number from 1 to {most}, the {key} of {instruction}")
+        })
+    };
+    Ok([extent("m", instruction.m)?, extent("n", instruction.n)?, extent("k", instruction.k)?])
+}
+
+fn check_declaration(
+    name: &str,
+    declared: &Declared,
+    format: &Format,
+    shape: [usize; 3],
+) -> std::result::Result<(), String> {
+    if declared.dtype != dtype(format) {
+        return Err(format!(
+            "tensor '{name}': dtype {:?}, but {format} codes are stored as {:?}",
+            declared.dtype,
+            dtype(format)
+        ));
+    }
+    if declared.shape != shape {
+        return Err(format!(
+            "tensor '{name}': shape {:?}, but tensor 'a' and metadata 'm', 'n', 'k' make it {shape:?}",
+            declared.shape
+        ));
+    }
+    Ok(())
+}
+
+/// The codes in `bytes`, refused if one has bits that the format lacks.
+fn checked_codes(name: &str, format: &Format, bytes: Vec<u8>) -> std::result::Result<Codes, String> {
+    let codes = Codes::from_bytes(format, bytes).ok_or(format!("tensor '{name}': a fraction of a code"))?;
+    if format.bits as usize != 8 * codes.width()
+        && let Some(at) = codes.iter().position(|code| code > format.code_mask())
+    {
+        return Err(format!(
+            "tensor '{name}': code {:#x} at position {at} has more than the {} bits of {format}",
+            codes.get(at),
+            format.bits
+        ));
+    }
+    Ok(codes)
+}

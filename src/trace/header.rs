@@ -1,0 +1,148 @@
+//! The header of a trace file: strict parsing, and deterministic writing.
+//!
+//! safetensors' own header type keeps the last of duplicate keys and any number of tensors; this one refuses
+//! both while it reads, and so never holds more than the four arrays of a trace.
+
+use std::{collections::BTreeMap, fmt};
+
+use safetensors::{
+    Dtype,
+    tensor::{Metadata, TensorInfo},
+};
+use serde::{
+    Deserialize, Deserializer,
+    de::{Error as _, MapAccess, Visitor},
+};
+use serde_json::json;
+
+/// Names of the tensors of a trace.
+pub const TENSORS: [&str; 4] = ["a", "b", "c", "d"];
+
+/// What the header of a trace file declares.
+#[derive(Debug, Default)]
+pub struct Header {
+    /// The `__metadata__` strings.
+    pub metadata: BTreeMap<String, String>,
+    /// The declared tensors, each of three dimensions.
+    pub tensors: BTreeMap<String, Declared>,
+}
+
+/// One declared tensor.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Declared {
+    /// The element type.
+    pub dtype: Dtype,
+    /// Tiles, rows, columns.
+    pub shape: [usize; 3],
+    /// First byte, and first byte after, counted from the end of the header.
+    pub data_offsets: (usize, usize),
+}
+
+impl Header {
+    /// Parses the JSON of a header, and checks the declared tensors against `data_bytes`, the number of bytes
+    /// after it: every array the size of its shape, side by side, no overlap, no gap, nothing left.
+    pub fn parse(json: &[u8], data_bytes: u64) -> Result<Header, String> {
+        let header: Header = serde_json::from_slice(json).map_err(|error| format!("header: {error}"))?;
+        let mut tensors: Vec<(String, TensorInfo)> = header
+            .tensors
+            .iter()
+            .map(|(name, t)| {
+                let info = TensorInfo { dtype: t.dtype, shape: t.shape.to_vec(), data_offsets: t.data_offsets };
+                (name.clone(), info)
+            })
+            .collect();
+        tensors.sort_by_key(|(_, info)| info.data_offsets);
+        let layout = Metadata::new(None, tensors).map_err(|error| format!("data_offsets: {error}"))?;
+        if layout.data_len() as u64 != data_bytes {
+            return Err(format!(
+                "data_offsets: the header declares {} bytes of data and the file has {data_bytes} (truncated?)",
+                layout.data_len()
+            ));
+        }
+        Ok(header)
+    }
+
+    /// The header's bytes, its length before it and spaces up to a multiple of 8 after it: the same bytes for
+    /// the same header.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        let mut object = serde_json::Map::new();
+        object.insert("__metadata__".into(), json!(self.metadata));
+        for (name, t) in &self.tensors {
+            object.insert(
+                name.clone(),
+                json!({"dtype": t.dtype, "shape": t.shape, "data_offsets": [t.data_offsets.0, t.data_offsets.1]}),
+            );
+        }
+        let mut json = serde_json::Value::Object(object).to_string().into_bytes();
+        json.resize(json.len().next_multiple_of(8), b' ');
+        [&(json.len() as u64).to_le_bytes()[..], &json].concat()
+    }
+}
+
+impl<'de> Deserialize<'de> for Header {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Header, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = Header;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("the header of a trace: __metadata__ and the tensors a, b, c, d")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Header, A::Error> {
+                let mut header = Header::default();
+                let mut described = false;
+                while let Some(key) = map.next_key::<String>()? {
+                    if key == "__metadata__" {
+                        if std::mem::replace(&mut described, true) {
+                            return Err(A::Error::custom("__metadata__ appears twice"));
+                        }
+                        header.metadata = map.next_value::<UniqueStrings>()?.0;
+                    } else if !TENSORS.contains(&key.as_str()) {
+                        return Err(A::Error::custom(format!("tensor '{key}' is not one of a, b, c, d")));
+                    } else {
+                        let tensor = map
+                            .next_value::<Declared>()
+                            .map_err(|error| A::Error::custom(format!("tensor '{key}': {error}")))?;
+                        if header.tensors.insert(key.clone(), tensor).is_some() {
+                            return Err(A::Error::custom(format!("tensor '{key}' appears twice")));
+                        }
+                    }
+                }
+                Ok(header)
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
+
+/// A JSON object of strings without duplicate keys.
+struct UniqueStrings(BTreeMap<String, String>);
+
+impl<'de> Deserialize<'de> for UniqueStrings {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<UniqueStrings, D::Error> {
+        struct Entries;
+        impl<'de> Visitor<'de> for Entries {
+            type Value = UniqueStrings;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("__metadata__, an object of strings")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<UniqueStrings, A::Error> {
+                let mut strings = BTreeMap::new();
+                while let Some(key) = map.next_key::<String>()? {
+                    let value = map
+                        .next_value::<String>()
+                        .map_err(|error| A::Error::custom(format!("__metadata__ '{key}': {error}")))?;
+                    if strings.insert(key.clone(), value).is_some() {
+                        return Err(A::Error::custom(format!("__metadata__ '{key}' appears twice")));
+                    }
+                }
+                Ok(UniqueStrings(strings))
+            }
+        }
+        deserializer.deserialize_map(Entries)
+    }
+}
