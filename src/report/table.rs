@@ -2,8 +2,10 @@
 //! then each table under its title.
 //!
 //! A table that is too wide is first given headings of several lines; if that is not enough, long text is wrapped,
-//! and at last the table is cut into parts that repeat its first column. A single row that is too wide is printed as
+//! and at last the table is cut into parts that repeat the columns that name a row. A single row that is too wide is printed as
 //! a list, heading by heading. Nothing is left out.
+
+use std::collections::BTreeSet;
 
 use tabled::{
     builder::Builder,
@@ -130,19 +132,48 @@ impl Fitted {
     }
 }
 
-/// The columns of each part: as many as fit, the first column in every part.
+/// The columns of each part: as many as fit, after those that name the row.
 fn parts(fitted: &Fitted) -> Vec<Vec<usize>> {
-    let mut parts: Vec<Vec<usize>> = Vec::new();
+    let names = naming_columns(fitted);
+    let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
     for i in 0..fitted.widths.len() {
-        let room = |part: &Vec<usize>| total(part.iter().chain([&i]).map(|&j| fitted.widths[j])) <= WIDTH;
-        match parts.last_mut() {
-            // A part has at least one column of its own, however wide.
-            Some(part) if part.len() < 2 || room(part) => part.push(i),
-            Some(_) => parts.push(vec![0, i]),
-            None => parts.push(vec![i]),
+        let first = parts.len() == 1;
+        if !first && names.contains(&i) {
+            continue;
+        }
+        let part = parts.last_mut().expect("one at least");
+        let fits = total(part.iter().chain([&i]).map(|&j| fitted.widths[j])) <= WIDTH;
+        // A part has at least one column of its own, however wide.
+        if fits || part.len() == if first { 0 } else { names.len() } {
+            part.push(i);
+        } else {
+            let unnamed = (!names.contains(&i)).then_some(i);
+            parts.push(names.iter().copied().chain(unnamed).collect());
         }
     }
     parts
+}
+
+/// The first column, and as few other columns of text as tell the rows apart, within half of the width.
+fn naming_columns(fitted: &Fitted) -> Vec<usize> {
+    let rows = &fitted.lines[1..];
+    let distinct = |names: &[usize]| {
+        let named = rows.iter().map(|row| names.iter().map(|&i| row[i].as_str()).collect::<Vec<_>>());
+        named.collect::<BTreeSet<_>>().len()
+    };
+    let mut names = vec![0];
+    while distinct(&names) < rows.len() {
+        let longer = |i: usize| names.iter().copied().chain([i]).collect::<Vec<_>>();
+        let candidates = (1..fitted.widths.len()).filter(|&i| !fitted.numeric[i] && !names.contains(&i)).map(longer);
+        let narrow = candidates.filter(|names| total(names.iter().map(|&i| fitted.widths[i])) <= WIDTH / 2);
+        let best = narrow.rev().max_by_key(|names| distinct(names));
+        match best {
+            Some(best) if distinct(&best) > distinct(&names) => names = best,
+            _ => break,
+        }
+    }
+    names.sort_unstable();
+    names
 }
 
 /// The columns of `part`, aligned, with a rule below the headings.

@@ -146,6 +146,39 @@ fn a_table_that_is_too_wide_is_cut_into_parts_without_losing_a_cell() {
 }
 
 #[test]
+fn every_part_of_a_cut_table_tells_its_rows_apart() {
+    let mut report = wide(6);
+    for (i, row) in report.tables[0].rows.iter_mut().enumerate() {
+        row[0] = "same".into();
+        row[1] = Cell::integer(i);
+        row[2] = "same too".into();
+        row[3] = ["multiply", "accumulate", "dot"][i / 2].into();
+        row[30] = ["low", "fp32"][i % 2].into();
+        row[4..30].fill("x".into());
+        row[31..].fill("y".into());
+    }
+    let text = render(&report, View::Table);
+    assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
+    let grids: Vec<&str> = text.split("\n\n").collect();
+    assert!(grids.len() > 2, "{text}");
+    for grid in &grids[1..] {
+        let names = |line: &str| line.split_whitespace().take(3).map(str::to_string).collect::<Vec<_>>();
+        let rows: Vec<Vec<String>> =
+            grid.lines().skip_while(|line| !line.starts_with("---")).skip(1).map(names).collect();
+        let expected = [
+            ["same", "multiply", "low"],
+            ["same", "multiply", "fp32"],
+            ["same", "accumulate", "low"],
+            ["same", "accumulate", "fp32"],
+            ["same", "dot", "low"],
+            ["same", "dot", "fp32"],
+        ];
+        assert_eq!(rows, expected, "{text}");
+    }
+    assert_eq!(grids[0].matches("same too").count(), 6);
+}
+
+#[test]
 fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
     let text = render(&wide(1), View::Table);
     let lines: Vec<&str> = text.lines().collect();
