@@ -1,10 +1,10 @@
 //! `tcnum formats`, `tcnum convert` and the output flags, on the program itself.
 
-mod common;
+mod program;
 
 use std::{fs, path::Path};
 
-use common::{Run, tcnum, tcnum_with_input, validate_report};
+use program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 
 fn json_of(arguments: &[&str]) -> Value {

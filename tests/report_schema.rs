@@ -1,8 +1,8 @@
 //! The JSON view against its schema, with every kind of cell; and the schema against documents it must refuse.
 
-mod common;
+mod program;
 
-use common::{schema_errors, validate_report};
+use program::{schema_errors, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
     device::Identity,

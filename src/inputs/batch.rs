@@ -217,8 +217,9 @@ impl Batch {
             (&mut wide.c, &self.tiles.c, i.c, i.m * i.n),
         ];
         for (values, codes, format, each) in arrays {
-            for at in tile * each..(tile + 1) * each {
-                values[at] = format.to_f64(codes.get(at));
+            let range = tile * each..(tile + 1) * each;
+            for (value, at) in values[range.clone()].iter_mut().zip(range) {
+                *value = format.to_f64(codes.get(at));
             }
         }
     }

@@ -173,7 +173,7 @@ pub(super) fn any_nan<R: Rng>(rng: &mut R, format: &Format) -> Option<u64> {
     let random = rng.random::<u64>() & format.code_mask();
     let padding = format.float().map_or(0, |f| f.padding_bits);
     // The exponent field of the canonical NaN; sign and trailing significand random.
-    let field = (1u64 << payload) - 1 << padding | 1 << (format.bits - 1);
+    let field = (((1u64 << payload) - 1) << padding) | 1 << (format.bits - 1);
     let code = canonical & !field | random & field;
     Some(if format.decode(code).class == Class::Nan { code } else { canonical })
 }

@@ -222,7 +222,7 @@ def emulated_fp8(i):
 
 def software_k4(i):
     """m8n8k4 on f16: ordinary f32 instructions. With f32 output a chain of four FMAs from zero, then c; with f16
-    output two pairs (product, FMA), their sum, then c, and one rounding to f16."""
+    output c, to which two pairs (product, FMA) are added one after the other, and one rounding to f16."""
     zero = decode("f32", 0)
 
     def chain(a, b, c):
@@ -239,8 +239,8 @@ def software_k4(i):
 
     def pairs(a, b, c):
         halves = [ordinary("f32", "RNE", (a[j + 1], b[j + 1]), decode("f32", product(a[j], b[j]))) for j in (0, 2)]
-        code = added("f32", "RNE", decode("f32", halves[0]), decode("f32", halves[1]))
-        last = decode("f32", added("f32", "RNE", decode("f32", code), decode("f16", c)))
+        code = added("f32", "RNE", decode("f16", c), decode("f32", halves[0]))
+        last = decode("f32", added("f32", "RNE", decode("f32", code), decode("f32", halves[1])))
         if last.kind != "finite":
             return NAN["f16"] if last.kind == "nan" else infinity("f16", last.sign)
         return encode("f16", last.value(), "RNE", last.sign)

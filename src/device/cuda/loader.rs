@@ -1,7 +1,7 @@
 //! Finding the CUDA driver and NVRTC at run time.
 //!
 //! cudarc opens both by name through the system's loader, and panics where they do not exist: nothing of it may be
-//! called before [`driver`] or [`nvrtc`] has returned `Ok`. Where the loader does not know a library, the usual
+//! called before [`driver()`] or [`nvrtc()`] has returned `Ok`. Where the loader does not know a library, the usual
 //! folders are searched, and the file is opened by its full path; the loader then finds it by name.
 
 use std::{
@@ -38,7 +38,7 @@ pub fn driver() -> Result<()> {
 /// Makes sure that NVRTC, the run-time compiler, is loaded.
 ///
 /// # Errors
-/// As [`driver`].
+/// As [`driver()`].
 pub fn nvrtc() -> Result<()> {
     static NVRTC: OnceLock<Result<()>> = OnceLock::new();
     NVRTC.get_or_init(load_nvrtc).clone()

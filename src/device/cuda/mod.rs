@@ -2,7 +2,7 @@
 //!
 //! Nothing of CUDA is needed to build. The driver is found at run time ([`loader`]); kernels are made from the
 //! instruction record ([`specialise`]), compiled for exactly this GPU by NVRTC ([`compile`]) and kept on disk
-//! ([`cache`]); what they contain is read back from their machine code ([`sass`]).
+//! (`cache`); what they contain is read back from their machine code ([`sass`]).
 
 pub mod architecture;
 mod cache;

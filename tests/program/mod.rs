@@ -1,4 +1,4 @@
-//! What the tests of the command line share.
+//! Running the program, and the checks that the JSON of every command has to pass.
 
 // Every test program compiles this file and uses a part of it.
 #![allow(dead_code)]
