@@ -1,10 +1,10 @@
 //! `tcnum chain` as a command: what it prints, writes and refuses.
 
-mod common;
+mod program;
 
 use std::process::Command;
 
-use common::{Run, tcnum_with_input, validate_report};
+use program::{Run, tcnum_with_input, validate_report};
 
 fn chain(arguments: &[&str]) -> Run {
     tcnum_with_input(&[&["chain", "--device", "model:hopper", "-q"], arguments].concat(), b"")
