@@ -66,7 +66,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Instructions(a) => (instructions::run(&a)?, a.destination),
         Command::Devices(a) => (devices::run(&a)?, a.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
-        Command::Record(a) => (record::run(&a)?, a.common.destination),
+        // --out names the recording; its report goes to standard output.
+        Command::Record(a) => (record::run(&a)?, Destination { out: None, ..a.common.destination }),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
     };
