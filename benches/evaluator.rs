@@ -49,7 +49,7 @@ fn exact(i: &Instruction, tiles: &Tiles) {
     let mut exact = Dot::new(i.a, i.b, i.c, i.d, i.k);
     for index in 0..tiles.count * i.m * i.n {
         let (a, b, c) = tiles.operands(i, index / (i.m * i.n), index / i.n % i.m, index % i.n);
-        let mut sum = exact.sum(a.into_iter().zip(b), c);
+        let sum = exact.sum(a.into_iter().zip(b), c);
         black_box(sum.round(i.d, Rounding::Rne, Overflow::Standard));
     }
 }

@@ -13,7 +13,7 @@ mod verify;
 
 use std::{io::Write, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{Result, report::Report};
 pub use options::{Common, Destination};
@@ -46,7 +46,7 @@ enum Command {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     match run(cli.command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -56,6 +56,16 @@ pub fn main() -> ExitCode {
             ExitCode::from(error.exit_status())
         }
     }
+}
+
+/// The command line, in which a negative number is a value wherever one is expected: `--samples -1` is out of range,
+/// not an unknown option.
+fn command() -> clap::Command {
+    let values = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values))
 }
 
 /// Whether what the command claims holds.

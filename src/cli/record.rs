@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Common, invocation, select::Selection};
+use super::{Common, invocation, options::integer, select::Selection};
 use crate::{
     Error, Result,
     device::{self, Device},
@@ -16,13 +16,13 @@ use crate::{
 
 /// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
 ///
+/// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
+///
 /// Without --op the tiles are a mixture of random, special and directed operands (every regime) that fills all k
 /// products and c. With --op they are the very tiles of `tcnum probe` with the same options, so that the probe
 /// can be repeated on the trace.
 ///
 /// --out names the file; the report of what was recorded goes to standard output.
-///
-/// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
@@ -31,7 +31,7 @@ pub struct Arguments {
     #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
     folder: Option<PathBuf>,
     /// Tiles of the mixture; as many as fill 64 KiB (at least 16) without it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20), conflicts_with = "op")]
+    #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
     tiles: Option<u32>,
     /// Record the tiles of a probe of this operation instead.
     #[arg(long, value_enum)]
@@ -40,7 +40,7 @@ pub struct Arguments {
     #[arg(long = "dist", value_enum, default_value = "normal", requires = "op")]
     distribution: Distribution,
     /// Samples of the probe.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1 << 14), requires = "op")]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1u32 << 14), requires = "op")]
     samples: u32,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
