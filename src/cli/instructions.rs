@@ -90,6 +90,10 @@ fn on_device(name: &str, timeout: Duration, matching: &[&'static Instruction]) -
     let mut device = device::open(Some(name), timeout)?;
     let (mut present, mut refusal) = (Vec::new(), None);
     for instruction in matching {
+        if let Some(missing) = instruction.missing() {
+            refusal = refusal.or(Some(Error::request(format!("{instruction} cannot be executed: {missing}"))));
+            continue;
+        }
         match device.prepare(instruction) {
             Ok(execution) => present.push((*instruction, Some(execution.kind.name().to_string()))),
             Err(error @ Error::Request { .. }) => refusal = refusal.or(Some(error)),
@@ -200,14 +204,14 @@ mod tests {
     }
 
     #[test]
-    fn a_model_lists_exactly_what_it_covers() {
+    fn a_model_lists_exactly_what_it_covers_and_is_executed() {
         let all = matching(None).unwrap();
         let (identity, present) = on_device("model:hopper", Duration::from_secs(1), &all).unwrap();
         assert_eq!(identity.name, "model:hopper");
         let model = crate::arithmetic::Model::load("hopper").unwrap();
         for i in all {
             let listed = present.iter().find(|(other, _)| other.name == i.name);
-            assert_eq!(listed.is_some(), model.rule(i).is_some(), "{i}");
+            assert_eq!(listed.is_some(), model.rule(i).is_some() && i.missing().is_none(), "{i}");
             assert!(listed.is_none_or(|(_, how)| how.as_deref() == Some("simulated")), "{i}");
         }
     }
