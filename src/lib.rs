@@ -4,7 +4,7 @@
 //! The layers, each of which uses only those above it: [`format`](mod@format) (formats as data), [`exact`] (exact and
 //! MPFR references), [`isa`] (instructions as data), [`arithmetic`] (the arithmetic of instructions as data, and
 //! its evaluation), [`device`] (what executes instructions), the experiments ([`probe`], [`record`], [`verify`],
-//! [`chain`]), [`report`] (one result schema and its renderings) and [`cli`].
+//! [`chain`], and [`experiment`], which declares published ones), [`report`] (one result schema and its renderings) and [`cli`].
 
 pub mod arithmetic;
 mod atomic;
@@ -16,6 +16,7 @@ pub mod device;
 mod digest;
 mod error;
 pub mod exact;
+pub mod experiment;
 pub mod format;
 pub mod inputs;
 pub mod isa;
