@@ -8,6 +8,7 @@ mod instructions;
 mod options;
 mod probe;
 mod record;
+mod report;
 mod select;
 mod verify;
 
@@ -42,6 +43,7 @@ enum Command {
     Record(Box<record::Arguments>),
     Verify(verify::Arguments),
     Chain(Box<chain::Arguments>),
+    Report(report::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -80,6 +82,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Record(a) => (record::run(&a)?, Destination { out: None, ..a.common.destination }),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
+        Command::Report(a) => (report::run(&a)?, a.destination),
     };
     report.annotations = destination.annotations.clone();
     destination.write(&report)?;
