@@ -1,20 +1,23 @@
 //! `tcnum chain` as a command: what it prints, writes and refuses.
 
-use std::process::{Command, Output};
+mod program;
 
-fn tcnum(arguments: &[&str]) -> Output {
-    let chain = ["chain", "--device", "model:hopper", "-q"];
-    Command::new(env!("CARGO_BIN_EXE_tcnum")).args(chain).args(arguments).output().unwrap()
+use std::process::Command;
+
+use program::{Run, tcnum_with_input, validate_report};
+
+fn chain(arguments: &[&str]) -> Run {
+    tcnum_with_input(&[&["chain", "--device", "model:hopper", "-q"], arguments].concat(), b"")
 }
 
 fn json(arguments: &[&str]) -> serde_json::Value {
-    let output = tcnum(&[arguments, &["--output", "json"]].concat());
-    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
-    serde_json::from_slice(&output.stdout).unwrap()
+    let run = chain(&[arguments, &["--output", "json"]].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    validate_report(&run.stdout)
 }
 
 fn table<'a>(report: &'a serde_json::Value, key: &str) -> &'a Vec<serde_json::Value> {
-    report["tables"].get(key).unwrap_or(&report[key]).as_array().unwrap_or_else(|| panic!("no table {key}"))
+    report["tables"][key].as_array().unwrap()
 }
 
 #[test]
@@ -64,7 +67,7 @@ fn the_plot_is_written_and_is_the_same_every_time() {
     let path = folder.path().join("chain.svg");
     let arguments = ["--fmt", "bf16", "--chains", "5", "--length", "3", "--plot", path.to_str().unwrap()];
     let write = || {
-        assert!(tcnum(&arguments).status.success());
+        assert_eq!(chain(&arguments).status, 0);
         std::fs::read_to_string(&path).unwrap()
     };
     let first = write();
@@ -99,10 +102,9 @@ fn a_wrong_request_is_refused_with_status_2() {
         (&["--init", "half"], "--init"),
         (&["--chains", "1", "--length", "1", "--plot", "no/such/folder/chain.svg"], "no/such/folder"),
     ] {
-        let output = tcnum(arguments);
-        let message = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(2), "{arguments:?}: {message}");
-        assert!(message.contains(expected), "{arguments:?}: {message}");
-        assert!(output.stdout.is_empty());
+        let run = chain(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+        assert!(run.stdout.is_empty());
     }
 }

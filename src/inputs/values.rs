@@ -16,7 +16,7 @@ pub enum Distribution {
     LogUniform,
     /// Zeros, subnormal numbers, infinities, NaN and extremes, in every position.
     Special,
-    /// Directed cases: the named corners ([`super::Corners`]), then random ones of every [`super::Regime`].
+    /// Directed cases: the named corners of the instruction, then random ones of every family.
     Corners,
 }
 

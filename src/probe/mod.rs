@@ -12,6 +12,7 @@ use crate::{
     Result,
     arithmetic::Evaluator,
     device::{Device, Execution},
+    digest::fnv1a,
     inputs::{self, Batch, Distribution, Init, Op, Position, Source},
     isa::{Codes, Instruction},
 };
@@ -62,6 +63,8 @@ pub struct Outcome {
     pub execution: Execution,
     /// Digest of every operand's bits: equal digests mean equal inputs.
     pub digest: u64,
+    /// Digest of every code of D, samples or not: equal digests of inputs and outputs mean equal arithmetic on them.
+    pub outputs_digest: u64,
     /// What was counted and measured.
     pub profile: Profile,
     /// The first elements of D (samples or not) that differ from the model.
@@ -76,13 +79,15 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
     let execution = device.prepare(request.instruction)?;
     let per_tile = request.op.samples_per_tile(request.instruction);
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
-    let mut outcome = Outcome { execution, digest: 0, profile: Profile::default(), mismatches: Vec::new() };
+    let mut outcome =
+        Outcome { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), mismatches: Vec::new() };
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         let samples = chunk.min(request.samples - start) as usize;
         let source = Source { seed: request.seed, stream: stream as u64 };
         let batch = inputs::draw(request.instruction, request.op, request.distribution, request.init, source, samples);
         let d = device.execute(request.instruction, &batch.tiles)?;
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
+        outcome.outputs_digest = outcome.outputs_digest.rotate_left(1) ^ fnv1a(d.as_bytes());
         if let Some(model) = model {
             compare_with_model(model, request, &batch, &d, &mut outcome);
         }

@@ -1,0 +1,56 @@
+//! `tcnum report`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::{Destination, invocation};
+use crate::{
+    Result, device,
+    experiment::{self, Experiment, Options},
+    report::Report,
+};
+
+/// Repeats a published experiment and sets every published figure beside the one measured here.
+///
+/// Example: tcnum report experiments/table-12.toml --device model:hopper
+///
+/// Exit status 1 if a cell differs from the published one without an explanation in the file, or a finding does not hold.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The experiment: a file such as those under experiments/.
+    #[arg(value_name = "FILE")]
+    file: PathBuf,
+    /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first.
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<String>,
+    /// Samples of each probe, or chains, instead of those that the file asks for.
+    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    samples: Option<u64>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    timeout: u64,
+    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
+    #[arg(long, default_value_t = 0)]
+    seed: u64,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// Runs the experiment.
+///
+/// # Errors
+/// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let experiment = Experiment::read(&arguments.file)?;
+    let timeout = Duration::from_secs(arguments.timeout);
+    let mut devices = match &arguments.devices[..] {
+        [] => vec![device::open(None, timeout)?],
+        named => named.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<_>>()?,
+    };
+    let mut report = Report::new("report", invocation());
+    let options = Options { seed: arguments.seed, samples: arguments.samples };
+    experiment::run(&experiment, &mut devices, options, &mut report)?;
+    Ok(report)
+}

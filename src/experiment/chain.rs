@@ -1,0 +1,55 @@
+//! Running the chains of an experiment, and checking its findings.
+
+use super::{Chain, Experiment, Options, table};
+use crate::{
+    Result,
+    chain::{self, Curve, Plan},
+    device::Device,
+    inputs::Init,
+    report::Report,
+};
+
+/// Computes the curves on every device, and adds their tables and those of the findings.
+pub(super) fn run(
+    experiment: &Experiment,
+    declared: &Chain,
+    devices: &mut [Box<dyn Device>],
+    options: Options,
+    report: &mut Report,
+) -> Result<()> {
+    let curves = declared.instructions.iter().flat_map(|i| [Init::Low, Init::Fp32].map(|init| (i.clone(), init)));
+    let plan = Plan {
+        curves: curves.collect(),
+        length: declared.length,
+        chains: options.samples.unwrap_or(declared.chains),
+        seed: options.seed,
+    };
+    report.notes.extend(chain::table::notes(&plan));
+    let several = devices.len() > 1;
+    let mut findings = table::findings(several);
+    let mut all: Vec<(String, Vec<Curve>)> = Vec::new();
+    for device in devices.iter_mut() {
+        let name = device.identity().name.clone();
+        let executions = plan.curves.iter().map(|(i, _)| device.prepare(i)).collect::<Result<Vec<_>>>()?;
+        let curves = chain::run(device.as_mut(), &plan, &mut |_| {})?;
+        for finding in &experiment.findings {
+            if let Some(found) = finding.check.of_curves(&curves) {
+                report.holds &= found.holds;
+                findings.rows.push(table::finding(&name, &finding.claim, &found));
+            }
+        }
+        let tables = [chain::table::curves(&curves, &executions), chain::table::points(&curves)];
+        table::append(&mut report.tables, tables, &name, several);
+        all.push((name, curves));
+    }
+    report.tables.insert(usize::from(several), findings);
+    if let [(first, ours), others @ ..] = &all[..]
+        && several
+    {
+        let rows = others.iter().flat_map(|(other, theirs)| {
+            ours.iter().zip(theirs).map(move |(x, y)| table::curve_pair(first, other, x, y))
+        });
+        report.tables.push(table::curve_pairs(rows.collect()));
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! Experiment files: reading and checking them.
+
+use std::path::Path;
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{Printed, finding::Check};
+use crate::{
+    Error, Result,
+    inputs::{Init, Op},
+    isa::{self, Instruction},
+};
+
+/// A table or figure of the literature, as its file declares it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Experiment {
+    /// Authors, title, and which table or figure.
+    pub source: String,
+    /// What it shows.
+    pub title: String,
+    /// The device that the published figures were measured on.
+    pub published_on: String,
+    /// Sentences that the reader must know: what the source leaves open, and what was assumed.
+    #[serde(default)]
+    pub remarks: Vec<String>,
+    /// Probes of single operations.
+    pub profile: Option<Profile>,
+    /// Chain matrix multiplication.
+    pub chain: Option<Chain>,
+    /// What has to hold.
+    #[serde(default, rename = "finding")]
+    pub findings: Vec<Finding>,
+}
+
+/// Probes of single operations on Normal(0, 1) operands, and the published mean absolute errors.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Profile {
+    /// Samples of each probe.
+    pub samples: u64,
+    /// How many samples the published means are taken to have: it sets their sampling error.
+    pub published_samples: u64,
+    /// The published cells.
+    #[serde(rename = "cell")]
+    pub cells: Vec<Cell>,
+}
+
+/// One published cell, and where its value is found here.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Cell {
+    /// The instruction.
+    #[serde(deserialize_with = "instruction")]
+    pub instruction: Instruction,
+    /// The operation that is isolated.
+    #[serde(deserialize_with = "named")]
+    pub op: Op,
+    /// Whether the reference sees rounded operands.
+    #[serde(deserialize_with = "named")]
+    pub init: Init,
+    /// What the error is taken against.
+    pub reference: Column,
+    /// The value as printed.
+    pub published: Printed,
+    /// Why the value here is expected to differ, or what else is to be said about it.
+    pub explanation: Option<String>,
+}
+
+/// What an error is taken against.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum Column {
+    /// The same expression in f32 on the CPU.
+    #[serde(rename = "f32")]
+    F32,
+    /// That, rounded to the format of D.
+    #[serde(rename = "f32 to D")]
+    F32Rounded,
+}
+
+/// Chain matrix multiplication: both initialisations of each instruction.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Chain {
+    /// The instructions.
+    #[serde(deserialize_with = "instructions")]
+    pub instructions: Vec<Instruction>,
+    /// The longest chain, in links.
+    pub length: usize,
+    /// How many chains.
+    pub chains: u64,
+}
+
+/// A claim of the source (or about it), and how it is checked.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Finding {
+    /// The claim, in a sentence.
+    pub claim: String,
+    /// The condition under which it holds.
+    pub check: Check,
+}
+
+impl Column {
+    /// The name, as in files and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Column::F32 => "f32",
+            Column::F32Rounded => "f32 to D",
+        }
+    }
+}
+
+impl Experiment {
+    /// Reads the file at `path`.
+    ///
+    /// # Errors
+    /// A request error for a file that cannot be read or is not an experiment: with line, key and what is allowed.
+    pub fn read(path: &Path) -> Result<Experiment> {
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::request(format!("the experiment file {} cannot be read: {error}", path.display()))
+        })?;
+        Experiment::parse(&text, &path.display().to_string())
+    }
+
+    /// The experiment that `text` declares; `origin` names it in messages.
+    ///
+    /// # Errors
+    /// As [`Experiment::read`].
+    pub fn parse(text: &str, origin: &str) -> Result<Experiment> {
+        let experiment: Experiment =
+            toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
+        match experiment.defect() {
+            Some(defect) => Err(Error::request(format!("{origin}: {defect}"))),
+            None => Ok(experiment),
+        }
+    }
+
+    /// What is wrong that the types cannot say.
+    fn defect(&self) -> Option<String> {
+        if self.profile.is_none() && self.chain.is_none() {
+            return Some("nothing to run; give [profile] or [chain]".into());
+        }
+        if let Some(p) = &self.profile
+            && (p.samples < 2 || p.published_samples == 0 || p.cells.is_empty())
+        {
+            return Some("[profile] needs two samples, one published sample and one cell at least".into());
+        }
+        if let Some(c) = &self.chain
+            && (c.chains == 0 || c.length == 0 || c.instructions.is_empty())
+        {
+            return Some("[chain] needs one instruction, one chain and one link at least".into());
+        }
+        self.findings.iter().find_map(|f| f.check.defect(self).map(|d| format!("finding '{}': {d}", f.claim)))
+    }
+}
+
+fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
+    executed(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Instruction>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| executed(name)).collect::<Result<_>>().map_err(D::Error::custom)
+}
+
+fn executed(name: &str) -> Result<Instruction> {
+    let instruction = isa::find(name)?;
+    match instruction.missing() {
+        Some(missing) => Err(Error::request(format!("{instruction} cannot be executed: {missing}"))),
+        None => Ok(instruction),
+    }
+}
+
+/// A value by the name that it has on the command line.
+fn named<'de, D: Deserializer<'de>, T: clap::ValueEnum>(deserializer: D) -> std::result::Result<T, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    T::from_str(&name, false).map_err(|_| {
+        let known = T::value_variants().iter().filter_map(T::to_possible_value);
+        let known: Vec<String> = known.map(|value| value.get_name().to_string()).collect();
+        D::Error::custom(format!("unknown name '{name}'; expected {}", known.join(", ")))
+    })
+}

@@ -1,0 +1,263 @@
+//! Findings: claims with the condition under which they hold.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{Cell, Column, Experiment, verdict::Measured};
+use crate::{
+    chain::{Curve, Point},
+    inputs::{Init, Op},
+};
+
+/// The condition of a finding: the first three are about profiles, the others about chains.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
+pub enum Check {
+    /// Every sample of these cells is equal to its reference.
+    Exact(Selector),
+    /// Some sample of each of these cells is not.
+    Inexact(Selector),
+    /// Of each instruction, the cells of two operations differ by more than so many standard errors.
+    Differ {
+        /// The operations.
+        #[serde(deserialize_with = "ops")]
+        ops: [Op; 2],
+        /// The reference of both.
+        reference: Column,
+        /// Standard errors of the difference.
+        deviations: f64,
+    },
+    /// At least this share of a curve's steps from N to N + 1 goes up.
+    Grows {
+        /// The share, 1 for all.
+        at_least: f64,
+    },
+    /// From some N on, one instruction's error is at least `factor` times that of each of the others.
+    Above {
+        /// The instruction with the larger error.
+        upper: String,
+        /// The others.
+        lower: Vec<String>,
+        /// The first N.
+        from: usize,
+        /// The least ratio.
+        factor: f64,
+    },
+    /// Two instructions have the same errors, but for a relative difference, at every N before either overflows.
+    Coincide {
+        /// The instructions.
+        pair: [String; 2],
+        /// The largest relative difference.
+        within: f64,
+    },
+    /// A chain first overflows between these lengths, and no chain of another instruction overflows up to there.
+    Overflow {
+        /// The instruction.
+        instruction: String,
+        /// The smallest N.
+        from: usize,
+        /// The largest N.
+        to: usize,
+    },
+    /// With init low the error at N = 1 is smaller than this.
+    Negligible {
+        /// The bound.
+        below: f64,
+    },
+    /// Init fp32 has the larger error at every N.
+    Worse {},
+}
+
+/// Cells by what they have in common.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Selector {
+    /// The operations; empty for any.
+    #[serde(default, deserialize_with = "any_ops")]
+    pub ops: Vec<Op>,
+    /// The reference.
+    pub reference: Column,
+}
+
+/// Whether a finding holds, and the figures that say so.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Found {
+    pub holds: bool,
+    pub measured: String,
+}
+
+impl Selector {
+    /// With init low: with fp32 every sample is rounded differently.
+    fn selects(&self, cell: &Cell) -> bool {
+        cell.init == Init::Low
+            && cell.reference == self.reference
+            && (self.ops.is_empty() || self.ops.contains(&cell.op))
+    }
+}
+
+impl Check {
+    /// What in `experiment` the condition is about and is not there.
+    pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
+        let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
+        let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);
+        let instructions: Vec<&String> = match self {
+            Check::Exact(s) | Check::Inexact(s) => {
+                return (!cells().any(|cell| s.selects(cell))).then(|| "it selects no cell with init low".to_string());
+            }
+            Check::Differ { ops, reference, .. } => {
+                let present = |op: &Op| cells().any(|c| c.op == *op && c.reference == *reference);
+                return (!ops.iter().all(present)).then(|| "there is no cell of one of its operations".to_string());
+            }
+            Check::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
+            Check::Coincide { pair, .. } => pair.iter().collect(),
+            Check::Overflow { instruction, .. } => vec![instruction],
+            Check::Grows { .. } | Check::Negligible { .. } | Check::Worse {} => Vec::new(),
+        };
+        if experiment.chain.is_none() {
+            return Some("it is about chains, and there is no [chain]".into());
+        }
+        instructions
+            .into_iter()
+            .find(|name| !named(name))
+            .map(|name| format!("{name} is not among the instructions of [chain]"))
+    }
+
+    /// Whether the condition holds of the cells of a profile; `None` if it is about chains.
+    pub(super) fn of_cells(&self, cells: &[(&Cell, Measured)]) -> Option<Found> {
+        let selected = |s: &Selector| -> Vec<Measured> {
+            cells.iter().filter(|(cell, _)| s.selects(cell)).map(|(_, measured)| *measured).collect()
+        };
+        let counts = |selected: &[Measured]| {
+            let unequal = selected.iter().map(|m| (m.samples - m.equal).to_string()).collect::<Vec<_>>();
+            format!("unequal samples: {}; of {} each", unequal.join(", "), selected.first().map_or(0, |m| m.samples))
+        };
+        match self {
+            Check::Exact(s) => {
+                let selected = selected(s);
+                Some(Found { holds: selected.iter().all(|m| m.equal == m.samples), measured: counts(&selected) })
+            }
+            Check::Inexact(s) => {
+                let selected = selected(s);
+                Some(Found { holds: selected.iter().all(|m| m.equal < m.samples), measured: counts(&selected) })
+            }
+            Check::Differ { ops, reference, deviations } => Some(differ(cells, *ops, *reference, *deviations)),
+            _ => None,
+        }
+    }
+
+    /// Whether the condition holds of the curves of chains; `None` if it is about profiles.
+    pub(super) fn of_curves(&self, curves: &[Curve]) -> Option<Found> {
+        match self {
+            Check::Exact(_) | Check::Inexact(_) | Check::Differ { .. } => None,
+            Check::Grows { at_least } => Some(grows(curves, *at_least)),
+            Check::Above { upper, lower, from, factor } => {
+                let ratios = lower.iter().flat_map(|lower| ratios(curves, upper, lower));
+                let least = ratios.filter(|(n, _)| n >= from).map(|(_, ratio)| ratio).reduce(f64::min);
+                Some(Found::bound("smallest ratio", least, |least| least >= *factor))
+            }
+            Check::Coincide { pair: [first, second], within } => {
+                let apart = ratios(curves, first, second).into_iter().map(|(_, ratio)| (ratio - 1.0).abs());
+                Some(Found::bound("largest relative difference", apart.reduce(f64::max), |apart| apart <= *within))
+            }
+            Check::Overflow { instruction, from, to } => Some(overflow(curves, instruction, *from, *to)),
+            Check::Negligible { below } => {
+                let first = curves.iter().filter(|c| c.init == Init::Low).filter_map(|c| error(c.points.first()?));
+                Some(Found::bound("largest error at N = 1", first.reduce(f64::max), |largest| largest < *below))
+            }
+            Check::Worse {} => {
+                let pairs = curves.iter().filter(|c| c.init == Init::Low).flat_map(|low| {
+                    let wide = curves.iter().find(|c| c.init == Init::Fp32 && c.instruction == low.instruction);
+                    common(wide, Some(low))
+                });
+                let least = pairs.map(|(_, wide, low)| wide / low).reduce(f64::min);
+                Some(Found::bound("smallest ratio fp32 to low", least, |least| least > 1.0))
+            }
+        }
+    }
+}
+
+impl Found {
+    /// A condition on one number; it does not hold if there is none.
+    fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> Found {
+        match value {
+            Some(value) => Found { holds: condition(value), measured: format!("{what}: {}", digits(value)) },
+            None => Found { holds: false, measured: "nothing to compare".into() },
+        }
+    }
+}
+
+fn differ(cells: &[(&Cell, Measured)], ops: [Op; 2], reference: Column, deviations: f64) -> Found {
+    let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op && cell.reference == reference);
+    let mut least: Option<f64> = None;
+    for (first, a) in of(ops[0]) {
+        for (_, b) in of(ops[1]).filter(|(c, _)| c.instruction == first.instruction && c.init == first.init) {
+            let deviation = a.sampling_error(a.samples).hypot(b.sampling_error(b.samples));
+            let difference = (a.errors.mean().unwrap_or(0.0) - b.errors.mean().unwrap_or(0.0)).abs();
+            // Both zero: they do not differ.
+            let apart = if difference > 0.0 { difference / deviation } else { 0.0 };
+            least = Some(least.map_or(apart, |least| least.min(apart)));
+        }
+    }
+    Found::bound("smallest difference in standard errors", least, |least| least > deviations)
+}
+
+fn grows(curves: &[Curve], at_least: f64) -> Found {
+    let share = |curve: &Curve| {
+        let errors: Vec<f64> = curve.without_overflow().iter().filter_map(error).collect();
+        let up = errors.windows(2).filter(|pair| pair[1] > pair[0]).count();
+        (errors.len() > 1).then(|| up as f64 / (errors.len() - 1) as f64)
+    };
+    let least = curves.iter().filter_map(share).reduce(f64::min);
+    Found::bound("smallest share of steps that go up", least, |share| share >= at_least)
+}
+
+fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> Found {
+    let first = |curve: &Curve| curve.points.iter().find(|p| p.overflowed > 0).map(|p| p.length);
+    let half = |curve: &Curve| curve.points.iter().find(|p| p.overflowed > p.finite).map(|p| p.length);
+    let says = |n: Option<usize>| n.map_or("none".to_string(), |n| format!("N = {n}"));
+    let (mine, others): (Vec<&Curve>, Vec<&Curve>) = curves.iter().partition(|c| c.instruction.name == instruction);
+    let own = mine.iter().map(|c| first(c)).collect::<Vec<_>>();
+    let alone = others.iter().all(|c| first(c).is_none_or(|n| n > to));
+    let measured = format!(
+        "first of all chains: {}; more than half of them: {}; first of the other instructions: {}",
+        says(own.iter().flatten().min().copied()),
+        says(mine.iter().filter_map(|c| half(c)).min()),
+        says(others.iter().filter_map(|c| first(c)).min()),
+    );
+    let within = |n: &Option<usize>| n.is_some_and(|n| (from..=to).contains(&n));
+    Found { holds: !own.is_empty() && own.iter().all(within) && alone, measured }
+}
+
+/// For each init and each length before either overflows: the length, and the ratio of the first to the second error.
+fn ratios(curves: &[Curve], first: &str, second: &str) -> Vec<(usize, f64)> {
+    let find = |name: &str, init: Init| curves.iter().find(|c| c.instruction.name == name && c.init == init);
+    let both = [Init::Low, Init::Fp32].map(|init| common(find(first, init), find(second, init)));
+    both.into_iter().flatten().map(|(n, x, y)| (n, x / y)).collect()
+}
+
+/// The lengths before either curve overflows, and both errors.
+fn common(first: Option<&Curve>, second: Option<&Curve>) -> Vec<(usize, f64, f64)> {
+    let points = |curve: Option<&Curve>| curve.map_or(Vec::new(), |c| c.without_overflow().to_vec());
+    let pairs = points(first).into_iter().zip(points(second));
+    pairs.filter_map(|(x, y)| Some((x.length, error(&x)?, error(&y)?))).collect()
+}
+
+fn error(point: &Point) -> Option<f64> {
+    point.against_plain.mean()
+}
+
+/// Four significant digits.
+fn digits(value: f64) -> String {
+    if value == 0.0 || (0.1..1000.0).contains(&value) { format!("{value:.3}") } else { format!("{value:.3e}") }
+}
+
+fn any_ops<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Op>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    let op = |name: &String| Op::ALL.into_iter().find(|op| op.name() == name);
+    let known = Op::ALL.map(Op::name).join(", ");
+    let unknown = |name: &String| D::Error::custom(format!("unknown operation '{name}'; expected {known}"));
+    names.iter().map(|name| op(name).ok_or_else(|| unknown(name))).collect()
+}
+
+fn ops<'de, D: Deserializer<'de>>(deserializer: D) -> Result<[Op; 2], D::Error> {
+    any_ops(deserializer)?.try_into().map_err(|_| D::Error::custom("two operations are needed"))
+}

@@ -1,0 +1,123 @@
+//! Running the probes of an experiment, and judging its cells.
+
+use super::{
+    Cell, Column, Experiment, Options, Profile, SampleSize, Verdict,
+    table::{self, CellRow, ProbeRow},
+    verdict::Measured,
+};
+use crate::{
+    Result,
+    device::Device,
+    inputs::{Distribution, Init},
+    probe::{self, Outcome, Request},
+    report::Report,
+};
+
+/// Probes every cell's operation on every device, and adds the tables of the cells.
+pub(super) fn run(
+    experiment: &Experiment,
+    plan: &Profile,
+    devices: &mut [Box<dyn Device>],
+    options: Options,
+    report: &mut Report,
+) -> Result<()> {
+    let probes = distinct(&plan.cells);
+    let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+    for device in devices.iter_mut() {
+        let run = |cell: &&Cell| probe::run(device.as_mut(), None, &request(cell, plan, options));
+        outcomes.push(probes.iter().map(run).collect::<Result<_>>()?);
+    }
+    let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
+    let outcome = |device: usize, cell: &Cell| {
+        let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
+        &outcomes[device][at]
+    };
+
+    let mut cells = table::cells(names.len() > 1, plan.published_samples);
+    for cell in &plan.cells {
+        for (device, name) in names.iter().enumerate() {
+            let outcome = outcome(device, cell);
+            let measured = measured(cell, outcome);
+            let verdict = measured.judge(&cell.published, plan.published_samples);
+            report.holds &= verdict != Verdict::Differs || cell.explanation.is_some();
+            let row = CellRow { device: name, cell, outcome, measured: &measured, verdict };
+            cells.rows.push(row.cells(plan.published_samples));
+        }
+    }
+    report.tables.push(cells);
+    report.tables.extend(table::explanations(&plan.cells));
+
+    let (mut findings, mut sizes) = (table::findings(names.len() > 1), table::sample_sizes(names.len() > 1));
+    for (device, name) in names.iter().enumerate() {
+        let measured: Vec<(&Cell, Measured)> =
+            plan.cells.iter().map(|cell| (cell, measured(cell, outcome(device, cell)))).collect();
+        for finding in &experiment.findings {
+            if let Some(found) = finding.check.of_cells(&measured) {
+                report.holds &= found.holds;
+                findings.rows.push(table::finding(name, &finding.claim, &found));
+            }
+        }
+        if let Some(size) = sample_size(&measured) {
+            sizes.rows.push(table::sample_size(name, &size, plan.published_samples));
+        }
+    }
+    report.tables.extend([findings, sizes].into_iter().filter(|table| !table.rows.is_empty()));
+    if names.len() > 1 {
+        let rows = probes.iter().enumerate().flat_map(|(at, cell)| {
+            let (first, outcomes) = (names[0], &outcomes);
+            (1..names.len()).map({
+                let names = &names;
+                move |other| {
+                    ProbeRow { first, other: names[other], cell, ours: &outcomes[0][at], theirs: &outcomes[other][at] }
+                        .cells()
+                }
+            })
+        });
+        report.tables.push(table::probes(rows.collect()));
+    }
+    Ok(())
+}
+
+/// The first cell of each different probe.
+fn distinct(cells: &[Cell]) -> Vec<&Cell> {
+    let mut probes: Vec<&Cell> = Vec::new();
+    for cell in cells {
+        if !probes.iter().any(|probe| same_probe(probe, cell)) {
+            probes.push(cell);
+        }
+    }
+    probes
+}
+
+fn same_probe(x: &Cell, y: &Cell) -> bool {
+    (&x.instruction, x.op, x.init) == (&y.instruction, y.op, y.init)
+}
+
+fn request<'a>(cell: &'a Cell, plan: &Profile, options: Options) -> Request<'a> {
+    Request {
+        instruction: &cell.instruction,
+        op: cell.op,
+        distribution: Distribution::Normal,
+        init: cell.init,
+        seed: options.seed,
+        samples: options.samples.unwrap_or(plan.samples),
+        max_mismatches: 0,
+    }
+}
+
+fn measured(cell: &Cell, outcome: &Outcome) -> Measured {
+    let p = &outcome.profile;
+    let (errors, equal) = match cell.reference {
+        Column::F32 => (p.f32_error, p.f32),
+        Column::F32Rounded => (p.f32_rounded_error, p.f32_rounded),
+    };
+    Measured { errors, equal, samples: p.samples }
+}
+
+/// The published number of samples, from the cells with init fp32 against f32: one for each operation, whose random
+/// numbers are taken to be independent.
+fn sample_size(cells: &[(&Cell, Measured)]) -> Option<SampleSize> {
+    let used = cells.iter().filter(|(cell, _)| cell.init == Init::Fp32 && cell.reference == Column::F32);
+    let implied: Vec<f64> = used.filter_map(|(cell, measured)| measured.implied_samples(&cell.published)).collect();
+    SampleSize::estimate(&implied)
+}

@@ -1,0 +1,166 @@
+//! A published value beside a measured one.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use crate::summary::Summary;
+
+/// A published zero is put down to sampling if so many samples would all have been exact with at least this probability.
+pub const ZERO_PROBABILITY: f64 = 0.05;
+/// How many standard deviations of the difference still count as sampling error.
+const DEVIATIONS: f64 = 2.0;
+
+/// A non-negative number as it was printed: `1.29E-03`, `0.00`.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Printed {
+    /// The text.
+    pub text: String,
+    /// Its value.
+    pub value: f64,
+    /// Half a unit of its last digit.
+    pub half_unit: f64,
+}
+
+/// How a measured mean relates to the published one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It rounds to the published digits; for a published zero, every error is zero.
+    Printed,
+    /// The difference is within twice its sampling error; for a published zero, that many samples may well all
+    /// have been exact.
+    Sampling,
+    /// Neither.
+    Differs,
+}
+
+/// What was measured for one cell.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Measured {
+    /// The errors.
+    pub errors: Summary,
+    /// Samples that were equal to the reference.
+    pub equal: u64,
+    /// Samples.
+    pub samples: u64,
+}
+
+impl Printed {
+    /// The number that `text` prints; `None` if that is not a non-negative decimal number.
+    pub fn parse(text: &str) -> Option<Printed> {
+        let value: f64 = text.parse().ok().filter(|v: &f64| v.is_finite() && *v >= 0.0)?;
+        let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
+        let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
+        let half_unit = 0.5 * 10f64.powi(exponent.parse::<i32>().ok()? - decimals);
+        Some(Printed { text: text.to_string(), value, half_unit })
+    }
+}
+
+impl<'de> Deserialize<'de> for Printed {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Printed, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        Printed::parse(&text)
+            .ok_or_else(|| D::Error::custom(format!("'{text}' is no printed number such as \"1.29E-03\"")))
+    }
+}
+
+impl Measured {
+    /// The standard deviation of one error.
+    pub fn deviation(&self) -> f64 {
+        self.errors.standard_error().unwrap_or(0.0) * (self.errors.count() as f64).sqrt()
+    }
+
+    /// The sampling error of a mean of `samples`.
+    pub fn sampling_error(&self, samples: u64) -> f64 {
+        self.deviation() / (samples as f64).sqrt()
+    }
+
+    /// The probability that `samples` samples are all equal to the reference, as often as ours were.
+    pub fn all_equal(&self, samples: u64) -> f64 {
+        (self.equal as f64 / self.samples as f64).powf(samples as f64)
+    }
+
+    /// The number of samples with which the sampling error would be the difference itself: with many more, the
+    /// difference would not be sampling error. `None` where nothing is measured, or nothing differs.
+    pub fn implied_samples(&self, published: &Printed) -> Option<f64> {
+        let difference = (self.errors.mean()? - published.value).abs();
+        let samples = (self.deviation() / difference).powi(2);
+        (published.value > 0.0 && samples.is_finite() && samples > 0.0).then_some(samples)
+    }
+
+    /// How this relates to a published mean of `samples` samples.
+    pub fn judge(&self, published: &Printed, samples: u64) -> Verdict {
+        let Some(mean) = self.errors.mean() else { return Verdict::Differs };
+        let difference = (mean - published.value).abs();
+        let (printed, sampling) = if published.value == 0.0 {
+            (self.equal == self.samples && mean == 0.0, self.all_equal(samples) >= ZERO_PROBABILITY)
+        } else {
+            let deviation = self.sampling_error(samples).hypot(self.errors.standard_error().unwrap_or(0.0));
+            (difference <= published.half_unit, difference <= published.half_unit + DEVIATIONS * deviation)
+        };
+        match (printed, sampling) {
+            (true, _) => Verdict::Printed,
+            (false, true) => Verdict::Sampling,
+            (false, false) => Verdict::Differs,
+        }
+    }
+}
+
+impl Verdict {
+    /// The words that reports print.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::Printed => "same digits",
+            Verdict::Sampling => "within sampling error",
+            Verdict::Differs => "differs",
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measured(errors: &[f64]) -> Measured {
+        let mut summary = Summary::default();
+        errors.iter().for_each(|e| summary.add(Some(*e)));
+        let equal = errors.iter().filter(|e| **e == 0.0).count() as u64;
+        Measured { errors: summary, equal, samples: errors.len() as u64 }
+    }
+
+    #[test]
+    fn printed_numbers_know_the_weight_of_their_last_digit() {
+        for (text, value, half) in
+            [("1.29E-03", 1.29e-3, 5e-6), ("0.00", 0.0, 5e-3), ("12", 12.0, 0.5), ("2.5e1", 25.0, 0.5)]
+        {
+            let printed = Printed::parse(text).unwrap();
+            assert!(printed.value == value && (printed.half_unit / half - 1.0).abs() < 1e-12, "{printed:?}");
+        }
+        for text in ["", "x", "-1", "1e", "inf", "NaN"] {
+            assert_eq!(Printed::parse(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn a_verdict_depends_on_digits_then_on_the_published_sample() {
+        // Mean 1.5, standard deviation 0.5 of one sample.
+        let ours = measured(&[1.0, 2.0].repeat(5000));
+        let judge = |text: &str, samples| ours.judge(&Printed::parse(text).unwrap(), samples);
+        assert_eq!(judge("1.5", 1), Verdict::Printed);
+        assert_eq!(judge("1.504", 100), Verdict::Sampling);
+        assert_eq!(judge("1.59", 100), Verdict::Sampling);
+        assert_eq!(judge("1.59", 10_000), Verdict::Differs);
+        assert_eq!(judge("0.0", 1), Verdict::Differs);
+        let implied = ours.implied_samples(&Printed::parse("1.6").unwrap()).unwrap();
+        assert!((implied - 25.0).abs() < 0.01, "{implied}");
+    }
+
+    #[test]
+    fn a_published_zero_is_a_claim_that_every_sample_was_exact() {
+        let zero = Printed::parse("0.00").unwrap();
+        assert_eq!(measured(&[0.0; 10]).judge(&zero, 1_000_000), Verdict::Printed);
+        // One sample in a thousand is inexact: 0.999^n.
+        let mut errors = vec![0.0; 1000];
+        errors[7] = 1e-9;
+        assert_eq!(measured(&errors).judge(&zero, 100), Verdict::Sampling);
+        assert_eq!(measured(&errors).judge(&zero, 10_000), Verdict::Differs);
+    }
+}
