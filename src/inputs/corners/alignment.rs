@@ -9,6 +9,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
         width(s, distance, from);
         width_with_c(s, distance, from);
         many(s, distance, from);
+        carry(s, distance, from);
     }
     let mut precisions = vec![s.precision()];
     if s.precision() == 24 {
@@ -17,6 +18,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     }
     for precision in precisions {
         ties(s, precision);
+        ties_after_carry(s, precision);
     }
     cancellation(s);
 }
@@ -60,6 +62,36 @@ fn many(s: &mut Sketch<'_>, q: i32, from: i32) {
     cancelling.extend([s.power(x, false, e), s.power(y, true, e)]);
     s.add(format!("width/many-{q}"), &products, zero);
     s.add(format!("width/many-pair-{q}"), &cancelling, zero);
+}
+
+/// Two equal terms, whose sum has a leading bit above both, and a smaller one: of the bits that alignment keeps the
+/// result may lose one more.
+fn carry(s: &mut Sketch<'_>, q: i32, from: i32) {
+    let (e, [x, y, z, _]) = (s.top(), s.slots());
+    let pair = [s.power(x, false, e), s.power(y, false, e)];
+    for (sign, negative) in [("", false), ("minus-", true)] {
+        let small = s.swept(z, negative, e - q, from);
+        s.add(format!("carry/{sign}{q}"), &[pair[0], pair[1], small], s.c_zero(false));
+    }
+}
+
+/// Ties in the last of `precision` places of a sum whose leading bit is one or two above all terms: the bits that decide are
+/// within reach of the alignment.
+fn ties_after_carry(s: &mut Sketch<'_>, precision: i32) {
+    let (e, [x, y, z, w], zero) = (s.top() - 2, s.slots(), s.c_zero(false));
+    for (sign, negative) in [("", false), ("minus-", true)] {
+        for (above, factors) in [(1, (1, 1)), (2, (3, 3))] {
+            // 2^e + 2^e, or 9/4 * 2^e twice.
+            let [first, second] = [x, y].map(|k| s.scaled(k, negative, e, factors));
+            let half = s.power(z, negative, e + above - precision);
+            let odd = s.power(w, negative, e + above - precision + 1);
+            let beyond = s.power(w, negative, e + above - precision - 1);
+            let name = format!("tie/{sign}carried-{above}");
+            s.add(format!("{name}-even-{precision}"), &[first, second, half], zero);
+            s.add(format!("{name}-odd-{precision}"), &[first, second, half, odd], zero);
+            s.add(format!("{name}-even-{precision}-and-more"), &[first, second, half, beyond], zero);
+        }
+    }
 }
 
 /// Half a unit in the last of `precision` places beside an even or odd last place, alone and with a term that decides.
