@@ -39,7 +39,7 @@ fn floor_with_others(s: &mut Sketch<'_>) {
         for (sign, negative, first) in [("plus", false, low - 1), ("minus", true, low)] {
             let small = s.swept(y, negative, second, from);
             s.add(
-                format!("floor/pair-{first}-{sign}{second}"),
+                format!("floor/pair{first}-{sign}{second}"),
                 &[s.power(x, false, first), small, pair[0], pair[1]],
                 zero,
             );
@@ -78,7 +78,7 @@ fn overflow_with_c(s: &mut Sketch<'_>) {
     for (c_sign, c_negative) in [("", false), ("minus-", true)] {
         let c = Some(s.i.c.largest(c_negative));
         s.add(format!("overflow/{c_sign}largest-alone"), &[], c);
-        for (sign, negative) in [("plus", c_negative), ("minus", !c_negative)] {
+        for (sign, negative) in [("outward", c_negative), ("inward", !c_negative)] {
             for half in -2..=2 {
                 let product = s.power(x, negative, high - precision + half);
                 s.add(format!("overflow/{c_sign}largest-{sign}-half-unit{half:+}"), &[product], c);
