@@ -53,7 +53,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         named => named.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<_>>()?,
     };
     let mut report = Report::new("report", invocation());
-    let options = Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
+    let options =
+        Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     experiment::run(&experiment, &mut devices, options, &mut report)?;
     Ok(report)
 }

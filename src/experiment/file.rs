@@ -117,8 +117,9 @@ impl Experiment {
     /// # Errors
     /// A request error for a file that cannot be read or is not an experiment: with line, key and what is allowed.
     pub fn read(path: &Path) -> Result<Experiment> {
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::request(format!("the experiment file {} cannot be read: {error}", path.display())))?;
+        let text = std::fs::read_to_string(path).map_err(|error| {
+            Error::request(format!("the experiment file {} cannot be read: {error}", path.display()))
+        })?;
         Experiment::parse(&text, &path.display().to_string())
     }
 
@@ -172,7 +173,9 @@ fn executed(name: &str) -> Result<Instruction> {
 }
 
 /// A value by the name that it has on the command line.
-pub(super) fn named<'de, D: Deserializer<'de>, T: clap::ValueEnum>(deserializer: D) -> std::result::Result<T, D::Error> {
+pub(super) fn named<'de, D: Deserializer<'de>, T: clap::ValueEnum>(
+    deserializer: D,
+) -> std::result::Result<T, D::Error> {
     let name = String::deserialize(deserializer)?;
     T::from_str(&name, false).map_err(|_| {
         let known = T::value_variants().iter().filter_map(T::to_possible_value);

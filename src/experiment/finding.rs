@@ -94,7 +94,9 @@ pub(super) struct Found {
 impl Selector {
     /// With init low: with fp32 every sample is rounded differently.
     fn selects(&self, cell: &Cell) -> bool {
-        cell.init == Init::Low && cell.reference == self.reference && (self.ops.is_empty() || self.ops.contains(&cell.op))
+        cell.init == Init::Low
+            && cell.reference == self.reference
+            && (self.ops.is_empty() || self.ops.contains(&cell.op))
     }
 }
 
@@ -119,7 +121,10 @@ impl Check {
         if experiment.chain.is_none() {
             return Some("it is about chains, and there is no [chain]".into());
         }
-        instructions.into_iter().find(|name| !named(name)).map(|name| format!("{name} is not among the instructions of [chain]"))
+        instructions
+            .into_iter()
+            .find(|name| !named(name))
+            .map(|name| format!("{name} is not among the instructions of [chain]"))
     }
 
     /// Whether the condition holds of the cells of a profile; `None` if it is about chains.

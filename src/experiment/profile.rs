@@ -69,7 +69,8 @@ pub(super) fn run(
             (1..names.len()).map({
                 let names = &names;
                 move |other| {
-                    ProbeRow { first, other: names[other], cell, ours: &outcomes[0][at], theirs: &outcomes[other][at] }.cells()
+                    ProbeRow { first, other: names[other], cell, ours: &outcomes[0][at], theirs: &outcomes[other][at] }
+                        .cells()
                 }
             })
         });

@@ -54,8 +54,11 @@ fn device_column(several: bool) -> Column {
 
 /// What the devices are.
 pub(super) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
-    let columns =
-        vec![Column::new("device", "device"), Column::new("description", "what it is"), Column::new("details", "details")];
+    let columns = vec![
+        Column::new("device", "device"),
+        Column::new("description", "what it is"),
+        Column::new("details", "details"),
+    ];
     let row = |identity: &Identity| {
         let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
         vec![
@@ -105,7 +108,8 @@ impl CellRow<'_> {
         let (cell, m) = (self.cell, self.measured);
         let ratio = m.errors.mean().filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value);
         let explained = self.verdict == Verdict::Differs && cell.explanation.is_some();
-        let verdict = if explained { format!("{}, explained", self.verdict.name()) } else { self.verdict.name().into() };
+        let verdict =
+            if explained { format!("{}, explained", self.verdict.name()) } else { self.verdict.name().into() };
         vec![
             Cell::text(&cell.instruction.name),
             cell.op.name().into(),
@@ -119,7 +123,9 @@ impl CellRow<'_> {
             ratio.into(),
             m.equal.into(),
             m.samples.into(),
-            m.implied_samples(&cell.published).map(|n| Cell::integer(n.round().min(1e15) as i64)).unwrap_or(Cell::Empty),
+            m.implied_samples(&cell.published)
+                .map(|n| Cell::integer(n.round().min(1e15) as i64))
+                .unwrap_or(Cell::Empty),
             verdict.into(),
             cell.explanation.is_some().into(),
             m.all_equal(published_samples).into(),

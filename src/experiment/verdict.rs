@@ -57,7 +57,8 @@ impl Printed {
 impl<'de> Deserialize<'de> for Printed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Printed, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Printed::parse(&text).ok_or_else(|| D::Error::custom(format!("'{text}' is no printed number such as \"1.29E-03\"")))
+        Printed::parse(&text)
+            .ok_or_else(|| D::Error::custom(format!("'{text}' is no printed number such as \"1.29E-03\"")))
     }
 }
 
@@ -127,7 +128,9 @@ mod tests {
 
     #[test]
     fn printed_numbers_know_the_weight_of_their_last_digit() {
-        for (text, value, half) in [("1.29E-03", 1.29e-3, 5e-6), ("0.00", 0.0, 5e-3), ("12", 12.0, 0.5), ("2.5e1", 25.0, 0.5)] {
+        for (text, value, half) in
+            [("1.29E-03", 1.29e-3, 5e-6), ("0.00", 0.0, 5e-3), ("12", 12.0, 0.5), ("2.5e1", 25.0, 0.5)]
+        {
             let printed = Printed::parse(text).unwrap();
             assert!(printed.value == value && (printed.half_unit / half - 1.0).abs() < 1e-12, "{printed:?}");
         }
