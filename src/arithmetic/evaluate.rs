@@ -240,16 +240,16 @@ impl Evaluator {
         let [a_format, b_format] = [self.instruction.a, self.instruction.b].map(|f| self.unpack.unwrap_or(f));
         let fraction_bits = (a_format.fraction_bits() + b_format.fraction_bits()) as i32;
         let products = group.iter().filter_map(|&i| product(&a[i], &b[i], fraction_bits));
-        let terms = || products.clone().chain(held_term(from));
+        let c = held_term(from);
         // The largest exponent, never below the floor; the weight of the last bit that alignment keeps.
-        let largest = terms().map(|term| term.exponent).fold(alignment.floor, i32::max);
+        let from_c = c.map_or(alignment.floor, |c| c.exponent.max(alignment.floor));
+        let largest = products.clone().map(|term| term.exponent).fold(from_c, i32::max);
         let quantum = largest - alignment.bits;
-        let sum: i128 = terms()
-            .map(|term| {
-                let (units, _) = term.value.round_to_quantum(quantum, alignment.rounding);
-                if term.value.negative { -(units as i128) } else { units as i128 }
-            })
-            .sum();
+        let units = |term: Term| {
+            let (units, _) = term.value.round_to_quantum(quantum, alignment.rounding);
+            if term.value.negative { -(units as i128) } else { units as i128 }
+        };
+        let sum = products.map(units).sum::<i128>() + c.map_or(0, units);
         let code = result.round(&Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), quantum)));
         let mut held = Held::of(result.format, code);
         if held.value.class == Class::Zero {

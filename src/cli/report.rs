@@ -4,7 +4,10 @@ use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{
+    Destination, invocation,
+    options::{MAX_TIMEOUT, integer},
+};
 use crate::{
     Result, device,
     experiment::{self, Experiment, Options},
@@ -25,13 +28,16 @@ pub struct Arguments {
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
     /// Samples of each probe, or chains, instead of those that the file asks for.
-    #[arg(long, value_name = "N", allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(2..=1_000_000_000))]
+    #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
     samples: Option<u64>,
+    /// How many samples to take the published means to have, instead of what the file assumes: it sets their sampling error.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    published_samples: Option<u64>,
     /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
     /// Seed of the random inputs: the same seed gives the same inputs everywhere.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
     /// Output flags.
     #[command(flatten)]
@@ -50,7 +56,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         named => named.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<_>>()?,
     };
     let mut report = Report::new("report", invocation());
-    let options = Options { seed: arguments.seed, samples: arguments.samples };
+    let options =
+        Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     experiment::run(&experiment, &mut devices, options, &mut report)?;
     Ok(report)
 }

@@ -106,6 +106,10 @@ impl Finite {
             };
             return (magnitude, !self.sticky);
         }
+        if rounding == Rounding::Rz {
+            let exact = !self.sticky && self.significand.trailing_zeros() >= shift.unsigned_abs();
+            return (self.significand.checked_shr(shift.unsigned_abs()).unwrap_or(0), exact || self.is_zero());
+        }
         let (integer, fraction, sticky) = match shift {
             1..=127 => (self.significand >> shift, self.significand << (128 - shift), self.sticky),
             128 => (0, self.significand, self.sticky),
