@@ -1,64 +1,19 @@
 //! The recorded inputs are sharp: an arithmetic that is wrong in one decision gives another answer to at least one named
 //! corner, and every recording begins with the corners. Where a decision cannot be observed, the bound is stated.
 
-use tcnum::{
-    arithmetic::{Evaluator, Model},
-    inputs::Corners,
-    isa::{self, Instruction},
+mod mutants;
+
+use mutants::{
+    Edit::{self, Add, Remove, Set},
+    changed, hopper,
 };
-use toml::{Table, Value};
-
-const MODEL: &str = include_str!("../models/hopper.toml");
-
-/// One change of the rule of an instruction.
-#[derive(Debug, Clone)]
-enum Edit {
-    /// Adds to a number.
-    Add(&'static str, i64),
-    /// Sets a key, written as TOML.
-    Set(&'static str, &'static str),
-    /// Removes a key.
-    Remove(&'static str),
-}
-
-use Edit::{Add, Remove, Set};
-
-/// The model of Hopper whose rule for `i` is changed.
-fn changed(i: &Instruction, edit: &Edit) -> Evaluator {
-    let index = {
-        let model = Model::parse(MODEL, "hopper").unwrap();
-        let rule = model.rule(i).expect("Hopper has the instruction");
-        model.rules.iter().position(|other| other.instructions == rule.instructions).unwrap()
-    };
-    let mut model: Table = MODEL.parse().unwrap();
-    let rule = model["rule"][index].as_table_mut().unwrap();
-    let (path, value) = match edit {
-        Add(path, by) => (path, Some(Value::Integer(rule_value(rule, path).as_integer().unwrap() + by))),
-        Set(path, text) => (path, Some(format!("value = {text}").parse::<Table>().unwrap()["value"].clone())),
-        Remove(path) => (path, None),
-    };
-    let before = rule.clone();
-    let (table, key) = match path.split_once('.') {
-        Some((table, key)) => (rule[table].as_table_mut().unwrap(), key),
-        None => (rule, *path),
-    };
-    match value {
-        Some(value) => table.insert(key.into(), value),
-        None => table.remove(key),
-    };
-    assert_ne!(&before, model["rule"][index].as_table().unwrap(), "{i}: {edit:?} changes nothing");
-    Model::parse(&model.to_string(), "changed").unwrap().evaluator(i).unwrap()
-}
-
-fn rule_value<'a>(rule: &'a Table, path: &str) -> &'a Value {
-    path.split_once('.').map_or_else(|| &rule[path], |(table, key)| &rule[table][key])
-}
+use tcnum::{inputs::Corners, isa};
 
 /// The corners of an instruction that the changed model answers otherwise.
 fn caught(name: &str, edit: &Edit) -> Vec<String> {
     let i = isa::find(name).unwrap();
     let corners = Corners::of(&i);
-    let truth = Model::parse(MODEL, "hopper").unwrap().evaluator(&i).unwrap().execute(&corners.tiles);
+    let truth = hopper().evaluator(&i).unwrap().execute(&corners.tiles);
     let other = changed(&i, edit).execute(&corners.tiles);
     let differs = |index: usize| truth.get(index) != other.get(index);
     corners.list.iter().filter(|c| differs(c.position.index(&i))).map(|c| c.name.clone()).collect()
@@ -263,7 +218,7 @@ fn a_floor_that_cannot_be_reached_has_a_bound() {
     ] {
         let floor = |floor: i64| {
             let i = isa::find(name).unwrap();
-            let rule = Model::parse(MODEL, "hopper").unwrap().rule(&i).unwrap().alignment.unwrap();
+            let rule = hopper().rule(&i).unwrap().alignment.unwrap();
             caught(name, &Add("alignment.floor", floor - i64::from(rule.floor)))
         };
         assert_eq!(floor(unseen), [""; 0], "{name}: a floor of {unseen} shows");

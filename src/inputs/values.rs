@@ -8,9 +8,9 @@ use crate::format::{Class, Encoding, Finite, Format, Overflow, Real, Rounding};
 /// Where random operands come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
 pub enum Distribution {
-    /// Normal(0, 1); for integer operands scaled to a quarter of their range.
+    /// Normal(0, 1); for integers scaled to a quarter of their range (of 24 bits at most), without sign where they have none.
     Normal,
-    /// Uniform in [-1, 1); for integer operands over their whole range.
+    /// Uniform in [-1, 1); for integers over their whole range (of 24 bits at most).
     Uniform,
     /// Sign, exponent (over the whole range of the format, subnormal numbers included) and significand uniform.
     LogUniform,
@@ -66,7 +66,11 @@ pub(super) fn draw_value<R: Rng>(rng: &mut R, distribution: Distribution, format
         _ if format.is_integer() => range / 4.0 * normal(rng),
         _ => normal(rng),
     };
-    if format.is_integer() { value.round() } else { f64::from(value as f32) }
+    match format.encoding {
+        Encoding::Integer { signed: true } => value.round(),
+        Encoding::Integer { signed: false } => value.abs().round(),
+        Encoding::Float(_) => f64::from(value as f32),
+    }
 }
 
 fn normal<R: Rng>(rng: &mut R) -> f64 {

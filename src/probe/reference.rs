@@ -23,8 +23,8 @@ impl<'a> References<'a> {
     pub(super) fn new(request: &Request<'a>) -> Self {
         let i = request.instruction;
         let seen = |format: &'static Format| match request.init {
-            // The unrounded values are f32 numbers (integers stay integers).
-            Init::Fp32 if !format.is_integer() => format::find("f32").expect("f32 is a format"),
+            // The unrounded values are f32 numbers; integers stay integers, and f64 numbers may have more bits.
+            Init::Fp32 if !format.is_integer() && format.bits <= 32 => format::find("f32").expect("f32 is a format"),
             _ => format,
         };
         let operands = [i.a, i.b, i.c].map(seen);
