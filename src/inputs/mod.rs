@@ -12,3 +12,6 @@ pub use corners::{Corner, Corners};
 pub use mixture::{record_batch, record_tiles};
 pub use regime::Regime;
 pub use values::{Distribution, Init};
+
+#[cfg(test)]
+mod tests;

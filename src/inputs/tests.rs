@@ -1,0 +1,195 @@
+use std::collections::HashSet;
+
+use super::{
+    regime::Regime,
+    values::{exponents, nearest_code, special_codes},
+    *,
+};
+use crate::{
+    exact::Dot,
+    format::{Class, FORMATS, Overflow, Rounding},
+    isa::{self, Instruction},
+};
+
+fn instruction(name: &str) -> Instruction {
+    isa::find(name).unwrap()
+}
+
+/// The wide values of a0, b0 and c0 of each sample.
+fn drawn(name: &str, distribution: Distribution, samples: usize) -> Vec<[f64; 3]> {
+    let i = instruction(name);
+    let batch = draw(&i, Op::Accumulate, distribution, Init::Fp32, Source { seed: 7, stream: 0 }, samples);
+    let wide = batch.wide.unwrap();
+    let at = |p: &Position| {
+        let c = (p.tile * i.m + p.row) * i.n + p.column;
+        [wide.a[(p.tile * i.m + p.row) * i.k], wide.b[p.tile * i.k * i.n + p.column], wide.c[c]]
+    };
+    batch.samples.iter().map(at).collect()
+}
+
+#[test]
+fn normal_values_have_the_moments_of_normal_0_1() {
+    let values: Vec<f64> = drawn("mma.m16n8k16.f32.f16.f16.f32", Distribution::Normal, 50_000).concat();
+    let n = values.len() as f64;
+    let moment = |power: i32| values.iter().map(|x| x.powi(power)).sum::<f64>() / n;
+    // Within five standard errors: the variances of x, x^2, x^3 and x^4 are 1, 2, 15 and 96.
+    for (power, expected, variance) in [(1, 0.0, 1.0), (2, 1.0, 2.0), (3, 0.0, 15.0), (4, 3.0, 96.0)] {
+        let deviation = (moment(power) - expected).abs();
+        assert!(deviation < 5.0 * f64::sqrt(variance / n), "moment {power}: off by {deviation}");
+    }
+    assert!(values.iter().all(|&x| f64::from(x as f32) == x));
+}
+
+#[test]
+fn uniform_values_fill_minus_1_to_1() {
+    let values: Vec<f64> = drawn("mma.m16n8k16.f32.f16.f16.f32", Distribution::Uniform, 20_000).concat();
+    assert!(values.iter().all(|x| (-1.0..=1.0).contains(x)));
+    let tenth = |from: f64| values.iter().filter(|x| (from..from + 0.2).contains(*x)).count();
+    for part in 0..10 {
+        let count = tenth(-1.0 + 0.2 * f64::from(part));
+        assert!((5600..6400).contains(&count), "{part}: {count} of {}", values.len());
+    }
+}
+
+#[test]
+fn every_format_is_given_the_same_sequence() {
+    let first = drawn("mma.m16n8k16.f32.f16.f16.f32", Distribution::Normal, 100);
+    for name in [
+        "mma.m16n8k8.f32.bf16.bf16.f32",
+        "mma.m16n8k4.f32.tf32.tf32.f32",
+        "mma.m16n8k32.f16.e5m2.e4m3.f16",
+        "mma.m8n8k4.f64.f64.f64.f64",
+        "wgmma.m64n8k32.f32.e4m3.e4m3",
+    ] {
+        assert_eq!(drawn(name, Distribution::Normal, 100), first, "{name}");
+    }
+}
+
+#[test]
+fn codes_are_the_rounded_wide_values() {
+    for name in ["mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k32.f16.e5m2.e4m3.f16", "mma.m16n8k32.s32.u8.s8.s32"] {
+        let i = instruction(name);
+        for op in Op::ALL {
+            let source = Source { seed: 1, stream: 2 };
+            let batch = draw(&i, op, Distribution::Normal, Init::Fp32, source, 300);
+            let wide = batch.wide.unwrap();
+            assert!(batch.tiles.a.iter().zip(&wide.a).all(|(code, value)| code == nearest_code(i.a, *value)), "{name}");
+            assert!(batch.tiles.b.iter().zip(&wide.b).all(|(code, value)| code == nearest_code(i.b, *value)), "{name}");
+            assert!(batch.tiles.c.iter().zip(&wide.c).all(|(code, value)| code == nearest_code(i.c, *value)), "{name}");
+            let low = draw(&i, op, Distribution::Normal, Init::Low, source, 300);
+            assert_eq!((low.tiles, low.samples, low.wide), (batch.tiles, batch.samples, None), "{name}");
+        }
+    }
+}
+
+#[test]
+fn isolated_operations_leave_everything_else_zero() {
+    let i = instruction("mma.m16n8k16.f32.f16.f16.f32");
+    for (op, products, with_c) in [(Op::Multiply, 1, false), (Op::InnerProduct, 2, false), (Op::Accumulate, 1, true)] {
+        for distribution in
+            [Distribution::Normal, Distribution::LogUniform, Distribution::Special, Distribution::Corners]
+        {
+            let batch = draw(&i, op, distribution, Init::Low, Source { seed: 3, stream: 0 }, 200);
+            let mut with_terms = 0;
+            for at in &batch.samples {
+                let (a, b, c) = batch.tiles.operands(&i, at.tile, at.row, at.column);
+                assert!(a[products..].iter().chain(&b[products..]).all(|code| *code == 0), "{op:?} {distribution:?}");
+                assert!(with_c || c == 0, "{op:?} {distribution:?}");
+                with_terms += usize::from(a[0] != 0 && b[0] != 0 && (c != 0) == with_c);
+            }
+            assert!(with_terms > 20, "{op:?} {distribution:?}: {with_terms}");
+        }
+    }
+}
+
+#[test]
+fn streams_and_seeds_are_independent_and_longer_runs_begin_with_shorter_ones() {
+    let i = instruction("mma.m16n8k16.f32.f16.f16.f32");
+    let tiles = |seed, stream, samples| {
+        draw(&i, Op::Dot, Distribution::Normal, Init::Low, Source { seed, stream }, samples).tiles
+    };
+    let first = tiles(1, 0, 1024);
+    assert_eq!(tiles(1, 0, 2048).slice(0, 8), first);
+    let digests: HashSet<u64> =
+        [(1, 0), (1, 1), (2, 0), (2, 1)].map(|(seed, stream)| tiles(seed, stream, 1024).digest()).into();
+    assert_eq!(digests.len(), 4);
+}
+
+#[test]
+fn special_codes_contain_every_class_of_either_sign() {
+    for format in FORMATS.iter().filter(|format| !format.is_integer()) {
+        let decoded: Vec<_> = special_codes(format).into_iter().map(|code| format.decode(code)).collect();
+        let has = |class| decoded.iter().any(|d| d.class == class);
+        assert!(has(Class::Normal), "{format}");
+        assert_eq!(has(Class::Zero), format.zero(false).is_some(), "{format}");
+        assert_eq!(has(Class::Subnormal), format.subnormals().is_some(), "{format}");
+        assert_eq!(has(Class::Infinite), format.has_infinity(), "{format}");
+        assert_eq!(has(Class::Nan), format.has_nan(), "{format}");
+        let signed = format.float().is_some_and(|float| float.signed);
+        let infinite = |negative| decoded.iter().any(|d| d.class == Class::Infinite && d.negative == negative);
+        assert_eq!(infinite(true), format.has_infinity() && signed, "{format}");
+        assert_eq!(infinite(false), format.has_infinity(), "{format}");
+        let exponents_seen = decoded.iter().filter(|d| d.significand != 0).map(|d| d.real());
+        let leading: HashSet<_> = exponents_seen
+            .map(|real| match real {
+                crate::format::Real::Finite(value) => value.leading_exponent(),
+                _ => None,
+            })
+            .collect();
+        let (low, high) = exponents(format);
+        assert!(leading.contains(&Some(low)) && leading.contains(&Some(high)), "{format}");
+    }
+}
+
+#[test]
+fn regimes_distributions_and_operations_have_names_of_their_own() {
+    assert_eq!(Regime::ALL.map(Regime::name).into_iter().collect::<HashSet<_>>().len(), Regime::ALL.len());
+    assert_eq!(Op::ALL.map(Op::name).into_iter().collect::<HashSet<_>>().len(), Op::ALL.len());
+}
+
+/// How many of `count` cases of a regime have the property.
+fn share(name: &str, regime: Regime, has: impl Fn(&Instruction, &regime::Case) -> bool) -> usize {
+    let i = instruction(name);
+    let mut rng = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(11);
+    (0..400).filter(|_| has(&i, &regime.draw(&mut rng, &i, i.k, true))).count()
+}
+
+#[test]
+fn every_regime_visits_what_it_aims_at() {
+    let result = |i: &Instruction, case: &regime::Case| {
+        let pairs = case.a.iter().copied().zip(case.b.iter().copied());
+        Dot::new(i.a, i.b, i.c, i.d, i.k).sum(pairs, case.c).round(i.d, Rounding::Rz, Overflow::Infinity)
+    };
+    let class = |i: &Instruction, case: &regime::Case| result(i, case).map(|code| i.d.decode(code).class);
+    for name in ["mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k8.f16.f16.f16.f16", "mma.m16n8k8.f32.tf32.tf32.f32"] {
+        let of = |regime, wanted: &[Class]| {
+            share(name, regime, |i, case| class(i, case).is_some_and(|class| wanted.contains(&class)))
+        };
+        assert!(of(Regime::Overflow, &[Class::Infinite]) > 40, "{name}");
+        assert!(of(Regime::Subnormal, &[Class::Subnormal, Class::Normal]) > 200, "{name}");
+        assert!(of(Regime::Floor, &[Class::Subnormal, Class::Zero]) > 100, "{name}");
+        assert!(of(Regime::NonFinite, &[Class::Nan, Class::Infinite]) > 200, "{name}");
+        assert!(of(Regime::Zeros, &[Class::Zero]) > 100, "{name}");
+        let operand =
+            |i: &Instruction, case: &regime::Case| case.a.iter().any(|c| i.a.decode(*c).class == Class::Subnormal);
+        assert!(share(name, Regime::Subnormal, operand) > 200, "{name}");
+        // What is left of a cancelled sum is small beside its largest product.
+        let cancelled = |i: &Instruction, case: &regime::Case| {
+            let products = case.a.iter().zip(&case.b).map(|(x, y)| (i.a.to_f64(*x) * i.b.to_f64(*y)).abs());
+            result(i, case).is_some_and(|d| i.d.to_f64(d).abs() < products.fold(0.0, f64::max) / 256.0)
+        };
+        assert!(share(name, Regime::Cancellation, cancelled) > 100, "{name}");
+    }
+}
+
+#[test]
+fn integers_are_drawn_over_their_range() {
+    let i = instruction("mma.m16n8k32.s32.u8.s8.s32");
+    for distribution in [Distribution::Normal, Distribution::Uniform] {
+        let batch = draw(&i, Op::Dot, distribution, Init::Low, Source { seed: 2, stream: 0 }, 4096);
+        let zeros = batch.tiles.a.iter().filter(|code| *code == 0).count();
+        assert!(zeros < batch.tiles.a.len() / 50, "{distribution:?}: {zeros} zeros of {}", batch.tiles.a.len());
+        let signs = batch.tiles.b.iter().filter(|code| *code >= 0x80).count();
+        assert!((4..6).contains(&(10 * signs / batch.tiles.b.len())), "{distribution:?}: {signs}");
+    }
+}
