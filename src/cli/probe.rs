@@ -12,7 +12,7 @@ use crate::{
     format::Format,
     inputs::{Distribution, Init, Op},
     isa::Instruction,
-    probe::{self, HISTOGRAM_EDGES, Mismatch, Outcome, Request},
+    probe::{self, HISTOGRAM_EDGES, Mismatch, Outcome, Request, brief},
     report::{Cell, Column, Report, Table},
 };
 
@@ -49,6 +49,9 @@ pub struct Arguments {
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
+    /// Print a row for each instruction and operation instead of one for each probe.
+    #[arg(long)]
+    brief: bool,
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
@@ -67,6 +70,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     report.seed = Some(arguments.common.seed);
     let mut profiles = Table::new("profile", "Element-wise profile", columns());
     let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
+    let mut probes = Vec::new();
     for instruction in &instructions {
         if let Err(error) = device.prepare(instruction) {
             if arguments.available && error.exit_status() == 2 {
@@ -79,13 +83,17 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         for request in requests(arguments, instruction) {
             let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
             report.holds &= outcome.profile.element_mismatches == 0;
-            profiles.rows.push(row(&request, &model, &outcome));
             mismatches.rows.extend(outcome.mismatches.iter().map(|m| mismatch_row(&request, m)));
+            if arguments.brief {
+                probes.push((request, outcome));
+            } else {
+                profiles.rows.push(row(&request, &model, &outcome));
+            }
         }
     }
     report.notes.extend(remarks(device.identity().name.as_str(), &model.name));
     report.device = Some(device.identity().clone());
-    report.tables.push(profiles);
+    report.tables.push(if arguments.brief { brief::table(&probes, arguments.samples) } else { profiles });
     if !mismatches.rows.is_empty() {
         report.tables.push(mismatches);
     }

@@ -18,8 +18,9 @@ use crate::{
 ///
 /// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
 ///
-/// Without --op the tiles are a mixture of random, special and directed operands (every regime) that fills all k
-/// products and c. With --op they are the very tiles of `tcnum probe` with the same options, so that the probe
+/// Without --op the tiles are the named corners of the instruction (directed cases, the same for every seed), then a
+/// mixture of random, special and directed operands that fills all k products and c. With --op they are the very
+/// tiles of `tcnum probe` with the same options, so that the probe
 /// can be repeated on the trace.
 ///
 /// --out names the file; the report of what was recorded goes to standard output.
@@ -30,7 +31,7 @@ pub struct Arguments {
     /// Write one file for each instruction to this folder, NAME.safetensors, instead of the one of --out.
     #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
     folder: Option<PathBuf>,
-    /// Tiles of the mixture; as many as fill 64 KiB (at least 16) without it.
+    /// Tiles, corners first; without it all corners and about 32 KiB of random tiles.
     #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
     tiles: Option<u32>,
     /// Record the tiles of a probe of this operation instead.
@@ -135,8 +136,6 @@ fn tiles(instruction: &Instruction, arguments: &Arguments) -> Tiles {
         return inputs::draw(instruction, op, arguments.distribution, Init::Low, source, arguments.samples as usize)
             .tiles;
     }
-    let i = instruction;
-    let bytes = i.m * i.k * i.a.bytes() + i.k * i.n * i.b.bytes() + i.m * i.n * (i.c.bytes() + i.d.bytes());
-    let count = arguments.tiles.map_or_else(|| ((64 << 10) / bytes).max(16), |count| count as usize);
+    let count = arguments.tiles.map_or_else(|| inputs::record_tiles(instruction), |count| count as usize);
     inputs::record_batch(instruction, seed, count)
 }

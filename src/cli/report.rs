@@ -30,6 +30,9 @@ pub struct Arguments {
     /// Samples of each probe, or chains, instead of those that the file asks for.
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
     samples: Option<u64>,
+    /// How many samples to take the published means to have, instead of what the file assumes: it sets their sampling error.
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    published_samples: Option<u64>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -53,7 +56,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         named => named.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<_>>()?,
     };
     let mut report = Report::new("report", invocation());
-    let options = Options { seed: arguments.seed, samples: arguments.samples };
+    let options =
+        Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     experiment::run(&experiment, &mut devices, options, &mut report)?;
     Ok(report)
 }

@@ -173,7 +173,9 @@ fn executed(name: &str) -> Result<Instruction> {
 }
 
 /// A value by the name that it has on the command line.
-fn named<'de, D: Deserializer<'de>, T: clap::ValueEnum>(deserializer: D) -> std::result::Result<T, D::Error> {
+pub(super) fn named<'de, D: Deserializer<'de>, T: clap::ValueEnum>(
+    deserializer: D,
+) -> std::result::Result<T, D::Error> {
     let name = String::deserialize(deserializer)?;
     T::from_str(&name, false).map_err(|_| {
         let known = T::value_variants().iter().filter_map(T::to_possible_value);

@@ -23,6 +23,9 @@ pub enum Check {
         ops: [Op; 2],
         /// The reference of both.
         reference: Column,
+        /// The initialisation of both.
+        #[serde(deserialize_with = "super::file::named")]
+        init: Init,
         /// Standard errors of the difference.
         deviations: f64,
     },
@@ -42,10 +45,13 @@ pub enum Check {
         /// The least ratio.
         factor: f64,
     },
-    /// Two instructions have the same errors, but for a relative difference, at every N before either overflows.
+    /// Two instructions have the same errors, but for a relative difference, from some N on until
+    /// either overflows.
     Coincide {
         /// The instructions.
         pair: [String; 2],
+        /// The first N.
+        from: usize,
         /// The largest relative difference.
         within: f64,
     },
@@ -103,8 +109,8 @@ impl Check {
             Check::Exact(s) | Check::Inexact(s) => {
                 return (!cells().any(|cell| s.selects(cell))).then(|| "it selects no cell with init low".to_string());
             }
-            Check::Differ { ops, reference, .. } => {
-                let present = |op: &Op| cells().any(|c| c.op == *op && c.reference == *reference);
+            Check::Differ { ops, reference, init, .. } => {
+                let present = |op: &Op| cells().any(|c| (c.op, c.reference, c.init) == (*op, *reference, *init));
                 return (!ops.iter().all(present)).then(|| "there is no cell of one of its operations".to_string());
             }
             Check::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
@@ -139,7 +145,10 @@ impl Check {
                 let selected = selected(s);
                 Some(Found { holds: selected.iter().all(|m| m.equal < m.samples), measured: counts(&selected) })
             }
-            Check::Differ { ops, reference, deviations } => Some(differ(cells, *ops, *reference, *deviations)),
+            Check::Differ { ops, reference, init, deviations } => {
+                let kept = cells.iter().filter(|(c, _)| (c.reference, c.init) == (*reference, *init));
+                Some(differ(&kept.copied().collect::<Vec<_>>(), *ops, *deviations))
+            }
             _ => None,
         }
     }
@@ -154,8 +163,9 @@ impl Check {
                 let least = ratios.filter(|(n, _)| n >= from).map(|(_, ratio)| ratio).reduce(f64::min);
                 Some(Found::bound("smallest ratio", least, |least| least >= *factor))
             }
-            Check::Coincide { pair: [first, second], within } => {
-                let apart = ratios(curves, first, second).into_iter().map(|(_, ratio)| (ratio - 1.0).abs());
+            Check::Coincide { pair: [first, second], from, within } => {
+                let later = ratios(curves, first, second).into_iter().filter(|(n, _)| n >= from);
+                let apart = later.map(|(_, ratio)| (ratio - 1.0).abs());
                 Some(Found::bound("largest relative difference", apart.reduce(f64::max), |apart| apart <= *within))
             }
             Check::Overflow { instruction, from, to } => Some(overflow(curves, instruction, *from, *to)),
@@ -185,11 +195,11 @@ impl Found {
     }
 }
 
-fn differ(cells: &[(&Cell, Measured)], ops: [Op; 2], reference: Column, deviations: f64) -> Found {
-    let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op && cell.reference == reference);
+fn differ(cells: &[(&Cell, Measured)], ops: [Op; 2], deviations: f64) -> Found {
+    let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op);
     let mut least: Option<f64> = None;
     for (first, a) in of(ops[0]) {
-        for (_, b) in of(ops[1]).filter(|(c, _)| c.instruction == first.instruction && c.init == first.init) {
+        for (_, b) in of(ops[1]).filter(|(c, _)| c.instruction == first.instruction) {
             let deviation = a.sampling_error(a.samples).hypot(b.sampling_error(b.samples));
             let difference = (a.errors.mean().unwrap_or(0.0) - b.errors.mean().unwrap_or(0.0)).abs();
             // Both zero: they do not differ.

@@ -25,6 +25,8 @@ pub struct Options {
     pub seed: u64,
     /// Samples of each probe, or chains, instead of those that the file asks for.
     pub samples: Option<u64>,
+    /// How many samples the published means are taken to have, instead of what the file says.
+    pub published_samples: Option<u64>,
 }
 
 /// Runs `experiment` on every device with the same inputs, and fills `report`: its tables, notes and whether all that
@@ -40,7 +42,7 @@ pub fn run(
 ) -> Result<()> {
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
-    report.notes.extend(table::notes(experiment));
+    report.notes.extend(table::notes(experiment, options));
     if devices.len() > 1 {
         report.tables.push(table::devices(devices.iter().map(|device| device.identity())));
     }

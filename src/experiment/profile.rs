@@ -21,6 +21,7 @@ pub(super) fn run(
     options: Options,
     report: &mut Report,
 ) -> Result<()> {
+    let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
     let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
     for device in devices.iter_mut() {
@@ -33,15 +34,15 @@ pub(super) fn run(
         &outcomes[device][at]
     };
 
-    let mut cells = table::cells(names.len() > 1, plan.published_samples);
+    let mut cells = table::cells(names.len() > 1, published_samples);
     for cell in &plan.cells {
         for (device, name) in names.iter().enumerate() {
             let outcome = outcome(device, cell);
             let measured = measured(cell, outcome);
-            let verdict = measured.judge(&cell.published, plan.published_samples);
+            let verdict = measured.judge(&cell.published, published_samples);
             report.holds &= verdict != Verdict::Differs || cell.explanation.is_some();
             let row = CellRow { device: name, cell, outcome, measured: &measured, verdict };
-            cells.rows.push(row.cells(plan.published_samples));
+            cells.rows.push(row.cells(published_samples));
         }
     }
     report.tables.push(cells);
@@ -58,7 +59,7 @@ pub(super) fn run(
             }
         }
         if let Some(size) = sample_size(&measured) {
-            sizes.rows.push(table::sample_size(name, &size, plan.published_samples));
+            sizes.rows.push(table::sample_size(name, &size, published_samples));
         }
     }
     report.tables.extend([findings, sizes].into_iter().filter(|table| !table.rows.is_empty()));

@@ -1,6 +1,8 @@
 //! The tables and notes of a report on an experiment.
 
-use super::{Cell as Published, Experiment, SampleSize, Verdict, ZERO_PROBABILITY, finding::Found, verdict::Measured};
+use super::{
+    Cell as Published, Experiment, Options, SampleSize, Verdict, ZERO_PROBABILITY, finding::Found, verdict::Measured,
+};
 use crate::{
     chain::Curve,
     device::Identity,
@@ -27,7 +29,7 @@ pub(super) struct ProbeRow<'a> {
 }
 
 /// What the reader of the numbers must know.
-pub(super) fn notes(experiment: &Experiment) -> Vec<String> {
+pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     let mut notes = vec![format!(
         "{} Source: {} Published figures were measured on {}.",
         experiment.title, experiment.source, experiment.published_on
@@ -39,7 +41,7 @@ pub(super) fn notes(experiment: &Experiment) -> Vec<String> {
              equal to its reference). Within sampling error: it is within half a unit of the last digit and two standard \
              deviations of a mean of {} samples (for a published zero: as many samples would all have been equal with a \
              probability of at least {ZERO_PROBABILITY}). Differs: neither; then an explanation follows, or the claim fails.",
-            profile.published_samples
+            options.published_samples.unwrap_or(profile.published_samples)
         ));
     }
     notes
@@ -83,9 +85,9 @@ pub(super) fn cells(several: bool, published_samples: u64) -> Table {
         Column::new("ratio", "ratio"),
         Column::new("equal", "equal"),
         Column::new("samples", "samples"),
+        Column::new("published_samples_implied", "N implied"),
         Column::new("verdict", "verdict"),
         Column::hidden("explained"),
-        Column::hidden("published_samples_implied"),
         Column::hidden("all_equal_probability"),
         Column::hidden("published_samples"),
         Column::hidden("execution"),
@@ -95,7 +97,7 @@ pub(super) fn cells(several: bool, published_samples: u64) -> Table {
     ];
     let title = format!(
         "Mean absolute errors, published and measured (+-: standard error of our mean; +- published: sampling error of a mean \
-         of {published_samples}; equal: samples equal to the reference)"
+         of {published_samples}; equal: samples equal to the reference; N implied: the published sample with which the difference would be one sampling error)"
     );
     Table::new("cells", title, columns)
 }
@@ -121,9 +123,11 @@ impl CellRow<'_> {
             ratio.into(),
             m.equal.into(),
             m.samples.into(),
+            m.implied_samples(&cell.published)
+                .map(|n| Cell::integer(n.round().min(1e15) as i64))
+                .unwrap_or(Cell::Empty),
             verdict.into(),
             cell.explanation.is_some().into(),
-            m.implied_samples(&cell.published).into(),
             m.all_equal(published_samples).into(),
             published_samples.into(),
             self.outcome.execution.kind.name().into(),
@@ -183,8 +187,7 @@ pub(super) fn sample_sizes(several: bool) -> Table {
         Column::new("highest", "to"),
         Column::new("assumed", "assumed here"),
     ];
-    let title =
-        "Samples behind the published means, from their distance to ours (init fp32 against f32; 95 % interval)";
+    let title = "Samples behind the published means, from their distance to ours (init fp32 against f32; approximate 95 % interval)";
     Table::new("published_samples", title, columns)
 }
 

@@ -5,8 +5,8 @@ use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
+    corners::Corners,
     regime::{Case, Regime},
-    sweep,
     values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
 };
 use crate::isa::{Instruction, Tiles};
@@ -115,7 +115,8 @@ impl Source {
 ///
 /// For the three isolated operations the samples lie on the diagonals of the tiles, so every one has operands of
 /// its own, drawn in the order a0, b0, a1, b1, c0: the same sequence of values for every instruction. For
-/// [`Op::Dot`] every element of D is a sample.
+/// [`Op::Dot`] every element of D is a sample, and the first stream of [`Distribution::Corners`] begins with the named
+/// corners ([`Corners`]).
 pub fn draw(
     instruction: &Instruction,
     op: Op,
@@ -143,7 +144,9 @@ pub fn draw(
     };
     match distribution {
         Distribution::Special | Distribution::Corners => {
-            for tile in 0..count {
+            let named = op == Op::Dot && distribution == Distribution::Corners && source.stream == 0;
+            let first = if named { batch.begin_with(i, &Corners::of(i).tiles) } else { 0 };
+            for tile in first..count {
                 fill_directed(&mut batch, i, op, distribution, tile, &mut rng);
             }
         }
@@ -169,6 +172,16 @@ pub fn draw(
 }
 
 impl Batch {
+    /// Replaces the first tiles by those given, as many as there are, and returns how many.
+    fn begin_with(&mut self, i: &Instruction, first: &Tiles) -> usize {
+        let replaced = first.count.min(self.tiles.count);
+        let rest = self.tiles.slice(replaced, self.tiles.count);
+        self.tiles = first.slice(0, replaced);
+        self.tiles.extend(&rest);
+        (0..replaced).for_each(|tile| self.widen(i, tile));
+        replaced
+    }
+
     fn set_a(&mut self, i: &Instruction, tile: usize, row: usize, k: usize, value: f64) {
         let at = (tile * i.m + row) * i.k + k;
         self.tiles.a.set(at, nearest_code(i.a, value));
@@ -243,7 +256,7 @@ fn fill_dense<R: Rng>(batch: &mut Batch, i: &Instruction, distribution: Distribu
     }
 }
 
-/// One tile in four sweeps the floor of the alignment (see `sweep.rs`). The others have cases on the diagonal: row r of A, column r of B and c come from one case; the other elements of D mix cases.
+/// Cases lie on the diagonal: row r of A, column r of B and c come from one case; the other elements of D mix cases.
 fn fill_directed<R: Rng>(
     batch: &mut Batch,
     i: &Instruction,
@@ -252,10 +265,6 @@ fn fill_directed<R: Rng>(
     tile: usize,
     rng: &mut R,
 ) {
-    if distribution == Distribution::Corners && op == Op::Dot && tile.is_multiple_of(4) && !i.d.is_integer() {
-        sweep::fill(&mut batch.tiles, i, tile, tile / 4);
-        return batch.widen(i, tile);
-    }
     for r in 0..i.m.max(i.n) {
         let case = if distribution == Distribution::Corners {
             let regime = Regime::ALL[(tile * i.m.max(i.n) + r) % Regime::ALL.len()];

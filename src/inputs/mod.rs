@@ -2,12 +2,13 @@
 //! values never visit. The same seed gives the same operands on any machine.
 
 mod batch;
+mod corners;
 mod mixture;
 mod regime;
-mod sweep;
 mod values;
 
 pub use batch::{Batch, Op, Position, Source, Wide, draw};
-pub use mixture::record_batch;
+pub use corners::{Corner, Corners};
+pub use mixture::{record_batch, record_tiles};
 pub use regime::Regime;
 pub use values::{Distribution, Init};

@@ -16,7 +16,7 @@ pub enum Distribution {
     LogUniform,
     /// Zeros, subnormal numbers, infinities, NaN and extremes, in every position.
     Special,
-    /// Directed cases: alignment, cancellation, ties, underflow, overflow and the like, in every position.
+    /// Directed cases: the named corners of the instruction, then random ones of every family.
     Corners,
 }
 
@@ -130,13 +130,6 @@ pub(super) fn code_at<R: Rng>(rng: &mut R, format: &Format, exponent: i32, bits:
     };
     let negative = rng.random_bool(0.5);
     let value = Finite::exact(negative, u128::from(1 << below | tail), exponent - below as i32);
-    format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
-}
-
-/// The code of plus or minus `2^exponent`, brought into the format's range.
-pub(super) fn nearest_power(format: &Format, negative: bool, exponent: i32) -> u64 {
-    let (low, high) = exponents(format);
-    let value = Finite::exact(negative, 1, exponent.clamp(low, high));
     format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 

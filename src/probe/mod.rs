@@ -3,6 +3,7 @@
 //!
 //! Source of the experiment: Sun et al., Dissecting Tensor Cores via Microbenchmarks (2022), section 8.1.
 
+pub mod brief;
 mod reference;
 mod statistics;
 

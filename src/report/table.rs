@@ -1,7 +1,8 @@
 //! Text for a terminal, at most [`WIDTH`] columns wide where words allow it: what the result was measured on, notes,
 //! then each table under its title.
 //!
-//! A table that is too wide is first given headings of several lines; if that is not enough, long text is wrapped,
+//! Of a table that is too wide the columns that say the same in every row move into a line above it; then headings get
+//! several lines; if that is not enough, long text is wrapped,
 //! and at last the table is cut into parts that repeat the columns that name a row. A single row that is too wide is printed as
 //! a list, heading by heading. Nothing is left out.
 
@@ -66,6 +67,10 @@ fn section(table: &Table) -> String {
     {
         return text + &list(&shown.labels, row);
     }
+    let (common, shown) = hoisted(shown);
+    if !common.is_empty() {
+        text += &paragraph("", &common.join("; "));
+    }
     let shown = fitted(shown);
     for (i, part) in parts(&shown).into_iter().enumerate() {
         if i > 0 {
@@ -74,6 +79,27 @@ fn section(table: &Table) -> String {
         text += &grid(&shown, &part);
     }
     text
+}
+
+/// The columns of a too wide table that say the same in every row, as `heading: cell`, and the table without them.
+/// Measured numbers (`measured` columns) stay, as do long texts, and at least one column that differs.
+fn hoisted(mut shown: Shown) -> (Vec<String>, Shown) {
+    let columns = shown.labels.len();
+    let width = |i: usize| shown.rows.iter().map(|row| cell_width(&row[i])).max().unwrap_or(0);
+    let wide = total((0..columns).map(|i| width(i).max(cell_width(shown.labels[i])))) > WIDTH;
+    let same = |i: usize| shown.rows.windows(2).all(|pair| pair[0][i] == pair[1][i]);
+    let moves = |i: usize| !shown.measured[i] && width(i) <= LONGEST_CELL && same(i);
+    let kept: Vec<usize> = (0..columns).filter(|&i| !moves(i)).collect();
+    if !wide || shown.rows.len() < 2 || kept.is_empty() || kept.len() == columns {
+        return (Vec::new(), shown);
+    }
+    let gone = (0..columns).filter(|i| !kept.contains(i));
+    let common = gone.map(|i| format!("{}: {}", shown.labels[i], shown.rows[0][i])).collect();
+    shown.labels = kept.iter().map(|&i| shown.labels[i]).collect();
+    shown.numeric = kept.iter().map(|&i| shown.numeric[i]).collect();
+    shown.measured = kept.iter().map(|&i| shown.measured[i]).collect();
+    shown.rows = shown.rows.iter().map(|row| kept.iter().map(|&i| row[i].clone()).collect()).collect();
+    (common, shown)
 }
 
 /// The cells of one row under one another, each after its heading.

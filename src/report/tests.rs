@@ -149,13 +149,13 @@ fn a_table_that_is_too_wide_is_cut_into_parts_without_losing_a_cell() {
 fn every_part_of_a_cut_table_tells_its_rows_apart() {
     let mut report = wide(6);
     for (i, row) in report.tables[0].rows.iter_mut().enumerate() {
-        row[0] = "same".into();
+        row[0] = ["alpha", "beta"][i / 4].into();
         row[1] = Cell::integer(i);
-        row[2] = "same too".into();
+        row[2] = ["alpha too", "beta too"][i / 4].into();
         row[3] = ["multiply", "accumulate", "dot"][i / 2].into();
         row[30] = ["low", "fp32"][i % 2].into();
-        row[4..30].fill("x".into());
-        row[31..].fill("y".into());
+        row[4..30].fill(Cell::integer(i % 2));
+        row[31..].fill(Cell::integer(i % 3));
     }
     let text = render(&report, View::Table);
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
@@ -166,16 +166,32 @@ fn every_part_of_a_cut_table_tells_its_rows_apart() {
         let rows: Vec<Vec<String>> =
             grid.lines().skip_while(|line| !line.starts_with("---")).skip(1).map(names).collect();
         let expected = [
-            ["same", "multiply", "low"],
-            ["same", "multiply", "fp32"],
-            ["same", "accumulate", "low"],
-            ["same", "accumulate", "fp32"],
-            ["same", "dot", "low"],
-            ["same", "dot", "fp32"],
+            ["alpha", "multiply", "low"],
+            ["alpha", "multiply", "fp32"],
+            ["alpha", "accumulate", "low"],
+            ["alpha", "accumulate", "fp32"],
+            ["beta", "dot", "low"],
+            ["beta", "dot", "fp32"],
         ];
         assert_eq!(rows, expected, "{text}");
     }
-    assert_eq!(grids[0].matches("same too").count(), 6);
+    assert_eq!(grids[0].matches("a too").count(), 6);
+}
+
+#[test]
+fn a_wide_table_says_once_what_every_row_says_and_keeps_measured_numbers() {
+    let mut report = wide(3);
+    for (i, row) in report.tables[0].rows.iter_mut().enumerate() {
+        row.fill(Cell::integer(10_000));
+        row[0] = format!("row{i}").into();
+        row[1] = "native".into();
+        row[2] = 0.5.into();
+    }
+    let text = render(&report, View::Table);
+    assert_eq!((text.matches("native").count(), text.matches("0.500").count()), (1, 3), "{text}");
+    assert!((0..3).all(|i| text.contains(&format!("row{i}"))), "{text}");
+    report.tables[0].rows.truncate(1);
+    assert!(render(&report, View::Table).contains("row0"));
 }
 
 #[test]

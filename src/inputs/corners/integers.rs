@@ -1,0 +1,51 @@
+//! Integers: accumulators at both ends of the range, and operands all extreme.
+
+use super::sketch::Sketch;
+use crate::{format::Format, inputs::regime::Case};
+
+pub(super) fn add(s: &mut Sketch<'_>) {
+    let i = s.i;
+    for (a_name, a) in fills(i.a, i.k) {
+        for (b_name, b) in fills(i.b, i.k) {
+            for (c_name, c) in accumulators(i.c, sum(i.a, &a, i.b, &b)) {
+                s.push(format!("integer/{a_name}-times-{b_name}-c-{c_name}"), Case { a: a.clone(), b: b.clone(), c });
+            }
+        }
+    }
+    // One product in each position tips c over.
+    for at in 0..i.k {
+        for (name, c) in accumulators(i.c, 0) {
+            let mut case = Case::zeros(i);
+            (case.a[at], case.b[at], case.c) = (i.a.largest(false), 1, c);
+            s.push(format!("integer/at-{at}-c-{name}"), case);
+        }
+    }
+}
+
+/// Operands: alike, and alternating between the ends.
+fn fills(format: &Format, k: usize) -> Vec<(&'static str, Vec<u64>)> {
+    let (low, high) = (format.largest(true), format.largest(false));
+    let minus_one = format.code_mask();
+    let mut fills = vec![("lowest", vec![low; k]), ("highest", vec![high; k]), ("1", vec![1; k])];
+    if minus_one != high {
+        fills.push(("minus-1", vec![minus_one; k]));
+    }
+    fills.push(("alternating", (0..k).map(|at| if at % 2 == 0 { low } else { high }).collect()));
+    fills
+}
+
+/// Accumulators at the ends, and those with which a sum of products of `sum` just reaches or passes an end.
+fn accumulators(format: &Format, sum: i64) -> Vec<(String, u64)> {
+    let (low, high) = (i64::from(i32::MIN), i64::from(i32::MAX));
+    let mut found: Vec<(String, i64)> = vec![("lowest".into(), low), ("highest".into(), high), ("0".into(), 0)];
+    for by in [-1, 0, 1] {
+        found.push((format!("highest-reached{by:+}"), high - sum + by));
+        found.push((format!("lowest-reached{by:+}"), low - sum + by));
+    }
+    found.retain(|(_, value)| (low..=high).contains(value));
+    found.into_iter().map(|(name, value)| (name, value as u64 & format.code_mask())).collect()
+}
+
+fn sum(a: &Format, row: &[u64], b: &Format, column: &[u64]) -> i64 {
+    row.iter().zip(column).map(|(x, y)| (a.to_f64(*x) * b.to_f64(*y)) as i64).sum()
+}

@@ -1,0 +1,76 @@
+//! Corners: named cases, the same for every seed, each aimed at one decision of an arithmetic.
+//!
+//! The cases follow from the formats of an instruction, so every instruction has those that its operands can
+//! express. Names are `FAMILY/CASE`; numbers in them are exponents of two (`floor/-149-minus-158` is
+//! 2^-149 - 2^-158) or distances between exponents (`width/pair-25` is 2^e - 2^e + 2^(e-25)).
+
+mod alignment;
+mod c_alone;
+mod groups;
+mod integers;
+mod non_finite;
+mod pack;
+mod padding;
+mod range;
+mod sketch;
+mod subnormal;
+mod zeros;
+
+use super::batch::Position;
+use crate::isa::{Instruction, Tiles};
+
+/// One corner, and the element of D that answers it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Corner {
+    /// `FAMILY/CASE`, unique among the corners of an instruction.
+    pub name: String,
+    /// Where it is in the tiles.
+    pub position: Position,
+}
+
+/// The corners of an instruction, packed into tiles: cases with the same operands share rows of A and columns of B.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Corners {
+    /// The tiles.
+    pub tiles: Tiles,
+    /// The corners, in the order of their families.
+    pub list: Vec<Corner>,
+}
+
+impl Corners {
+    /// The corners of `instruction`.
+    pub fn of(instruction: &Instruction) -> Corners {
+        pack::pack(instruction, &cases(instruction))
+    }
+
+    /// Where the corner with this name is; `None` where the instruction's operands cannot express it.
+    pub fn position(&self, name: &str) -> Option<Position> {
+        self.list.iter().find(|corner| corner.name == name).map(|corner| corner.position)
+    }
+
+    /// The names, in the order of their families.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.list.iter().map(|corner| corner.name.as_str())
+    }
+}
+
+/// Every case that the formats of `instruction` can express.
+fn cases(instruction: &Instruction) -> Vec<sketch::Named> {
+    let mut sketch = sketch::Sketch::new(instruction);
+    if instruction.d.is_integer() {
+        integers::add(&mut sketch);
+    } else {
+        alignment::add(&mut sketch);
+        range::add(&mut sketch);
+        subnormal::add(&mut sketch);
+        zeros::add(&mut sketch);
+        groups::add(&mut sketch);
+        non_finite::add(&mut sketch);
+        padding::add(&mut sketch);
+        c_alone::add(&mut sketch);
+    }
+    sketch.into_cases()
+}
+
+#[cfg(test)]
+mod tests;

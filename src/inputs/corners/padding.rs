@@ -1,0 +1,63 @@
+//! Containers with bits that carry no information: what they hold must change nothing.
+
+use super::sketch::{Sketch, code};
+use crate::{format::Format, inputs::regime::Case};
+
+pub(super) fn add(s: &mut Sketch<'_>) {
+    let i = s.i;
+    let (Some(one_a), Some(one_b)) = (code(i.a, false, 1, 0), code(i.b, false, 1, 0)) else { return };
+    for (name, value) in padded(i.a) {
+        for (other_name, other) in others(i.b) {
+            let mut case = Case::zeros(i);
+            (case.a[0], case.b[0]) = (value, other);
+            s.push(format!("padding/a-{name}-times-{other_name}"), case);
+        }
+        let case = Case { a: vec![value; i.k], b: vec![one_b; i.k], c: 0 };
+        s.push(format!("padding/a-{name}-everywhere"), case);
+    }
+    for (name, value) in padded(i.b) {
+        for (other_name, other) in others(i.a) {
+            let mut case = Case::zeros(i);
+            (case.a[0], case.b[0]) = (other, value);
+            s.push(format!("padding/b-{name}-times-{other_name}"), case);
+        }
+        let case = Case { a: vec![one_a; i.k], b: vec![value; i.k], c: 0 };
+        s.push(format!("padding/b-{name}-everywhere"), case);
+    }
+}
+
+/// Codes with padding set: alone (a subnormal number, or a NaN, of the container only), and under ordinary numbers.
+fn padded(format: &Format) -> Vec<(String, u64)> {
+    let Some(float) = format.float().filter(|float| float.padding_bits > 0) else { return Vec::new() };
+    let all = (1u64 << float.padding_bits) - 1;
+    let bases = [
+        ("0", format.zero(false)),
+        ("infinity", format.infinity(false)),
+        ("1", code(format, false, 1, 0)),
+        ("smallest", code(format, false, 1, float.emin() - float.trailing_bits as i32)),
+        ("largest", Some(format.largest(false))),
+        ("nan", format.nan()),
+    ];
+    let mut codes = Vec::new();
+    for (name, base) in bases {
+        let Some(base) = base else { continue };
+        for (sign, bit) in [("", 0), ("minus-", 1u64 << (format.bits - 1))] {
+            codes.push((format!("{sign}{name}-low-bit"), base | bit | 1));
+            codes.push((format!("{sign}{name}-top-bit"), base | bit | (all + 1) >> 1));
+            codes.push((format!("{sign}{name}-all-bits"), base | bit | all));
+        }
+    }
+    codes
+}
+
+/// What the padded codes are multiplied by: the largest power of two makes the smallest difference show.
+fn others(format: &Format) -> Vec<(&'static str, u64)> {
+    let largest = format.float().and_then(|float| code(format, false, 1, float.emax()));
+    let named = [
+        ("0", format.zero(false)),
+        ("1", code(format, false, 1, 0)),
+        ("largest-power", largest),
+        ("infinity", format.infinity(false)),
+    ];
+    named.into_iter().filter_map(|(name, code)| Some((name, code?))).collect()
+}

@@ -1,0 +1,157 @@
+//! Sketching cases from powers of two, whatever the formats; those that a format cannot express are left out.
+
+use std::collections::HashSet;
+
+use crate::{
+    format::{Finite, Format, Overflow, Real, Rounding},
+    inputs::{regime::Case, values::exponents},
+    isa::Instruction,
+};
+
+/// A case and its name.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Named {
+    pub(super) name: String,
+    pub(super) case: Case,
+}
+
+/// The codes of the two factors at one position of k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Product {
+    pub(super) k: usize,
+    pub(super) a: u64,
+    pub(super) b: u64,
+}
+
+/// Exponents that one sweep of a product covers: B steps over eight of them, A over four blocks of eight.
+pub(super) const SWEEP: i32 = 32;
+
+/// The cases of one instruction under way.
+pub(super) struct Sketch<'a> {
+    pub(super) i: &'a Instruction,
+    names: HashSet<String>,
+    cases: Vec<Named>,
+}
+
+impl<'a> Sketch<'a> {
+    pub(super) fn new(i: &'a Instruction) -> Sketch<'a> {
+        Sketch { i, names: HashSet::new(), cases: Vec::new() }
+    }
+
+    pub(super) fn into_cases(self) -> Vec<Named> {
+        self.cases
+    }
+
+    /// Adds a case of these products and c; leaves it out if one of them has no code. Elsewhere A is +0 and B
+    /// has the first product's factor, so that cases share columns.
+    pub(super) fn add(&mut self, name: impl Into<String>, products: &[Option<Product>], c: Option<u64>) {
+        let (Some(c), true) = (c, products.iter().all(Option::is_some)) else { return };
+        let mut case = Case { c, ..Case::zeros(self.i) };
+        if let Some(Some(first)) = products.first() {
+            case.b.fill(first.b);
+        }
+        for product in products.iter().flatten() {
+            (case.a[product.k], case.b[product.k]) = (product.a, product.b);
+        }
+        self.push(name, case);
+    }
+
+    /// Adds a case of whole rows and columns.
+    pub(super) fn push(&mut self, name: impl Into<String>, case: Case) {
+        let name = name.into();
+        assert!(self.names.insert(name.clone()), "two corners are named {name}");
+        self.cases.push(Named { name, case });
+    }
+
+    /// Four positions that one group holds wherever groups have at least four elements: 0, 1, 4, 5, which the
+    /// halves of 32-bit words of four 8-bit elements do not part; 0 to 3 where k is 4.
+    pub(super) fn slots(&self) -> [usize; 4] {
+        if self.i.k >= 8 { [0, 1, 4, 5] } else { [0, 1, 2, 3] }
+    }
+
+    /// An exponent that leaves room for a sweep below it: the products', and D's, smallest exponents lie at least 32 and
+    /// 38 below.
+    pub(super) fn top(&self) -> i32 {
+        let products = exponents(self.i.a).0 + exponents(self.i.b).0;
+        0.max(products + SWEEP).max(exponents(self.i.d).0 + SWEEP + 6)
+    }
+
+    /// The largest distance of a sweep below a leading term: beyond the precision of D, and beyond the alignments known.
+    pub(super) fn reach(&self) -> i32 {
+        36.max(self.precision() + 8)
+    }
+
+    /// Significant bits of D.
+    pub(super) fn precision(&self) -> i32 {
+        self.i.d.fraction_bits() as i32 + 1
+    }
+
+    /// The product (-1)^negative * 2^e at position k, of normal operands where that is possible.
+    pub(super) fn power(&self, k: usize, negative: bool, e: i32) -> Option<Product> {
+        self.scaled(k, negative, e, (1, 1))
+    }
+
+    /// The product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (x, y) = (3, 3), (3, 1), or 2^e for (1, 1).
+    pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, factors: (u128, u128)) -> Option<Product> {
+        let (a, b) = (self.i.a.float()?, self.i.b.float()?);
+        let b_low = exponents(self.i.b).0;
+        let normal = [0, b.emin(), b.emax(), b_low].into_iter().find(|eb| (a.emin()..=a.emax()).contains(&(e - eb)));
+        let eb = normal.unwrap_or(b_low);
+        self.factors(k, negative, (e - eb, eb), factors)
+    }
+
+    /// The product (-1)^negative * 2^e at position k, where e sweeps the 32 exponents from `from`: eight cases share a
+    /// row of A, and four a column of B.
+    pub(super) fn swept(&self, k: usize, negative: bool, e: i32, from: i32) -> Option<Product> {
+        self.swept_scaled(k, negative, e, from, 1)
+    }
+
+    /// As `swept`, times 3/2 for the factor 3.
+    pub(super) fn swept_scaled(&self, k: usize, negative: bool, e: i32, from: i32, factor: u128) -> Option<Product> {
+        let (b_low, b_high) = exponents(self.i.b);
+        let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_high - 7);
+        let eb = base + (e - from).rem_euclid(8);
+        let swept = self.factors(k, negative, (e - eb, eb), (factor, 1));
+        swept.or_else(|| self.scaled(k, negative, e, (factor, 1)))
+    }
+
+    /// A product of given exponents of the factors.
+    pub(super) fn factors(
+        &self,
+        k: usize,
+        negative: bool,
+        exponents: (i32, i32),
+        (x, y): (u128, u128),
+    ) -> Option<Product> {
+        if k >= self.i.k {
+            return None;
+        }
+        let a = code(self.i.a, negative, x, exponents.0 - i32::from(x > 1))?;
+        let b = code(self.i.b, false, y, exponents.1 - i32::from(y > 1))?;
+        Some(Product { k, a, b })
+    }
+
+    /// c = (-1)^negative * 2^e.
+    pub(super) fn c(&self, negative: bool, e: i32) -> Option<u64> {
+        code(self.i.c, negative, 1, e)
+    }
+
+    /// c = 0 of the given sign.
+    pub(super) fn c_zero(&self, negative: bool) -> Option<u64> {
+        self.i.c.zero(negative)
+    }
+}
+
+/// The code of exactly (-1)^negative * significand * 2^exponent, if there is one.
+pub(super) fn code(format: &Format, negative: bool, significand: u128, exponent: i32) -> Option<u64> {
+    let value = Finite::exact(negative, significand, exponent);
+    let code = format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate)?;
+    let back = format.decode(code);
+    let difference = back.exponent - exponent;
+    let same = match difference {
+        0..=63 => u128::from(back.significand) << difference == significand,
+        -63..=-1 => u128::from(back.significand) == significand << -difference,
+        _ => false,
+    };
+    (same && back.negative == negative).then_some(code)
+}

@@ -1,0 +1,36 @@
+//! Subnormal operands: the exponent that their products count with.
+
+use super::sketch::{Product, SWEEP, Sketch};
+use crate::inputs::values::exponents;
+
+/// Which operand is subnormal.
+const SIDES: [&str; 3] = ["a", "b", "both"];
+
+/// The product of the smallest subnormal number and the largest power of two (or of two subnormals) has a
+/// leading bit far below the exponent that it counts with: a smaller term beside it, or beside a cancelling pair of it,
+/// shows which of the two aligns.
+pub(super) fn add(s: &mut Sketch<'_>) {
+    let ([x, y, z, w], zero) = (s.slots(), s.c_zero(false));
+    let ((a_low, a_high), (b_low, b_high)) = (exponents(s.i.a), exponents(s.i.b));
+    for side in SIDES {
+        let (ea, eb) = match side {
+            "a" => (a_low, b_high),
+            "b" => (a_high, b_low),
+            _ => (a_low, b_low),
+        };
+        let large = |s: &Sketch<'_>, k, negative| -> Option<Product> { s.factors(k, negative, (ea, eb), (1, 1)) };
+        let from = ea + eb - SWEEP;
+        for q in 1..=SWEEP {
+            let small = s.swept(z, false, ea + eb - q, from);
+            s.add(format!("subnormal/{side}-{q}"), &[large(s, x, false), small], zero);
+            s.add(format!("subnormal/{side}-pair-{q}"), &[large(s, x, false), large(s, y, true), small], zero);
+        }
+        let low = exponents(s.i.d).0;
+        let tie = [large(s, x, false), large(s, y, true), s.power(z, false, low), s.power(w, false, low - 1)];
+        s.add(format!("subnormal/{side}-pair-tie"), &tie, zero);
+        for (sign, negative) in [("", false), ("minus-", true)] {
+            s.add(format!("subnormal/{sign}{side}-alone"), &[large(s, x, negative)], zero);
+        }
+        s.add(format!("subnormal/{side}-and-c-1"), &[large(s, x, false)], s.c(false, 0));
+    }
+}
