@@ -26,10 +26,39 @@ const DRIVER_FOLDERS: &[&str] = &[
 /// The system's library folders, in which a distribution's NVRTC lies.
 const SYSTEM_FOLDERS: &[&str] = &["/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu", "/usr/lib64", "/usr/lib"];
 
+/// What a driver must have: cudarc panics where a function that it calls is missing.
+const DRIVER_FUNCTIONS: &[&str] = &[
+    "cuInit",
+    "cuDriverGetVersion",
+    "cuGetErrorName",
+    "cuGetErrorString",
+    "cuDeviceGet",
+    "cuDeviceGetCount",
+    "cuDeviceGetName",
+    "cuDeviceGetAttribute",
+    "cuDeviceTotalMem_v2",
+    "cuDevicePrimaryCtxRetain",
+    "cuDevicePrimaryCtxRelease_v2",
+    "cuCtxGetCurrent",
+    "cuCtxSetCurrent",
+    "cuModuleLoadData",
+    "cuModuleGetFunction",
+    "cuMemAllocAsync",
+    "cuMemFreeAsync",
+    "cuMemcpyHtoDAsync_v2",
+    "cuMemcpyDtoHAsync_v2",
+    "cuMemsetD8Async",
+    "cuEventCreate",
+    "cuEventRecord",
+    "cuStreamWaitEvent",
+    "cuStreamSynchronize",
+    "cuLaunchKernel",
+];
+
 /// Makes sure that the driver is loaded.
 ///
 /// # Errors
-/// A device error that says under which names and where it was looked for.
+/// A device error that says under which names and where it was looked for, or which function it lacks.
 pub fn driver() -> Result<()> {
     static DRIVER: OnceLock<Result<()>> = OnceLock::new();
     DRIVER.get_or_init(load_driver).clone()
@@ -50,7 +79,15 @@ fn load_driver() -> Result<()> {
     let present = || unsafe { driver::sys::is_culib_present() };
     let folders: Vec<PathBuf> = DRIVER_FOLDERS.iter().map(PathBuf::from).collect();
     if present() || (open_from("cuda", &folders).is_some() && present()) {
-        return Ok(());
+        // SAFETY: the library is present, so this does not panic; symbols are only looked for, never called here.
+        let library = unsafe { driver::sys::culib() };
+        let absent = |name: &&&str| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err() };
+        return match DRIVER_FUNCTIONS.iter().find(absent) {
+            None => Ok(()),
+            Some(name) => Err(Error::device(format!(
+                "the CUDA driver that was found lacks {name}: it is too old, or no driver; install a current NVIDIA GPU driver"
+            ))),
+        };
     }
     Err(Error::device(format!(
         "no CUDA driver: looked for {} on the loader's path and in {}. It comes with the NVIDIA GPU driver; in a \
