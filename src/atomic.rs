@@ -24,5 +24,6 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
         file.persist(path)?;
         Ok(())
     };
-    whole().map_err(|error| Error::request(format!("{} cannot be written: {error}", path.display())))
+    // The kind alone: the full text would name the temporary file.
+    whole().map_err(|error| Error::request(format!("{} cannot be written: {}", path.display(), error.kind())))
 }

@@ -1,10 +1,19 @@
 //! `tcnum` profiles the numeric behaviour of low-precision floating-point formats and of the matrix
 //! instructions of GPUs.
 //!
-//! The layers, each of which uses only those above it: [`format`](mod@format) (formats as data), [`exact`] (exact and
-//! MPFR references), [`isa`] (instructions as data), [`arithmetic`] (the arithmetic of instructions as data, and
-//! its evaluation), [`device`] (what executes instructions), the experiments ([`probe`], [`record`], [`verify`],
-//! [`chain`], and [`experiment`], which declares published ones), [`report`] (one result schema and its renderings) and [`cli`].
+//! The layers, each of which uses only those above it:
+//!
+//! 1. [`format`](mod@format): formats as data; codes to exact values, and exact values rounded to codes;
+//! 2. [`softfloat`]: scalar arithmetic on exact values, rounded once; [`exact`]: exact dot-product-adds in integers, and
+//!    independently by MPFR;
+//! 3. [`isa`]: instructions as data, and the tiles that they consume;
+//! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
+//!    directed operands; [`trace`]: recordings as files;
+//! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
+//! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
+//! 7. what is asked of formats ([`catalogue`], [`convert`]) and of devices ([`probe`], [`verify`], [`chain`],
+//!    and [`experiment`], which sets published figures beside measured ones);
+//! 8. [`cli`]: the command line.
 
 pub mod arithmetic;
 mod atomic;

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::rule::{Alignment, CPosition, Join, Parts, Rule, Start, Step, Wrap};
+use super::rule::{Alignment, CPosition, Join, Operand, Parts, Rule, Start, Step, Wrap};
 use crate::{
     Error, Result,
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
@@ -29,7 +29,7 @@ pub struct Evaluator {
 #[derive(Debug, Clone)]
 enum StepKind {
     Fused { alignment: Alignment, result: Target },
-    Fma { result: Target },
+    Fma { result: Target, nan_operands: Vec<Operand> },
     Integer(Wrap),
 }
 
@@ -83,7 +83,19 @@ impl Evaluator {
             Step::Fused => {
                 StepKind::Fused { alignment: rule.alignment.ok_or_else(missing)?, result: result.ok_or_else(missing)? }
             }
-            Step::Fma => StepKind::Fma { result: result.ok_or_else(missing)? },
+            Step::Fma => {
+                let mut result = result.ok_or_else(missing)?;
+                let nan_operands = rule.nan_operands.clone().unwrap_or_default();
+                if !nan_operands.is_empty() {
+                    let i = instruction;
+                    if [i.a, i.b, i.c, i.d].iter().any(|format| *format != result.format) {
+                        let message = format!("the rule for {i} passes NaNs on between different formats");
+                        return Err(Error::request(message));
+                    }
+                    result.nan = nan;
+                }
+                StepKind::Fma { result, nan_operands }
+            }
             Step::Integer => StepKind::Integer(rule.wrap.ok_or_else(missing)?),
         };
         let to_output = Target { format: d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan };
@@ -166,13 +178,18 @@ impl Evaluator {
         if self.c == CPosition::Last {
             total = self.add(total, c);
         }
-        self.output.round(&total.value.real())
+        match &self.step {
+            StepKind::Fma { result, nan_operands } if !nan_operands.is_empty() && total.value.class == Class::Nan => {
+                result.format.quiet_nan(total.value.negative, total.value.significand).unwrap_or(result.nan)
+            }
+            _ => self.output.round(&total.value.real()),
+        }
     }
 
     fn group(&self, group: &[usize], a: &[Decoded], b: &[Decoded], from: Held) -> Held {
         match &self.step {
             StepKind::Fused { alignment, result } => self.fused(alignment, result, group, a, b, from),
-            StepKind::Fma { result } => self.fma(result, group, a, b, from),
+            StepKind::Fma { result, nan_operands } => self.fma(result, nan_operands, group, a, b, from),
             StepKind::Integer(_) => unreachable!("integers are summed at once"),
         }
     }
@@ -183,18 +200,27 @@ impl Evaluator {
     }
 
     /// A chain of fused multiply-adds over ascending indices.
-    fn fma(&self, result: &Target, group: &[usize], a: &[Decoded], b: &[Decoded], from: Held) -> Held {
-        let mut sum = from.value.real();
+    fn fma(
+        &self,
+        result: &Target,
+        nan_operands: &[Operand],
+        group: &[usize],
+        a: &[Decoded],
+        b: &[Decoded],
+        from: Held,
+    ) -> Held {
+        let mut sum = from.value;
         for (position, &i) in group.iter().enumerate() {
             let code = if position == 0 && self.start == Start::Product {
                 result.round(&softfloat::product(&a[i].real(), &b[i].real()))
+            } else if let Some(nan) = first_nan(nan_operands, &a[i], &b[i], &sum) {
+                result.format.quiet_nan(nan.negative, nan.significand).unwrap_or(result.nan)
             } else {
-                softfloat::fma(&a[i].real(), &b[i].real(), &sum, result)
+                softfloat::fma(&a[i].real(), &b[i].real(), &sum.real(), result)
             };
-            sum = result.format.value(code);
+            sum = result.format.decode(code);
         }
-        let code = result.round(&sum);
-        Held::of(result.format, code)
+        Held { value: sum, fraction_bits: result.format.fraction_bits() as i32 }
     }
 
     /// All terms aligned to the largest exponent, cut, added exactly, and rounded once.
@@ -244,6 +270,16 @@ impl Evaluator {
             Wrap::Saturate => self.output.round(&Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0))),
         }
     }
+}
+
+/// The first NaN among the operands of `a*b + c`, in the given order.
+fn first_nan<'a>(order: &[Operand], a: &'a Decoded, b: &'a Decoded, c: &'a Decoded) -> Option<&'a Decoded> {
+    let operand = |which: &Operand| match which {
+        Operand::A => a,
+        Operand::B => b,
+        Operand::C => c,
+    };
+    order.iter().map(operand).find(|value| value.class == Class::Nan)
 }
 
 /// The groups of k indices, in the order in which they are summed.

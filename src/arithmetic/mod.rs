@@ -10,4 +10,4 @@ mod rule;
 
 pub use evaluate::Evaluator;
 pub use model::{Model, shipped};
-pub use rule::{Alignment, CPosition, Join, Parts, Rounded, Rule, Start, Step, Wrap};
+pub use rule::{Alignment, CPosition, Join, Operand, Parts, Rounded, Rule, Start, Step, Wrap};

@@ -119,6 +119,9 @@ fn defect(rule: &Rule) -> Option<String> {
     if let Some((key, _)) = needed.iter().find(|(_, present)| !present) {
         return Some(format!("the key '{key}' is missing; step '{:?}' needs it", rule.step).to_lowercase());
     }
+    if rule.nan_operands.is_some() && rule.step != Step::Fma {
+        return Some("'nan-operands' belongs to step 'fma'".into());
+    }
     let bits = rule.alignment.map_or(0, |a| a.bits);
     (!(0..=60).contains(&bits)).then(|| format!("'alignment.bits' is {bits}; allowed are 0 to 60"))
 }

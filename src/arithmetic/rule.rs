@@ -43,9 +43,24 @@ pub struct Rule {
     pub addition: Option<Rounded>,
     /// What an integer sum beyond the range of D becomes.
     pub wrap: Option<Wrap>,
-    /// The code of D for every NaN.
+    /// The operands of a fused multiply-add in the order in which a NaN among them becomes the result, made quiet;
+    /// absent: every NaN result is the same. (Only where operands and results have one format.)
+    pub nan_operands: Option<Vec<Operand>>,
+    /// The code of D for every NaN, or with `nan-operands` for those of invalid operations.
     #[serde(default, deserialize_with = "code")]
     pub nan: Option<u64>,
+}
+
+/// An operand of a fused multiply-add a*b + c.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Operand {
+    /// The first factor.
+    A,
+    /// The second factor.
+    B,
+    /// The addend.
+    C,
 }
 
 /// How one group is summed.

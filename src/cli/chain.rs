@@ -2,15 +2,19 @@
 
 use std::{
     io::{IsTerminal, Write},
-    path::{Path, PathBuf},
+    path::PathBuf,
     time::Duration,
 };
 
 use clap::Args;
 
-use super::{Common, invocation, select::Selection};
+use super::{
+    Common, invocation,
+    options::{integer, output_file},
+    select::Selection,
+};
 use crate::{
-    Error, Result,
+    Result,
     chain::{self, Curve, Plan, plot, table},
     device::{self, Device},
     inputs::Init,
@@ -22,30 +26,30 @@ use crate::{
 const PUBLISHED: [&str; 3] =
     ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
 
-/// Chain matrix multiplication: how errors grow when each result is the next operand.
+/// Chains matrix multiplications: how errors grow when each result is the next operand.
+///
+/// Example: tcnum chain --length 12 --plot chain.svg
 ///
 /// Each link is D = A*B with C = 0 on Normal(0, 1) numbers; D, rounded to the operand format, is the next A, and B
 /// is redrawn. Reported for each length N: the relative error ||D_low - D_ref||_F / ||D_low||_F, against the chain in
 /// plain f32 on the CPU and against the exact product, and how many chains have overflowed.
 ///
 /// Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on bf16, f16 and tf32.
-///
-/// Example: tcnum chain --length 12 --plot chain.svg
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The longest chain, in links; all lengths up to it are reported.
-    #[arg(long, value_name = "N", default_value_t = 20, allow_negative_numbers = true, value_parser = clap::value_parser!(u32).range(1..=10_000))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=10_000u32))]
     length: u32,
     /// How many chains.
-    #[arg(long, value_name = "N", default_value_t = 1000, allow_negative_numbers = true, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1_000_000_000u64))]
     chains: u64,
     /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
     /// Draw the error against the length to this SVG file.
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
     plot: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
@@ -63,7 +67,6 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
     let instructions = chosen(&arguments.selection)?;
-    arguments.plot.as_deref().map_or(Ok(()), folder_exists)?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
     report.seed = Some(common.seed);
@@ -91,16 +94,6 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     report.device = Some(identity);
     report.tables = vec![table::curves(&curves, &executions), table::points(&curves)];
     Ok(report)
-}
-
-/// Whether the file can be there at all: asked before the work, not after it.
-fn folder_exists(path: &Path) -> Result<()> {
-    match path.parent() {
-        Some(folder) if folder != Path::new("") && !folder.is_dir() => {
-            Err(Error::request(format!("--plot {}: there is no folder {}", path.display(), folder.display())))
-        }
-        _ => Ok(()),
-    }
 }
 
 /// The chosen instructions, each once.

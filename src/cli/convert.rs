@@ -4,7 +4,7 @@ use std::io::{BufRead, stdin};
 
 use clap::{Args, ValueEnum};
 
-use super::{Destination, invocation};
+use super::{Destination, invocation, options::integer};
 use crate::{
     Error, Result,
     convert::{Conversion, Source},
@@ -14,12 +14,12 @@ use crate::{
 
 /// Converts values or codes to a format, with the error of each.
 ///
+/// Example: tcnum convert --to e4m3 --round RZ 0.1 1e9 -448
+///
 /// A value is a hexadecimal code of the --from format (0x3f80), a decimal (-1.5e-3), a hexadecimal number with a
 /// binary exponent (0x1.8p-3), M*2^E, inf or nan. Values are read from the command line, or else from standard
 /// input, where white space separates them; on the command line `--` goes before one like -inf or -0x1p3. Without --from a value is taken exactly; with --from it is first
 /// rounded to that format (to nearest, ties to even). Exit status 1 if a value has no code in the --to format.
-///
-/// Example: tcnum convert --to e4m3 --round RZ 0.1 1e9 -448
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The format of the given codes, to which other values are rounded first.
@@ -35,13 +35,13 @@ pub struct Arguments {
     #[arg(long, value_name = "HEX", requires = "random_bits")]
     pub random: Option<String>,
     /// How many random bits SR adds.
-    #[arg(long, value_name = "N", requires = "random", value_parser = clap::value_parser!(u32).range(1..=64))]
+    #[arg(long, value_name = "N", requires = "random", value_parser = integer(1..=64u32))]
     pub random_bits: Option<u32>,
     /// What becomes of values that are too large.
     #[arg(long, value_enum, default_value = "standard")]
     pub overflow: OverflowName,
     /// The values; none: they are read from standard input.
-    #[arg(value_name = "VALUES", allow_negative_numbers = true)]
+    #[arg(value_name = "VALUES")]
     pub values: Vec<String>,
     /// Output flags.
     #[command(flatten)]

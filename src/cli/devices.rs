@@ -5,11 +5,14 @@ use clap::Args;
 use super::options::Destination;
 use crate::{
     Error, Result,
+    arithmetic::{Model, shipped},
     device::cuda::{Gpu, architecture, gpu},
     report::{Cell, Column, Report, Table},
 };
 
-/// Lists what can execute matrix instructions: the GPUs of this machine, and the other kinds of device.
+/// Lists what can execute matrix instructions: GPUs, shipped models, and the other kinds of device.
+///
+/// Example: tcnum devices
 ///
 /// Where there is no GPU driver, it says which library was looked for; that is no failure.
 #[derive(Args, Debug)]
@@ -31,7 +34,7 @@ const SPELLINGS: &[(&str, &str)] = &[
 /// The devices of this machine.
 ///
 /// # Errors
-/// None that a missing driver or GPU causes: those are said in the report.
+/// None that a missing driver or GPU causes: those are said in the report. A shipped model that is none.
 pub fn run(_: &Arguments) -> Result<Report> {
     let (gpus, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
         Ok((gpus, versions)) => {
@@ -46,7 +49,7 @@ pub fn run(_: &Arguments) -> Result<Report> {
         seed: None,
         notes: problem.map(|message| format!("no GPU: {message}")).into_iter().collect(),
         annotations: Vec::new(),
-        tables: vec![gpus, spellings()],
+        tables: vec![gpus, models()?, spellings()],
         holds: true,
     })
 }
@@ -86,6 +89,20 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
     }
 }
 
+fn models() -> Result<Table> {
+    let row = |name: &str| {
+        let model = Model::load(name)?;
+        let version = Cell::Integer(i64::from(model.version));
+        Ok(vec![Cell::Text(format!("model:{name}")), Cell::Text(model.title), version])
+    };
+    Ok(Table {
+        key: "models",
+        title: "Simulated devices that are part of the program".into(),
+        columns: vec![column("device", "device"), column("title", "simulates"), column("version", "version")],
+        rows: shipped().map(row).collect::<Result<_>>()?,
+    })
+}
+
 fn spellings() -> Table {
     Table {
         key: "spellings",
@@ -113,6 +130,7 @@ mod tests {
         };
         let report = run(&Arguments { destination }).unwrap();
         assert!(report.holds);
+        assert!(report.tables[1].rows.iter().any(|row| row[0] == Cell::Text("model:hopper".into())));
         assert!(report.tables.iter().all(|t| t.rows.iter().all(|row| row.len() == t.columns.len())));
         if crate::device::cuda::loader::driver().is_err() {
             assert!(report.notes[0].contains("libcuda.so.1"), "{:?}", report.notes);

@@ -13,7 +13,7 @@ use crate::{
 /// Widest format whose codes are all listed, in bits.
 const ALL_CODES: u32 = 8;
 
-/// Lists the number formats, or one of them in full.
+/// Lists the number formats, or prints one of them in full.
 ///
 /// Example: tcnum formats e4m3
 #[derive(Args, Debug)]

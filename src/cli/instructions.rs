@@ -1,20 +1,21 @@
 //! `tcnum instructions`: the instruction table.
 
+use std::time::Duration;
+
 use clap::Args;
 
-use super::options::Destination;
+use super::options::{Destination, MAX_TIMEOUT, integer};
 use crate::{
     Error, Result,
-    device::{
-        Identity,
-        cuda::{self, architecture::Architecture},
-    },
+    device::{self, Identity, cuda},
     isa::{self, Instruction, Support},
     nearest::nearest,
     report::{Cell, Column, Report, Table},
 };
 
 /// Lists the matrix instructions: where each exists, and whether it is executed.
+///
+/// Example: tcnum instructions bf16 --device model:hopper
 ///
 /// Each row was measured by assembling the instruction for every architecture: native means that one machine
 /// instruction does it, emulated that a sequence does. wgmma stands with its smallest n; others are written in its place.
@@ -23,9 +24,12 @@ pub struct Arguments {
     /// Only instructions whose name, or vendor's spelling, contains this (in any letter case).
     #[arg(value_name = "PATTERN")]
     pub pattern: Option<String>,
-    /// Only instructions that this GPU has, and how: cuda:N.
+    /// Only instructions that this device executes, and how; of a GPU: all that it has.
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    pub timeout: u64,
     /// Output flags.
     #[command(flatten)]
     pub destination: Destination,
@@ -34,22 +38,19 @@ pub struct Arguments {
 /// The instructions that the arguments select.
 ///
 /// # Errors
-/// A request error if no instruction matches, or the device is no GPU; a device error if there is no such GPU.
+/// A request error if no instruction matches, or the device executes none of them; the errors of the device.
 pub fn run(arguments: &Arguments) -> Result<Report> {
-    let device = arguments.device.as_deref().map(gpu).transpose()?;
     let matching = matching(arguments.pattern.as_deref())?;
-    let present: Vec<(&Instruction, Option<&Support>)> = match &device {
-        None => matching.into_iter().map(|i| (i, None)).collect(),
-        Some((_, a)) => {
-            matching.into_iter().filter_map(|i| i.support_on(a.table).map(|support| (i, Some(support)))).collect()
+    let (device, present) = match arguments.device.as_deref() {
+        None => (None, matching.into_iter().map(|i| (i, None)).collect()),
+        Some(name) => {
+            let (identity, present) = match cuda::ordinal(name) {
+                Some(ordinal) => on_gpu(ordinal?, &matching)?,
+                None => on_device(name, Duration::from_secs(arguments.timeout), &matching)?,
+            };
+            (Some(identity), present)
         }
     };
-    if let (Some((identity, _)), true) = (&device, present.is_empty()) {
-        return Err(Error::request(format!(
-            "{} ({}) has no such instruction; without --device the list says which architectures do",
-            identity.name, identity.description
-        )));
-    }
     let executed = present.iter().filter(|(i, _)| i.missing().is_none()).count();
     let mut notes = vec![format!("{} instructions, {executed} of them executed", present.len())];
     if present.iter().any(|(i, _)| i.family().starts_with("wgmma")) {
@@ -58,7 +59,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     Ok(Report {
         command: "instructions",
         invocation: super::invocation(),
-        device: device.map(|(identity, _)| identity),
+        device,
         seed: None,
         notes,
         annotations: Vec::new(),
@@ -67,11 +68,42 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     })
 }
 
-fn gpu(name: &str) -> Result<(Identity, &'static Architecture)> {
-    let ordinal = cuda::ordinal(name).unwrap_or_else(|| {
-        Err(Error::request(format!("'{name}' has no instruction list of its own: write --device cuda:N")))
-    })?;
-    cuda::identify(&cuda::gpu::get(ordinal)?)
+/// An instruction, and how the device at hand executes it, if there is one.
+type Listed = (&'static Instruction, Option<String>);
+
+/// What the GPU has, by the instruction table: nothing is compiled.
+fn on_gpu(ordinal: usize, matching: &[&'static Instruction]) -> Result<(Identity, Vec<Listed>)> {
+    let (identity, architecture) = cuda::identify(&cuda::gpu::get(ordinal)?)?;
+    let here = |i: &&'static Instruction| Some((*i, Some(how(i.support_on(architecture.table)?))));
+    let present: Vec<Listed> = matching.iter().filter_map(here).collect();
+    if present.is_empty() {
+        return Err(Error::request(format!(
+            "{} ({}) has no such instruction; without --device the list says which architectures do",
+            identity.name, identity.description
+        )));
+    }
+    Ok((identity, present))
+}
+
+/// What the device does not refuse; if it refuses everything, what it said first.
+fn on_device(name: &str, timeout: Duration, matching: &[&'static Instruction]) -> Result<(Identity, Vec<Listed>)> {
+    let mut device = device::open(Some(name), timeout)?;
+    let (mut present, mut refusal) = (Vec::new(), None);
+    for instruction in matching {
+        if let Some(missing) = instruction.missing() {
+            refusal = refusal.or(Some(Error::request(format!("{instruction} cannot be executed: {missing}"))));
+            continue;
+        }
+        match device.prepare(instruction) {
+            Ok(execution) => present.push((*instruction, Some(execution.kind.name().to_string()))),
+            Err(error @ Error::Request { .. }) => refusal = refusal.or(Some(error)),
+            Err(error) => return Err(error),
+        }
+    }
+    match refusal {
+        Some(error) if present.is_empty() => Err(error),
+        _ => Ok((device.identity().clone(), present)),
+    }
 }
 
 fn matching(pattern: Option<&str>) -> Result<Vec<&'static Instruction>> {
@@ -85,7 +117,7 @@ fn matching(pattern: Option<&str>) -> Result<Vec<&'static Instruction>> {
     Ok(found)
 }
 
-fn table(rows: &[(&Instruction, Option<&Support>)]) -> Table {
+fn table(rows: &[Listed]) -> Table {
     let shown = |key, label| Column { key, label: Some(label) };
     let data = |key| Column { key, label: None };
     let mut columns = vec![
@@ -102,7 +134,7 @@ fn table(rows: &[(&Instruction, Option<&Support>)]) -> Table {
         shown("native", "native on"),
         shown("emulated", "emulated on"),
     ];
-    let on_device = rows.iter().any(|(_, support)| support.is_some());
+    let on_device = rows.iter().any(|(_, here)| here.is_some());
     if on_device {
         columns.truncate(10);
         columns.push(shown("here", "on this device"));
@@ -113,18 +145,18 @@ fn table(rows: &[(&Instruction, Option<&Support>)]) -> Table {
         key: "instructions",
         title: "Matrix instructions".into(),
         columns,
-        rows: rows.iter().map(|(i, support)| row(i, *support)).collect(),
+        rows: rows.iter().map(|(i, here)| row(i, here.as_deref())).collect(),
     }
 }
 
-fn row(i: &Instruction, here: Option<&Support>) -> Vec<Cell> {
+fn row(i: &Instruction, here: Option<&str>) -> Vec<Cell> {
     let text = |text: &str| Cell::Text(text.to_string());
     let mut cells = vec![text(&i.name), text(&i.ptx)];
     cells.extend([i.m, i.n, i.k].map(|size| Cell::Integer(size as i64)));
     cells.extend([i.a, i.b, i.c, i.d].map(|format| text(format.name)));
     cells.push(i.scale.map_or(Cell::Empty, |s| Cell::Text(format!("{} for each {} along k", s.format, s.block))));
     match here {
-        Some(support) => cells.push(Cell::Text(how(support))),
+        Some(how) => cells.push(text(how)),
         None => {
             let list = |emulated: bool, name: fn(&Support) -> String| {
                 let on = i.support.iter().filter(|s| s.emulation.is_some() == emulated);
@@ -164,7 +196,7 @@ mod tests {
     #[test]
     fn every_row_has_a_cell_for_each_column_with_and_without_a_device() {
         for i in isa::all() {
-            for here in [None, i.support.first()] {
+            for here in [None, i.support.first().map(how)] {
                 let table = table(&[(i, here)]);
                 assert_eq!(table.rows[0].len(), table.columns.len(), "{i}");
             }
@@ -172,8 +204,21 @@ mod tests {
     }
 
     #[test]
-    fn a_device_that_is_no_gpu_is_a_request_error() {
-        assert_eq!(gpu("trace:x").unwrap_err().exit_status(), 2);
-        assert_eq!(gpu("cuda:first").unwrap_err().exit_status(), 2);
+    fn a_model_lists_exactly_what_it_covers_and_is_executed() {
+        let all = matching(None).unwrap();
+        let (identity, present) = on_device("model:hopper", Duration::from_secs(1), &all).unwrap();
+        assert_eq!(identity.name, "model:hopper");
+        let model = crate::arithmetic::Model::load("hopper").unwrap();
+        for i in all {
+            let listed = present.iter().find(|(other, _)| other.name == i.name);
+            assert_eq!(listed.is_some(), model.rule(i).is_some() && i.missing().is_none(), "{i}");
+            assert!(listed.is_none_or(|(_, how)| how.as_deref() == Some("simulated")), "{i}");
+        }
+    }
+
+    #[test]
+    fn a_device_of_no_known_kind_is_a_request_error() {
+        let all = matching(None).unwrap();
+        assert_eq!(on_device("mode:x", Duration::from_secs(1), &all).unwrap_err().exit_status(), 2);
     }
 }

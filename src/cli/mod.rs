@@ -14,7 +14,7 @@ mod verify;
 
 use std::{io::Write, process::ExitCode};
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{Result, report::Report};
 pub use options::{Common, Destination};
@@ -48,7 +48,7 @@ enum Command {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
-    let cli = Cli::parse();
+    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
     match run(cli.command) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
@@ -60,6 +60,16 @@ pub fn main() -> ExitCode {
     }
 }
 
+/// The command line, in which a negative number is a value wherever one is expected: `--samples -1` is out of range,
+/// not an unknown option.
+fn command() -> clap::Command {
+    let values = |argument: clap::Arg| match argument.get_action().takes_values() {
+        true => argument.allow_negative_numbers(true),
+        false => argument,
+    };
+    Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values))
+}
+
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
     let (mut report, destination): (Report, Destination) = match command {
@@ -68,7 +78,8 @@ fn run(command: Command) -> Result<bool> {
         Command::Instructions(a) => (instructions::run(&a)?, a.destination),
         Command::Devices(a) => (devices::run(&a)?, a.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
-        Command::Record(a) => (record::run(&a)?, a.common.destination),
+        // --out names the recording; its report goes to standard output.
+        Command::Record(a) => (record::run(&a)?, Destination { out: None, ..a.common.destination }),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
         Command::Report(a) => (report::run(&a)?, a.destination),

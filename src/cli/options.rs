@@ -1,6 +1,6 @@
 //! Flags that mean the same in every command.
 
-use std::{io::Write, path::PathBuf};
+use std::{fmt::Display, io::Write, ops::RangeInclusive, path::PathBuf, str::FromStr};
 
 use clap::{Args, ValueEnum};
 
@@ -9,6 +9,9 @@ use crate::{
     report::{self, Report, View},
 };
 
+/// The longest `--timeout`, in seconds: a week.
+pub const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
+
 /// Where the result goes, and in what form.
 #[derive(Args, Debug, Clone)]
 pub struct Destination {
@@ -16,7 +19,7 @@ pub struct Destination {
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub output: ViewName,
     /// Write the result to this file instead of standard output (whole or not at all).
-    #[arg(long, value_name = "FILE", help_heading = "Output")]
+    #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
     pub out: Option<PathBuf>,
     /// Keep KEY=VALUE with the result (a date, a machine); may be repeated.
     #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation, help_heading = "Output")]
@@ -36,10 +39,10 @@ pub struct Common {
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
     /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     pub timeout: u64,
     /// Seed of the random inputs: the same seed gives the same inputs everywhere.
-    #[arg(long, default_value_t = 0)]
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     pub seed: u64,
     /// Output flags.
     #[command(flatten)]
@@ -89,6 +92,29 @@ impl Destination {
                 Ok(()) => Ok(()),
             },
         }
+    }
+}
+
+/// Parses a whole number within `range`; the message of one that is not says what the range is.
+pub fn integer<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
+where
+    T: FromStr + PartialOrd + Display + Clone + Send + Sync,
+{
+    move |text| {
+        let number = text.parse().ok().filter(|number| range.contains(number));
+        number.ok_or_else(|| format!("expected a whole number from {} to {}", range.start(), range.end()))
+    }
+}
+
+/// Parses the path of a file to write, whose folder must be there: said before the work, not after it.
+pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    match path.parent() {
+        _ if path.is_dir() => Err("it is a folder".into()),
+        Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
+            Err(format!("there is no folder {}", folder.display()))
+        }
+        _ => Ok(path),
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{Common, invocation, select::Selection};
+use super::{Common, invocation, options::integer, select::Selection};
 use crate::{
     Result,
     arithmetic::Model,
@@ -16,13 +16,14 @@ use crate::{
     report::{Cell, Column, Report, Table},
 };
 
-/// Isolates one operation of matrix instructions and compares the results bit for bit with independent references.
+/// Isolates one operation of matrix instructions and compares the results, bit for bit, with references.
+///
+/// Example: tcnum probe --fmt bf16 --op accumulate
 ///
 /// Everything is zero but the operands of the operation: multiply d0 = a0*b0, inner-product d0 = a0*b0 + a1*b1,
 /// accumulate d0 = a0*b0 + c0, dot: all k products and c. References: the arithmetic model, the same
-/// expression in f32 on the CPU, and the correctly rounded exact result.
-///
-/// Example: tcnum probe --fmt bf16 --op accumulate
+/// expression in f32 on the CPU, and the correctly rounded exact result. Exit status 1 if an
+/// element of D differs from the model.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
@@ -37,13 +38,13 @@ pub struct Arguments {
     #[arg(long = "dist", value_enum, value_name = "DISTRIBUTION", default_value = "normal")]
     distributions: Vec<Distribution>,
     /// Samples for each instruction, operation and initialisation.
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(1..=1_000_000_000_000))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = integer(1..=1_000_000_000_000u64))]
     samples: u64,
     /// The arithmetic model to compare with: a shipped name or a model file.
     #[arg(long, value_name = "MODEL", default_value = "hopper")]
     model: String,
     /// How many mismatches to print for each line.
-    #[arg(long, value_name = "N", default_value_t = 4)]
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX))]
     max_mismatches: usize,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Common, invocation, select::Selection};
+use super::{Common, invocation, options::integer, select::Selection};
 use crate::{
     Error, Result,
     device::{self, Device},
@@ -16,23 +16,22 @@ use crate::{
 
 /// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
 ///
+/// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
+///
 /// Without --op the tiles are a mixture of random, special and directed operands (every regime) that fills all k
 /// products and c. With --op they are the very tiles of `tcnum probe` with the same options, so that the probe
 /// can be repeated on the trace.
 ///
-/// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --trace bf16.safetensors
+/// --out names the file; the report of what was recorded goes to standard output.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// The file to write (one instruction).
-    #[arg(long, value_name = "FILE", conflicts_with = "folder", required_unless_present = "folder")]
-    trace: Option<PathBuf>,
-    /// The folder to write one file for each instruction to: NAME.safetensors.
-    #[arg(long, value_name = "FOLDER")]
+    /// Write one file for each instruction to this folder, NAME.safetensors, instead of the one of --out.
+    #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
     folder: Option<PathBuf>,
     /// Tiles of the mixture; as many as fill 64 KiB (at least 16) without it.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=1 << 20), conflicts_with = "op")]
+    #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
     tiles: Option<u32>,
     /// Record the tiles of a probe of this operation instead.
     #[arg(long, value_enum)]
@@ -41,7 +40,7 @@ pub struct Arguments {
     #[arg(long = "dist", value_enum, default_value = "normal", requires = "op")]
     distribution: Distribution,
     /// Samples of the probe.
-    #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(1..=1 << 14), requires = "op")]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1u32 << 14), requires = "op")]
     samples: u32,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
@@ -57,14 +56,16 @@ pub struct Arguments {
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let instructions = arguments.selection.instructions(&[])?;
-    if instructions.is_empty() || arguments.trace.is_some() && instructions.len() > 1 {
-        let message =
-            format!("--trace takes exactly one instruction and {} are chosen; use --folder", instructions.len());
-        return Err(Error::request(if instructions.is_empty() {
-            "no instruction is chosen; give --instr".into()
-        } else {
-            message
-        }));
+    let file = arguments.common.destination.out.as_deref();
+    match (instructions.len(), file, &arguments.folder) {
+        (0, ..) => return Err(Error::request("no instruction is chosen; give --instr, --fmt or --all")),
+        (1, ..) | (_, None, Some(_)) => {}
+        (n, ..) => {
+            return Err(Error::request(format!("--out takes one instruction and {n} are chosen; use --folder FOLDER")));
+        }
+    }
+    if file.is_none() && arguments.folder.is_none() {
+        return Err(Error::request("nowhere to record to; give --out FILE.safetensors or --folder FOLDER"));
     }
     if let Some(folder) = &arguments.folder {
         std::fs::create_dir_all(folder)
@@ -112,7 +113,7 @@ fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Argume
     }
     metadata.extend(identity.details.iter().cloned());
     metadata.extend(arguments.common.destination.annotations.iter().cloned());
-    let file = match (&arguments.trace, &arguments.folder) {
+    let file = match (&arguments.common.destination.out, &arguments.folder) {
         (Some(file), _) => file.clone(),
         (None, folder) => folder.clone().unwrap_or_default().join(format!("{instruction}.safetensors")),
     };

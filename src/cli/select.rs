@@ -37,7 +37,10 @@ impl Selection {
         for name in &self.instructions {
             let instruction = isa::find(name)?;
             if let Some(missing) = instruction.missing() {
-                return Err(Error::request(format!("{instruction} cannot be executed: {missing}")));
+                return Err(Error::request(format!(
+                    "{instruction} cannot be executed: {missing}. It exists on {}",
+                    instruction.architectures()
+                )));
             }
             chosen.push(instruction);
         }

@@ -4,17 +4,20 @@ use std::{path::Path, time::Duration};
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{
+    Destination, invocation,
+    options::{MAX_TIMEOUT, integer},
+};
 use crate::{Error, Result, device, report::Report, trace::Trace, verify};
 
 /// The kinds of device, as their names begin.
 const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 
-/// Compare every recorded output with a model, in every bit.
+/// Compares every recorded output with a model, in every bit.
 ///
 /// Example: tcnum verify --device trace:h100.safetensors --model hopper
 ///
-/// Exit status 0: all agree; 1: some differ, and the first of them are listed with their inputs.
+/// Exit status 1 if some differ; the first of them are listed with their inputs.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// A recording, trace:FILE; may be repeated.
@@ -27,10 +30,10 @@ pub struct Arguments {
     #[arg(long, value_name = "MODEL", default_value = "hopper")]
     pub model: String,
     /// How many of the outputs that differ to list for each recording.
-    #[arg(long, value_name = "COUNT", default_value_t = 10)]
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=usize::MAX))]
     pub max_mismatches: usize,
     /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = clap::value_parser!(u64).range(1..))]
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     pub timeout: u64,
     /// Output flags.
     #[command(flatten)]

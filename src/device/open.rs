@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Device, ExecDevice, ModelDevice, TraceDevice, cuda, cuda::CudaDevice};
-use crate::{Error, Result};
+use crate::{Error, Result, arithmetic::shipped, nearest::nearest};
 
 /// The model that stands in where there is no GPU.
 const DEFAULT_MODEL: &str = "hopper";
@@ -30,8 +30,14 @@ pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
         }
         Some(("trace", file)) if !file.is_empty() => Ok(Box::new(TraceDevice::open(file)?)),
         Some(("exec", command)) => Ok(Box::new(ExecDevice::new(command, timeout)?)),
-        _ => Err(Error::request(format!(
-            "unknown device '{name}'; a device is cuda:N, model:NAME or model:FILE, trace:FILE, or exec:'PROGRAM ARGS'"
-        ))),
+        _ => {
+            let known: Vec<String> =
+                ["cuda:0".to_string()].into_iter().chain(shipped().map(|m| format!("model:{m}"))).collect();
+            Err(Error::request(format!(
+                "unknown device '{name}'; the nearest is {}. A device is cuda:N, model:NAME or model:FILE, trace:FILE, \
+                 or exec:'PROGRAM ARGS'; `tcnum devices` lists those of this machine",
+                nearest(name, known.iter().map(String::as_str), 1).join(", ")
+            )))
+        }
     }
 }

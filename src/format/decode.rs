@@ -47,7 +47,7 @@ impl Float {
         let smallest = quantum(u64::from(self.subnormals || self.zeros != Zeros::None));
 
         if self.is_nan(negative, biased, trailing) {
-            datum(Class::Nan, 0, smallest)
+            datum(Class::Nan, trailing, smallest)
         } else if self.specials == Specials::Ieee && biased == (1 << self.exponent_bits) - 1 {
             datum(Class::Infinite, 0, smallest)
         } else if biased == 0 && trailing == 0 && self.zeros != Zeros::None {

@@ -152,6 +152,19 @@ impl Format {
         self.float().and_then(Float::nan)
     }
 
+    /// The quiet NaN with this sign and trailing significand (its leading bit is set): how IEEE 754 operations pass a NaN
+    /// operand on. The format's only NaN where it has but one; `None` in a format without NaN.
+    pub fn quiet_nan(&self, negative: bool, trailing: u64) -> Option<u64> {
+        let float = self.float()?;
+        match float.specials {
+            Specials::Ieee => {
+                let quiet = trailing | 1 << (float.trailing_bits - 1);
+                Some(float.assemble(negative, (1 << float.exponent_bits) - 1, quiet))
+            }
+            _ => float.nan(),
+        }
+    }
+
     /// Infinity of the given sign, if the format has infinities.
     pub fn infinity(&self, negative: bool) -> Option<u64> {
         self.float().and_then(|f| f.infinity(negative))

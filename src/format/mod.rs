@@ -118,7 +118,8 @@ pub struct Decoded {
     pub class: Class,
     /// The sign (of a zero, infinity or NaN too).
     pub negative: bool,
-    /// The integer significand, with the hidden bit; 0 for zero, infinity and NaN.
+    /// The integer significand, with the hidden bit; 0 for zero and infinity; the trailing significand (the payload and
+    /// the quiet bit) of a NaN.
     pub significand: u64,
     /// The weight of the significand's last bit, as a power of two (quantum exponent). It is the one of the
     /// smallest normal number for subnormal numbers and zeros.

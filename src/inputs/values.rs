@@ -16,7 +16,7 @@ pub enum Distribution {
     LogUniform,
     /// Zeros, subnormal numbers, infinities, NaN and extremes, in every position.
     Special,
-    /// Directed cases: alignment, cancellation, ties, underflow, overflow... (see [`super::Regime`]).
+    /// Directed cases: alignment, cancellation, ties, underflow, overflow and the like, in every position.
     Corners,
 }
 

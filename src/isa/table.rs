@@ -11,6 +11,10 @@ use serde::Deserialize;
 use super::{Instruction, Kernel, Scale, Support};
 use crate::{Error, Result, format, nearest::nearest};
 
+/// Families that exist but are not in the table, and where they exist.
+const ABSENT: [(&str, &str); 2] =
+    [("tcgen05", "datacentre Blackwell: sm_100a, sm_103a"), ("mfma", "AMD matrix cores: CDNA 1 to 4")];
+
 const TABLE: &str = include_str!("nvidia.csv");
 
 #[derive(Deserialize)]
@@ -99,6 +103,12 @@ pub fn find(name: &str) -> Result<Instruction> {
             found.ptx = replace_n(&found.ptx, n).expect("a wgmma spelling has an n").1;
         }
         return Ok(found);
+    }
+    if let Some((family, architectures)) = ABSENT.iter().find(|(family, _)| wanted.starts_with(family)) {
+        return Err(Error::request(format!(
+            "{family} instructions ({architectures}) are not in the table yet and no device executes them; \
+             `tcnum instructions` lists what there is"
+        )));
     }
     Err(Error::request(format!(
         "unknown instruction '{name}'; the nearest are {}. `tcnum instructions` lists all",

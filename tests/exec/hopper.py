@@ -25,8 +25,8 @@ F_WIDE = 25
 F_FP8 = 13
 FLOOR = {"f32": -133, "f16": -21}
 FLOOR_FP8 = {"f32": -133, "f16": -21}
-# The code of every NaN result.
-NAN = {"f64": 0x7FF8000000000000, "f32": 0x7FFFFFFF, "f16": 0x7FFF}
+# The code of every NaN result (f64: of every invalid operation; a NaN operand is passed on, made quiet).
+NAN = {"f64": 0xFFF8000000000000, "f32": 0x7FFFFFFF, "f16": 0x7FFF}
 
 # Exponent bits, fraction bits, padding bits, whether infinities exist.
 FLOATS = {
@@ -51,7 +51,7 @@ def bits_of(name):
 
 
 class Number:
-    """A decoded code: kind 'nan', 'inf' or 'finite'; the value is sign * significand * 2^quantum, and exponent is
+    """A decoded code: kind 'nan' (the significand holds its code), 'inf' or 'finite'; the value is sign * significand * 2^quantum, and exponent is
     that of the significand's units digit (of the smallest normal number for subnormal numbers)."""
 
     __slots__ = ("kind", "sign", "significand", "quantum", "exponent")
@@ -66,6 +66,7 @@ class Number:
 
 def decode(name, code):
     exponent_bits, fraction_bits, padding, infinities = FLOATS[name]
+    whole = code
     code >>= padding
     bias = (1 << (exponent_bits - 1)) - 1
     fraction = code & ((1 << fraction_bits) - 1)
@@ -73,7 +74,7 @@ def decode(name, code):
     sign = -1 if code >> (fraction_bits + exponent_bits) & 1 else 1
     top = biased == (1 << exponent_bits) - 1
     if infinities and top:
-        return Number("nan") if fraction else Number("inf", sign)
+        return Number("nan", significand=whole) if fraction else Number("inf", sign)
     if top and fraction == (1 << fraction_bits) - 1:
         return Number("nan")
     exponent = max(biased, 1) - bias
@@ -250,7 +251,9 @@ def software_k4(i):
 def fma_chain(mode):
     def dot(a, b, c):
         for x, y in zip(a, b):
-            c = ordinary("f64", mode, (x, y), decode("f64", c))
+            z = decode("f64", c)
+            nans = [operand.significand for operand in (y, z, x) if operand.kind == "nan"]
+            c = nans[0] | 1 << 51 if nans else ordinary("f64", mode, (x, y), z)
         return c
     return dot
 
