@@ -217,13 +217,13 @@ fn an_existing_file_is_replaced_whole() {
 fn a_file_that_cannot_be_written_is_left_as_it_was() {
     let folder = tempfile::tempdir().unwrap();
     let missing = folder.path().join("missing").join("formats.txt");
-    refused(&["formats", "--out", missing.to_str().unwrap()], b"", &["formats.txt", "cannot be written"]);
+    refused(&["formats", "--out", missing.to_str().unwrap()], b"", &["formats.txt", "there is no folder"]);
     assert!(names(folder.path()).is_empty());
 
     let occupied = folder.path().join("occupied");
     fs::create_dir(&occupied).unwrap();
     fs::write(occupied.join("kept"), "old").unwrap();
-    refused(&["formats", "--out", occupied.to_str().unwrap()], b"", &["occupied", "cannot be written"]);
+    refused(&["formats", "--out", occupied.to_str().unwrap()], b"", &["occupied", "it is a folder"]);
     assert_eq!(fs::read_to_string(occupied.join("kept")).unwrap(), "old");
     assert_eq!(names(folder.path()), ["occupied"]);
 
