@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use mutants::{Edit, changed, hopper};
 use rayon::prelude::*;
-use tcnum::{isa, trace::Trace};
+use tcnum::{inputs::Corners, isa, trace::Trace};
 
 /// Forms of the instruction table that differ in where operands come from only, and share one recording.
 const SAME_ARITHMETIC: [&str; 4] = [".rs", ".row.row", ".col.row", ".col.col"];
@@ -113,5 +113,19 @@ fn every_recording_refutes_models_that_are_wrong_in_one_decision() {
             let d = changed(&trace.instruction, &edit).execute(&tiles);
             assert_ne!(d, trace.d, "{}: {edit:?} is not refuted", trace.instruction);
         }
+    });
+}
+
+/// The named corners are what `tests/corners.rs` derives by hand: with this, those answers are the chip's.
+#[test]
+fn every_recording_begins_with_the_named_corners() {
+    recordings().par_iter().for_each(|(_, trace)| {
+        let corners = Corners::of(&trace.instruction).tiles;
+        let count = corners.count.min(trace.count);
+        assert!(
+            count == corners.count && trace.tiles(0, count) == corners,
+            "{}: the recorded corners are others; record it again",
+            trace.instruction
+        );
     });
 }
