@@ -65,7 +65,7 @@ mod tests {
 
     #[test]
     fn no_pattern_takes_long() {
-        assert!(!matches(&"*{a,aa,}".repeat(200), &("a".repeat(200) + "b")));
+        assert!(!matches(&("*{a,aa,}".repeat(200) + "c"), &"a".repeat(200)));
     }
 
     #[test]

@@ -23,8 +23,8 @@ pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
             Ok(Box::new(ModelDevice::open(DEFAULT_MODEL)?))
         };
     };
-    if let Some(ordinal) = cuda::ordinal(name) {
-        return Ok(Box::new(CudaDevice::open(ordinal?)?));
+    if let Some(Ok(ordinal)) = cuda::ordinal(name) {
+        return Ok(Box::new(CudaDevice::open(ordinal)?));
     }
     match name.split_once(':') {
         Some(("model", model)) if !model.is_empty() => Ok(Box::new(ModelDevice::open(model)?)),
