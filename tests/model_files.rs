@@ -146,6 +146,16 @@ fn impossible_rules_are_refused_with_file_rule_and_key() {
     }
 }
 
+#[test]
+fn a_file_without_rules_or_without_end_is_refused() {
+    let error = Model::parse("name = ''\ntitle = ''\nversion = 1\nrule = []\n", "empty.toml").unwrap_err();
+    assert!(error.to_string().contains("no [[rule]]"), "{error}");
+    if cfg!(target_os = "linux") {
+        let error = Model::load("/dev/zero").unwrap_err();
+        assert!(error.to_string().contains("/dev/zero has more than 16 MiB"), "{error}");
+    }
+}
+
 /// An addition of another format than the fused multiply-adds has no NaN that could be handed on.
 #[test]
 fn a_nan_handed_on_stays_within_the_format_of_d() {

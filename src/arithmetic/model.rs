@@ -10,6 +10,7 @@ use crate::{
     format::{Format, Zeros},
     isa::Instruction,
     nearest::nearest,
+    text,
 };
 
 /// The models inside the program: name and text.
@@ -60,8 +61,7 @@ impl Model {
                 nearest(name, shipped(), 1).join(", ")
             )));
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::request(format!("the model file {name} cannot be read: {error}")))?;
+        let text = text::read(path, "the model file")?;
         Model::parse(&text, name)
     }
 
@@ -72,6 +72,9 @@ impl Model {
     pub fn parse(text: &str, origin: &str) -> Result<Model> {
         let mut model: Model = toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
         model.origin = origin.into();
+        if model.rules.is_empty() {
+            return Err(Error::request(format!("{origin}: there is no [[rule]], so it covers no instruction")));
+        }
         match model.rules.iter().enumerate().find_map(|(index, rule)| Some((index, defect(rule)?))) {
             Some((index, defect)) => Err(model.refused(index, &defect)),
             None => Ok(model),

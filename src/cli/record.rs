@@ -143,7 +143,8 @@ fn tiles(instruction: &Instruction, arguments: &Arguments) -> Result<Tiles> {
     let most = MOST_BYTES / instruction.tile_bytes();
     if count > most {
         return Err(Error::request(format!(
-            "{count} tiles of {instruction} are more than the {most} that fit into a recording of 2 GiB; record several              files, each with a --seed of its own"
+            "{count} tiles of {instruction} are more than the {most} that fit into a recording of 2 GiB; record \
+             several files, each with a --seed of its own"
         )));
     }
     Ok(inputs::record_batch(instruction, seed, count))

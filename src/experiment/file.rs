@@ -9,7 +9,7 @@ use crate::{
     Error, Result, chain,
     inputs::{Init, Op},
     isa::{self, Instruction},
-    probe,
+    probe, text,
 };
 
 /// A table or figure of the literature, as its file declares it.
@@ -118,9 +118,7 @@ impl Experiment {
     /// # Errors
     /// A request error for a file that cannot be read or is not an experiment: with line, key and what is allowed.
     pub fn read(path: &Path) -> Result<Experiment> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Error::request(format!("the experiment file {} cannot be read: {error}", path.display()))
-        })?;
+        let text = text::read(path, "the experiment file")?;
         Experiment::parse(&text, &path.display().to_string())
     }
 
