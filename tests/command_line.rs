@@ -109,3 +109,43 @@ fn a_reader_that_has_seen_enough_is_no_failure() {
         assert!(ended.status.success() && ended.stderr.is_empty(), "tcnum {line}: {ended:?}");
     }
 }
+
+#[test]
+fn a_model_that_differs_is_named_and_gets_distinct_counterexamples() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("narrow.toml");
+    let text = include_str!("../models/hopper.toml").replace("bits = 25", "bits = 24");
+    std::fs::write(&model, text).unwrap();
+    let model = model.to_str().unwrap();
+    let line = format!("probe --device model:hopper --model {model} --op dot --samples 300 --output json");
+    let output = tcnum(&line);
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // A copy keeps the name inside: the file is what tells the two apart.
+    assert_eq!(report["tables"]["profile"][0]["model"], model);
+    assert!(!report["notes"].to_string().contains("the device is the model itself"), "{}", report["notes"]);
+    let rows = report["tables"]["mismatches"].as_array().unwrap();
+    // Four, though both initialisations see them.
+    assert_eq!(rows.len(), 4);
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(row["number"], i + 1);
+        assert_ne!(row["device_code"], row["model_code"]);
+        assert!(rows[..i].iter().all(|other| other["a_codes"] != row["a_codes"]), "{row}");
+    }
+}
+
+#[test]
+fn instructions_are_found_in_any_letter_case() {
+    for name in [
+        "MMA.M16N8K16.F32.BF16.BF16.F32",
+        "mma.sync.aligned.m16n8k16.row.col.F32.BF16.BF16.F32",
+        "WGMMA.M64N16K32.F32.E4M3.E4M3",
+        "wgmma.m64nNk32.f32.e4m3.e4m3",
+    ] {
+        let output = tcnum(&format!("probe --device model:hopper --op multiply --samples 1 --instr {name}"));
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    // The X of its spelling is a capital letter.
+    let scaled = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
+    assert!(refusal(&format!("probe --instr {scaled}")).contains("block scales are not executed yet"));
+}

@@ -62,7 +62,10 @@ fn ranges_are_those_of_the_standards() {
 fn records_are_consistent() {
     for format in &FORMATS {
         for name in std::iter::once(&format.name).chain(format.aliases) {
-            assert_eq!(find(&name.to_uppercase().replace('-', "_")), Ok(format), "{name} names one format");
+            for separator in ["_", "-", ""] {
+                let spelling = name.to_uppercase().replace('-', separator);
+                assert_eq!(find(&spelling), Ok(format), "{spelling} names one format");
+            }
         }
         let Encoding::Float(float) = format.encoding else { continue };
         let fields = u32::from(float.signed) + float.exponent_bits + float.trailing_bits + float.padding_bits;

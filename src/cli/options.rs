@@ -110,6 +110,7 @@ where
 pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.parent() {
+        _ if text.is_empty() => Err("expected the path of a file".into()),
         _ if path.is_dir() => Err("it is a folder".into()),
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {
             Err(format!("there is no folder {}", folder.display()))

@@ -1,6 +1,6 @@
 //! `tcnum probe`.
 
-use std::time::Duration;
+use std::{collections::HashSet, time::Duration};
 
 use clap::Args;
 
@@ -71,6 +71,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut profiles = Table::new("profile", "Element-wise profile", columns());
     let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
     let mut probes = Vec::new();
+    let mut listed = HashSet::new();
     for instruction in &instructions {
         if let Err(error) = device.prepare(instruction) {
             if arguments.available && error.exit_status() == 2 {
@@ -83,15 +84,20 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         for request in requests(arguments, instruction) {
             let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
             report.holds &= outcome.profile.element_mismatches == 0;
-            mismatches.rows.extend(outcome.mismatches.iter().map(|m| mismatch_row(&request, m)));
+            for m in &outcome.mismatches {
+                // Both initialisations give the device the same inputs.
+                if listed.insert((request.instruction.name.clone(), request.op.name(), m.clone())) {
+                    mismatches.rows.push(mismatch_row(mismatches.rows.len() + 1, &request, m));
+                }
+            }
             if arguments.brief {
                 probes.push((request, outcome));
             } else {
-                profiles.rows.push(row(&request, &model, &outcome));
+                profiles.rows.push(row(&request, &arguments.model, &outcome));
             }
         }
     }
-    report.notes.extend(remarks(device.identity().name.as_str(), &model.name));
+    report.notes.extend(remarks(device.identity().name.as_str(), &arguments.model));
     report.device = Some(device.identity().clone());
     report.tables.push(if arguments.brief { brief::table(&probes, arguments.samples) } else { profiles });
     if !mismatches.rows.is_empty() {
@@ -126,7 +132,8 @@ fn remarks(device: &str, model: &str) -> Vec<String> {
     let mut notes = vec![
         "=model, =f32, =f32 to D, =exact: samples equal in every bit to the arithmetic model, to the same expression in f32 \
          on the CPU (f64 for f64 operands, s32 for integers), to that rounded to the format of D, and to the correctly \
-         rounded exact result; NaN equals NaN except in =model. Errors are means over finite samples."
+         rounded exact result; NaN equals NaN except in =model. Errors are means over finite samples. ulp histogram: how many of \
+         these are 0, up to 0.5, 1, 2, 4, 8, 16, 64, 1024, and more ulp from the exact result."
             .to_string(),
     ];
     if device == format!("model:{model}") {
@@ -162,20 +169,20 @@ fn columns() -> Vec<Column> {
         ("mean_abs_error_f32_rounded_standard_error", None),
         ("mean_abs_error", Some("to exact")),
         ("mean_abs_error_standard_error", None),
-        ("max_abs_error", None),
+        ("max_abs_error", Some("max to exact")),
         ("mean_rel_error", Some("relative")),
-        ("max_rel_error", None),
+        ("max_rel_error", Some("max relative")),
         ("mean_ulp_error", None),
         ("max_ulp_error", Some("max ulp")),
         ("ulp_histogram_edges", None),
-        ("ulp_histogram", None),
+        ("ulp_histogram", Some("ulp histogram")),
     ]
     .into_iter()
     .map(|(key, label)| Column { key, label })
     .collect()
 }
 
-fn row(request: &Request<'_>, model: &Model, outcome: &Outcome) -> Vec<Cell> {
+fn row(request: &Request<'_>, model: &str, outcome: &Outcome) -> Vec<Cell> {
     let p = &outcome.profile;
     vec![
         request.instruction.name.as_str().into(),
@@ -188,7 +195,7 @@ fn row(request: &Request<'_>, model: &Model, outcome: &Outcome) -> Vec<Cell> {
         Cell::integer(p.samples),
         Cell::text(format!("{:016x}", outcome.digest)),
         Cell::text(format!("{:016x}", outcome.outputs_digest)),
-        model.name.as_str().into(),
+        model.into(),
         p.model.map_or(Cell::Empty, Cell::integer),
         Cell::integer(p.elements),
         Cell::integer(p.element_mismatches),
@@ -215,6 +222,7 @@ fn row(request: &Request<'_>, model: &Model, outcome: &Outcome) -> Vec<Cell> {
 
 fn mismatch_columns() -> Vec<Column> {
     [
+        ("number", Some("#")),
         ("instruction", Some("instruction")),
         ("op", Some("op")),
         ("distribution", Some("values")),
@@ -234,7 +242,7 @@ fn mismatch_columns() -> Vec<Column> {
     .collect()
 }
 
-fn mismatch_row(request: &Request<'_>, m: &Mismatch) -> Vec<Cell> {
+fn mismatch_row(number: usize, request: &Request<'_>, m: &Mismatch) -> Vec<Cell> {
     let i = request.instruction;
     let valued = |format: &Format, code: u64| format!("{} = {:e}", format.hex(code), format.to_f64(code));
     let operands = |format: &Format, codes: &[u64]| {
@@ -245,6 +253,7 @@ fn mismatch_row(request: &Request<'_>, m: &Mismatch) -> Vec<Cell> {
     let codes =
         |format: &Format, codes: &[u64]| Cell::List(codes.iter().map(|code| Cell::text(format.hex(*code))).collect());
     vec![
+        Cell::integer(number as u64),
         i.name.as_str().into(),
         request.op.name().into(),
         request.distribution.name().into(),

@@ -3,13 +3,17 @@
 use super::{FORMATS, Format};
 use crate::{Error, Result, nearest::nearest};
 
-/// The format with this canonical name or alias, in any letter case, `_` and `-` alike.
+/// The format with this canonical name or alias, in any letter case, with or without `_` and `-`: `fp8-e4m3` is also
+/// `FP8_E4M3` and `fp8e4m3`.
 ///
 /// # Errors
 /// A name that no format has: the message gives the nearest valid names.
 pub fn find(name: &str) -> Result<&'static Format> {
     let wanted = name.to_ascii_lowercase().replace('_', "-");
-    if let Some(format) = FORMATS.iter().find(|f| f.name == wanted || f.aliases.contains(&wanted.as_str())) {
+    let plain = |name: &str| name.replace('-', "");
+    let bare = plain(&wanted);
+    if let Some(format) = FORMATS.iter().find(|f| f.name == bare || f.aliases.iter().any(|alias| plain(alias) == bare))
+    {
         return Ok(format);
     }
     let known = FORMATS.iter().flat_map(|f| std::iter::once(f.name).chain(f.aliases.iter().copied()));

@@ -80,7 +80,7 @@ fn instruction(row: Row<'_>) -> Instruction {
     }
 }
 
-/// The instruction with this canonical name or vendor's full spelling.
+/// The instruction with this canonical name or vendor's full spelling, in any letter case.
 ///
 /// For `wgmma` n is a parameter: `n8`, any other multiple of 8 up to 256 (integer operands: 8, 16, 24, 32, then
 /// multiples of 16), or `nN` for the smallest.
@@ -88,8 +88,9 @@ fn instruction(row: Row<'_>) -> Instruction {
 /// # Errors
 /// A name that no instruction has (the message gives the nearest), or an n that the form does not allow.
 pub fn find(name: &str) -> Result<Instruction> {
-    let wanted = name.trim();
-    let exact = |wanted: &str| all().iter().find(|i| i.name == wanted || i.ptx == wanted).cloned();
+    let wanted = &name.trim().to_ascii_lowercase();
+    let is = |spelling: &str, wanted: &str| spelling.eq_ignore_ascii_case(wanted);
+    let exact = |wanted: &str| all().iter().find(|i| is(&i.name, wanted) || is(&i.ptx, wanted)).cloned();
     if let Some(found) = exact(wanted) {
         return Ok(found);
     }
@@ -97,7 +98,7 @@ pub fn find(name: &str) -> Result<Instruction> {
         && let Some((n, smallest)) = replace_n(wanted, "8")
         && let Some(mut found) = exact(&smallest)
     {
-        if n != "N" {
+        if n != "n" {
             found.n = checked_n(n, &found)?;
             found.name = replace_n(&found.name, n).expect("a wgmma name has an n").1;
             found.ptx = replace_n(&found.ptx, n).expect("a wgmma spelling has an n").1;

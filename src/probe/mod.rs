@@ -46,7 +46,7 @@ pub struct Request<'a> {
 }
 
 /// One element of D that differs from the model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Mismatch {
     /// Row of A, k codes.
     pub a: Vec<u64>,

@@ -8,8 +8,6 @@ pub(super) struct Shown {
     pub labels: Vec<&'static str>,
     /// Whether the column holds numbers only, and is therefore aligned to the right.
     pub numeric: Vec<bool>,
-    /// Whether the column holds a measured number.
-    pub measured: Vec<bool>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
 }
@@ -21,7 +19,6 @@ impl Shown {
         Shown {
             labels: shown.iter().filter_map(|&i| table.columns[i].label).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
-            measured: shown.iter().map(|&i| table.rows.iter().any(|row| matches!(row[i], Cell::Real(_)))).collect(),
             rows: table.rows.iter().map(|row| shown.iter().map(|&i| print(&row[i])).collect()).collect(),
         }
     }

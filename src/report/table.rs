@@ -82,13 +82,13 @@ fn section(table: &Table) -> String {
 }
 
 /// The columns of a too wide table that say the same in every row, as `heading: cell`, and the table without them.
-/// Measured numbers (`measured` columns) stay, as do long texts, and at least one column that differs.
+/// Numbers stay, for they are the result, as do long texts, and at least one column that differs.
 fn hoisted(mut shown: Shown) -> (Vec<String>, Shown) {
     let columns = shown.labels.len();
     let width = |i: usize| shown.rows.iter().map(|row| cell_width(&row[i])).max().unwrap_or(0);
     let wide = total((0..columns).map(|i| width(i).max(cell_width(shown.labels[i])))) > WIDTH;
     let same = |i: usize| shown.rows.windows(2).all(|pair| pair[0][i] == pair[1][i]);
-    let moves = |i: usize| !shown.measured[i] && width(i) <= LONGEST_CELL && same(i);
+    let moves = |i: usize| !shown.numeric[i] && width(i) <= LONGEST_CELL && same(i);
     let kept: Vec<usize> = (0..columns).filter(|&i| !moves(i)).collect();
     if !wide || shown.rows.len() < 2 || kept.is_empty() || kept.len() == columns {
         return (Vec::new(), shown);
@@ -97,7 +97,6 @@ fn hoisted(mut shown: Shown) -> (Vec<String>, Shown) {
     let common = gone.map(|i| format!("{}: {}", shown.labels[i], shown.rows[0][i])).collect();
     shown.labels = kept.iter().map(|&i| shown.labels[i]).collect();
     shown.numeric = kept.iter().map(|&i| shown.numeric[i]).collect();
-    shown.measured = kept.iter().map(|&i| shown.measured[i]).collect();
     shown.rows = shown.rows.iter().map(|row| kept.iter().map(|&i| row[i].clone()).collect()).collect();
     (common, shown)
 }

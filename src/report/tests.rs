@@ -179,7 +179,7 @@ fn every_part_of_a_cut_table_tells_its_rows_apart() {
 }
 
 #[test]
-fn a_wide_table_says_once_what_every_row_says_and_keeps_measured_numbers() {
+fn a_wide_table_says_once_what_every_row_says_and_keeps_numbers() {
     let mut report = wide(3);
     for (i, row) in report.tables[0].rows.iter_mut().enumerate() {
         row.fill(Cell::integer(10_000));

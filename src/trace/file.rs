@@ -99,11 +99,12 @@ fn dtype(format: &Format) -> Dtype {
 
 fn read(path: &Path) -> std::result::Result<Trace, String> {
     let io = |error: std::io::Error| format!("cannot be read: {error}");
-    let mut file = File::open(path).map_err(io)?;
-    let about = file.metadata().map_err(io)?;
-    if !about.is_file() {
+    // Asked before it is opened: opening a pipe waits for a writer.
+    if !std::fs::metadata(path).map_err(io)?.is_file() {
         return Err("is not a regular file".into());
     }
+    let mut file = File::open(path).map_err(io)?;
+    let about = file.metadata().map_err(io)?;
     let header_bytes = header_length(&mut file, about.len())?;
     let json = read_bytes(&mut file, 8, header_bytes)?;
     let data_start = 8 + header_bytes;
