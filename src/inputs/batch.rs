@@ -6,7 +6,8 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     corners::Corners,
-    regime::{Case, Regime},
+    draft::Case,
+    regime::Regime,
     values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
 };
 use crate::isa::{Instruction, Tiles};

@@ -3,6 +3,7 @@
 
 mod batch;
 mod corners;
+mod draft;
 mod mixture;
 mod regime;
 mod values;

@@ -4,7 +4,7 @@ use super::sketch::Sketch;
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
     inputs::{
-        regime::Case,
+        draft::Case,
         values::{exponents, special_codes},
     },
 };

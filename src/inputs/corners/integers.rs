@@ -1,7 +1,7 @@
 //! Integers: accumulators at both ends of the range, and operands all extreme.
 
 use super::sketch::Sketch;
-use crate::{format::Format, inputs::regime::Case};
+use crate::{format::Format, inputs::draft::Case};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     let i = s.i;

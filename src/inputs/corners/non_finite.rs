@@ -3,7 +3,7 @@
 use super::sketch::{Sketch, code};
 use crate::{
     format::{Class, Format},
-    inputs::regime::Case,
+    inputs::draft::Case,
 };
 
 pub(super) fn add(s: &mut Sketch<'_>) {

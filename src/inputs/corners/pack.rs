@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use super::{Corner, Corners, sketch::Named};
 use crate::{
-    inputs::{batch::Position, regime::Case},
+    inputs::{batch::Position, draft::Case},
     isa::{Instruction, Tiles},
 };
 

@@ -1,7 +1,7 @@
 //! Containers with bits that carry no information: what they hold must change nothing.
 
 use super::sketch::{Sketch, code};
-use crate::{format::Format, inputs::regime::Case};
+use crate::{format::Format, inputs::draft::Case};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     let i = s.i;

@@ -4,7 +4,7 @@ use std::collections::HashSet;
 
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
-    inputs::{regime::Case, values::exponents},
+    inputs::{draft::Case, values::exponents},
     isa::Instruction,
 };
 

@@ -1,7 +1,7 @@
 //! Zero operands, zero products and sums of zero.
 
 use super::sketch::{Product, SWEEP, Sketch};
-use crate::inputs::{regime::Case, values::exponents};
+use crate::inputs::{draft::Case, values::exponents};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     beside_small_terms(s);
