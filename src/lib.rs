@@ -34,6 +34,7 @@ pub mod probe;
 pub mod report;
 pub mod softfloat;
 pub mod summary;
+mod text;
 pub mod trace;
 pub mod verify;
 

@@ -161,24 +161,19 @@ pub fn mismatch_rows<'a>(
             Cell::integer(m.tile),
             Cell::integer(m.row),
             Cell::integer(m.column),
-            list(&m.a, &|code| hex(i.a, code)),
+            list(&m.a, &|code| i.a.hex(code).into()),
             list(&m.a, &|code| value(i.a, code)),
-            list(&m.b, &|code| hex(i.b, code)),
+            list(&m.b, &|code| i.b.hex(code).into()),
             list(&m.b, &|code| value(i.b, code)),
-            hex(i.c, m.c),
+            i.c.hex(m.c).into(),
             value(i.c, m.c),
-            hex(i.d, m.recorded),
+            i.d.hex(m.recorded).into(),
             value(i.d, m.recorded),
-            hex(i.d, m.computed),
+            i.d.hex(m.computed).into(),
             value(i.d, m.computed),
             exact::distance(i.d, m.recorded, m.computed).map_or(Cell::Empty, count),
         ]
     })
-}
-
-/// A code in as many hexadecimal digits as its bytes have.
-fn hex(format: &Format, code: u64) -> Cell {
-    Cell::Text(format!("{code:#0width$x}", width = 2 + 2 * format.bytes()))
 }
 
 /// A count that may exceed 63 bits (between f64 numbers of opposite signs), then in double precision.

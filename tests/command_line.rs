@@ -57,6 +57,13 @@ fn numbers_out_of_range_are_answered_with_the_range() {
 }
 
 #[test]
+fn a_recording_that_fills_the_memory_is_refused_before_the_work() {
+    let line = "record --device model:hopper --instr wgmma.m64n256k16.f32.f16.f16 --tiles 1048576 --out never-written.safetensors";
+    let message = refusal(line);
+    assert!(message.contains("recording of 2 GiB") && message.contains("--seed"), "{message}");
+}
+
+#[test]
 fn a_file_that_cannot_be_written_is_refused_before_the_work() {
     let most = "--samples 1000000000000";
     assert!(refusal(&format!("probe --out /no/such/folder/x {most}")).contains("there is no folder /no/such/folder"));

@@ -218,7 +218,7 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
             3,
             "exit status: 3; the last line of its standard error: no licence",
         ),
-        ("sh -c 'echo 1; cat'", 3, "its first line is not"),
+        ("sh -c 'echo 1; cat >/dev/null'", 3, "its first line is not"),
         ("/nowhere/program", 2, "'/nowhere/program' cannot be started"),
         ("/", 2, "cannot be started"),
     ] {

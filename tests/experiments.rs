@@ -147,13 +147,21 @@ fn bad_experiment_files_are_refused_with_what_is_wrong() {
         ("op = \"multiply\"", "op = \"divide\"", "inner-product"),
         ("mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k9.f32.bf16.bf16.f32", "m16n8k8"),
         ("published = \"1.29E-03\"", "published = \"none\"", "printed number"),
-        ("samples = 1000000", "samples = 0", "two samples"),
+        ("samples = 1000000", "samples = 0", "2 to 1000000000000 samples"),
+        ("samples = 1000000", "samples = 9000000000000000000", "2 to 1000000000000 samples"),
         ("published_on", "published_by", "published_by"),
         ("kind = \"exact\"", "kind = \"grows\", at_least = 1.0", "experiment.toml"),
     ] {
         assert!(good.contains(from), "{from}");
         let (status, said) = status_of(&good.replacen(from, to, 1), &[]);
         assert!(status == 2 && said.contains(says), "{to}: {status} {said}");
+    }
+    let chains = text_of("figure-17");
+    for (from, to) in
+        [("length = 20", "length = 9000000000000000000"), ("chains = 1000", "chains = 9000000000000000000")]
+    {
+        let (status, said) = status_of(&chains.replacen(from, to, 1), &[]);
+        assert!(status == 2 && said.contains("1 to 1000000000 chains and a length of 1 to 10000"), "{to}: {said}");
     }
     let (status, said) = status_of("source = \"\"\ntitle = \"\"\npublished_on = \"\"\n", &[]);
     assert!(status == 2 && said.contains("nothing to run"), "{said}");

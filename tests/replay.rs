@@ -36,14 +36,14 @@ fn message(result: Result<Codes, Error>) -> String {
 fn a_recording_replays_its_tiles_in_any_order_and_verifies() {
     for name in ["mma.m16n8k16.f16.f16.f16.f16", "mma.m8n8k4.f64.f64.f64.f64", "wgmma.m64n16k32.f32.e4m3.e5m2"] {
         let (instruction, tiles, d) = run(name, 1, 9);
-        let notes = notes(&[("device", "model:hopper"), ("opcodes", "X Y")]);
+        let notes = notes(&[("device", "model:hopper"), ("sass", "2x X; Y")]);
         let trace = Trace::from_run(&instruction, &tiles, d.clone(), notes).unwrap();
         let file = tempfile::NamedTempFile::new().unwrap();
         trace.write(file.path()).unwrap();
         assert_eq!(Trace::read(file.path()).unwrap(), trace);
 
         let mut device = TraceDevice::open(file.path().to_str().unwrap()).unwrap();
-        assert_eq!(device.prepare(&instruction).unwrap().opcodes, ["X", "Y"]);
+        assert_eq!(device.prepare(&instruction).unwrap().opcodes, ["2x X", "Y"]);
         assert_eq!(device.execute(&instruction, &tiles).unwrap(), d);
         let each = instruction.m * instruction.n;
         for tile in [8, 0, 5, 5] {

@@ -2,9 +2,8 @@
 
 use rayon::prelude::*;
 
-use super::rule::{Alignment, CPosition, Join, Operand, Parts, Rule, Start, Step, Wrap};
+use super::rule::{Alignment, CPosition, Join, Operand, Parts, Rounded, Rule, Start, Step, Wrap};
 use crate::{
-    Error, Result,
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
     isa::{Codes, Instruction, Tiles},
     softfloat::{self, Target},
@@ -61,44 +60,39 @@ struct Term {
 
 impl Evaluator {
     /// Prepares `rule` for `instruction`.
-    pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Evaluator> {
-        let d = instruction.d;
-        let nan = match (rule.nan, d.is_integer()) {
-            (Some(code), false) if d.decode(code).class == Class::Nan && code <= d.code_mask() => code,
-            (None, true) => 0,
-            _ => {
-                let message = format!("the rule for {instruction} gives no NaN code of its output format {d}");
-                return Err(Error::request(message));
-            }
-        };
-        let rounded = |r: &super::Rounded| Target {
-            format: r.format,
-            rounding: r.rounding,
-            overflow: r.overflow,
-            nan: r.format.nan().unwrap_or(0),
-        };
+    ///
+    /// # Errors
+    /// What keeps the rule from holding for this instruction, with the key.
+    pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
+        let nan = nan(rule, instruction)?;
+        if let Some(unpack) = rule.unpack
+            && let Some(lossy) = [instruction.a, instruction.b].into_iter().find(|format| !unpack.holds(format))
+        {
+            return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
+        }
         let result = rule.result.as_ref().map(rounded);
-        let missing = || Error::request(format!("the rule for {instruction} lacks a key that its step needs"));
+        let to_output = Target { format: instruction.d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan };
+        let mut addition = rule.addition.as_ref().map(rounded).or(result).unwrap_or(to_output);
+        let missing = |key: &str| format!("the key '{key}' is missing");
         let step = match rule.step {
-            Step::Fused => {
-                StepKind::Fused { alignment: rule.alignment.ok_or_else(missing)?, result: result.ok_or_else(missing)? }
-            }
+            Step::Fused => StepKind::Fused {
+                alignment: rule.alignment.ok_or_else(|| missing("alignment"))?,
+                result: result.ok_or_else(|| missing("result"))?,
+            },
             Step::Fma => {
-                let mut result = result.ok_or_else(missing)?;
+                let mut result = result.ok_or_else(|| missing("result"))?;
                 let nan_operands = rule.nan_operands.clone().unwrap_or_default();
                 if !nan_operands.is_empty() {
-                    let i = instruction;
-                    if [i.a, i.b, i.c, i.d].iter().any(|format| *format != result.format) {
-                        let message = format!("the rule for {i} passes NaNs on between different formats");
-                        return Err(Error::request(message));
+                    let Instruction { a, b, c, d, .. } = instruction;
+                    if [a, b, c, d, &addition.format].iter().any(|format| **format != result.format) {
+                        return Err("'nan-operands' needs operands, results and additions of one format".into());
                     }
-                    result.nan = nan;
+                    (result.nan, addition.nan) = (nan, nan);
                 }
                 StepKind::Fma { result, nan_operands }
             }
-            Step::Integer => StepKind::Integer(rule.wrap.ok_or_else(missing)?),
+            Step::Integer => StepKind::Integer(rule.wrap.ok_or_else(|| missing("wrap"))?),
         };
-        let to_output = Target { format: d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan };
         Ok(Evaluator {
             step,
             unpack: rule.unpack,
@@ -106,7 +100,7 @@ impl Evaluator {
             start: rule.start,
             join: rule.join,
             c: rule.c,
-            addition: rule.addition.as_ref().map(rounded).or(result).unwrap_or(to_output),
+            addition,
             output: to_output,
             instruction: instruction.clone(),
         })
@@ -270,6 +264,27 @@ impl Evaluator {
             Wrap::Saturate => self.output.round(&Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0))),
         }
     }
+}
+
+/// The code of every NaN of D, 0 for integers.
+fn nan(rule: &Rule, instruction: &Instruction) -> Result<u64, String> {
+    let Instruction { a, b, c, d, .. } = instruction;
+    let integers = rule.step == Step::Integer;
+    if [a, b, c, d].iter().any(|format| format.is_integer() != integers) {
+        let has = if integers { "floating-point" } else { "integer" };
+        return Err(format!("'step' is '{}', but there are {has} operands", rule.step.name()));
+    }
+    match rule.nan {
+        _ if integers => Ok(0),
+        Some(code) if code <= d.code_mask() && d.decode(code).class == Class::Nan => Ok(code),
+        Some(code) => Err(format!("'nan' is {code:#x}, which is no NaN of {d}")),
+        None => Err("the key 'nan' is missing".into()),
+    }
+}
+
+fn rounded(to: &Rounded) -> Target {
+    // Without NaN the format would have been refused with the file.
+    Target { format: to.format, rounding: to.rounding, overflow: to.overflow, nan: to.format.nan().unwrap_or(0) }
 }
 
 /// The first NaN among the operands of `a*b + c`, in the given order.

@@ -1,11 +1,17 @@
 //! Model files: reading, checking and finding them.
 
-use std::path::Path;
+use std::{ops::RangeInclusive, path::Path};
 
 use serde::Deserialize;
 
-use super::{Evaluator, Rule, pattern, rule::Step};
-use crate::{Error, Result, isa::Instruction, nearest::nearest};
+use super::{Alignment, Evaluator, Parts, Rule, Start, Step, pattern};
+use crate::{
+    Error, Result,
+    format::{Format, Zeros},
+    isa::Instruction,
+    nearest::nearest,
+    text,
+};
 
 /// The models inside the program: name and text.
 const SHIPPED: &[(&str, &str)] = &[("hopper", include_str!("../../models/hopper.toml"))];
@@ -23,7 +29,15 @@ pub struct Model {
     /// The rules; the first whose pattern matches an instruction holds.
     #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
+    /// Where it was read from, for messages.
+    #[serde(skip)]
+    origin: String,
 }
+
+/// What `alignment.bits` and `alignment.floor` may be: with them the exact sum of a group fits into 128 bits. The terms of
+/// formats here have exponents above -3000.
+const BITS: RangeInclusive<i32> = 0..=60;
+const FLOOR: RangeInclusive<i32> = -100_000..=100_000;
 
 /// The names of the models inside the program.
 pub fn shipped() -> impl Iterator<Item = &'static str> {
@@ -47,8 +61,7 @@ impl Model {
                 nearest(name, shipped(), 1).join(", ")
             )));
         }
-        let text = std::fs::read_to_string(path)
-            .map_err(|error| Error::request(format!("the model file {name} cannot be read: {error}")))?;
+        let text = text::read(path, "the model file")?;
         Model::parse(&text, name)
     }
 
@@ -57,27 +70,40 @@ impl Model {
     /// # Errors
     /// Unknown keys, missing rules, impossible values: with line and key.
     pub fn parse(text: &str, origin: &str) -> Result<Model> {
-        let model: Model = toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
-        for (index, rule) in model.rules.iter().enumerate() {
-            if let Some(defect) = defect(rule) {
-                let named = rule.instructions.first().map_or("", String::as_str);
-                return Err(Error::request(format!("{origin}: rule {} ('{named}'): {defect}", index + 1)));
-            }
+        let mut model: Model = toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
+        model.origin = origin.into();
+        if model.rules.is_empty() {
+            return Err(Error::request(format!("{origin}: there is no [[rule]], so it covers no instruction")));
         }
-        Ok(model)
+        match model.rules.iter().enumerate().find_map(|(index, rule)| Some((index, defect(rule)?))) {
+            Some((index, defect)) => Err(model.refused(index, &defect)),
+            None => Ok(model),
+        }
+    }
+
+    /// The error for the rule at `index`.
+    fn refused(&self, index: usize, defect: &str) -> Error {
+        let named = self.rules[index].instructions.first().map_or("", String::as_str);
+        Error::request(format!("{}: rule {} ('{named}'): {defect}", self.origin, index + 1))
     }
 
     /// The rule that covers `instruction`, if one does.
     pub fn rule(&self, instruction: &Instruction) -> Option<&Rule> {
-        self.rules.iter().find(|rule| rule.instructions.iter().any(|p| pattern::matches(p, &instruction.name)))
+        self.position(instruction).map(|index| &self.rules[index])
+    }
+
+    fn position(&self, instruction: &Instruction) -> Option<usize> {
+        let covers = |rule: &Rule| rule.instructions.iter().any(|p| pattern::matches(p, &instruction.name));
+        self.rules.iter().position(covers)
     }
 
     /// The evaluator of `instruction`.
     ///
     /// # Errors
-    /// A request error that says what the model covers, if not this instruction.
+    /// A request error: the model does not cover the instruction (with what it covers), or its rule cannot hold for the
+    /// instruction's formats (with file, rule and key).
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
-        let rule = self.rule(instruction).ok_or_else(|| {
+        let index = self.position(instruction).ok_or_else(|| {
             let covered: Vec<&str> =
                 self.rules.iter().flat_map(|r| r.instructions.iter().map(String::as_str)).collect();
             Error::request(format!(
@@ -87,7 +113,8 @@ impl Model {
                 covered.join(", ")
             ))
         })?;
-        Evaluator::new(rule, instruction)
+        Evaluator::new(&self.rules[index], instruction)
+            .map_err(|defect| self.refused(index, &format!("for {instruction}: {defect}")))
     }
 }
 
@@ -102,11 +129,11 @@ fn defect(rule: &Rule) -> Option<String> {
     if rule.group == Some(0) {
         return Some("'group' must be at least 1".into());
     }
-    if let Some(parts) = &rule.parts {
-        let mut seen: Vec<usize> = parts.residues.concat();
+    if let Some(Parts { period, residues }) = &rule.parts {
+        let mut seen: Vec<usize> = residues.concat();
         seen.sort_unstable();
-        if seen != (0..parts.period).collect::<Vec<_>>() {
-            return Some("'parts.residues' must hold every remainder below 'period' exactly once".into());
+        if *period == 0 || seen.len() != *period || !seen.into_iter().eq(0..*period) {
+            return Some("'parts.residues' must hold every remainder below 'period' (at least 1) exactly once".into());
         }
     }
     let needed: &[(&str, bool)] = match rule.step {
@@ -117,11 +144,25 @@ fn defect(rule: &Rule) -> Option<String> {
         Step::Integer => &[("wrap", rule.wrap.is_some())],
     };
     if let Some((key, _)) = needed.iter().find(|(_, present)| !present) {
-        return Some(format!("the key '{key}' is missing; step '{:?}' needs it", rule.step).to_lowercase());
+        return Some(format!("the key '{key}' is missing; step '{}' needs it", rule.step.name()));
     }
-    if rule.nan_operands.is_some() && rule.step != Step::Fma {
-        return Some("'nan-operands' belongs to step 'fma'".into());
+    if rule.nan_operands.is_some() && (rule.step != Step::Fma || rule.start == Start::Product) {
+        return Some("'nan-operands' belongs to step 'fma' without start 'product'".into());
     }
-    let bits = rule.alignment.map_or(0, |a| a.bits);
-    (!(0..=60).contains(&bits)).then(|| format!("'alignment.bits' is {bits}; allowed are 0 to 60"))
+    let targets = [("result", &rule.result), ("addition", &rule.addition)];
+    let to = targets.into_iter().find_map(|(key, to)| to.map(|to| (key, to.format)).filter(|(_, f)| !holds_sums(f)));
+    if let Some((key, format)) = to {
+        return Some(format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"));
+    }
+    let Alignment { bits, floor, .. } = rule.alignment?;
+    let outside = |key: &str, value: i32, range: RangeInclusive<i32>| {
+        let (low, high) = range.clone().into_inner();
+        (!range.contains(&value)).then(|| format!("'alignment.{key}' is {value}; allowed are {low} to {high}"))
+    };
+    outside("bits", bits, BITS).or_else(|| outside("floor", floor, FLOOR))
+}
+
+/// Whether a format can hold the results of sums: both signs, zero and NaN.
+fn holds_sums(format: &Format) -> bool {
+    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
 }

@@ -1,19 +1,35 @@
 //! Patterns of instruction names.
 
+use std::collections::BTreeSet;
+
 /// Whether `name` matches `pattern`, in which `*` stands for any characters and `{x,y,z}` for one of the
 /// alternatives (which may be empty, and contain no braces).
+///
+/// The time is at most proportional to the product of the lengths, squared: no pattern takes long.
 pub fn matches(pattern: &str, name: &str) -> bool {
-    if let Some(open) = pattern.find(['*', '{']) {
-        let Some(rest) = name.strip_prefix(&pattern[..open]) else { return false };
-        let pattern = &pattern[open..];
-        if let Some(after) = pattern.strip_prefix('*') {
-            return (0..=rest.len()).filter(|i| rest.is_char_boundary(*i)).any(|i| matches(after, &rest[i..]));
+    // Where in `name` the part of the pattern that has been read can end.
+    let mut ends = BTreeSet::from([0]);
+    let mut rest = pattern;
+    while !rest.is_empty() && !ends.is_empty() {
+        let plain = rest.find(['*', '{']).unwrap_or(rest.len());
+        let choices: Vec<&str>;
+        if plain > 0 {
+            (choices, rest) = (vec![&rest[..plain]], &rest[plain..]);
+        } else if let Some(after) = rest.strip_prefix('*') {
+            let first = ends.first().copied().unwrap_or(name.len());
+            ends = (first..=name.len()).filter(|end| name.is_char_boundary(*end)).collect();
+            rest = after;
+            continue;
+        } else {
+            let Some((inside, after)) = rest[1..].split_once('}') else { return false };
+            (choices, rest) = (inside.split(',').collect(), after);
         }
-        let Some(close) = pattern.find('}') else { return false };
-        let after = &pattern[close + 1..];
-        return pattern[1..close].split(',').any(|choice| rest.strip_prefix(choice).is_some_and(|r| matches(after, r)));
+        let advance = |end: usize| {
+            choices.iter().filter(move |choice| name[end..].starts_with(**choice)).map(move |choice| end + choice.len())
+        };
+        ends = ends.iter().flat_map(|end| advance(*end)).collect();
     }
-    pattern == name
+    ends.contains(&name.len())
 }
 
 /// What is wrong with `pattern`, if anything: braces that do not pair up.
@@ -43,6 +59,13 @@ mod tests {
         assert!(matches("mma.m8n8k4.f64{,.rn}", "mma.m8n8k4.f64.rn"));
         assert!(!matches("mma.m8n8k4.f64{,.rn}", "mma.m8n8k4.f64.rz"));
         assert!(!matches("mma", "mma.sp"));
+        assert!(matches("*f32*f32", "mma.f32.f32") && !matches("*f32*f32*f32", "mma.f32.f32"));
+        assert!(matches("**", "") && matches("", "") && !matches("", "a") && !matches("a*a", "a"));
+    }
+
+    #[test]
+    fn no_pattern_takes_long() {
+        assert!(!matches(&("*{a,aa,}".repeat(200) + "c"), &"a".repeat(200)));
     }
 
     #[test]

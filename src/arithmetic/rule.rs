@@ -76,6 +76,17 @@ pub enum Step {
     Integer,
 }
 
+impl Step {
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Step::Fused => "fused",
+            Step::Fma => "fma",
+            Step::Integer => "integer",
+        }
+    }
+}
+
 /// k split by residue: part i takes, in ascending order, the indices whose remainder modulo `period` is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]

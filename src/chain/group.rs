@@ -39,10 +39,10 @@ pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(Shape, Vec<usize>)>
 }
 
 impl Shape {
-    /// How many chains are computed at once: enough for any device, few enough for the memory (a matrix entry of
-    /// an exact reference takes some hundred bytes).
-    pub fn batch(&self) -> usize {
-        ((1 << 21) / (self.m.max(self.k) * self.k)).max(1)
+    /// How many chains of `length` links are computed at once: enough for any device, few enough for the memory (a
+    /// matrix entry of an exact reference takes some eight bytes for each link).
+    pub fn batch(&self, length: usize) -> usize {
+        ((1 << 21) / length.div_ceil(128) / (self.m.max(self.k) * self.k)).max(1)
     }
 }
 

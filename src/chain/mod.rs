@@ -29,6 +29,12 @@ pub use reference::Plain;
 
 use crate::{Result, device::Device, inputs::Init, isa::Instruction, summary::Summary};
 
+/// The longest chain, in links.
+pub const MAX_LENGTH: usize = 10_000;
+
+/// The most chains.
+pub const MAX_CHAINS: u64 = 1_000_000_000;
+
 /// Whether both initialisations give the same references, because the operand formats hold every random number.
 pub fn inits_coincide(instruction: &Instruction) -> bool {
     [instruction.a, instruction.b].iter().all(|f| f.is_integer() || f.fraction_bits() > 23)
@@ -104,7 +110,7 @@ impl Curve {
 pub fn run(device: &mut dyn Device, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Curve>> {
     let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length)).collect();
     for (shape, members) in shapes(&plan.curves) {
-        let batch = shape.batch();
+        let batch = shape.batch(plan.length);
         for first in (0..plan.chains).step_by(batch) {
             let chains = (plan.chains - first).min(batch as u64) as usize;
             let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();

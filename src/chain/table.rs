@@ -16,9 +16,10 @@ pub fn notes(plan: &Plan) -> Vec<String> {
              the first N at which any chain overflowed.",
             plan.chains
         ),
-        "Random numbers are Normal(0, 1), drawn in binary64 and rounded to binary32. The reference is the same chain in plain f32 (f64, i64 for f64, integer instructions): ascending k, each \
-         product and each sum rounded. The exact product is computed without any rounding. With init low both start \
-         from the operands rounded to their formats, with fp32 from the numbers in binary32."
+        "Random numbers are Normal(0, 1), drawn in binary64 and rounded to binary32. The reference is the same chain in \
+         plain f32 (f64, i64 for f64, integer instructions): ascending k, each product and each sum rounded. The exact \
+         product is computed without any rounding. With init low both start from the operands rounded to their formats, \
+         with fp32 from the numbers in binary32."
             .to_string(),
     ];
     if plan.curves.iter().any(|(instruction, _)| inits_coincide(instruction)) {

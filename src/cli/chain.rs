@@ -36,10 +36,10 @@ pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The longest chain, in links; all lengths up to it are reported.
-    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=10_000u32))]
-    length: u32,
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(1..=chain::MAX_LENGTH))]
+    length: usize,
     /// How many chains.
-    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=1_000_000_000u64))]
+    #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=chain::MAX_CHAINS))]
     chains: u64,
     /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
@@ -79,7 +79,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             Err(error) => return Err(error),
         }
     }
-    let plan = Plan { curves, length: arguments.length as usize, chains: arguments.chains, seed: common.seed };
+    let plan = Plan { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
     let curves = computed(device.as_mut(), &plan, arguments)?;
     let identity = device.identity().clone();
     if let Some(path) = &arguments.plot {

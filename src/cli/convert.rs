@@ -18,8 +18,8 @@ use crate::{
 ///
 /// A value is a hexadecimal code of the --from format (0x3f80), a decimal (-1.5e-3), a hexadecimal number with a
 /// binary exponent (0x1.8p-3), M*2^E, inf or nan. Values are read from the command line, or else from standard
-/// input, where white space separates them; on the command line `--` goes before one like -inf or -0x1p3. Without --from a value is taken exactly; with --from it is first
-/// rounded to that format (to nearest, ties to even). Exit status 1 if a value has no code in the --to format.
+/// input, where white space separates them; on the command line `--` goes before one like -inf or -0x1p3. Without --from
+/// a value is taken exactly; with --from it is first rounded to that format (to nearest, ties to even). Exit status 1 if a value has no code in the --to format.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The format of the given codes, to which other values are rounded first.

@@ -43,19 +43,10 @@ pub fn run(_: &Arguments) -> Result<Report> {
         Err(Error::Device { message } | Error::Request { message }) => (table(&[], &Default::default()), Some(message)),
     };
     Ok(Report {
-        command: "devices",
-        invocation: super::invocation(),
-        device: None,
-        seed: None,
         notes: problem.map(|message| format!("no GPU: {message}")).into_iter().collect(),
-        annotations: Vec::new(),
         tables: vec![gpus, models()?, spellings()],
-        holds: true,
+        ..Report::new("devices", super::invocation())
     })
-}
-
-fn column(key: &'static str, label: &'static str) -> Column {
-    Column { key, label: Some(label) }
 }
 
 fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
@@ -76,14 +67,14 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
         key: "gpus",
         title: "GPUs of this machine".into(),
         columns: vec![
-            column("device", "device"),
-            column("name", "name"),
-            column("compute_capability", "compute capability"),
-            column("architecture", "architecture"),
-            column("memory_mib", "memory (MiB)"),
-            column("multiprocessors", "SMs"),
-            column("driver", "driver"),
-            column("driver_cuda", "CUDA of the driver"),
+            Column::new("device", "device"),
+            Column::new("name", "name"),
+            Column::new("compute_capability", "compute capability"),
+            Column::new("architecture", "architecture"),
+            Column::new("memory_mib", "memory (MiB)"),
+            Column::new("multiprocessors", "SMs"),
+            Column::new("driver", "driver"),
+            Column::new("driver_cuda", "CUDA of the driver"),
         ],
         rows: gpus.iter().map(row).collect(),
     }
@@ -98,7 +89,11 @@ fn models() -> Result<Table> {
     Ok(Table {
         key: "models",
         title: "Simulated devices that are part of the program".into(),
-        columns: vec![column("device", "device"), column("title", "simulates"), column("version", "version")],
+        columns: vec![
+            Column::new("device", "device"),
+            Column::new("title", "simulates"),
+            Column::new("version", "version"),
+        ],
         rows: shipped().map(row).collect::<Result<_>>()?,
     })
 }
@@ -107,7 +102,7 @@ fn spellings() -> Table {
     Table {
         key: "spellings",
         title: "What --device takes".into(),
-        columns: vec![column("device", "device"), column("meaning", "what it is")],
+        columns: vec![Column::new("device", "device"), Column::new("meaning", "what it is")],
         rows: SPELLINGS
             .iter()
             .map(|(d, meaning)| vec![Cell::Text((*d).into()), Cell::Text((*meaning).into())])

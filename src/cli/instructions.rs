@@ -56,16 +56,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     if present.iter().any(|(i, _)| i.family().starts_with("wgmma")) {
         notes.push("wgmma is listed with its smallest n; any other allowed n can be written in its place".into());
     }
-    Ok(Report {
-        command: "instructions",
-        invocation: super::invocation(),
-        device,
-        seed: None,
-        notes,
-        annotations: Vec::new(),
-        tables: vec![table(&present)],
-        holds: true,
-    })
+    Ok(Report { device, notes, tables: vec![table(&present)], ..Report::new("instructions", super::invocation()) })
 }
 
 /// An instruction, and how the device at hand executes it, if there is one.
@@ -118,29 +109,27 @@ fn matching(pattern: Option<&str>) -> Result<Vec<&'static Instruction>> {
 }
 
 fn table(rows: &[Listed]) -> Table {
-    let shown = |key, label| Column { key, label: Some(label) };
-    let data = |key| Column { key, label: None };
     let mut columns = vec![
-        shown("instruction", "instruction"),
-        shown("ptx", "vendor's spelling"),
-        data("m"),
-        data("n"),
-        data("k"),
-        data("a"),
-        data("b"),
-        data("c"),
-        data("d"),
-        data("scale"),
-        shown("native", "native on"),
-        shown("emulated", "emulated on"),
+        Column::new("instruction", "instruction"),
+        Column::new("ptx", "vendor's spelling"),
+        Column::hidden("m"),
+        Column::hidden("n"),
+        Column::hidden("k"),
+        Column::hidden("a"),
+        Column::hidden("b"),
+        Column::hidden("c"),
+        Column::hidden("d"),
+        Column::hidden("scale"),
+        Column::new("native", "native on"),
+        Column::new("emulated", "emulated on"),
     ];
     let on_device = rows.iter().any(|(_, here)| here.is_some());
     if on_device {
         columns.truncate(10);
-        columns.push(shown("here", "on this device"));
+        columns.push(Column::new("here", "on this device"));
     }
-    columns.push(shown("executed", "executed"));
-    columns.push(shown("missing", "what is missing"));
+    columns.push(Column::new("executed", "executed"));
+    columns.push(Column::new("missing", "what is missing"));
     Table {
         key: "instructions",
         title: "Matrix instructions".into(),

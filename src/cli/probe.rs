@@ -38,7 +38,7 @@ pub struct Arguments {
     #[arg(long = "dist", value_enum, value_name = "DISTRIBUTION", default_value = "normal")]
     distributions: Vec<Distribution>,
     /// Samples for each instruction, operation and initialisation.
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = integer(1..=1_000_000_000_000u64))]
+    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: u64,
     /// The arithmetic model to compare with: a shipped name or a model file.
     #[arg(long, value_name = "MODEL", default_value = "hopper")]
@@ -253,15 +253,14 @@ fn mismatch_columns() -> Vec<Column> {
 
 fn mismatch_row(number: usize, request: &Request<'_>, m: &Mismatch) -> Vec<Cell> {
     let i = request.instruction;
-    let hex = |format: &Format, code: u64| format!("0x{code:0width$x}", width = format.bytes() * 2);
-    let valued = |format: &Format, code: u64| format!("{} = {:e}", hex(format, code), format.to_f64(code));
+    let valued = |format: &Format, code: u64| format!("{} = {:e}", format.hex(code), format.to_f64(code));
     let operands = |format: &Format, codes: &[u64]| {
         let listed = codes.iter().enumerate().filter(|(_, code)| **code != 0);
         let shown: Vec<String> = listed.map(|(k, code)| format!("{k}: {}", valued(format, *code))).collect();
         Cell::text(shown.join("; "))
     };
     let codes =
-        |format: &Format, codes: &[u64]| Cell::List(codes.iter().map(|code| Cell::text(hex(format, *code))).collect());
+        |format: &Format, codes: &[u64]| Cell::List(codes.iter().map(|code| Cell::text(format.hex(*code))).collect());
     vec![
         Cell::integer(number as u64),
         i.name.as_str().into(),
@@ -274,8 +273,8 @@ fn mismatch_row(number: usize, request: &Request<'_>, m: &Mismatch) -> Vec<Cell>
         Cell::text(valued(i.d, m.model)),
         codes(i.a, &m.a),
         codes(i.b, &m.b),
-        Cell::text(hex(i.c, m.c)),
-        Cell::text(hex(i.d, m.device)),
-        Cell::text(hex(i.d, m.model)),
+        Cell::text(i.c.hex(m.c)),
+        Cell::text(i.d.hex(m.device)),
+        Cell::text(i.d.hex(m.model)),
     ]
 }

@@ -11,8 +11,11 @@ use crate::{
     inputs::{self, Distribution, Init, Op, Source},
     isa::{Instruction, Tiles},
     report::{Cell, Column, Report, Table},
-    trace::Trace,
+    trace::{OPCODES, Trace},
 };
+
+/// The most bytes of tiles in one recording: they are held in memory, some of them several times.
+const MOST_BYTES: usize = 2 << 30;
 
 /// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
 ///
@@ -100,7 +103,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 
 fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Arguments) -> Result<Vec<Cell>> {
     let execution = device.prepare(instruction)?;
-    let tiles = tiles(instruction, arguments);
+    let tiles = tiles(instruction, arguments)?;
     let d = device.execute(instruction, &tiles)?;
     let identity = device.identity();
     let mut metadata: BTreeMap<String, String> = BTreeMap::from([
@@ -112,7 +115,7 @@ fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Argume
         ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
     ]);
     if !execution.opcodes.is_empty() {
-        metadata.insert("sass".into(), execution.opcodes.join("; "));
+        metadata.insert(OPCODES.into(), execution.opcodes.join("; "));
     }
     metadata.extend(identity.details.iter().cloned());
     metadata.extend(arguments.common.destination.annotations.iter().cloned());
@@ -131,13 +134,20 @@ fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Argume
     ])
 }
 
-fn tiles(instruction: &Instruction, arguments: &Arguments) -> Tiles {
+fn tiles(instruction: &Instruction, arguments: &Arguments) -> Result<Tiles> {
     let seed = arguments.common.seed;
     if let Some(op) = arguments.op {
         let source = Source { seed, stream: 0 };
-        return inputs::draw(instruction, op, arguments.distribution, Init::Low, source, arguments.samples as usize)
-            .tiles;
+        let samples = arguments.samples as usize;
+        return Ok(inputs::draw(instruction, op, arguments.distribution, Init::Low, source, samples).tiles);
     }
     let count = arguments.tiles.map_or_else(|| inputs::record_tiles(instruction), |count| count as usize);
-    inputs::record_batch(instruction, seed, count)
+    let most = MOST_BYTES / instruction.tile_bytes();
+    if count > most {
+        return Err(Error::request(format!(
+            "{count} tiles of {instruction} are more than the {most} that fit into a recording of 2 GiB; record \
+             several files, each with a --seed of its own"
+        )));
+    }
+    Ok(inputs::record_batch(instruction, seed, count))
 }

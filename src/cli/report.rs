@@ -31,7 +31,7 @@ pub struct Arguments {
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
     samples: Option<u64>,
     /// How many samples to take the published means to have, instead of what the file assumes: it sets their sampling error.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..=1_000_000_000))]
+    #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64))]
     published_samples: Option<u64>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]

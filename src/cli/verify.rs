@@ -72,7 +72,6 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             identity.name
         )],
         device: Some(identity),
-        annotations: arguments.destination.annotations.clone(),
         tables,
         holds: differing == 0,
         ..Report::new("verify", invocation())

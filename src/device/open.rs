@@ -23,11 +23,11 @@ pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
             Ok(Box::new(ModelDevice::open(DEFAULT_MODEL)?))
         };
     };
+    if let Some(Ok(ordinal)) = cuda::ordinal(name) {
+        return Ok(Box::new(CudaDevice::open(ordinal)?));
+    }
     match name.split_once(':') {
         Some(("model", model)) if !model.is_empty() => Ok(Box::new(ModelDevice::open(model)?)),
-        Some(("cuda", ordinal)) if ordinal.parse::<usize>().is_ok() => {
-            Ok(Box::new(CudaDevice::open(ordinal.parse().expect("checked above"))?))
-        }
         Some(("trace", file)) if !file.is_empty() => Ok(Box::new(TraceDevice::open(file)?)),
         Some(("exec", command)) => Ok(Box::new(ExecDevice::new(command, timeout)?)),
         _ => {

@@ -10,7 +10,7 @@ use super::{Device, Execution, ExecutionKind, Identity};
 use crate::{
     Error, Result,
     isa::{Codes, Instruction, Tiles},
-    trace::Trace,
+    trace::{OPCODES, Trace},
 };
 
 /// A recording that replays only its recorded tiles.
@@ -104,7 +104,8 @@ impl Device for TraceDevice {
                 self.identity.name, t.m, t.n, instruction.m, instruction.n
             )));
         }
-        let opcodes = t.metadata.get("opcodes").map_or(Vec::new(), |o| o.split_whitespace().map(Into::into).collect());
+        let opcodes = t.metadata.get(OPCODES).map_or("", String::as_str).split("; ");
+        let opcodes = opcodes.filter(|opcode| !opcode.is_empty()).map(Into::into).collect();
         Ok(Execution { kind: ExecutionKind::Recorded, opcodes })
     }
 

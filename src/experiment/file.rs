@@ -6,9 +6,10 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Printed, finding::Check};
 use crate::{
-    Error, Result,
+    Error, Result, chain,
     inputs::{Init, Op},
     isa::{self, Instruction},
+    probe, text,
 };
 
 /// A table or figure of the literature, as its file declares it.
@@ -117,9 +118,7 @@ impl Experiment {
     /// # Errors
     /// A request error for a file that cannot be read or is not an experiment: with line, key and what is allowed.
     pub fn read(path: &Path) -> Result<Experiment> {
-        let text = std::fs::read_to_string(path).map_err(|error| {
-            Error::request(format!("the experiment file {} cannot be read: {error}", path.display()))
-        })?;
+        let text = text::read(path, "the experiment file")?;
         Experiment::parse(&text, &path.display().to_string())
     }
 
@@ -142,14 +141,18 @@ impl Experiment {
             return Some("nothing to run; give [profile] or [chain]".into());
         }
         if let Some(p) = &self.profile
-            && (p.samples < 2 || p.published_samples == 0 || p.cells.is_empty())
+            && (!(2..=probe::MAX_SAMPLES).contains(&p.samples) || p.published_samples == 0 || p.cells.is_empty())
         {
-            return Some("[profile] needs two samples, one published sample and one cell at least".into());
+            let most = probe::MAX_SAMPLES;
+            return Some(format!("[profile] needs 2 to {most} samples, one published sample and one cell at least"));
         }
         if let Some(c) = &self.chain
-            && (c.chains == 0 || c.length == 0 || c.instructions.is_empty())
+            && (!(1..=chain::MAX_CHAINS).contains(&c.chains)
+                || !(1..=chain::MAX_LENGTH).contains(&c.length)
+                || c.instructions.is_empty())
         {
-            return Some("[chain] needs one instruction, one chain and one link at least".into());
+            let (chains, length) = (chain::MAX_CHAINS, chain::MAX_LENGTH);
+            return Some(format!("[chain] needs one instruction, 1 to {chains} chains and a length of 1 to {length}"));
         }
         self.findings.iter().find_map(|f| f.check.defect(self).map(|d| format!("finding '{}': {d}", f.claim)))
     }

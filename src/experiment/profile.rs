@@ -10,7 +10,7 @@ use crate::{
     device::Device,
     inputs::{Distribution, Init},
     probe::{self, Outcome, Request},
-    report::Report,
+    report::{self, Report},
 };
 
 /// Probes every cell's operation on every device, and adds the tables of the cells.
@@ -48,35 +48,50 @@ pub(super) fn run(
     report.tables.push(cells);
     report.tables.extend(table::explanations(&plan.cells));
 
-    let (mut findings, mut sizes) = (table::findings(names.len() > 1), table::sample_sizes(names.len() > 1));
-    for (device, name) in names.iter().enumerate() {
-        let measured: Vec<(&Cell, Measured)> =
-            plan.cells.iter().map(|cell| (cell, measured(cell, outcome(device, cell)))).collect();
+    let measured_on = |device: usize| -> Vec<(&Cell, Measured)> {
+        plan.cells.iter().map(|cell| (cell, measured(cell, outcome(device, cell)))).collect()
+    };
+    let by_device: Vec<_> = names.iter().enumerate().map(|(device, name)| (*name, measured_on(device))).collect();
+    conclude(experiment, &by_device, published_samples, report);
+    if names.len() > 1 {
+        report.tables.push(table::probes(compared(&names, &probes, &outcomes)));
+    }
+    Ok(())
+}
+
+/// Adds the tables of the findings and of the estimated published number of samples, for each device.
+fn conclude(
+    experiment: &Experiment,
+    by_device: &[(&str, Vec<(&Cell, Measured)>)],
+    published_samples: u64,
+    report: &mut Report,
+) {
+    let several = by_device.len() > 1;
+    let (mut findings, mut sizes) = (table::findings(several), table::sample_sizes(several));
+    for (name, measured) in by_device {
         for finding in &experiment.findings {
-            if let Some(found) = finding.check.of_cells(&measured) {
+            if let Some(found) = finding.check.of_cells(measured) {
                 report.holds &= found.holds;
                 findings.rows.push(table::finding(name, &finding.claim, &found));
             }
         }
-        if let Some(size) = sample_size(&measured) {
+        if let Some(size) = sample_size(measured) {
             sizes.rows.push(table::sample_size(name, &size, published_samples));
         }
     }
     report.tables.extend([findings, sizes].into_iter().filter(|table| !table.rows.is_empty()));
-    if names.len() > 1 {
-        let rows = probes.iter().enumerate().flat_map(|(at, cell)| {
-            let (first, outcomes) = (names[0], &outcomes);
-            (1..names.len()).map({
-                let names = &names;
-                move |other| {
-                    ProbeRow { first, other: names[other], cell, ours: &outcomes[0][at], theirs: &outcomes[other][at] }
-                        .cells()
-                }
-            })
-        });
-        report.tables.push(table::probes(rows.collect()));
+}
+
+/// The rows that set each probe on the first device beside the same on every other one.
+fn compared(names: &[&str], probes: &[&Cell], outcomes: &[Vec<Outcome>]) -> Vec<Vec<report::Cell>> {
+    let mut rows = Vec::new();
+    for (at, cell) in probes.iter().enumerate() {
+        for other in 1..names.len() {
+            let (ours, theirs) = (&outcomes[0][at], &outcomes[other][at]);
+            rows.push(ProbeRow { first: names[0], other: names[other], cell, ours, theirs }.cells());
+        }
     }
-    Ok(())
+    rows
 }
 
 /// The first cell of each different probe.

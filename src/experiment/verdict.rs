@@ -49,8 +49,8 @@ impl Printed {
         let value: f64 = text.parse().ok().filter(|v: &f64| v.is_finite() && *v >= 0.0)?;
         let (digits, exponent) = text.split_once(['e', 'E']).unwrap_or((text, "0"));
         let decimals = digits.split_once('.').map_or(0, |(_, decimals)| decimals.len() as i32);
-        let half_unit = 0.5 * 10f64.powi(exponent.parse::<i32>().ok()? - decimals);
-        Some(Printed { text: text.to_string(), value, half_unit })
+        let half_unit = 0.5 * 10f64.powi(exponent.parse::<i32>().ok()?.saturating_sub(decimals));
+        half_unit.is_finite().then(|| Printed { text: text.to_string(), value, half_unit })
     }
 }
 
@@ -134,9 +134,10 @@ mod tests {
             let printed = Printed::parse(text).unwrap();
             assert!(printed.value == value && (printed.half_unit / half - 1.0).abs() < 1e-12, "{printed:?}");
         }
-        for text in ["", "x", "-1", "1e", "inf", "NaN"] {
+        for text in ["", "x", "-1", "1e", "inf", "NaN", "0e2147483647"] {
             assert_eq!(Printed::parse(text), None, "{text}");
         }
+        assert_eq!(Printed::parse("0.0e-2147483648").map(|printed| printed.half_unit), Some(0.0));
     }
 
     #[test]

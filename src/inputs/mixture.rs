@@ -14,9 +14,7 @@ const RANDOM_TILES: usize = 4;
 
 /// Tiles of a recording of the usual size: every corner, and about 32 KiB of random tiles.
 pub fn record_tiles(instruction: &Instruction) -> usize {
-    let i = instruction;
-    let bytes = i.m * i.k * i.a.bytes() + i.k * i.n * i.b.bytes() + i.m * i.n * (i.c.bytes() + i.d.bytes());
-    Corners::of(i).tiles.count + (RANDOM_BYTES / bytes).max(RANDOM_TILES)
+    Corners::of(instruction).tiles.count + (RANDOM_BYTES / instruction.tile_bytes()).max(RANDOM_TILES)
 }
 
 /// `count` tiles for a recording of `instruction`: the named corners ([`Corners`], the same for every seed; the

@@ -70,6 +70,13 @@ impl Instruction {
         &self.name[..shape]
     }
 
+    /// Bytes of the codes of one tile: A, B, C and D.
+    pub fn tile_bytes(&self) -> usize {
+        self.m * self.k * self.a.bytes()
+            + self.k * self.n * self.b.bytes()
+            + self.m * self.n * (self.c.bytes() + self.d.bytes())
+    }
+
     /// Whether A is 2:4 structured sparse.
     pub fn is_sparse(&self) -> bool {
         self.family().ends_with(".sp")

@@ -23,6 +23,9 @@ pub use statistics::{HISTOGRAM_EDGES, Profile, Tally};
 /// Samples drawn, executed and compared at a time, so that memory stays bounded.
 const CHUNK: usize = 1 << 14;
 
+/// The most samples of a probe.
+pub const MAX_SAMPLES: u64 = 1_000_000_000_000;
+
 /// What to probe.
 #[derive(Debug, Clone)]
 pub struct Request<'a> {

@@ -13,6 +13,9 @@ use crate::{
 /// Metadata keys that a trace file derives from the other fields, so no caller may set them.
 const RESERVED: [&str; 9] = ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k"];
 
+/// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
+pub const OPCODES: &str = "sass";
+
 /// Recorded tiles and outputs of one instruction.
 ///
 /// m, n and k may be smaller than the instruction's: the rest of A and B (and of C, whose outputs are not

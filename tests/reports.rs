@@ -1,0 +1,44 @@
+//! What the kept reports say of each other: the H200 and the simulated Hopper ran the same inputs and gave the same bits.
+
+use std::{collections::BTreeMap, fs, path::Path};
+
+use serde_json::Value;
+
+/// The profile rows of a kept probe report, by instruction, operation, initialisation and distribution.
+fn profile(device: &str, name: &str) -> BTreeMap<[String; 4], Value> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports").join(device).join(name);
+    let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let report: Value = serde_json::from_str(&text).unwrap();
+    let rows = report["tables"]["profile"].as_array().unwrap().clone();
+    let key = |row: &Value| ["instruction", "op", "init", "distribution"].map(|k| row[k].as_str().unwrap().to_string());
+    rows.into_iter().map(|row| (key(&row), row)).collect()
+}
+
+#[test]
+fn the_h200_and_the_simulated_hopper_had_the_same_inputs_and_gave_the_same_bits() {
+    let names = ["bf16-accumulate", "multiply", "inner-product", "accumulate", "dot"];
+    for name in names.map(|name| format!("probe-{name}.json")) {
+        let (h200, simulated) = (profile("h200", &name), profile("model-hopper", &name));
+        assert!(!h200.is_empty() && h200.keys().eq(simulated.keys()), "{name}: other rows");
+        for (key, row) in &h200 {
+            for column in ["samples", "inputs_digest", "outputs_digest", "model_agree", "ulp_histogram"] {
+                assert_eq!(row[column], simulated[key][column], "{name}: {key:?}: {column}");
+            }
+            assert_eq!(row["element_mismatches"], 0, "{name}: {key:?}");
+            assert_ne!(row["execution"], "simulated", "{name}: {key:?}");
+        }
+    }
+}
+
+#[test]
+fn every_executed_instruction_and_operation_was_probed_on_the_h200() {
+    let executed: Vec<&str> =
+        tcnum::isa::all().iter().filter(|i| i.missing().is_none()).map(|i| i.name.as_str()).collect();
+    for op in ["multiply", "inner-product", "accumulate", "dot"] {
+        let rows = profile("h200", &format!("probe-{op}.json"));
+        for name in &executed {
+            let of = rows.keys().filter(|[instruction, o, ..]| instruction == name && o == op);
+            assert!(of.count() >= 4, "{name}, {op}: not every distribution");
+        }
+    }
+}
