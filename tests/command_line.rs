@@ -149,3 +149,18 @@ fn instructions_are_found_in_any_letter_case() {
     let scaled = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
     assert!(refusal(&format!("probe --instr {scaled}")).contains("block scales are not executed yet"));
 }
+
+#[test]
+fn verbose_says_each_step_on_standard_error_and_nothing_else_does() {
+    let line = "probe --device model:hopper --op dot --op multiply --init low --samples 10";
+    let verbose = tcnum(&format!("{line} -v"));
+    let said = String::from_utf8(verbose.stderr).unwrap();
+    assert_eq!(
+        said.lines().filter(|line| line.starts_with("probing mma.m16n8k16.f32.bf16.bf16.f32")).count(),
+        2,
+        "{said}"
+    );
+    let plain = tcnum(line);
+    assert!(plain.stderr.is_empty() && tcnum(&format!("{line} -q")).stderr.is_empty());
+    assert_eq!(plain.stdout, verbose.stdout);
+}

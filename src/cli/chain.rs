@@ -1,15 +1,11 @@
 //! `tcnum chain`.
 
-use std::{
-    io::{IsTerminal, Write},
-    path::PathBuf,
-    time::Duration,
-};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
 use super::{
-    Common, invocation,
+    Common, Progress, invocation,
     options::{integer, output_file},
     select::Selection,
 };
@@ -120,18 +116,8 @@ fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     }
 }
 
-/// The curves, with a line of progress on a terminal.
+/// The curves, with progress on standard error.
 fn computed(device: &mut dyn Device, plan: &Plan, arguments: &Arguments) -> Result<Vec<Curve>> {
-    let mut errors = std::io::stderr();
-    let shown = errors.is_terminal() && !arguments.common.destination.quiet;
-    // A progress line that cannot be written is no reason to stop.
-    let curves = chain::run(device, plan, &mut |done| {
-        if shown {
-            let _ = write!(errors, "\r\x1b[K{done}");
-        }
-    });
-    if shown {
-        let _ = write!(errors, "\r\x1b[K");
-    }
-    curves
+    let progress = Progress::new(&arguments.common.destination);
+    chain::run(device, plan, &mut |done| progress.step(done))
 }

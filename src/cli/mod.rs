@@ -7,6 +7,7 @@ mod formats;
 mod instructions;
 mod options;
 mod probe;
+mod progress;
 mod record;
 mod report;
 mod select;
@@ -18,6 +19,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{Result, report::Report};
 pub use options::{Common, Destination};
+use progress::Progress;
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
 ///

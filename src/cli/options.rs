@@ -24,7 +24,7 @@ pub struct Destination {
     /// Keep KEY=VALUE with the result (a date, a machine); may be repeated.
     #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation, help_heading = "Output")]
     pub annotations: Vec<(String, String)>,
-    /// Print nothing but the result: no progress, no remarks.
+    /// Print nothing but the result: no progress on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
     /// Say more on standard error about what is being done.

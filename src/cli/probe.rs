@@ -4,7 +4,7 @@ use std::{collections::HashSet, time::Duration};
 
 use clap::Args;
 
-use super::{Common, invocation, options::integer, select::Selection};
+use super::{Common, Progress, invocation, options::integer, select::Selection};
 use crate::{
     Result,
     arithmetic::Model,
@@ -72,6 +72,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
     let mut probes = Vec::new();
     let mut listed = HashSet::new();
+    let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         if let Err(error) = device.prepare(instruction) {
             if arguments.available && error.exit_status() == 2 {
@@ -82,6 +83,14 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         }
         let evaluator = model.evaluator(instruction)?;
         for request in requests(arguments, instruction) {
+            progress.step(&format!(
+                "probing {instruction} on {}: {} samples of {}, {}, {}",
+                device.identity().name,
+                request.samples,
+                request.op.name(),
+                request.init.name(),
+                request.distribution.name(),
+            ));
             let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
             report.holds &= outcome.profile.element_mismatches == 0;
             for m in &outcome.mismatches {

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Common, invocation, options::integer, select::Selection};
+use super::{Common, Progress, invocation, options::integer, select::Selection};
 use crate::{
     Error, Result,
     device::{self, Device},
@@ -87,7 +87,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     ];
     let columns = columns.map(|(key, label)| Column::new(key, label)).to_vec();
     let mut table = Table::new("recordings", "Recordings", columns);
+    let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
+        progress.step(&format!("recording {instruction} on {}", device.identity().name));
         match record(device.as_mut(), instruction, arguments) {
             Ok(row) => table.rows.push(row),
             Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    Destination, invocation,
+    Destination, Progress, invocation,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
@@ -58,6 +58,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("report", invocation());
     let options =
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
+    let progress = Progress::new(&arguments.destination);
+    progress.step(&format!("repeating {}", arguments.file.display()));
     experiment::run(&experiment, &mut devices, options, &mut report)?;
     Ok(report)
 }

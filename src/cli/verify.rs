@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use clap::Args;
 
 use super::{
-    Destination, invocation,
+    Destination, Progress, invocation,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{Error, Result, device, report::Report, trace::Trace, verify};
@@ -54,7 +54,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 
     let (mut summary, mut mismatches) = (verify::summary_table(), verify::mismatch_table());
     let mut differing = 0;
+    let progress = Progress::new(&arguments.destination);
     for file in files {
+        progress.step(&format!("verifying {file} against {model}"));
         let trace = &Trace::read(Path::new(file))?;
         let result = verify::verify(trace, judge.as_mut(), arguments.max_mismatches)?;
         differing += result.differing;
