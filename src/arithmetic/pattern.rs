@@ -32,8 +32,11 @@ pub fn matches(pattern: &str, name: &str) -> bool {
     ends.contains(&name.len())
 }
 
-/// What is wrong with `pattern`, if anything: braces that do not pair up.
+/// What is wrong with `pattern`, if anything: no characters, or braces that do not pair up.
 pub fn defect(pattern: &str) -> Option<&'static str> {
+    if pattern.is_empty() {
+        return Some("empty");
+    }
     let mut open = false;
     for c in pattern.chars() {
         match c {
@@ -71,7 +74,7 @@ mod tests {
     #[test]
     fn unpaired_braces_are_a_defect() {
         assert_eq!(defect("a{b,c}"), None);
-        for bad in ["a{b", "a}b", "a{b{c}}"] {
+        for bad in ["", "a{b", "a}b", "a{b{c}}"] {
             assert!(defect(bad).is_some(), "{bad}");
         }
     }

@@ -15,6 +15,9 @@ use crate::{Error, Result, format, nearest::nearest};
 const ABSENT: [(&str, &str); 2] =
     [("tcgen05", "datacentre Blackwell: sm_100a, sm_103a"), ("mfma", "AMD matrix cores: CDNA 1 to 4")];
 
+/// Characters of an unknown name that a message repeats.
+const LONGEST_SHOWN: usize = 100;
+
 const TABLE: &str = include_str!("nvidia.csv");
 
 #[derive(Deserialize)]
@@ -111,9 +114,12 @@ pub fn find(name: &str) -> Result<Instruction> {
              `tcnum instructions` lists what there is"
         )));
     }
+    // A hostile file can name anything.
+    let shown: String = name.chars().take(LONGEST_SHOWN).collect();
+    let cut = if shown.len() < name.len() { "..." } else { "" };
     Err(Error::request(format!(
-        "unknown instruction '{name}'; the nearest are {}. `tcnum instructions` lists all",
-        nearest(wanted, all().iter().map(|i| i.name.as_str()), 3).join(", ")
+        "unknown instruction '{shown}{cut}'; the nearest are {}. `tcnum instructions` lists all",
+        nearest(&shown, all().iter().map(|i| i.name.as_str()), 3).join(", ")
     )))
 }
 

@@ -39,11 +39,27 @@ pub struct Declared {
     pub data_offsets: (usize, usize),
 }
 
+impl Declared {
+    /// Bytes of an array of this type and shape; `None` if they are not a whole number, or too many to count.
+    fn bytes(&self) -> Option<usize> {
+        let bits = self.shape.iter().try_fold(self.dtype.bitsize(), |bits, n| bits.checked_mul(*n))?;
+        bits.is_multiple_of(8).then_some(bits / 8)
+    }
+}
+
 impl Header {
     /// Parses the JSON of a header, and checks the declared tensors against `data_bytes`, the number of bytes
     /// after it: every array the size of its shape, side by side, no overlap, no gap, nothing left.
     pub fn parse(json: &[u8], data_bytes: u64) -> Result<Header, String> {
         let header: Header = serde_json::from_slice(json).map_err(|error| format!("header: {error}"))?;
+        if let Some((name, t)) =
+            header.tensors.iter().find(|(_, t)| t.bytes() != t.data_offsets.1.checked_sub(t.data_offsets.0))
+        {
+            return Err(format!(
+                "tensor '{name}': data_offsets {:?} do not span an array of {:?} elements of type {:?}",
+                t.data_offsets, t.shape, t.dtype
+            ));
+        }
         let mut tensors: Vec<(String, TensorInfo)> = header
             .tensors
             .iter()
