@@ -108,6 +108,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.notes.extend(remarks(device.identity().name.as_str(), &arguments.model));
     report.device = Some(device.identity().clone());
+    hide_if_empty(&mut profiles, "opcodes");
     report.tables.push(if arguments.brief { brief::table(&probes, arguments.samples) } else { profiles });
     if !mismatches.rows.is_empty() {
         report.tables.push(mismatches);
@@ -151,12 +152,20 @@ fn remarks(device: &str, model: &str) -> Vec<String> {
     notes
 }
 
+/// Keeps a column that no row fills (machine code, without a disassembler or a GPU) out of the human views.
+fn hide_if_empty(table: &mut Table, key: &str) {
+    let Some(at) = table.columns.iter().position(|column| column.key == key) else { return };
+    if table.rows.iter().all(|row| row[at] == Cell::List(Vec::new())) {
+        table.columns[at].label = None;
+    }
+}
+
 fn columns() -> Vec<Column> {
     [
         ("instruction", Some("instruction")),
-        ("ptx", None),
+        ("ptx", Some("vendor's spelling")),
         ("execution", Some("ran")),
-        ("opcodes", None),
+        ("opcodes", Some("machine code")),
         ("op", Some("op")),
         ("init", Some("init")),
         ("distribution", Some("values")),
