@@ -9,7 +9,7 @@ use tcnum::{
     exact::Dot,
     format::{Overflow, Rounding},
     inputs::{self, Distribution, Init, Op, Source},
-    isa::{self, Instruction, Tiles},
+    isa::{self, Case, Instruction, Tiles},
 };
 
 /// Dot-product-adds per measured step, at least.
@@ -48,7 +48,7 @@ fn evaluator(criterion: &mut Criterion) {
 fn exact(i: &Instruction, tiles: &Tiles) {
     let mut exact = Dot::new(i.a, i.b, i.c, i.d, i.k);
     for index in 0..tiles.count * i.m * i.n {
-        let (a, b, c) = tiles.operands(i, index / (i.m * i.n), index / i.n % i.m, index % i.n);
+        let Case { a, b, c, .. } = tiles.case(i, index / (i.m * i.n), index / i.n % i.m, index % i.n);
         let sum = exact.sum(a.into_iter().zip(b), c);
         black_box(sum.round(i.d, Rounding::Rne, Overflow::Standard));
     }

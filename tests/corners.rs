@@ -7,7 +7,7 @@
 use tcnum::{
     arithmetic::{Evaluator, Model},
     inputs::Corners,
-    isa::{self, Codes, Instruction},
+    isa::{self, Case, Codes, Instruction},
 };
 
 /// The corners of an instruction and the model's answers.
@@ -457,7 +457,7 @@ fn c_alone_is_handed_on_except_the_sign_of_zero() {
             let i = &answers.instruction;
             for (corner, answer) in answers.family("c/", "") {
                 let at = answers.corners.position(corner).unwrap();
-                let (_, _, c) = answers.corners.tiles.operands(i, at.tile, at.row, at.column);
+                let Case { c, .. } = answers.corners.tiles.case(i, at.tile, at.row, at.column);
                 let expected = if c & kept & !sign == 0 { 0 } else { c & kept };
                 assert_eq!(answer, expected, "{name} {corner}, c = {c:#x}");
             }

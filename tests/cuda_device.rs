@@ -58,7 +58,8 @@ fn tiles(i: &Instruction, count: usize, seed: u64) -> (Tiles, Vec<i64>) {
         let (tile, row, column) = (e / (i.m * i.n), e / i.n % i.m, e % i.n);
         *sum += (0..i.k).map(|k| a[(tile * i.m + row) * i.k + k] * b[(tile * i.k + k) * i.n + column]).sum::<i64>();
     }
-    (Tiles { count, a: codes(i.a, &a), b: codes(i.b, &b), c: codes(i.c, &c) }, d)
+    let arrays = [("a", codes(i.a, &a)), ("b", codes(i.b, &b)), ("c", codes(i.c, &c))];
+    (Tiles::from_arrays(count, arrays).unwrap(), d)
 }
 
 /// The first element of D that is not what integer arithmetic says.
@@ -127,8 +128,8 @@ fn more_tiles_than_fit_in_one_launch_are_all_answered() {
     const REPEATS: usize = 5000;
     let (few, expected) = tiles(&i, PERIOD, 1);
     let repeat = |codes: &Codes, format| Codes::from_bytes(format, codes.as_bytes().repeat(REPEATS)).unwrap();
-    let many =
-        Tiles { count: PERIOD * REPEATS, a: repeat(&few.a, i.a), b: repeat(&few.b, i.b), c: repeat(&few.c, i.c) };
+    let arrays = [("a", repeat(&few.a, i.a)), ("b", repeat(&few.b, i.b)), ("c", repeat(&few.c, i.c))];
+    let many = Tiles::from_arrays(PERIOD * REPEATS, arrays).unwrap();
     let d = device.execute(&i, &many).unwrap();
     assert_eq!(first_difference(&i, &d, &expected.repeat(REPEATS)), None);
     assert_eq!(device.execute(&i, &Tiles::zeros(&i, 0)).unwrap().len(), 0);

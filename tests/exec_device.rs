@@ -11,7 +11,7 @@ use tcnum::{
     device::{self, Device, ExecDevice, Execution, ExecutionKind},
     format::{Format, Overflow, Rounding},
     inputs::record_batch,
-    isa::{self, Codes, Instruction, Tiles},
+    isa::{self, Case, Codes, Instruction, Tiles},
 };
 
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
@@ -74,8 +74,8 @@ fn an_independent_program_gives_the_bytes_of_the_hopper_model() {
             (program.execute(&instruction, &tiles).unwrap(), model.execute(&instruction, &tiles).unwrap());
         let differing = of_program.iter().zip(of_model.iter()).position(|(x, y)| x != y);
         if let Some(at) = differing {
-            let (a, b, c) =
-                tiles.operands(&instruction, at / outputs, at % outputs / instruction.n, at % instruction.n);
+            let Case { a, b, c, .. } =
+                tiles.case(&instruction, at / outputs, at % outputs / instruction.n, at % instruction.n);
             let (program, model) = (of_program.get(at), of_model.get(at));
             panic!("{name}: A {a:#x?}, B {b:#x?}, C {c:#x}: program {program:#x}, model {model:#x}");
         }

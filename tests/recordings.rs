@@ -7,7 +7,11 @@ use std::path::{Path, PathBuf};
 
 use mutants::{Edit, changed, hopper};
 use rayon::prelude::*;
-use tcnum::{inputs::Corners, isa, trace::Trace};
+use tcnum::{
+    inputs::Corners,
+    isa::{self, Case},
+    trace::Trace,
+};
 
 /// Forms of the instruction table that differ in where operands come from only, and share one recording.
 const SAME_ARITHMETIC: [&str; 4] = [".rs", ".row.row", ".col.row", ".col.col"];
@@ -59,7 +63,7 @@ fn every_recorded_output_is_that_of_the_model() {
         let differing = (0..d.len()).filter(|&at| d.get(at) != trace.d.get(at)).collect::<Vec<_>>();
         let first = differing.first().map(|&at| {
             let (tile, row, column) = (at / (i.m * i.n), at / i.n % i.m, at % i.n);
-            let (a, b, c) = trace.padded(tile, tile + 1).operands(i, 0, row, column);
+            let Case { a, b, c, .. } = trace.padded(tile, tile + 1).case(i, 0, row, column);
             format!("tile {tile}, row {row}, column {column}: {a:x?} {b:x?} {c:#x} gave {:#x}", trace.d.get(at))
         });
         assert!(differing.is_empty(), "{i}: {} of {} differ, first {first:?}", differing.len(), d.len());

@@ -6,7 +6,7 @@ use tcnum::{
     Error,
     device::{self, Device, TraceDevice},
     inputs::record_batch,
-    isa::{self, Codes, Instruction, Tiles},
+    isa::{self, Case, Codes, Instruction, Tiles},
     trace::Trace,
     verify::verify,
 };
@@ -64,7 +64,7 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     assert_eq!((result.compared, result.differing, result.mismatches.len()), (6 * 128, 1, 1));
     let found = &result.mismatches[0];
     assert_eq!((found.tile, found.row, found.column), (4, 9, 3));
-    let (a, b, c) = tiles.operands(&instruction, 4, 9, 3);
+    let Case { a, b, c, .. } = tiles.case(&instruction, 4, 9, 3);
     assert_eq!((&found.a, &found.b, found.c), (&a, &b, c));
     assert_eq!((found.recorded, found.computed), (d.get(at), d.get(at) ^ 1));
 }

@@ -117,12 +117,10 @@ impl Device for TraceDevice {
             self.index.sort_unstable();
         }
         let (m, n, k) = (self.trace.m, self.trace.n, self.trace.k);
-        let request = Tiles {
-            count: tiles.count,
-            a: tiles.a.resized((m, instruction.k), (m, k)),
-            b: tiles.b.resized((instruction.k, n), (k, n)),
-            c: tiles.c.clone(),
-        };
+        let a = tiles.a.resized((m, instruction.k), (m, k));
+        let b = tiles.b.resized((instruction.k, n), (k, n));
+        let arrays = [("a", a), ("b", b), ("c", tiles.c.clone())];
+        let request = Tiles::from_arrays(tiles.count, arrays).expect("A, B and C");
         let whole_a = request.a.resized((m, k), (m, instruction.k));
         let whole_b = request.b.resized((k, n), (instruction.k, n));
         let mut d = Codes::zeros(instruction.d, 0);

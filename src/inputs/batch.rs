@@ -6,11 +6,10 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     corners::Corners,
-    draft::Case,
     regime::Regime,
     values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
 };
-use crate::isa::{Instruction, Tiles};
+use crate::isa::{Case, Instruction, Tiles};
 
 /// The operation that a probe isolates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]

@@ -5,21 +5,8 @@ use rand::{Rng, RngExt};
 use super::values::{Bits, any_nan, code_at, exponents, special_codes, with_random_padding};
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
-    isa::Instruction,
+    isa::{Case, Instruction},
 };
-/// The operands of one dot-product-add: k codes of A, k of B, one of C.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Case {
-    pub(super) a: Vec<u64>,
-    pub(super) b: Vec<u64>,
-    pub(super) c: u64,
-}
-
-impl Case {
-    pub(super) fn zeros(i: &Instruction) -> Case {
-        Case { a: vec![0; i.k], b: vec![0; i.k], c: 0 }
-    }
-}
 
 /// A case under construction: at most `terms` products are not zero, and c is zero unless `has_c`.
 pub(super) struct Draft<'a, R> {

@@ -3,10 +3,13 @@
 use rand::{Rng, RngExt};
 
 use super::{
-    draft::{Case, Draft, negated},
+    draft::{Draft, negated},
     values::{Bits, code_at, exponents, nearest_code},
 };
-use crate::{format::Format, isa::Instruction};
+use crate::{
+    format::Format,
+    isa::{Case, Instruction},
+};
 
 /// A family of operands aimed at one decision of an arithmetic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

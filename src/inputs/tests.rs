@@ -1,7 +1,6 @@
 use std::collections::HashSet;
 
 use super::{
-    draft::Case,
     regime::Regime,
     values::{exponents, nearest_code, special_codes},
     *,
@@ -9,7 +8,7 @@ use super::{
 use crate::{
     exact::Dot,
     format::{Class, FORMATS, Overflow, Rounding},
-    isa::{self, Instruction},
+    isa::{self, Case, Instruction},
 };
 
 fn instruction(name: &str) -> Instruction {
@@ -93,7 +92,7 @@ fn isolated_operations_leave_everything_else_zero() {
             let batch = draw(&i, op, distribution, Init::Low, Source { seed: 3, stream: 0 }, 200);
             let mut with_terms = 0;
             for at in &batch.samples {
-                let (a, b, c) = batch.tiles.operands(&i, at.tile, at.row, at.column);
+                let Case { a, b, c, .. } = batch.tiles.case(&i, at.tile, at.row, at.column);
                 assert!(a[products..].iter().chain(&b[products..]).all(|code| *code == 0), "{op:?} {distribution:?}");
                 assert!(with_c || c == 0, "{op:?} {distribution:?}");
                 with_terms += usize::from(a[0] != 0 && b[0] != 0 && (c != 0) == with_c);

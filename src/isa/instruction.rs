@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::operands;
 use crate::format::Format;
 
 /// One matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
@@ -43,6 +44,21 @@ pub struct Scale {
     pub block: usize,
 }
 
+/// Structured sparsity of A: of every `length` consecutive elements along k, `kept` are stored, in groups of `together`
+/// neighbours, in ascending order.
+///
+/// 16-bit and 8-bit formats keep two of four, tf32 one of two, 4-bit formats two pairs of four pairs (PTX ISA, "Sparse
+/// matrix storage").
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunk {
+    /// Logical elements in a chunk.
+    pub length: usize,
+    /// Stored elements of a chunk.
+    pub kept: usize,
+    /// Neighbours that are kept or dropped together.
+    pub together: usize,
+}
+
 /// An instruction family with one kernel source (`kernels/*.cu`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -72,14 +88,26 @@ impl Instruction {
 
     /// Bytes of the codes of one tile: A, B, C and D.
     pub fn tile_bytes(&self) -> usize {
-        self.m * self.k * self.a.bytes()
-            + self.k * self.n * self.b.bytes()
-            + self.m * self.n * (self.c.bytes() + self.d.bytes())
+        operands(self).iter().map(|o| o.len() * o.format.bytes()).sum::<usize>() + self.m * self.n * self.d.bytes()
     }
 
     /// Whether A is 2:4 structured sparse.
     pub fn is_sparse(&self) -> bool {
         self.family().ends_with(".sp")
+    }
+
+    /// How A is stored in sparse forms; `None` if every element is.
+    pub fn chunk(&self) -> Option<Chunk> {
+        self.is_sparse().then(|| match self.a.bits {
+            32 => Chunk { length: 2, kept: 1, together: 1 },
+            4 => Chunk { length: 8, kept: 4, together: 2 },
+            _ => Chunk { length: 4, kept: 2, together: 1 },
+        })
+    }
+
+    /// Elements in a row of A: k, of sparse forms the half of it that is stored.
+    pub fn stored_k(&self) -> usize {
+        self.chunk().map_or(self.k, |chunk| self.k / chunk.length * chunk.kept)
     }
 
     /// Whether the name carries this qualifier (`satfinite`, `rz`, `rs`, `col`, ...).

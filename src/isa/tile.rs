@@ -1,7 +1,10 @@
 //! Arrays of codes, and the tiles that instructions consume.
 
-use super::Instruction;
-use crate::{digest::fnv1a, format::Format};
+use super::{Case, Instruction};
+use crate::{
+    digest::fnv1a,
+    format::{self, Format},
+};
 
 /// An array of codes, each in the smallest unsigned integer (1, 2, 4 or 8 bytes) that holds its format,
 /// little-endian: the layout of trace files, of the `exec:` protocol and of GPU memory.
@@ -107,40 +110,171 @@ impl Codes {
 pub struct Tiles {
     /// Number of tiles.
     pub count: usize,
-    /// A codes, `[count][m][k]`.
+    /// A codes, `[count][m][k]`; of sparse forms only the stored ones, `[count][m][k / 2]`.
     pub a: Codes,
     /// B codes, `[count][k][n]`.
     pub b: Codes,
     /// C codes, `[count][m][n]`.
     pub c: Codes,
+    /// Of sparse forms, the position of each stored element of A in its chunk along k (see [`Chunk`](super::Chunk)): bytes
+    /// `[count][m][k / 2]`.
+    pub positions: Option<Codes>,
+    /// Of block-scaled forms, the scale codes of A, `[count][m][k / block]`.
+    pub scale_a: Option<Codes>,
+    /// Of block-scaled forms, the scale codes of B, `[count][k / block][n]`.
+    pub scale_b: Option<Codes>,
+}
+
+/// One array of a tile: its name in trace files, the format of its codes and its two dimensions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Operand {
+    /// `a`, `b`, `c`, `positions`, `scale_a` or `scale_b`.
+    pub name: &'static str,
+    /// Format of the codes.
+    pub format: &'static Format,
+    /// Rows of one tile.
+    pub rows: usize,
+    /// Columns of one tile.
+    pub columns: usize,
+    /// Whether the rows are those of D.
+    rows_of_d: bool,
+    /// Whether the columns are those of D.
+    columns_of_d: bool,
+}
+
+impl Operand {
+    /// Codes in one tile.
+    pub fn len(&self) -> usize {
+        self.rows * self.columns
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Rows and columns when only the first `m` rows and `n` columns of D are of interest.
+    pub fn part(&self, m: usize, n: usize) -> (usize, usize) {
+        (if self.rows_of_d { m } else { self.rows }, if self.columns_of_d { n } else { self.columns })
+    }
+}
+
+/// The arrays that a tile of `instruction` consists of, in the order of the `exec:` protocol.
+pub fn operands(i: &Instruction) -> Vec<Operand> {
+    let operand = |name, format, rows, columns| Operand {
+        name,
+        format,
+        rows,
+        columns,
+        rows_of_d: matches!(name, "a" | "c" | "positions" | "scale_a"),
+        columns_of_d: matches!(name, "b" | "c" | "scale_b"),
+    };
+    let mut all = vec![operand("a", i.a, i.m, i.stored_k()), operand("b", i.b, i.k, i.n), operand("c", i.c, i.m, i.n)];
+    if i.chunk().is_some() {
+        all.push(operand("positions", format::find("u8").expect("u8 is in the format table"), i.m, i.stored_k()));
+    }
+    if let Some(scale) = i.scale {
+        all.push(operand("scale_a", scale.format, i.m, i.k / scale.block));
+        all.push(operand("scale_b", scale.format, i.k / scale.block, i.n));
+    }
+    all
 }
 
 impl Tiles {
-    /// `count` tiles of an instruction with every code 0.
+    /// `count` tiles of an instruction with every code 0; of sparse forms with the first positions of every chunk.
     pub fn zeros(instruction: &Instruction, count: usize) -> Self {
-        let i = instruction;
-        Tiles {
+        let mut tiles = Tiles::from_arrays(
             count,
-            a: Codes::zeros(i.a, count * i.m * i.k),
-            b: Codes::zeros(i.b, count * i.k * i.n),
-            c: Codes::zeros(i.c, count * i.m * i.n),
+            operands(instruction).iter().map(|o| (o.name, Codes::zeros(o.format, count * o.len()))),
+        )
+        .expect("an instruction has A, B and C");
+        if let (Some(positions), Some(chunk)) = (&mut tiles.positions, instruction.chunk()) {
+            (0..positions.len()).for_each(|at| positions.set(at, (at % chunk.kept) as u64));
         }
+        tiles
+    }
+
+    /// Tiles from their arrays by name; `None` unless A, B and C are among them.
+    pub fn from_arrays(count: usize, arrays: impl IntoIterator<Item = (&'static str, Codes)>) -> Option<Tiles> {
+        let (mut a, mut b, mut c, mut positions, mut scale_a, mut scale_b) = (None, None, None, None, None, None);
+        for (name, codes) in arrays {
+            let slot = match name {
+                "a" => &mut a,
+                "b" => &mut b,
+                "c" => &mut c,
+                "positions" => &mut positions,
+                "scale_a" => &mut scale_a,
+                _ => &mut scale_b,
+            };
+            *slot = Some(codes);
+        }
+        Some(Tiles { count, a: a?, b: b?, c: c?, positions, scale_a, scale_b })
+    }
+
+    /// The arrays that are there, by name, in the order of [`operands`].
+    pub fn arrays(&self) -> impl Iterator<Item = (&'static str, &Codes)> {
+        let always = [("a", &self.a), ("b", &self.b), ("c", &self.c)];
+        let sometimes = [("positions", &self.positions), ("scale_a", &self.scale_a), ("scale_b", &self.scale_b)];
+        always.into_iter().chain(sometimes.into_iter().filter_map(|(name, codes)| Some((name, codes.as_ref()?))))
+    }
+
+    /// These tiles with every array changed by `change`, which gets the array's name.
+    fn map(&self, count: usize, change: impl Fn(&'static str, &Codes) -> Codes) -> Tiles {
+        Tiles::from_arrays(count, self.arrays().map(|(name, codes)| (name, change(name, codes))))
+            .expect("A, B and C stay")
     }
 
     /// Tiles `from..to` of these.
     pub fn slice(&self, from: usize, to: usize) -> Tiles {
-        let part = |codes: &Codes| {
+        self.map(to - from, |_, codes| {
             let each = codes.len() / self.count.max(1);
             codes.slice(from * each, to * each)
-        };
-        Tiles { count: to - from, a: part(&self.a), b: part(&self.b), c: part(&self.c) }
+        })
     }
 
-    /// The operands of one element of D: row `row` of A and column `column` of B (k codes each), and c.
-    pub fn operands(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> (Vec<u64>, Vec<u64>, u64) {
-        let a = (0..i.k).map(|k| self.a.get((tile * i.m + row) * i.k + k)).collect();
-        let b = (0..i.k).map(|k| self.b.get((tile * i.k + k) * i.n + column)).collect();
-        (a, b, self.c.get((tile * i.m + row) * i.n + column))
+    /// The operands of one element of D.
+    pub fn case(&self, i: &Instruction, tile: usize, row: usize, column: usize) -> Case {
+        let stored = i.stored_k();
+        let line = |codes: &Codes, each: usize| -> Vec<u64> {
+            (0..each).map(|k| codes.get((tile * i.m + row) * each + k)).collect()
+        };
+        let down = |codes: &Codes, each: usize| -> Vec<u64> {
+            (0..each).map(|k| codes.get((tile * each + k) * i.n + column)).collect()
+        };
+        let blocks = i.scale.map_or(0, |scale| i.k / scale.block);
+        Case {
+            a: line(&self.a, stored),
+            b: down(&self.b, i.k),
+            c: self.c.get((tile * i.m + row) * i.n + column),
+            positions: self.positions.as_ref().map_or_else(Vec::new, |codes| line(codes, stored)),
+            scale_a: self.scale_a.as_ref().map_or_else(Vec::new, |codes| line(codes, blocks)),
+            scale_b: self.scale_b.as_ref().map_or_else(Vec::new, |codes| down(codes, blocks)),
+        }
+    }
+
+    /// Puts the operands of `case` where element (`row`, `column`) of D of a tile takes them from.
+    pub fn place(&mut self, i: &Instruction, tile: usize, row: usize, column: usize, case: &Case) {
+        let (m, n) = (i.m, i.n);
+        let line = |codes: &mut Codes, values: &[u64]| {
+            let each = values.len();
+            values.iter().enumerate().for_each(|(k, code)| codes.set((tile * m + row) * each + k, *code));
+        };
+        let down = |codes: &mut Codes, values: &[u64]| {
+            let each = values.len();
+            values.iter().enumerate().for_each(|(k, code)| codes.set((tile * each + k) * n + column, *code));
+        };
+        line(&mut self.a, &case.a);
+        down(&mut self.b, &case.b);
+        self.c.set((tile * m + row) * n + column, case.c);
+        if let Some(codes) = &mut self.positions {
+            line(codes, &case.positions);
+        }
+        if let Some(codes) = &mut self.scale_a {
+            line(codes, &case.scale_a);
+        }
+        if let Some(codes) = &mut self.scale_b {
+            down(codes, &case.scale_b);
+        }
     }
 
     /// Appends the tiles of `other`, which must be of the same instruction.
@@ -149,22 +283,30 @@ impl Tiles {
         self.a.extend(&other.a);
         self.b.extend(&other.b);
         self.c.extend(&other.c);
+        let sometimes = [
+            (&mut self.positions, &other.positions),
+            (&mut self.scale_a, &other.scale_a),
+            (&mut self.scale_b, &other.scale_b),
+        ];
+        for (own, other) in sometimes {
+            if let (Some(own), Some(other)) = (own, other) {
+                own.extend(other);
+            }
+        }
     }
 
     /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
     /// instruction's full shape; the rest is zero.
     pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
-        let i = instruction;
-        Tiles {
-            count: self.count,
-            a: self.a.resized((m, i.k), (i.m, i.k)),
-            b: self.b.resized((i.k, n), (i.k, i.n)),
-            c: self.c.resized((m, n), (i.m, i.n)),
-        }
+        let operands = operands(instruction);
+        self.map(self.count, |name, codes| {
+            let operand = operands.iter().find(|o| o.name == name).expect("the tiles are this instruction's");
+            codes.resized(operand.part(m, n), (operand.rows, operand.columns))
+        })
     }
 
     /// A 64-bit FNV-1a digest of all input bytes: two runs with equal digests had the same inputs.
     pub fn digest(&self) -> u64 {
-        fnv1a([&self.a, &self.b, &self.c].into_iter().flat_map(|codes| codes.as_bytes()))
+        fnv1a(self.arrays().flat_map(|(_, codes)| codes.as_bytes()))
     }
 }

@@ -15,7 +15,7 @@ use crate::{
     device::{Device, Execution},
     digest::fnv1a,
     inputs::{self, Batch, Distribution, Init, Op, Position, Source},
-    isa::{Codes, Instruction},
+    isa::{Case, Codes, Instruction},
 };
 use reference::References;
 pub use statistics::{HISTOGRAM_EDGES, Profile, Tally};
@@ -120,7 +120,7 @@ fn compare_with_model(model: &Evaluator, request: &Request<'_>, batch: &Batch, d
         outcome.profile.element_mismatches += 1;
         if outcome.mismatches.len() < request.max_mismatches {
             let at = Position { tile: index / (i.m * i.n), row: index / i.n % i.m, column: index % i.n };
-            let (a, b, c) = batch.tiles.operands(i, at.tile, at.row, at.column);
+            let Case { a, b, c, .. } = batch.tiles.case(i, at.tile, at.row, at.column);
             outcome.mismatches.push(Mismatch { a, b, c, device: d.get(index), model: expected.get(index) });
         }
     }

@@ -5,7 +5,7 @@ use crate::{
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
     inputs::{Batch, Init, Position},
-    isa::{Codes, Instruction},
+    isa::{Case, Codes, Instruction},
 };
 
 /// Buffers for the references of one request's samples.
@@ -70,7 +70,7 @@ impl<'a> References<'a> {
                 code(c, wide.c[at.index(i)])
             }
             None => {
-                let (a, b, c) = batch.tiles.operands(i, at.tile, at.row, at.column);
+                let Case { a, b, c, .. } = batch.tiles.case(i, at.tile, at.row, at.column);
                 self.pairs.extend(a.into_iter().zip(b).take(self.terms));
                 c
             }

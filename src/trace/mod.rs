@@ -106,12 +106,10 @@ impl Trace {
     pub fn tiles(&self, from: usize, to: usize) -> Tiles {
         let k = self.instruction.k;
         let part = |codes: &Codes, rows, columns| codes.slice(from * rows * columns, to * rows * columns);
-        Tiles {
-            count: to - from,
-            a: part(&self.a, self.m, self.k).resized((self.m, self.k), (self.m, k)),
-            b: part(&self.b, self.k, self.n).resized((self.k, self.n), (k, self.n)),
-            c: part(&self.c, self.m, self.n),
-        }
+        let a = part(&self.a, self.m, self.k).resized((self.m, self.k), (self.m, k));
+        let b = part(&self.b, self.k, self.n).resized((self.k, self.n), (k, self.n));
+        let c = part(&self.c, self.m, self.n);
+        Tiles::from_arrays(to - from, [("a", a), ("b", b), ("c", c)]).expect("A, B and C")
     }
 
     /// The recorded tiles `from..to` at the instruction's full shape, zero where nothing was recorded.

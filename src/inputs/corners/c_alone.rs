@@ -3,10 +3,8 @@
 use super::sketch::Sketch;
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
-    inputs::{
-        draft::Case,
-        values::{exponents, special_codes},
-    },
+    inputs::values::{exponents, special_codes},
+    isa::Case,
 };
 
 /// Formats with more exponents than this are stepped through in their middle.

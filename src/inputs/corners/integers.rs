@@ -1,14 +1,14 @@
 //! Integers: accumulators at both ends of the range, and operands all extreme.
 
 use super::sketch::Sketch;
-use crate::{format::Format, inputs::draft::Case};
+use crate::{format::Format, isa::Case};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     let i = s.i;
     for (a_name, a) in fills(i.a, i.k) {
         for (b_name, b) in fills(i.b, i.k) {
             for (c_name, c) in accumulators(i.c, sum(i.a, &a, i.b, &b)) {
-                s.push(format!("integer/{a_name}-times-{b_name}-c-{c_name}"), Case { a: a.clone(), b: b.clone(), c });
+                s.push(format!("integer/{a_name}-times-{b_name}-c-{c_name}"), Case::dense(a.clone(), b.clone(), c));
             }
         }
     }

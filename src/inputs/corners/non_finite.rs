@@ -3,7 +3,7 @@
 use super::sketch::{Sketch, code};
 use crate::{
     format::{Class, Format},
-    inputs::draft::Case,
+    isa::Case,
 };
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -13,7 +13,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
     else {
         return;
     };
-    let ones = Case { a: vec![one_a; i.k], b: vec![one_b; i.k], c: one_c };
+    let ones = Case::dense(vec![one_a; i.k], vec![one_b; i.k], one_c);
     of_c(s, &ones);
     for at in 0..i.k {
         for (name, value) in specials(i.a, at as u64) {

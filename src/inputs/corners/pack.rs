@@ -4,8 +4,8 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use super::{Corner, Corners, sketch::Named};
 use crate::{
-    inputs::{batch::Position, draft::Case},
-    isa::{Instruction, Tiles},
+    inputs::batch::Position,
+    isa::{Case, Instruction, Tiles},
 };
 
 /// One tile under way: which row of A and column of B each line holds (by number), and which elements are taken.

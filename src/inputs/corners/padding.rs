@@ -1,7 +1,7 @@
 //! Containers with bits that carry no information: what they hold must change nothing.
 
 use super::sketch::{Sketch, code};
-use crate::{format::Format, inputs::draft::Case};
+use crate::{format::Format, isa::Case};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     let i = s.i;
@@ -12,7 +12,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
             (case.a[0], case.b[0]) = (value, other);
             s.push(format!("padding/a-{name}-times-{other_name}"), case);
         }
-        let case = Case { a: vec![value; i.k], b: vec![one_b; i.k], c: 0 };
+        let case = Case::dense(vec![value; i.k], vec![one_b; i.k], 0);
         s.push(format!("padding/a-{name}-everywhere"), case);
     }
     for (name, value) in padded(i.b) {
@@ -21,7 +21,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
             (case.a[0], case.b[0]) = (other, value);
             s.push(format!("padding/b-{name}-times-{other_name}"), case);
         }
-        let case = Case { a: vec![one_a; i.k], b: vec![value; i.k], c: 0 };
+        let case = Case::dense(vec![one_a; i.k], vec![value; i.k], 0);
         s.push(format!("padding/b-{name}-everywhere"), case);
     }
 }

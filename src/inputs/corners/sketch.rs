@@ -4,8 +4,8 @@ use std::collections::HashSet;
 
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
-    inputs::{draft::Case, values::exponents},
-    isa::Instruction,
+    inputs::values::exponents,
+    isa::{Case, Instruction},
 };
 
 /// A case and its name.

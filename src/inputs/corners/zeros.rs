@@ -1,7 +1,7 @@
 //! Zero operands, zero products and sums of zero.
 
 use super::sketch::{Product, SWEEP, Sketch};
-use crate::inputs::{draft::Case, values::exponents};
+use crate::{inputs::values::exponents, isa::Case};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     beside_small_terms(s);
@@ -43,7 +43,7 @@ fn nothing_else(s: &mut Sketch<'_>) {
         for (b_name, b) in &others {
             for (c_name, c) in signs {
                 if let (Some(a), Some(c)) = (i.a.zero(a), s.c_zero(c)) {
-                    let case = Case { a: vec![a; i.k], b: vec![*b; i.k], c };
+                    let case = Case::dense(vec![a; i.k], vec![*b; i.k], c);
                     s.push(format!("zeros/{a_name}-times-{b_name}-c-{c_name}"), case);
                 }
             }

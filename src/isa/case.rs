@@ -1,0 +1,51 @@
+//! The operands of one element of D.
+
+use super::Instruction;
+
+/// The operands of one dot-product-add, as codes.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub struct Case {
+    /// The row of A: k codes; of sparse forms the k / 2 stored ones.
+    pub a: Vec<u64>,
+    /// The column of B: k codes.
+    pub b: Vec<u64>,
+    /// The element of C.
+    pub c: u64,
+    /// Of sparse forms, the position of each stored element of A in its chunk; else empty.
+    pub positions: Vec<u64>,
+    /// Of block-scaled forms, the scales of the row of A, one for each block; else empty.
+    pub scale_a: Vec<u64>,
+    /// Of block-scaled forms, the scales of the column of B; else empty.
+    pub scale_b: Vec<u64>,
+}
+
+impl Case {
+    /// The case of a form that is neither sparse nor scaled.
+    pub fn dense(a: Vec<u64>, b: Vec<u64>, c: u64) -> Case {
+        Case { a, b, c, positions: Vec::new(), scale_a: Vec::new(), scale_b: Vec::new() }
+    }
+
+    /// The case whose every code is 0: of sparse forms with the first positions of every chunk.
+    pub fn zeros(i: &Instruction) -> Case {
+        let stored = i.stored_k();
+        let blocks = i.scale.map_or(0, |scale| i.k / scale.block);
+        let positions =
+            i.chunk().map_or_else(Vec::new, |chunk| (0..stored).map(|at| (at % chunk.kept) as u64).collect());
+        Case {
+            a: vec![0; stored],
+            b: vec![0; i.k],
+            c: 0,
+            positions,
+            scale_a: vec![0; blocks],
+            scale_b: vec![0; blocks],
+        }
+    }
+
+    /// The logical k of the stored element `at` of A: the element of B that it is multiplied by.
+    pub fn logical(&self, i: &Instruction, at: usize) -> usize {
+        match i.chunk() {
+            Some(chunk) => at / chunk.kept * chunk.length + self.positions[at] as usize,
+            None => at,
+        }
+    }
+}
