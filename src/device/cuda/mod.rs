@@ -7,6 +7,7 @@
 pub mod architecture;
 mod cache;
 pub mod compile;
+mod constants;
 pub mod gpu;
 mod launch;
 pub mod loader;
