@@ -2,8 +2,10 @@
 
 use super::{
     number::Number,
+    pieces::Pieces,
     stage::{Last, Stage},
-    terms::Factors,
+    terms::Terms,
+    word::{Lane, over, set_piece},
 };
 use crate::arithmetic::Start;
 
@@ -44,43 +46,61 @@ impl Chain {
     pub(super) fn run<'a>(
         &self,
         number: usize,
-        factors: &Factors,
+        pieces: &Pieces,
         from: &Number,
         stage: &'a Stage,
         stack: &mut Vec<Number>,
     ) -> (Number, Last<'a>) {
         match &self.order {
-            Order::Fma => self.fma(factors, from, stage),
-            Order::Sequential => self.sequential(factors, from, stage),
-            Order::Pairwise(trees) => self.pairwise(factors, &trees[number], from, stage, stack),
+            Order::Fma => self.fma(pieces, from, stage),
+            Order::Sequential => self.sequential(pieces, from, stage),
+            Order::Pairwise(trees) => self.pairwise(pieces, &trees[number], from, stage, stack),
+        }
+    }
+
+    /// The exact products of one term.
+    #[inline(always)]
+    fn exact(&self, pieces: &Pieces, term: usize) -> Number {
+        let mut number = Number::ZERO;
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let value: Lane<i64> = factors.value(term);
+            let exponent = Terms::<i64>::exponent(&factors, term);
+            set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
+            set_piece(&mut number.negative, at, &factors.negative(term));
+            set_piece(&mut number.exponent, at, &over(&exponent, |e| e - self.fraction_bits));
+        }
+        number
+    }
+
+    #[inline(always)]
+    fn product(&self, pieces: &Pieces, term: usize) -> Number {
+        let exact = self.exact(pieces, term);
+        match &self.product {
+            Some(stage) => stage.hold(&exact),
+            None => exact,
         }
     }
 
     #[inline(always)]
-    fn product(&self, factors: &Factors, term: usize) -> Number {
-        let exact = factors.number(term, self.fraction_bits);
-        self.product.as_ref().map_or(exact, |stage| stage.hold(&exact))
-    }
-
-    #[inline(always)]
-    fn fma<'a>(&self, factors: &Factors, from: &Number, stage: &'a Stage) -> (Number, Last<'a>) {
-        let mut sum = *from;
-        for term in 0..factors.rows.len() {
+    fn fma<'a>(&self, pieces: &Pieces, from: &Number, stage: &'a Stage) -> (Number, Last<'a>) {
+        let mut sum = from.clone();
+        for term in 0..pieces.terms() {
             if term > 0 {
                 sum = stage.hold(&sum);
             }
-            let product = factors.number(term, self.fraction_bits);
+            let product = self.exact(pieces, term);
             sum = if term == 0 && self.start == Start::Product { product } else { stage.sum(&product, &sum) };
         }
         (sum, Last::Unrounded(stage))
     }
 
     #[inline(always)]
-    fn sequential<'a>(&self, factors: &Factors, from: &Number, stage: &'a Stage) -> (Number, Last<'a>) {
-        let mut sum = *from;
+    fn sequential<'a>(&self, pieces: &Pieces, from: &Number, stage: &'a Stage) -> (Number, Last<'a>) {
+        let mut sum = from.clone();
         let mut last = Last::Held;
-        for term in 0..factors.rows.len() {
-            let product = self.product(factors, term);
+        for term in 0..pieces.terms() {
+            let product = self.product(pieces, term);
             if term == 0 && self.start == Start::Product {
                 sum = product;
             } else {
@@ -94,7 +114,7 @@ impl Chain {
     #[inline(always)]
     fn pairwise<'a>(
         &self,
-        factors: &Factors,
+        pieces: &Pieces,
         tree: &[bool],
         from: &Number,
         stage: &'a Stage,
@@ -104,7 +124,7 @@ impl Chain {
         let mut next = 0;
         for &leaf in tree {
             if leaf {
-                stack.push(self.product(factors, next));
+                stack.push(self.product(pieces, next));
                 next += 1;
             } else if let (Some(right), Some(left)) = (stack.pop(), stack.pop()) {
                 stack.push(stage.hold(&stage.sum(&left, &right)));
@@ -113,7 +133,7 @@ impl Chain {
         match stack.pop() {
             Some(sum) if self.start == Start::Product => (sum, Last::Held),
             Some(sum) => (stage.sum(from, &sum), Last::Unrounded(stage)),
-            None => (*from, Last::Held),
+            None => (from.clone(), Last::Held),
         }
     }
 }

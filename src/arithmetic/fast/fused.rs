@@ -1,9 +1,9 @@
 //! Fused sums: aligned, cut, added in integers.
 
 use super::{
-    number::{Decoder, NONE, Number, ZERO},
+    number::{Decoder, NONE, Number, TRUE, ZERO},
     terms::{Factors, Stored, Terms},
-    word::{LANES, Lane, Word},
+    word::{LANES, Lane, Word, each, over, piece},
 };
 use crate::{
     arithmetic::{Alignment, Lanes, Late},
@@ -34,26 +34,44 @@ struct Part<S> {
     bits: i32,
 }
 
-/// c as a term: its bits after the binary point.
+/// c as a term, in units of `2^(exponent - fraction bits)`.
 #[derive(Clone, Copy)]
-pub(super) struct Addend<'a> {
-    pub(super) number: &'a Number,
+pub(super) struct Addend {
+    pub(super) units: Lane<i64>,
+    pub(super) exponent: Lane<i32>,
     pub(super) fraction_bits: i32,
 }
 
-impl Addend<'_> {
+impl Addend {
+    /// The elements of a piece of numbers that were decoded from a format with these fraction bits.
     #[inline(always)]
-    fn part<S: Word>(&self) -> Part<S> {
-        let Number { magnitude, negative, exponent, .. } = self.number;
-        Part {
-            units: std::array::from_fn(|l| {
-                let magnitude = magnitude[l] as i64;
-                S::of(if negative[l] { -magnitude } else { magnitude })
+    pub(super) fn new(number: &Number, at: usize, fraction_bits: i32) -> Addend {
+        let magnitude = piece(&number.magnitude, at);
+        let (negative, exponent) = (piece(&number.negative, at), piece(&number.exponent, at));
+        Addend {
+            units: each(|l| {
+                let flip = negative[l] as i32 as i64;
+                (magnitude[l] as i64 ^ flip) - flip
             }),
-            exponent: std::array::from_fn(|l| if magnitude[l] == 0 { ZERO } else { exponent[l] + self.fraction_bits }),
-            bits: self.fraction_bits,
+            // A zero's is as far below every other with these bits as without.
+            exponent: over(&exponent, |e| e + fraction_bits),
+            fraction_bits,
         }
     }
+
+    #[inline(always)]
+    fn part<S: Word>(&self) -> Part<S> {
+        Part { units: over(&self.units, S::of), exponent: self.exponent, bits: self.fraction_bits }
+    }
+}
+
+/// A sum before it is rounded: `units * 2^exponent`.
+#[derive(Clone, Copy)]
+pub(super) struct Exact {
+    pub(super) units: Lane<i64>,
+    pub(super) exponent: Lane<i32>,
+    /// Masks.
+    pub(super) void: Lane<u32>,
 }
 
 /// The widths that serve: of terms and of sums.
@@ -106,7 +124,7 @@ impl Sum {
 
     /// The sum of products and c, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_factors(&self, width: Width, terms: &Factors, c: Addend) -> Number {
+    pub(super) fn of_factors(&self, width: Width, terms: &Factors, c: Addend) -> Exact {
         match (width, &self.alignment) {
             (_, None) => self.exact(terms, c),
             (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, c, alignment),
@@ -117,7 +135,7 @@ impl Sum {
 
     /// The sum of stored terms and c, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_stored(&self, width: Width, terms: &Stored, c: Addend) -> Number {
+    pub(super) fn of_stored(&self, width: Width, terms: &Stored, c: Addend) -> Exact {
         match (width, &self.alignment) {
             (_, None) => self.exact(&terms, c),
             (Width::Wide, Some(alignment)) => self.run::<i128, i128, _>(&terms, c, alignment),
@@ -126,14 +144,14 @@ impl Sum {
     }
 
     #[inline(always)]
-    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(&self, terms: &T, c: Addend, alignment: &Alignment) -> Number {
+    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(&self, terms: &T, c: Addend, alignment: &Alignment) -> Exact {
         let c: Part<S> = c.part();
         if self.lanes.is_none() && self.late.is_none() {
             let sum = match alignment.rounding {
                 Rounding::Rz => self.aligned(terms, (0, 1), Some(&c), alignment, Rounding::Rz),
                 rounding => self.aligned(terms, (0, 1), Some(&c), alignment, rounding),
             };
-            return number(&sum);
+            return narrowed(&sum);
         }
         let sum = match &self.lanes {
             None => self.aligned(terms, (0, 1), None, alignment, alignment.rounding),
@@ -142,18 +160,18 @@ impl Sum {
                 let exponents = (0..lanes.period).map(|l| lane(l).exponent);
                 let early = self.late.is_none().then_some(&c);
                 let start = early.map_or([ZERO; LANES], |c| c.exponent);
-                let largest = exponents.fold(start, |x, y| std::array::from_fn(|l| x[l].max(y[l])));
+                let largest = exponents.fold(start, |x, y| each(|l| x[l].max(y[l])));
                 let parts = (0..lanes.period).map(lane).chain(early.copied());
                 let units = parts.fold([S::default(); LANES], |sum, part| {
                     let cut = cut(&part, &largest, lanes.bits, lanes.rounding);
-                    std::array::from_fn(|l| sum[l].plus(cut[l]))
+                    each(|l| sum[l].plus(cut[l]))
                 });
                 Part { units, exponent: largest, bits: lanes.bits }
             }
         };
         match &self.late {
-            None => number(&sum),
-            Some(late) => number(&joined(&sum, &c, late)),
+            None => narrowed(&sum),
+            Some(late) => narrowed(&joined(&sum, &c, late)),
         }
     }
 
@@ -171,12 +189,12 @@ impl Sum {
         let mut largest = c.map_or([ZERO; LANES], |c| c.exponent);
         for term in (first..count).step_by(step) {
             let exponent = terms.exponent(term);
-            largest = std::array::from_fn(|l| largest[l].max(exponent[l]));
+            largest = each(|l| largest[l].max(exponent[l]));
         }
         if let Some(floor) = alignment.floor {
             // Without any term the sum is zero, whatever its exponent, unless that counts in a second alignment.
             let alone = c.is_some();
-            largest = largest.map(|e| if alone || e > NONE { e.max(floor) } else { e });
+            largest = over(&largest, |e| if alone || e > NONE { e.max(floor) } else { e });
         }
         let excess = self.fraction_bits + self.lifted - alignment.bits;
         let (left, right) = ((-excess).max(0) as u32, excess.max(0));
@@ -188,23 +206,23 @@ impl Sum {
                 products[l] = products[l].plus(value[l].lifted(left).cut(shift, rounding));
             }
         }
-        let mut units = products.map(S::from);
+        let mut units = over(&products, S::from);
         if let Some(c) = c {
             let cut = cut(c, &largest, alignment.bits, rounding);
-            units = std::array::from_fn(|l| units[l].plus(cut[l]));
+            units = each(|l| units[l].plus(cut[l]));
         }
         Part { units, exponent: largest, bits: alignment.bits }
     }
 
     /// The exact sum; void where its terms lie too far apart.
     #[inline(always)]
-    fn exact<T: Terms<i128>>(&self, terms: &T, c: Addend) -> Number {
+    fn exact<T: Terms<i128>>(&self, terms: &T, c: Addend) -> Exact {
         let fraction_bits = self.fraction_bits + self.lifted;
         let c: Part<i128> = c.part();
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
-        let mut lowest: Lane<i32> = std::array::from_fn(|l| low(c.exponent[l], c.bits));
+        let mut lowest: Lane<i32> = each(|l| low(c.exponent[l], c.bits));
         let mut highest: Lane<i32> =
-            std::array::from_fn(|l| c.exponent[l].saturating_add(c.units[l].length() - c.bits));
+            each(|l| c.exponent[l].saturating_add(c.units[l].length() - c.bits));
         for term in 0..terms.len() {
             let exponent = terms.exponent(term);
             for l in 0..LANES {
@@ -224,12 +242,12 @@ impl Sum {
                 sum[l] = sum[l].plus(value[l].lifted(left as u32));
             }
         }
-        let exponent = lowest.map(|e| if e == i32::MAX { ZERO } else { e });
-        let mut number = number(&Part { units: sum, exponent, bits: 0 });
+        let exponent = over(&lowest, |e| if e == i32::MAX { ZERO } else { e });
+        let mut sum = narrowed(&Part { units: sum, exponent, bits: 0 });
         for l in 0..LANES {
-            number.void[l] = lowest[l] != i32::MAX && highest[l] - lowest[l] > room;
+            sum.void[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { TRUE } else { 0 };
         }
-        number
+        sum
     }
 }
 
@@ -238,7 +256,7 @@ impl Sum {
 fn cut<S: Word>(part: &Part<S>, largest: &Lane<i32>, bits: i32, rounding: Rounding) -> Lane<S> {
     let excess = part.bits - bits;
     let (left, right) = ((-excess).max(0) as u32, excess.max(0));
-    std::array::from_fn(|l| {
+    each(|l| {
         let shift = largest[l].wrapping_sub(part.exponent[l]).wrapping_add(right);
         part.units[l].lifted(left).cut(shift, rounding)
     })
@@ -247,11 +265,11 @@ fn cut<S: Word>(part: &Part<S>, largest: &Lane<i32>, bits: i32, rounding: Roundi
 /// The sum of the products and a late c, each cut to its own width below the larger exponent.
 #[inline(always)]
 fn joined<S: Word>(sum: &Part<S>, c: &Part<S>, late: &Late) -> Part<S> {
-    let exponent: Lane<i32> = std::array::from_fn(|l| sum.exponent[l].max(c.exponent[l]));
+    let exponent: Lane<i32> = each(|l| sum.exponent[l].max(c.exponent[l]));
     let bits = late.sum_bits.max(late.c_bits);
     let sum = cut(sum, &exponent, late.sum_bits, late.rounding);
     let kept = cut(c, &exponent, late.c_bits, late.rounding);
-    let units = std::array::from_fn(|l| {
+    let units = each(|l| {
         let dropped = late.drop.is_some_and(|drop| c.exponent[l] < exponent[l].saturating_sub(drop));
         let c = if dropped { S::default() } else { kept[l] };
         sum[l].lifted((bits - late.sum_bits) as u32).plus(c.lifted((bits - late.c_bits) as u32))
@@ -260,13 +278,11 @@ fn joined<S: Word>(sum: &Part<S>, c: &Part<S>, late: &Late) -> Part<S> {
 }
 
 #[inline(always)]
-fn number<S: Word>(part: &Part<S>) -> Number {
-    let mut number = Number::ZERO;
-    for l in 0..LANES {
-        let (negative, magnitude, lifted) = part.units[l].split();
-        number.magnitude[l] = magnitude;
-        number.negative[l] = negative;
-        number.exponent[l] = part.exponent[l] - part.bits + lifted;
+fn narrowed<S: Word>(part: &Part<S>) -> Exact {
+    let units = over(&part.units, S::narrowed);
+    Exact {
+        units: over(&units, |(units, _)| units),
+        exponent: each(|l| part.exponent[l] - part.bits + units[l].1),
+        void: [0; LANES],
     }
-    number
 }

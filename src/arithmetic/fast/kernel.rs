@@ -1,14 +1,15 @@
-//! A plan compiled for eight elements of D at a time.
+//! A plan compiled for many elements of D at a time.
 
 use super::{
     chain::{Chain, Order, tree},
-    fused::{Addend, Sum},
-    number::{Decoder, Encoder, Number},
-    scale::{Scales, Scaling},
-    stage::{Last, Stage, either},
+    fused::Sum,
+    number::{Decoder, Encoder, COUNT, Number, TRUE},
+    pieces::Pieces,
+    scale::Scales,
+    stage::{Last, Stage},
     step::FusedStep,
-    terms::{Factors, Stored},
-    word::Lane,
+    terms::Stored,
+    word::{Batch, over, set_piece},
 };
 use crate::{
     arithmetic::{CPosition, Fused, Join, Plan, PlanStep, Subnormals, ZeroSign},
@@ -23,6 +24,8 @@ pub(super) struct Kernel {
     c: Decoder,
     /// The stored k of the factors in the order in which they are summed.
     pub(super) order: Vec<usize>,
+    /// Whether that is the order in which they are stored.
+    pub(super) ordered: bool,
     /// Bits by which the significands of A are to be shifted left.
     pub(super) lifted: u32,
     pub(super) scales: Option<Scales>,
@@ -47,8 +50,9 @@ enum Step {
 
 /// Codes of D, and which of them are void.
 pub(super) struct Outcome {
-    pub(super) codes: Lane<u32>,
-    pub(super) void: Lane<bool>,
+    pub(super) codes: Batch<u32>,
+    /// Masks.
+    pub(super) void: Batch<u32>,
 }
 
 /// Storage for the terms of a group.
@@ -76,6 +80,7 @@ impl Kernel {
             (Some(scale), PlanStep::Fused(fused)) => Some(Scales::new(scale, fused.scale_sums, [&a, &b])?),
             _ => return None,
         };
+        let order = plan.groups.concat();
         let mut lifted = 0;
         let step = match &plan.step {
             PlanStep::Fused(fused) => {
@@ -88,7 +93,8 @@ impl Kernel {
             _ => Step::Chain(chain(plan, (a.fraction_bits + b.fraction_bits) as i32)?),
         };
         Some(Kernel {
-            order: plan.groups.concat(),
+            ordered: order.iter().copied().eq(0..order.len()),
+            order,
             lifted,
             scales,
             ends: plan.groups.iter().scan(0, end).collect(),
@@ -106,41 +112,28 @@ impl Kernel {
         })
     }
 
-    /// D for one row of A and some columns of B and C.
+    /// D for some pieces, with the elements of C.
     #[inline(always)]
-    pub(super) fn run(
-        &self,
-        factors: &Factors,
-        scaling: &Scaling,
-        c: &Lane<u32>,
-        workspace: &mut Workspace,
-    ) -> Outcome {
+    pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>, workspace: &mut Workspace) -> Outcome {
         let c = self.c.numbers(c);
         let chained = self.join == Join::Chain;
         let c_first = self.c_position == CPosition::First;
-        let mut total = if c_first { c } else { Number::ZERO };
+        let mut total = if c_first { c.clone() } else { Number::ZERO };
         let mut last = Last::Held;
         let mut begin = 0;
         for (number, &end) in self.ends.iter().enumerate() {
             if number > 0 {
                 total = last.hold(&total);
             }
-            let stage = if number + 1 == self.ends.len() || !chained { &self.result } else { &self.between };
-            let operand = if number == 0 || !chained { &self.c } else { &self.between.decoder };
-            let from = if chained { total } else { Number::ZERO };
-            let from = Addend { number: &from, fraction_bits: operand.fraction_bits as i32 };
-            let (factors, scaling) = (factors.part(begin, end), scaling.part(begin, end));
-            let (mut sum, mut next) = match &self.step {
-                Step::Fused(step) => {
-                    let sum = step.run(&factors, &scaling, from, stage.rounding, &mut workspace.stored);
-                    (sum, Last::Unrounded(stage))
-                }
-                Step::Chain(chain) => chain.run(number, &factors, from.number, stage, &mut workspace.stack),
-            };
+            let from = if chained { &total } else { &Number::ZERO };
+            let pieces = Pieces { group: (begin, end), ..*pieces };
+            let (mut sum, mut next) = self.group(number, &pieces, from, workspace);
             if let Some(limit) = self.limit {
                 // Products are below 2^(e + 2), and rounding them may carry once more.
-                let beyond = factors.largest().map(|e| e >= limit.saturating_sub(2));
-                sum.void = either(&sum.void, &beyond);
+                let beyond = |e| if e >= limit.saturating_sub(2) { TRUE } else { 0 };
+                let mut void = [0; COUNT];
+                (0..pieces.count).for_each(|at| set_piece(&mut void, at, &over(&pieces.factors(at).largest(), beyond)));
+                sum.spoil(&void);
             }
             if !chained && (number > 0 || c_first) {
                 sum = self.addition.sum(&total, &next.hold(&sum));
@@ -153,6 +146,21 @@ impl Kernel {
             last = Last::Unrounded(&self.addition);
         }
         self.finish(&total, last)
+    }
+
+    /// The sum of a group, and what is still to be done to it.
+    #[inline(always)]
+    fn group(&self, number: usize, pieces: &Pieces, from: &Number, workspace: &mut Workspace) -> (Number, Last<'_>) {
+        let chained = self.join == Join::Chain;
+        let stage = if number + 1 == self.ends.len() || !chained { &self.result } else { &self.between };
+        match &self.step {
+            Step::Fused(step) => {
+                let operand = if number == 0 || !chained { &self.c } else { &self.between.decoder };
+                let sum = step.run(pieces, from, operand.fraction_bits, stage.rounding, &mut workspace.stored);
+                (sum, Last::Unrounded(stage))
+            }
+            Step::Chain(chain) => chain.run(number, pieces, from, stage, &mut workspace.stack),
+        }
     }
 
     /// The conversion of the last value to D.

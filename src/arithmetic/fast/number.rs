@@ -1,6 +1,6 @@
-//! Numbers between two operations, and the codes that hold them: decoding, addition, rounding, eight at a time.
+//! Numbers between two operations, and the codes that hold them: decoding, addition, rounding, many at a time.
 
-use super::word::{LANES, Lane};
+use super::word::{Batch, LANES, PIECES};
 use crate::{
     arithmetic::{Subnormals, ZeroSign},
     format::{Finite, Float, Format, Real, Rounding, Specials, Zeros},
@@ -13,44 +13,60 @@ pub(super) const ZERO: i32 = -(1 << 20);
 /// What is below every sum of exponents of non-zero factors, and above every one with a zero.
 pub(super) const NONE: i32 = ZERO / 2;
 
+/// Of a mask, that something holds.
+pub(super) const TRUE: u32 = u32::MAX;
+
+/// Elements of a batch.
+pub(super) const COUNT: usize = PIECES * LANES;
+
 /// `(-1)^negative * magnitude * 2^exponent`, where a last bit of 1 may stand for a fraction. Magnitudes have at most 62 bits.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone)]
 pub(super) struct Number {
-    pub(super) magnitude: Lane<u64>,
-    pub(super) negative: Lane<bool>,
-    pub(super) exponent: Lane<i32>,
+    pub(super) magnitude: Batch<u64>,
+    /// Masks: [`TRUE`] or 0.
+    pub(super) negative: Batch<u32>,
+    pub(super) exponent: Batch<i32>,
     /// Whether it is in truth infinite or NaN, or not known: all further results are void.
-    pub(super) void: Lane<bool>,
+    pub(super) void: Batch<u32>,
 }
 
 impl Number {
-    /// Exact zeros of one sign.
+    /// Exact zeros.
     pub(super) const ZERO: Number =
-        Number { magnitude: [0; LANES], negative: [false; LANES], exponent: [ZERO; LANES], void: [false; LANES] };
+        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], void: [0; COUNT] };
 
     /// The sum; a last bit of 1 may stand for a fraction. Both are exact, of at most 56 bits; `negative_zero`: whether
     /// numbers that cancel give -0.
     #[inline(always)]
     pub(super) fn plus(&self, other: &Number, negative_zero: bool) -> Number {
         let mut sum = Number::ZERO;
-        for l in 0..LANES {
+        let cancelled = if negative_zero { TRUE } else { 0 };
+        for l in 0..COUNT {
             let (x, x_exponent) = leading_at_60(self.magnitude[l], self.exponent[l]);
             let (y, y_exponent) = leading_at_60(other.magnitude[l], other.exponent[l]);
             let swap = y_exponent > x_exponent;
             let (large, small) = if swap { (y, x) } else { (x, y) };
-            let distance = (x_exponent - y_exponent).unsigned_abs().min(63);
+            let large_negative = if swap { other.negative[l] } else { self.negative[l] };
+            let distance = (x_exponent - y_exponent).abs().min(63) as u32;
             let lost = small & ((1 << distance) - 1) != 0;
             let small = (small >> distance | u64::from(lost)) as i64;
-            let same = self.negative[l] == other.negative[l];
-            let units = large as i64 + if same { small } else { -small };
-            let large_negative = if swap { other.negative[l] } else { self.negative[l] };
-            let zero_sign = if same { large_negative } else { negative_zero };
+            let differ = self.negative[l] ^ other.negative[l];
+            let flip = differ as i32 as i64;
+            let units = large as i64 + ((small ^ flip) - flip);
+            let negative = large_negative ^ (units >> 63) as u32;
             sum.magnitude[l] = units.unsigned_abs();
             sum.exponent[l] = x_exponent.max(y_exponent);
-            sum.negative[l] = if units == 0 { zero_sign } else { large_negative != (units < 0) };
+            let zero_sign = if differ == 0 { large_negative } else { cancelled };
+            sum.negative[l] = if units == 0 { zero_sign } else { negative };
             sum.void[l] = self.void[l] | other.void[l];
         }
         sum
+    }
+
+    /// Makes elements void.
+    #[inline(always)]
+    pub(super) fn spoil(&mut self, void: &Batch<u32>) {
+        self.void.iter_mut().zip(void).for_each(|(own, void)| *own |= void);
     }
 }
 
@@ -58,14 +74,15 @@ impl Number {
 #[inline(always)]
 fn leading_at_60(magnitude: u64, exponent: i32) -> (u64, i32) {
     let left = (magnitude | 1).leading_zeros() as i32 - 3;
-    (magnitude << left.max(0), if magnitude == 0 { ZERO } else { exponent - left })
+    (magnitude << (left & 63), if magnitude == 0 { ZERO } else { exponent - left })
 }
 
 /// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Element {
     pub(super) significand: u32,
-    pub(super) negative: bool,
+    /// A mask.
+    pub(super) negative: u32,
     /// Exponent of the significand's units digit; [`ZERO`] of a zero.
     pub(super) exponent: i32,
     /// Infinite or NaN.
@@ -163,7 +180,7 @@ impl Decoder {
         let exponent = biased.max(1) as i32 - 1 + self.emin;
         Element {
             significand,
-            negative: code & self.sign_mask != 0 && signed,
+            negative: if code & self.sign_mask != 0 && signed { TRUE } else { 0 },
             exponent: if significand == 0 { ZERO } else { exponent },
             special,
         }
@@ -188,14 +205,14 @@ impl Decoder {
 
     /// The numbers of codes.
     #[inline(always)]
-    pub(super) fn numbers(&self, codes: &Lane<u32>) -> Number {
+    pub(super) fn numbers(&self, codes: &Batch<u32>) -> Number {
         let mut number = Number::ZERO;
-        for l in 0..LANES {
+        for l in 0..COUNT {
             let element = self.decode(codes[l]);
             number.magnitude[l] = element.significand.into();
             number.negative[l] = element.negative;
             number.exponent[l] = element.exponent - self.fraction_bits as i32;
-            number.void[l] = element.special;
+            number.void[l] = if element.special { TRUE } else { 0 };
         }
         number
     }
@@ -275,23 +292,34 @@ impl Encoder {
 
     /// The codes of numbers that are not void.
     #[inline(always)]
-    pub(super) fn encode(&self, number: &Number) -> Lane<u32> {
-        match self.rounding {
+    pub(super) fn encode(&self, number: &Number) -> Batch<u32> {
+        let mut codes = match self.rounding {
             Rounding::Rz | Rounding::Sr { .. } => self.round(number, |_, _, _, _| false),
-            Rounding::Rne => self.round(number, |_, odd, rest, half| rest > half || rest == half && half != 0 && odd),
-            Rounding::Rna => self.round(number, |_, _, rest, half| rest >= half && half != 0),
-            Rounding::Ru => self.round(number, |negative, _, rest, _| rest != 0 && !negative),
-            Rounding::Rd => self.round(number, |negative, _, rest, _| rest != 0 && negative),
-            Rounding::Ro => self.round(number, |_, odd, rest, _| rest != 0 && !odd),
+            Rounding::Rne => self.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd)),
+            Rounding::Rna => self.round(number, |_, _, rest, half| (rest >= half) & (half != 0)),
+            Rounding::Ru => self.round(number, |negative, _, rest, _| (rest != 0) & (negative == 0)),
+            Rounding::Rd => self.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
+            Rounding::Ro => self.round(number, |_, odd, rest, _| (rest != 0) & !odd),
+        };
+        if let Some(flushed) = &self.flushed {
+            for code in &mut codes {
+                let fields = (*code & !self.sign_bit) >> self.padding_bits;
+                let subnormal = fields != 0 && fields >> self.trailing_bits == 0;
+                let zero = if *code & self.sign_bit != 0 { flushed[1] } else { flushed[0] };
+                *code = if subnormal { zero } else { *code };
+            }
         }
+        codes
     }
 
     #[inline(always)]
-    fn round(&self, number: &Number, rounds_up: impl Fn(bool, bool, u64, u64) -> bool) -> Lane<u32> {
-        let mut codes = [0; LANES];
+    fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> Batch<u32> {
+        let mut codes = [0; COUNT];
         let trailing_bits = self.trailing_bits as i32;
         let smallest = self.emin - trailing_bits;
-        for l in 0..LANES {
+        let signs = self.zeros[0] ^ self.zeros[1];
+        let beyond = self.overflowed[0] ^ self.overflowed[1];
+        for l in 0..COUNT {
             let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
             let leading = exponent + 63 - (magnitude | 1).leading_zeros() as i32;
             let quantum = (leading - trailing_bits).max(smallest);
@@ -304,14 +332,10 @@ impl Encoder {
             // The leading bit of a normal significand adds one to the biased exponent.
             let fields = (((quantum - smallest) as i64 as u64) << trailing_bits).wrapping_add(significand);
             let fields = if magnitude == 0 { 0 } else { fields };
-            let by_sign = |codes: &[u32; 2]| if negative { codes[1] } else { codes[0] };
-            let code = (fields as u32) << self.padding_bits | by_sign(&[0, self.sign_bit]);
-            let code = match &self.flushed {
-                Some(flushed) if fields >> trailing_bits == 0 => by_sign(flushed),
-                _ => code,
-            };
-            let code = if fields == 0 { by_sign(&self.zeros) } else { code };
-            codes[l] = if fields > self.largest { by_sign(&self.overflowed) } else { code };
+            let code = (fields as u32) << self.padding_bits | negative & self.sign_bit;
+            let code = if fields == 0 { self.zeros[0] ^ negative & signs } else { code };
+            let overflowed = self.overflowed[0] ^ negative & beyond;
+            codes[l] = if fields > self.largest { overflowed } else { code };
         }
         codes
     }

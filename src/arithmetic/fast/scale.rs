@@ -1,9 +1,6 @@
 //! Block scales.
 
-use super::{
-    number::{Decoder, ZERO},
-    terms::Row,
-};
+use super::number::{Decoder, Element, ZERO};
 use crate::{format::Class, isa::Scale};
 
 /// How the scale codes of an instruction decode.
@@ -14,7 +11,7 @@ pub(super) struct Scales {
     /// Products summed exactly before they are scaled; 0: none, the factors are scaled.
     pub(super) run: usize,
     /// By code.
-    table: Vec<Factor>,
+    table: Vec<Element>,
     precision: u32,
     fraction_bits: i32,
     /// The smallest exponents of A and B: of the fixed-point numbers that hold the factors of exact sums.
@@ -23,22 +20,15 @@ pub(super) struct Scales {
     widths: [u32; 2],
 }
 
-/// A decoded scale.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Factor {
-    pub(super) significand: i32,
-    pub(super) exponent: i32,
-    pub(super) special: bool,
-}
-
 impl Scales {
     /// `None` for scales with a sign or of more than 8 bits.
     pub(super) fn new(scale: Scale, run: Option<usize>, factors: [&Decoder; 2]) -> Option<Scales> {
         let float = scale.format.float().filter(|float| scale.format.bits <= 8 && !float.signed)?;
         let factor = |code| {
             let datum = scale.format.decode(code);
-            Factor {
-                significand: datum.significand as i32,
+            Element {
+                significand: datum.significand as u32,
+                negative: 0,
                 exponent: if datum.significand == 0 { ZERO } else { datum.exponent + float.trailing_bits as i32 },
                 special: matches!(datum.class, Class::Nan | Class::Infinite),
             }
@@ -56,7 +46,7 @@ impl Scales {
 
     /// The scale with this code.
     #[inline(always)]
-    pub(super) fn decode(&self, code: u32) -> Factor {
+    pub(super) fn decode(&self, code: u32) -> Element {
         self.table[code as usize & (self.table.len() - 1)]
     }
 
@@ -74,25 +64,5 @@ impl Scales {
         };
         let bits = bits + 2 * self.precision;
         (bits <= 61).then_some((fraction_bits + 2 * self.fraction_bits, bits))
-    }
-}
-
-/// The scales of the factors of a row; empty where the factors are scaled.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Scaling<'a> {
-    /// Those of A.
-    pub(super) factors: &'a [Factor],
-    /// Those of B.
-    pub(super) rows: &'a [Row],
-}
-
-impl<'a> Scaling<'a> {
-    /// Those of the products `from..to`.
-    #[inline(always)]
-    pub(super) fn part(&self, from: usize, to: usize) -> Scaling<'a> {
-        if self.rows.is_empty() {
-            return *self;
-        }
-        Scaling { factors: &self.factors[from..to], rows: &self.rows[from..to] }
     }
 }

@@ -1,9 +1,6 @@
 //! One rounding of a chain.
 
-use super::{
-    number::{Decoder, Encoder, Number},
-    word::Lane,
-};
+use super::number::{Decoder, Encoder, Number};
 use crate::{
     arithmetic::{Subnormals, ZeroSign},
     format::{Finite, Real, Rounding},
@@ -45,7 +42,7 @@ impl Stage {
     #[inline(always)]
     pub(super) fn hold(&self, number: &Number) -> Number {
         let mut held = self.decoder.numbers(&self.encoder.encode(number));
-        held.void = either(&held.void, &number.void);
+        held.spoil(&number.void);
         held
     }
 
@@ -69,13 +66,7 @@ impl Last<'_> {
     pub(super) fn hold(&self, number: &Number) -> Number {
         match self {
             Last::Unrounded(stage) => stage.hold(number),
-            Last::Held => *number,
+            Last::Held => number.clone(),
         }
     }
-}
-
-/// Lane by lane, whether one of two holds.
-#[inline(always)]
-pub(super) fn either(x: &Lane<bool>, y: &Lane<bool>) -> Lane<bool> {
-    std::array::from_fn(|l| x[l] | y[l])
 }

@@ -2,11 +2,12 @@
 
 use super::{
     fused::{Addend, Sum, Width},
-    number::{Number, ZERO},
-    scale::{Scales, Scaling},
-    stage::{Stage, either},
-    terms::{Factors, Stored},
-    word::{LANES, Lane},
+    number::{Number, TRUE, ZERO},
+    pieces::Pieces,
+    scale::Scales,
+    stage::Stage,
+    terms::{Factors, Stored, Terms},
+    word::{LANES, Lane, PIECES, each, over, piece, set_piece},
 };
 use crate::format::Rounding;
 
@@ -28,29 +29,40 @@ pub(super) struct FusedStep {
 }
 
 impl FusedStep {
-    /// The sum of a group, not yet rounded.
+    /// The sums of a group, not yet rounded. `from` was decoded from a format with `fraction_bits`.
     #[inline(always)]
     pub(super) fn run(
         &self,
-        factors: &Factors,
-        scaling: &Scaling,
-        from: Addend,
+        pieces: &Pieces,
+        from: &Number,
+        fraction_bits: u32,
         rounding: Rounding,
         stored: &mut Stored,
     ) -> Number {
-        let mut sum = if self.is_simple() {
-            self.sum.of_factors(self.width, factors, from)
-        } else {
-            let void = self.store(factors, scaling, stored);
-            let mut sum = self.sum.of_stored(self.width, stored, from);
-            sum.void = either(&sum.void, &void);
-            sum
-        };
-        if self.ieee {
-            self.sign_zeros(&mut sum, factors, from.number, rounding, stored);
+        let mut number = Number::ZERO;
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let c = Addend::new(from, at, fraction_bits as i32);
+            let sum = if self.is_simple() {
+                self.sum.of_factors(self.width, &factors, c)
+            } else {
+                let void = self.store(&factors, pieces.scales(at).as_ref(), stored);
+                let mut sum = self.sum.of_stored(self.width, stored, c);
+                sum.void = each(|l| sum.void[l] | void[l]);
+                sum
+            };
+            let mut negative = over(&sum.units, |units| (units >> 63) as u32);
+            if self.ieee && sum.units.contains(&0) {
+                let signs = self.zero_signs(&factors, &c.units, &piece(&from.negative, at), rounding, stored);
+                negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
+            }
+            set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
+            set_piece(&mut number.negative, at, &negative);
+            set_piece(&mut number.exponent, at, &sum.exponent);
+            set_piece(&mut number.void, at, &sum.void);
         }
-        sum.void = either(&sum.void, &from.number.void);
-        sum
+        number.spoil(&from.void);
+        number
     }
 
     /// Whether the terms are the products.
@@ -60,108 +72,123 @@ impl FusedStep {
 
     /// Computes the terms; which lanes are void.
     #[inline(always)]
-    fn store(&self, factors: &Factors, scaling: &Scaling, stored: &mut Stored) -> Lane<bool> {
+    fn store(&self, factors: &Factors, scales: Option<&Factors>, stored: &mut Stored) -> Lane<u32> {
         stored.values.clear();
         stored.exponents.clear();
-        let mut void = [false; LANES];
-        let each = self.runs.as_ref().map_or(1, |scales| scales.run);
-        for first in (0..factors.rows.len()).step_by(each) {
-            let (mut values, mut exponents) = match (&self.runs, &self.product) {
-                (Some(scales), _) => scaled_sum(scales, &factors.part(first, first + each), scaling, first),
-                (None, None) => product(factors, first),
-                (None, Some(stage)) => {
-                    let number = stage.hold(&factors.number(first, self.fraction_bits));
-                    void = either(&void, &number.void);
-                    term(&number, stage.decoder.fraction_bits as i32)
-                }
-            };
-            if let Some(fraction_bits) = self.normalised {
-                let width = self.sum.fraction_bits + 1;
-                for l in 0..LANES {
-                    let length = 64 - (values[l].unsigned_abs() | 1).leading_zeros() as i32;
-                    exponents[l] = if values[l] == 0 { ZERO } else { exponents[l] + length - 1 - fraction_bits };
-                    values[l] <<= (width - length).clamp(0, 63);
-                }
+        let count = factors.a.significands.len();
+        if let (Some(runs), Some(scales)) = (&self.runs, scales) {
+            for first in (0..count).step_by(runs.run) {
+                let run = factors.part(first, first + runs.run);
+                self.push(stored, scaled_sum(runs, &run, scales, first));
             }
-            stored.values.push(values);
-            stored.exponents.push(exponents);
+            return [0; LANES];
+        }
+        let Some(stage) = &self.product else {
+            (0..count).for_each(|term| self.push(stored, (factors.value(term), exponent(factors, term))));
+            return [0; LANES];
+        };
+        let mut void = [0; LANES];
+        for first in (0..count).step_by(PIECES) {
+            let terms = PIECES.min(count - first);
+            let mut exact = Number::ZERO;
+            for at in 0..terms {
+                let value: Lane<i64> = factors.value(first + at);
+                set_piece(&mut exact.magnitude, at, &over(&value, i64::unsigned_abs));
+                set_piece(&mut exact.negative, at, &over(&value, |value| (value >> 63) as u32));
+                let quantum = over(&exponent(factors, first + at), |e| e - self.fraction_bits);
+                set_piece(&mut exact.exponent, at, &quantum);
+            }
+            let rounded = stage.hold(&exact);
+            for at in 0..terms {
+                let term = Addend::new(&rounded, at, stage.decoder.fraction_bits as i32);
+                let own = piece(&rounded.void, at);
+                void = each(|l| void[l] | own[l]);
+                self.push(stored, (term.units, term.exponent));
+            }
         }
         void
     }
 
-    /// Gives zero sums the sign of IEEE 754.
+    /// Stores a term, normalised where terms are.
     #[inline(always)]
-    fn sign_zeros(&self, sum: &mut Number, factors: &Factors, c: &Number, rounding: Rounding, stored: &Stored) {
-        if sum.magnitude.iter().all(|m| *m != 0) {
-            return;
-        }
-        let (mut minus, mut plus) = ([true; LANES], [true; LANES]);
-        let mut zero = |zero: Lane<bool>, negative: Lane<bool>| {
+    fn push(&self, stored: &mut Stored, (mut values, mut exponents): (Lane<i64>, Lane<i32>)) {
+        if let Some(fraction_bits) = self.normalised {
+            let width = self.sum.fraction_bits + 1;
             for l in 0..LANES {
-                minus[l] &= zero[l] && negative[l];
-                plus[l] &= zero[l] && !negative[l];
-            }
-        };
-        zero(c.magnitude.map(|m| m == 0), c.negative);
-        if self.runs.is_some() {
-            stored.values.iter().for_each(|values| zero(values.map(|v| v == 0), [false; LANES]));
-        } else {
-            for term in 0..factors.rows.len() {
-                let is_zero = match self.is_simple() {
-                    true => {
-                        let none = factors.significands[term] == 0;
-                        factors.rows[term].significand.map(|s| none || s == 0)
-                    }
-                    false => stored.values[term].map(|v| v == 0),
-                };
-                zero(is_zero, factors.rows_negative[term].map(|sign| sign != factors.negative[term]));
+                let length = 64 - (values[l].unsigned_abs() | 1).leading_zeros() as i32;
+                exponents[l] = if values[l] == 0 { ZERO } else { exponents[l] + length - 1 - fraction_bits };
+                values[l] <<= (width - length).clamp(0, 63);
             }
         }
-        for l in 0..LANES {
-            if sum.magnitude[l] == 0 {
-                sum.negative[l] = minus[l] || rounding == Rounding::Rd && !plus[l];
+        stored.values.push(values);
+        stored.exponents.push(exponents);
+    }
+
+    /// The signs of zero sums by IEEE 754, as masks.
+    #[inline(always)]
+    fn zero_signs(
+        &self,
+        factors: &Factors,
+        c: &Lane<i64>,
+        c_negative: &Lane<u32>,
+        rounding: Rounding,
+        stored: &Stored,
+    ) -> Lane<u32> {
+        let mut zeros = Zeros { minus: [true; LANES], plus: [true; LANES] };
+        zeros.add(c, c_negative);
+        if self.runs.is_some() {
+            // Exact sums of zero are positive.
+            stored.values.iter().for_each(|values| zeros.add(values, &[0; LANES]));
+        } else {
+            for term in 0..factors.a.significands.len() {
+                let value = if self.is_simple() { factors.value(term) } else { stored.values[term] };
+                zeros.add(&value, &factors.negative(term));
             }
+        }
+        each(|l| {
+            let negative = zeros.minus[l] || rounding == Rounding::Rd && !zeros.plus[l];
+            if negative { TRUE } else { 0 }
+        })
+    }
+}
+
+/// Whether all terms are negative zeros, or positive ones.
+struct Zeros {
+    minus: Lane<bool>,
+    plus: Lane<bool>,
+}
+
+impl Zeros {
+    #[inline(always)]
+    fn add(&mut self, values: &Lane<i64>, negative: &Lane<u32>) {
+        for l in 0..LANES {
+            self.minus[l] &= values[l] == 0 && negative[l] != 0;
+            self.plus[l] &= values[l] == 0 && negative[l] == 0;
         }
     }
 }
 
-/// An exact product as a term.
+/// The exponents of products.
 #[inline(always)]
-fn product(factors: &Factors, term: usize) -> (Lane<i64>, Lane<i32>) {
-    let (x, e, row) = (factors.significands[term], factors.exponents[term], &factors.rows[term]);
-    (row.significand.map(|y| i64::from(x) * i64::from(y)), row.exponent.map(|f| e + f))
-}
-
-/// A number as a term with these bits after the binary point.
-#[inline(always)]
-fn term(number: &Number, fraction_bits: i32) -> (Lane<i64>, Lane<i32>) {
-    let value = |l: usize| {
-        let magnitude = number.magnitude[l] as i64;
-        if number.negative[l] { -magnitude } else { magnitude }
-    };
-    let exponent = |l: usize| if number.magnitude[l] == 0 { ZERO } else { number.exponent[l] + fraction_bits };
-    (std::array::from_fn(value), std::array::from_fn(exponent))
+fn exponent(factors: &Factors, term: usize) -> Lane<i32> {
+    Terms::<i64>::exponent(factors, term)
 }
 
 /// The exact sum of products times their common scales.
 #[inline(always)]
-fn scaled_sum(scales: &Scales, run: &Factors, scaling: &Scaling, first: usize) -> (Lane<i64>, Lane<i32>) {
+fn scaled_sum(runs: &Scales, run: &Factors, scales: &Factors, first: usize) -> (Lane<i64>, Lane<i32>) {
     let fixed =
         |significand: i32, exponent: i32, lowest: i32| i64::from(significand) << (exponent - lowest).clamp(0, 62);
     let mut sum = [0i64; LANES];
-    for (term, row) in run.rows.iter().enumerate() {
-        let x = fixed(run.significands[term], run.exponents[term], scales.lowest[0]);
+    for term in 0..run.a.significands.len() {
+        let x = fixed(run.a.significands[term], run.a.exponents[term], runs.lowest[0]);
+        let (y, y_exponent) = (&run.b.significands[term], &run.b.exponents[term]);
         for l in 0..LANES {
-            sum[l] += x * fixed(row.significand[l], row.exponent[l], scales.lowest[1]);
+            sum[l] += x * fixed(y[l], y_exponent[l], runs.lowest[1]);
         }
     }
-    let (x, row) = (scaling.factors[first], &scaling.rows[first]);
-    let mut exponents = [ZERO; LANES];
-    for l in 0..LANES {
-        sum[l] *= i64::from(x.significand) * i64::from(row.significand[l]);
-        if sum[l] != 0 {
-            exponents[l] = x.exponent + row.exponent[l];
-        }
-    }
-    (sum, exponents)
+    let scale: Lane<i64> = scales.value(first);
+    let scale_exponent = exponent(scales, first);
+    let sum: Lane<i64> = each(|l| sum[l] * scale[l]);
+    (sum, each(|l| if sum[l] == 0 { ZERO } else { scale_exponent[l] }))
 }

@@ -1,25 +1,34 @@
 //! The terms of a group: products formed where they are needed, or stored because they were changed on the way.
 
-use super::{
-    number::Number,
-    word::{LANES, Lane, Word},
-};
+use super::word::{LANES, Lane, Word, each, over};
 
-/// Elements of the operand that gives each lane a value of its own.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Row {
-    pub(super) significand: Lane<i32>,
-    pub(super) exponent: Lane<i32>,
-}
-
-/// The factors of the products of one group, in order: one value of A and a [`Row`] of B for each.
+/// The factors of the products of one group, in order: for each one value of A, and one of B for each lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Factors<'a> {
-    pub(super) significands: &'a [i32],
-    pub(super) exponents: &'a [i32],
-    pub(super) negative: &'a [bool],
-    pub(super) rows: &'a [Row],
-    pub(super) rows_negative: &'a [Lane<bool>],
+    pub(super) a: Row<'a, i32, u32>,
+    pub(super) b: Row<'a, Lane<i32>, Lane<u32>>,
+}
+
+/// Decoded elements, one after the other.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Row<'a, T, M> {
+    /// With their signs.
+    pub(super) significands: &'a [T],
+    pub(super) exponents: &'a [T],
+    /// Masks.
+    pub(super) negative: &'a [M],
+}
+
+impl<'a, T, M> Row<'a, T, M> {
+    /// The elements `from..to`.
+    #[inline(always)]
+    pub(super) fn part(&self, from: usize, to: usize) -> Row<'a, T, M> {
+        Row {
+            significands: &self.significands[from..to],
+            exponents: &self.exponents[from..to],
+            negative: &self.negative[from..to],
+        }
+    }
 }
 
 /// Terms of a sum: values in units of `2^(exponent - fraction bits)`.
@@ -32,19 +41,19 @@ pub(super) trait Terms<P: Word> {
 impl<P: Word> Terms<P> for Factors<'_> {
     #[inline(always)]
     fn len(&self) -> usize {
-        self.rows.len().min(self.significands.len()).min(self.exponents.len())
+        self.a.significands.len()
     }
 
     #[inline(always)]
     fn exponent(&self, term: usize) -> Lane<i32> {
-        let (x, y) = (self.exponents[term], &self.rows[term].exponent);
-        std::array::from_fn(|l| x.wrapping_add(y[l]))
+        let (x, y) = (self.a.exponents[term], &self.b.exponents[term]);
+        each(|l| x.wrapping_add(y[l]))
     }
 
     #[inline(always)]
     fn value(&self, term: usize) -> Lane<P> {
-        let (x, y) = (self.significands[term], &self.rows[term].significand);
-        std::array::from_fn(|l| P::product(x, y[l]))
+        let (x, y) = (self.a.significands[term], &self.b.significands[term]);
+        each(|l| P::product(x, y[l]))
     }
 }
 
@@ -52,35 +61,23 @@ impl<'a> Factors<'a> {
     /// The products `from..to`.
     #[inline(always)]
     pub(super) fn part(&self, from: usize, to: usize) -> Factors<'a> {
-        Factors {
-            significands: &self.significands[from..to],
-            exponents: &self.exponents[from..to],
-            negative: &self.negative[from..to],
-            rows: &self.rows[from..to],
-            rows_negative: &self.rows_negative[from..to],
-        }
+        Factors { a: self.a.part(from, to), b: self.b.part(from, to) }
     }
 
-    /// A product as a number.
+    /// The signs of a product, as masks.
     #[inline(always)]
-    pub(super) fn number(&self, term: usize, fraction_bits: i32) -> Number {
-        let (x, row) = (self.significands[term], &self.rows[term]);
-        let mut number = Number::ZERO;
-        for l in 0..LANES {
-            number.magnitude[l] = i64::product(x, row.significand[l]).unsigned_abs();
-            number.negative[l] = self.negative[term] ^ self.rows_negative[term][l];
-            number.exponent[l] = self.exponents[term] + row.exponent[l] - fraction_bits;
-        }
-        number
+    pub(super) fn negative(&self, term: usize) -> Lane<u32> {
+        let (x, y) = (self.a.negative[term], &self.b.negative[term]);
+        over(y, |y| x ^ y)
     }
 
     /// The largest exponent of a product.
     #[inline(always)]
     pub(super) fn largest(&self) -> Lane<i32> {
         let mut largest = [i32::MIN; LANES];
-        for term in 0..self.rows.len() {
+        for term in 0..self.a.significands.len() {
             let exponent = Terms::<i32>::exponent(self, term);
-            largest = std::array::from_fn(|l| largest[l].max(exponent[l]));
+            largest = each(|l| largest[l].max(exponent[l]));
         }
         largest
     }
@@ -106,6 +103,6 @@ impl<P: Word> Terms<P> for &Stored {
 
     #[inline(always)]
     fn value(&self, term: usize) -> Lane<P> {
-        self.values[term].map(P::of)
+        over(&self.values[term], P::of)
     }
 }

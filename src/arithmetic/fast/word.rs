@@ -3,11 +3,46 @@
 
 use crate::format::Rounding;
 
-/// Elements of D that are computed together: one vector register of 64-bit words, or half of one of 32-bit words.
+/// Columns of D whose products are formed together: one vector register of 64-bit words, or half of one of 32-bit words.
 pub(super) const LANES: usize = 8;
 
-/// One value for each of the elements that are computed together.
+/// One value for each of those columns.
 pub(super) type Lane<T> = [T; LANES];
+
+/// The value of each lane. (A plain loop: what it calls is compiled for the same instruction set as the caller.)
+#[inline(always)]
+pub(super) fn each<T: Copy + Default>(mut value: impl FnMut(usize) -> T) -> Lane<T> {
+    let mut lanes = [T::default(); LANES];
+    for (lane, slot) in lanes.iter_mut().enumerate() {
+        *slot = value(lane);
+    }
+    lanes
+}
+
+/// A function of each lane.
+#[inline(always)]
+pub(super) fn over<T: Copy, U: Copy + Default>(lanes: &Lane<T>, mut value: impl FnMut(T) -> U) -> Lane<U> {
+    each(|lane| value(lanes[lane]))
+}
+
+/// Pieces of rows of D, of [`LANES`] columns each, that are rounded together: long loops are what compilers turn into
+/// vector instructions.
+pub(super) const PIECES: usize = 16;
+
+/// One value for each element of those pieces.
+pub(super) type Batch<T> = [T; PIECES * LANES];
+
+/// The lanes of one piece.
+#[inline(always)]
+pub(super) fn piece<T: Copy + Default>(batch: &Batch<T>, piece: usize) -> Lane<T> {
+    each(|lane| batch[piece * LANES + lane])
+}
+
+/// Sets the lanes of one piece.
+#[inline(always)]
+pub(super) fn set_piece<T: Copy>(batch: &mut Batch<T>, piece: usize, lanes: &Lane<T>) {
+    batch[piece * LANES..][..LANES].copy_from_slice(lanes);
+}
 
 /// A signed integer of some width.
 pub(super) trait Word: Copy + Default {
@@ -27,12 +62,12 @@ pub(super) trait Word: Copy + Default {
     fn cut(self, right: i32, rounding: Rounding) -> Self;
     /// The magnitude's bits.
     fn length(self) -> i32;
-    /// The sign, and the magnitude in at most 62 bits times `2^` the third: what is beyond sets the last bit.
-    fn split(self) -> (bool, u64, i32);
+    /// A number of at most 62 bits and the exponent that it is to be multiplied with: what is beyond sets the last bit.
+    fn narrowed(self) -> (i64, i32);
 }
 
 macro_rules! word {
-    ($word:ty, $unsigned:ty, $split:expr) => {
+    ($word:ty, $unsigned:ty, $narrowed:expr) => {
         impl Word for $word {
             const CAPACITY: u32 = <$word>::BITS - 3;
 
@@ -81,18 +116,19 @@ macro_rules! word {
             }
 
             #[inline(always)]
-            fn split(self) -> (bool, u64, i32) {
-                let (magnitude, exponent): (u64, i32) = $split(self.unsigned_abs());
-                (self < 0, magnitude, exponent)
+            fn narrowed(self) -> (i64, i32) {
+                $narrowed(self)
             }
         }
     };
 }
 
-word!(i32, u32, |magnitude: u32| (u64::from(magnitude), 0));
-word!(i64, u64, |magnitude: u64| (magnitude, 0));
-word!(i128, u128, |magnitude: u128| {
+word!(i32, u32, |value: i32| (i64::from(value), 0));
+word!(i64, u64, |value: i64| (value, 0));
+word!(i128, u128, |value: i128| {
+    let magnitude = value.unsigned_abs();
     let right = 66u32.saturating_sub(magnitude.leading_zeros());
     let lost = magnitude & ((1 << right) - 1) != 0;
-    ((magnitude >> right) as u64 | u64::from(lost), right as i32)
+    let kept = (magnitude >> right) as i64 | i64::from(lost);
+    (if value < 0 { -kept } else { kept }, right as i32)
 });
