@@ -99,9 +99,10 @@ impl Plan {
             return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
         }
         if let (Some(sums), Some(scale)) = (rule.scale_sums, i.scale)
-            && !scale.block.is_multiple_of(sums)
+            && let products = scale.block * i.stored_k() / i.k
+            && !products.is_multiple_of(sums)
         {
-            return Err(format!("'scale-sums' is {sums}, which does not divide the block of {} products", scale.block));
+            return Err(format!("'scale-sums' is {sums}, which does not divide a block's {products} products"));
         }
         if let (Some(sums), None) = (rule.scale_sums, i.scale) {
             return Err(format!("'scale-sums' is {sums}, but the instruction has no block scales"));
