@@ -70,6 +70,7 @@ fn every_key_and_step_is_drawn() {
         "step \"pairwise\"",
         "step \"sequential\"",
         "unpack",
+        "unpack-c",
         "wrap",
         "zero",
     ];

@@ -105,12 +105,13 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
         sometimes("join", 0.3, word(&["chain", "add"])),
         sometimes("c", 0.3, word(&["first", "last"])),
         sometimes("output", 0.3, conversion()),
+        sometimes("unpack-c", 0.2, unpack(&[i.c])),
         always("nan", nan(i.d)),
     ]);
     if !scale_sums(i, step, &mut lines) {
         lines.push(sometimes("parts", 0.3, parts()));
         lines.push(sometimes("group", 0.7, (1..=i.stored_k()).prop_map(|group| group.to_string())));
-        lines.push(sometimes("unpack", 0.2, unpack(i)));
+        lines.push(sometimes("unpack", 0.2, unpack(&[i.a, i.b])));
     }
     match step {
         "fma" => fma(i, &mut lines),
@@ -247,9 +248,9 @@ fn parts() -> impl Strategy<Value = String> {
     })
 }
 
-/// A format that holds every number of A and B.
-fn unpack(i: &Instruction) -> impl Strategy<Value = String> {
-    let wider: Vec<&Format> = FORMATS.iter().filter(|format| format.holds(i.a) && format.holds(i.b)).collect();
+/// A format that holds every number of the given ones.
+fn unpack(formats: &[&Format]) -> impl Strategy<Value = String> + use<> {
+    let wider: Vec<&Format> = FORMATS.iter().filter(|wider| formats.iter().all(|f| wider.holds(f))).collect();
     select(wider).prop_map(|format| format!("\"{format}\""))
 }
 
