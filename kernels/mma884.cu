@@ -4,7 +4,11 @@
 // EXECUTE(d, a, b, c). Tiles in memory are row-major whatever the layouts: those only say which lane holds which element.
 // Register layouts: PTX ISA, "Matrix Fragments for mma.m8n8k4 with .f16".
 
+const int THREADS_PER_RUN = 32;
+const int TILES_PER_RUN = 4;
+
 // Quadpair q holds lanes 4q .. 4q + 3 and 4q + 16 .. 4q + 19; the upper four have the upper half of the tile.
+__device__ constexpr int tile_of(int lane) { return lane % 16 / 4; }
 __device__ constexpr int upper(int lane) { return lane >= 16 ? 4 : 0; }
 
 __device__ constexpr int a_place(int lane, int j) {
@@ -22,28 +26,16 @@ __device__ constexpr int cd_place(int bits, int lane, int j) {
     return (row + upper(lane)) * N + column;
 }
 
-// D[t] = A[t] * B[t] + C[t] for `tiles` tiles, row-major, one after the other.
-extern "C" __global__ void execute(const A::Code* a, const B::Code* b, const C::Code* c, D::Code* d,
-                                   unsigned long long tiles) {
-    const int lane = threadIdx.x % 32;
-    const unsigned warps = blockDim.x / 32;
-#pragma unroll 1
-    for (unsigned long long first = ((unsigned long long)blockIdx.x * warps + threadIdx.x / 32) * 4; first < tiles;
-         first += (unsigned long long)gridDim.x * warps * 4) {
-        const unsigned long long own = first + lane % 16 / 4;
-        // A quadpair without a tile repeats the last one, for every lane has to take part.
-        const unsigned long long tile = own < tiles ? own : tiles - 1;
-        A::Register fa[A_REGISTERS];
-        B::Register fb[B_REGISTERS];
-        C::Register fc[C_REGISTERS];
-        D::Register fd[D_REGISTERS];
-        gather<A_BITS>(fa, a + tile * (M * K), [=](int r, int i) { return a_place(lane, r * A::CODES + i); });
-        gather<B_BITS>(fb, b + tile * (K * N), [=](int r, int i) { return b_place(lane, r * B::CODES + i); });
-        gather<C_BITS>(fc, c + tile * (M * N), [=](int r, int i) { return cd_place(C_BITS, lane, r * C::CODES + i); });
-        EXECUTE(fd, fa, fb, fc);
-        if (own < tiles) {
-            scatter<D_BITS>(fd, d + tile * (M * N),
-                            [=](int r, int i) { return cd_place(D_BITS, lane, r * D::CODES + i); });
-        }
-    }
+// D = A * B + C for four tiles: each lane gives the pointers to the tile that its quadpair works on.
+__device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, const C::Code* c,
+                                         const unsigned char* positions, D::Code* d, int lane) {
+    A::Register fa[A_REGISTERS];
+    B::Register fb[B_REGISTERS];
+    C::Register fc[C_REGISTERS];
+    D::Register fd[D_REGISTERS];
+    gather<A_BITS>(fa, a, [=](int r, int i) { return a_place(lane, r * A::CODES + i); });
+    gather<B_BITS>(fb, b, [=](int r, int i) { return b_place(lane, r * B::CODES + i); });
+    gather<C_BITS>(fc, c, [=](int r, int i) { return cd_place(C_BITS, lane, r * C::CODES + i); });
+    EXECUTE(fd, fa, fb, fc);
+    scatter<D_BITS>(fd, d, [=](int r, int i) { return cd_place(D_BITS, lane, r * D::CODES + i); });
 }

@@ -1,4 +1,4 @@
-// Operands of `tcnum verify`, second part, after stream_tile.cuh: the codes.
+// Operands of `tcnum verify`, third part, after stream_regimes.cuh: the codes.
 //
 // stream_tile is computed once for a tile; stream_a, stream_b, stream_c, stream_position, stream_scale_a and stream_scale_b
 // give any of its elements. Elements of A with one index along k, and of B, share a StreamLine, which a loop over rows or

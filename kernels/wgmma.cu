@@ -5,6 +5,11 @@
 // asm statement with its fence, its commit and its wait, so that nothing comes between them.
 // Layouts: PTX ISA, "Asynchronous Warpgroup Level Matrix Register Fragment" and "Shared Memory Matrix Layout".
 
+const int THREADS_PER_RUN = 128;
+const int TILES_PER_RUN = 1;
+
+__device__ constexpr int tile_of(int) { return 0; }
+
 // The rows of a K-major operand are cut into core matrices of 8 rows by 16 bytes, each 128 bytes in a row. An
 // instruction always takes 32 bytes of K, so two core matrices lie side by side, and 8-row groups 256 bytes apart.
 const int CORE_BYTES = 128;
@@ -25,7 +30,7 @@ __device__ __forceinline__ unsigned long long descriptor(const unsigned char* op
 __device__ constexpr int a_place(int thread, int r, int i) {
     const int row = thread / 32 * 16 + thread % 32 / 4 + 8 * (r % 2);
     const int k = A::CODES * (thread % 4) + i + 4 * A::CODES * (r / 2);
-    return row * K + k;
+    return row * STORED_K + k;
 }
 
 // `e` counts the elements of C or D that a thread holds.
@@ -35,39 +40,33 @@ __device__ constexpr int cd_place(int thread, int e) {
     return row * N + column;
 }
 
-// D[t] = A[t] * B[t] + C[t] for `tiles` tiles, row-major, one after the other.
-extern "C" __global__ void __launch_bounds__(128) execute(const A::Code* a, const B::Code* b, const C::Code* c,
-                                                          D::Code* d, unsigned long long tiles) {
-#if !A_IN_REGISTERS
-    __shared__ __align__(128) unsigned char shared_a[M * K * sizeof(A::Code)];
-#endif
+// D = A * B + C for one tile, by a whole block.
+__device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, const C::Code* c,
+                                         const unsigned char* positions, D::Code* d, int thread) {
     __shared__ __align__(128) unsigned char shared_b[N * K * sizeof(B::Code)];
-    const int thread = threadIdx.x;
 #pragma unroll 1
-    for (unsigned long long tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
-#pragma unroll 1
-        for (int e = thread; e < K * N; e += 128) {
-            const int k = e / N, column = e % N;
-            *(B::Code*)(shared_b + shared_byte(column, k * sizeof(B::Code))) = b[tile * (K * N) + e];
-        }
-#if A_IN_REGISTERS
-        A::Register fa[A_REGISTERS];
-        gather<A_BITS>(fa, a + tile * (M * K), [=](int r, int i) { return a_place(thread, r, i); });
-#else
-        const unsigned long long fa = descriptor(shared_a);
-#pragma unroll 1
-        for (int e = thread; e < M * K; e += 128) {
-            *(A::Code*)(shared_a + shared_byte(e / K, e % K * sizeof(A::Code))) = a[tile * (M * K) + e];
-        }
-#endif
-        D::Register fd[D_REGISTERS];
-        gather<D_BITS>(fd, c + tile * (M * N), [=](int r, int i) { return cd_place(thread, r * D::CODES + i); });
-        // The matrix unit reads shared memory through the asynchronous proxy: our stores have to reach it first.
-        asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
-        __syncthreads();
-        EXECUTE(fd, fa, descriptor(shared_b));
-        scatter<D_BITS>(fd, d + tile * (M * N), [=](int r, int i) { return cd_place(thread, r * D::CODES + i); });
-        // The next tile overwrites the operands that all four warps have read.
-        __syncthreads();
+    for (int e = thread; e < K * N; e += THREADS_PER_RUN) {
+        const int k = e / N, column = e % N;
+        *(B::Code*)(shared_b + shared_byte(column, k * sizeof(B::Code))) = b[e];
     }
+#if A_IN_REGISTERS
+    A::Register fa[A_REGISTERS];
+    gather<A_BITS>(fa, a, [=](int r, int i) { return a_place(thread, r, i); });
+#else
+    __shared__ __align__(128) unsigned char shared_a[M * STORED_K * sizeof(A::Code)];
+    const unsigned long long fa = descriptor(shared_a);
+#pragma unroll 1
+    for (int e = thread; e < M * STORED_K; e += THREADS_PER_RUN) {
+        *(A::Code*)(shared_a + shared_byte(e / STORED_K, e % STORED_K * sizeof(A::Code))) = a[e];
+    }
+#endif
+    D::Register fd[D_REGISTERS];
+    gather<D_BITS>(fd, c, [=](int r, int i) { return cd_place(thread, r * D::CODES + i); });
+    // The matrix unit reads shared memory through the asynchronous proxy: our stores have to reach it first.
+    asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
+    __syncthreads();
+    EXECUTE(fd, fa, descriptor(shared_b));
+    scatter<D_BITS>(fd, d, [=](int r, int i) { return cd_place(thread, r * D::CODES + i); });
+    // The next tile overwrites the operands that all four warps have read.
+    __syncthreads();
 }

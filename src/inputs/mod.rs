@@ -3,13 +3,16 @@
 
 mod batch;
 mod corners;
+pub mod exhaustive;
 mod mixture;
+mod sequence;
 pub mod stream;
 mod values;
 
 pub use batch::{Batch, Op, Position, Source, Wide, draw};
 pub use corners::{Corner, Corners};
 pub use mixture::{record_batch, record_tiles};
+pub use sequence::Sequence;
 pub use stream::Regime;
 pub use values::{Distribution, Init};
 

@@ -9,7 +9,7 @@ use cudarc::driver::{
 use super::specialise::Specialised;
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, Tiles, operands},
 };
 
 /// GPU memory that one launch may take for its tiles.
@@ -17,6 +17,9 @@ const CHUNK_BYTES: usize = 256 << 20;
 
 /// What the output holds before a launch, so that an element that no thread wrote does not pass for a result.
 const POISON: u8 = 0xa5;
+
+/// A pointer to nothing, as a kernel's argument.
+const NULL: u64 = 0;
 
 /// A kernel, loaded, and how to launch it.
 pub struct Launcher {
@@ -38,14 +41,15 @@ impl Launcher {
     /// answered before the GPU failed.
     pub fn run(&self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         check(instruction, tiles)?;
-        let per_tile = [&tiles.a, &tiles.b, &tiles.c].map(|codes| codes.as_bytes().len() / tiles.count.max(1));
+        let arrays = [Some(&tiles.a), Some(&tiles.b), Some(&tiles.c), tiles.positions.as_ref()];
+        let bytes = arrays.map(|codes| codes.map_or(&[][..], Codes::as_bytes));
+        let per_tile = bytes.map(|bytes| bytes.len() / tiles.count.max(1));
         let d_bytes = instruction.m * instruction.n * instruction.d.bytes();
         let chunk = (CHUNK_BYTES / (per_tile.iter().sum::<usize>() + d_bytes)).clamp(1, tiles.count.max(1));
         let mut answered = Vec::with_capacity(tiles.count * d_bytes);
         for first in (0..tiles.count).step_by(chunk) {
             let count = chunk.min(tiles.count - first);
-            let [a, b, c] = per_tile.map(|each| first * each..(first + count) * each);
-            let inputs = [&tiles.a.as_bytes()[a], &tiles.b.as_bytes()[b], &tiles.c.as_bytes()[c]];
+            let inputs = std::array::from_fn(|at| &bytes[at][first * per_tile[at]..][..count * per_tile[at]]);
             let d = self.launch(inputs, count, count * d_bytes).map_err(|error| {
                 Error::device(format!("{instruction} failed after {first} of {} tiles: {error}", tiles.count))
             })?;
@@ -55,21 +59,28 @@ impl Launcher {
             .ok_or_else(|| Error::device(format!("{instruction} answered a part of a code")))
     }
 
-    /// One launch: the bytes of D for the bytes of A, B and C.
+    /// One launch: the bytes of D for the bytes of A, B, C and the positions (none for dense forms).
     #[allow(unsafe_code)]
-    fn launch(&self, inputs: [&[u8]; 3], count: usize, d_bytes: usize) -> std::result::Result<Vec<u8>, DriverError> {
-        let [a, b, c] = inputs.map(|bytes| self.stream.clone_htod(bytes));
+    fn launch(&self, inputs: [&[u8]; 4], count: usize, d_bytes: usize) -> std::result::Result<Vec<u8>, DriverError> {
+        let [a, b, c] = [inputs[0], inputs[1], inputs[2]].map(|bytes| self.stream.clone_htod(bytes));
         let (a, b, c) = (a?, b?, c?);
+        let positions = (!inputs[3].is_empty()).then(|| self.stream.clone_htod(inputs[3])).transpose()?;
         let mut d = self.poisoned(d_bytes)?;
         let tiles = count as u64;
         let blocks = count.div_ceil(self.kernel.tiles_per_block as usize).min(self.blocks as usize).max(1) as u32;
         let shape =
             LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (self.kernel.threads, 1, 1), shared_mem_bytes: 0 };
-        // SAFETY: the kernel takes four pointers and a count; it reads and writes `tiles` whole tiles of each, and
-        // `check` has made sure that A, B and C hold as many, as D does by its length here.
-        unsafe {
-            self.stream.launch_builder(&self.function).arg(&a).arg(&b).arg(&c).arg(&mut d).arg(&tiles).launch(shape)?;
-        }
+        let mut launch = self.stream.launch_builder(&self.function);
+        launch.arg(&a).arg(&b).arg(&c);
+        match &positions {
+            Some(positions) => launch.arg(positions),
+            None => launch.arg(&NULL),
+        };
+        launch.arg(&mut d).arg(&tiles);
+        // SAFETY: the kernel takes five pointers and a count; it reads and writes `tiles` whole tiles of each (of
+        // the positions only in sparse forms), and `check` has made sure that the operands hold as many, as D does
+        // by its length here.
+        unsafe { launch.launch(shape)? };
         let bytes = self.stream.clone_dtoh(&d)?;
         self.stream.synchronize()?;
         Ok(bytes)
@@ -91,16 +102,15 @@ impl Launcher {
 
 /// Makes sure that the operands have the lengths and code sizes that the kernel will read.
 fn check(i: &Instruction, tiles: &Tiles) -> Result<()> {
-    let operands = [("A", &tiles.a, i.a, i.m * i.k), ("B", &tiles.b, i.b, i.k * i.n), ("C", &tiles.c, i.c, i.m * i.n)];
-    for (operand, codes, format, each) in operands {
-        let wanted = tiles.count.checked_mul(each);
-        if codes.width() != format.bytes() || Some(codes.len()) != wanted {
+    for operand in operands(i) {
+        let (each, width) = (operand.len(), operand.format.bytes());
+        let codes = tiles.arrays().find(|(name, _)| *name == operand.name).map(|(_, codes)| codes);
+        let (len, found_width) = codes.map_or((0, width), |codes| (codes.len(), codes.width()));
+        if found_width != width || Some(len) != tiles.count.checked_mul(each) {
             return Err(Error::request(format!(
-                "{operand} has {} codes of {} bytes, but {} tiles of {i} take {each} codes of {} bytes each",
-                codes.len(),
-                codes.width(),
+                "{} has {len} codes of {found_width} bytes, but {} tiles of {i} take {each} codes of {width} bytes each",
+                operand.name.to_ascii_uppercase(),
                 tiles.count,
-                format.bytes()
             )));
         }
     }

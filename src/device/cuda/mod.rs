@@ -83,17 +83,17 @@ impl CudaDevice {
             executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
         let compiled = compiled(instruction, &kernel, self.architecture)?;
         self.note_compiler(&compiled.compiler);
-        let function = self.function(&compiled).map_err(|e| e.within(instruction))?;
+        let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(instruction))?;
         let execution = execution(support, compiled.opcodes);
         let stream = self.context.default_stream();
         Ok(Prepared { launcher: Launcher { stream, function, kernel, blocks: self.blocks }, execution })
     }
 
-    fn function(&self, compiled: &Compiled) -> Result<CudaFunction> {
+    fn function(&self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
         let refused =
             |error| Error::device(format!("the driver does not load what {} compiled: {error}", compiled.compiler));
         let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
-        module.load_function(specialise::ENTRY).map_err(refused)
+        module.load_function(entry).map_err(refused)
     }
 
     /// Keeps the compiler's version among the details of the device.

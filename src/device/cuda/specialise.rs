@@ -1,11 +1,12 @@
 //! Kernel sources, specialised for one instruction.
 //!
-//! A kernel is a prelude of definitions (shape, widths, register counts, and the instruction itself as an inline
-//! assembly statement), `kernels/fragment.cuh`, and the source of the instruction's family. All that is written
-//! here comes from the instruction record; the sources hold the register layouts.
+//! A kernel is a prelude of definitions (shape, formats, register counts, and the instruction itself as an inline
+//! assembly statement), `kernels/fragment.cuh`, the source of the instruction's family, which holds the register
+//! layouts, and an entry. All that is written here comes from the instruction record.
 
 use std::fmt::Write;
 
+use super::constants::constants;
 use crate::{
     format::Format,
     isa::{Instruction, Kernel},
@@ -13,45 +14,97 @@ use crate::{
 
 const FRAGMENT: &str = include_str!("../../../kernels/fragment.cuh");
 
-/// A kernel for one instruction. Its entry is `execute(a, b, c, d, tiles)`.
+/// Threads of a block: of every family a multiple of the threads that issue an instruction together.
+const BLOCK_THREADS: u32 = 128;
+
+/// A kernel for one instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Specialised {
     /// CUDA C++, complete: nothing is included.
     pub source: String,
+    /// The name of its entry.
+    pub entry: &'static str,
     /// Threads of a block: required by the kernel, not a choice.
     pub threads: u32,
     /// Tiles that a block works on at a time.
     pub tiles_per_block: u32,
 }
 
-/// The name of every kernel's entry.
-pub const ENTRY: &str = "execute";
+/// What a kernel does with the instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry {
+    /// `execute(a, b, c, positions, d, tiles)`: tiles in memory. `positions` is null for dense forms.
+    Execute,
+}
+
+impl Entry {
+    /// The name of the entry, which is the stem of its file in `kernels/`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Entry::Execute => "execute",
+        }
+    }
+
+    fn source(self) -> &'static str {
+        match self {
+            Entry::Execute => include_str!("../../../kernels/execute.cu"),
+        }
+    }
+}
 
 /// The kernel that executes `instruction`, or `None` if no kernel does (see [`Instruction::missing`]).
 pub fn specialise(instruction: &Instruction) -> Option<Specialised> {
+    source(instruction, Entry::Execute)
+}
+
+/// The kernel that does `entry` with `instruction`, or `None` if no kernel executes it.
+pub fn source(instruction: &Instruction, entry: Entry) -> Option<Specialised> {
     let kernel = instruction.kernel?;
-    let (family, threads, tiles_per_block) = match kernel {
-        Kernel::Mma => (include_str!("../../../kernels/mma.cu"), 128, 4),
-        Kernel::Mma884 => (include_str!("../../../kernels/mma884.cu"), 128, 16),
-        Kernel::Wgmma => (include_str!("../../../kernels/wgmma.cu"), 128, 1),
+    let family = match kernel {
+        Kernel::Mma => include_str!("../../../kernels/mma.cu"),
+        Kernel::Mma884 => include_str!("../../../kernels/mma884.cu"),
+        Kernel::Wgmma => include_str!("../../../kernels/wgmma.cu"),
     };
+    let (threads, tiles) = run(kernel);
     Some(Specialised {
-        source: format!("{}{FRAGMENT}\n{family}", prelude(instruction, kernel)),
-        threads,
-        tiles_per_block,
+        source: format!("{}{FRAGMENT}\n{family}\n{}", prelude(instruction, kernel), entry.source()),
+        entry: entry.name(),
+        threads: BLOCK_THREADS,
+        tiles_per_block: BLOCK_THREADS / threads * tiles,
     })
+}
+
+/// The threads that issue the instruction together, and the tiles that they work on.
+fn run(kernel: Kernel) -> (u32, u32) {
+    match kernel {
+        Kernel::Mma => (32, 1),
+        Kernel::Mma884 => (32, 4),
+        Kernel::Wgmma => (128, 1),
+    }
 }
 
 /// The definitions in front of the source.
 fn prelude(i: &Instruction, kernel: Kernel) -> String {
-    let mut text = format!("#define M {}\n#define N {}\n#define K {}\n", i.m, i.n, i.k);
-    let operands = [("A", i.a, i.m * i.k), ("B", i.b, i.k * i.n), ("C", i.c, i.m * i.n), ("D", i.d, i.m * i.n)];
+    let flag = |on: bool| u8::from(on);
+    let stored = i.stored_k();
+    let mut text = format!(
+        "#define M {}\n#define N {}\n#define K {}\n#define STORED_K {stored}\n#define SPARSE {}\n\
+         #define BLOCK_THREADS {BLOCK_THREADS}\n",
+        i.m,
+        i.n,
+        i.k,
+        flag(i.is_sparse())
+    );
+    let operands = [("A", i.a, i.m * stored), ("B", i.b, i.k * i.n), ("C", i.c, i.m * i.n), ("D", i.d, i.m * i.n)];
     for (operand, format, elements) in operands {
         let bits = 8 * format.bytes();
         let registers = registers(format, elements, kernel);
         let _ = write!(text, "#define {operand}_BITS {bits}\n#define {operand}_REGISTERS {registers}\n");
+        text += &constants(&format!("Format{operand}"), format);
     }
-    let flag = |on: bool| u8::from(on);
+    if let Some(scale) = i.scale {
+        text += &constants("FormatScale", scale.format);
+    }
     match kernel {
         Kernel::Mma => {}
         Kernel::Mma884 => {
@@ -70,11 +123,8 @@ fn prelude(i: &Instruction, kernel: Kernel) -> String {
 
 /// Registers in which a thread holds its part of an operand (32 bits each; 64 for 64-bit codes).
 fn registers(format: &Format, elements: usize, kernel: Kernel) -> usize {
-    let (tiles, threads) = match kernel {
-        Kernel::Mma => (1, 32),
-        Kernel::Mma884 => (4, 32),
-        Kernel::Wgmma => (1, 128),
-    };
+    let (threads, tiles) = run(kernel);
+    let (threads, tiles) = (threads as usize, tiles as usize);
     let per_register = (4 / format.bytes()).max(1);
     // Of a small B not every thread of a warpgroup would get one: it is never in registers there.
     (tiles * elements / (threads * per_register)).max(1)
@@ -174,11 +224,8 @@ mod tests {
     fn registers_hold_every_element_once() {
         for i in isa::all().iter().filter(|i| i.kernel.is_some()) {
             let kernel = i.kernel.unwrap();
-            let (tiles, threads) = match kernel {
-                Kernel::Mma => (1, 32),
-                Kernel::Mma884 => (4, 32),
-                Kernel::Wgmma => (1, 128),
-            };
+            let (threads, tiles) = run(kernel);
+            let (threads, tiles) = (threads as usize, tiles as usize);
             for (format, elements) in [(i.a, i.m * i.k), (i.c, i.m * i.n), (i.d, i.m * i.n)] {
                 let bits = registers(format, elements, kernel) * threads * if format.bytes() == 8 { 64 } else { 32 };
                 assert_eq!(bits, tiles * elements * 8 * format.bytes(), "{i} {format}");

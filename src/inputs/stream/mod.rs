@@ -26,8 +26,13 @@ use operand::Tile;
 
 /// The same functions in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K, the format
 /// records FormatA, FormatB, FormatC and FormatD; of block-scaled forms FormatScale and SCALE_BLOCK).
-pub const CUDA: &str =
-    concat!(include_str!("../../../kernels/stream_tile.cuh"), "\n", include_str!("../../../kernels/stream.cuh"));
+pub const CUDA: &str = concat!(
+    include_str!("../../../kernels/stream_tile.cuh"),
+    "\n",
+    include_str!("../../../kernels/stream_regimes.cuh"),
+    "\n",
+    include_str!("../../../kernels/stream.cuh")
+);
 
 /// The tiles `first..first + count` of the stream of `i` and `seed`.
 ///
