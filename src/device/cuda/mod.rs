@@ -7,7 +7,7 @@
 pub mod architecture;
 mod cache;
 pub mod compile;
-mod constants;
+pub mod constants;
 pub mod gpu;
 mod launch;
 pub mod loader;
