@@ -15,6 +15,7 @@ mod launch;
 pub mod loader;
 pub mod sass;
 pub mod specialise;
+mod statement;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -237,10 +238,10 @@ mod tests {
 
     #[test]
     fn what_is_not_executed_says_what_is_missing() {
-        let sparse = isa::all().iter().find(|i| i.is_sparse()).unwrap();
-        let error = executable(sparse, sm("sm_90a")).unwrap_err();
+        let scaled = isa::all().iter().find(|i| i.scale.is_some()).unwrap();
+        let error = executable(scaled, sm("sm_90a")).unwrap_err();
         assert_eq!(error.exit_status(), 2);
-        assert!(error.to_string().contains(sparse.missing().unwrap()), "{error}");
+        assert!(error.to_string().contains(scaled.missing().unwrap()), "{error}");
     }
 
     #[test]
