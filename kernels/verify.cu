@@ -1,16 +1,17 @@
 // The entry `verify`: operands are made, the instruction is executed on them, its arithmetic is evaluated, and every code of D
 // is compared; only counts and the places of differences leave the GPU.
 //
-// Put behind a family, `model.cuh` with its definitions and the function `model`, and what makes operands: `Tile make_tile(seed,
-// tile)` with its `regime`, and `make_a`, `make_b`, `make_c`, `make_position`.
+// Put behind a family, `model.cuh` with its definitions and the function `model`, and what makes operands (`random.cuh` or
+// `exhaustive.cuh`): `make_tile(seed, number)`, `regime_of(tile)`, and `make_a`, `make_b`, `make_c`, `make_position` of a tile.
 
 const int REGIMES = 16;
 
-// What a launch found. `places` holds tile * (M * N) + element for the first `places` differences.
+// What a launch found. `places` holds tile * (M * N) + element of the
+// first differences to be found, of which there are `listed`.
 struct Found {
     Word compared[REGIMES];
     Word differing[REGIMES];
-    Word places_found;
+    Word listed;
     Word places[PLACES];
 };
 
@@ -44,9 +45,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
 #pragma unroll 1
     for (Word base = (Word)blockIdx.x * runs * TILES_PER_RUN; base < tiles; base += stride) {
         const Word own = base + threadIdx.x / THREADS_PER_RUN * TILES_PER_RUN;
-#pragma unroll 1
+        int regimes[TILES_PER_RUN];
+#pragma unroll
         for (int t = 0; t < TILES_PER_RUN; ++t) {
             const MadeTile tile = make_tile(seed, first + own + t);
+            regimes[t] = regime_of(tile);
 #pragma unroll 1
             for (int e = lane; e < M * STORED_K; e += THREADS_PER_RUN) {
                 w.a[t][e] = make_a(tile, e / STORED_K, e % STORED_K);
@@ -60,7 +63,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         run_barrier();
         const int turn = tile_of(lane);
         run_tile(w.a[turn], w.b[turn], w.c[turn], w.positions[turn], w.d[turn], lane);
-#pragma unroll 1
+#pragma unroll
         for (int t = 0; t < TILES_PER_RUN; ++t) {
             run_barrier();
 #pragma unroll 1
@@ -79,12 +82,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
                                     w.positions[t] + (SPARSE ? row * STORED_K : 0)};
                 if (model(x, w.c[t][e]) == w.d[t][e]) continue;
                 ++differences;
-                const Word place = atomicAdd(&found->places_found, 1ull);
+                const Word place = atomicAdd(&found->listed, 1ull);
                 if (place < PLACES) found->places[place] = (first + own + t) * (M * N) + e;
             }
-            const int regime = make_tile_regime(seed, first + own + t);
-            if (differences != 0) atomicAdd(&differing[regime], (Word)differences);
-            if (lane == 0) atomicAdd(&compared[regime], (Word)(M * N));
+            if (differences != 0) atomicAdd(&differing[regimes[t]], (Word)differences);
+            if (lane == 0) atomicAdd(&compared[regimes[t]], (Word)(M * N));
         }
         // The next tiles overwrite what slower threads still read.
         run_barrier();

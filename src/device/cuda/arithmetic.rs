@@ -17,7 +17,8 @@ const MODEL: &str = include_str!("../../../kernels/model.cuh");
 /// It goes behind the prelude of the instruction, whose macros and records it uses.
 pub fn arithmetic(plan: &Plan) -> Option<String> {
     let factor = factor(plan)?;
-    let mut text = String::from("#define FACTOR_TERM 0\n#define FACTOR_F32 1\n#define FACTOR_F64 2\n#define FACTOR_INTEGER 3\n");
+    let mut text =
+        String::from("#define FACTOR_TERM 0\n#define FACTOR_F32 1\n#define FACTOR_F64 2\n#define FACTOR_INTEGER 3\n");
     let _ = writeln!(text, "#define FACTOR {}", factor as u8);
     let [a, b] = plan.factors();
     let f32 = format::find("f32").expect("f32 is in the format table");
@@ -65,7 +66,7 @@ fn factor(plan: &Plan) -> Option<Factor> {
             && operands.iter().all(|operand| format.holds(operand))
     };
     let [a, b] = plan.factors();
-    let small = |format: &Format| format.precision() <= 24;
+    let small = |format: &Format| format.fraction_bits() < 24;
     let results = [plan.result.format, plan.between.format, plan.addition.format, plan.output.format];
     match &plan.step {
         PlanStep::Integer(_) => (i.d.bits == 32 && i.c.bits == 32).then_some(Factor::Integer),
@@ -77,7 +78,15 @@ fn factor(plan: &Plan) -> Option<Factor> {
             }
             (chain(f32, [a, b, i.c]) && results.iter().all(|f| small(f))).then_some(Factor::F32)
         }
-        PlanStep::Fused(Fused { alignment: Some(alignment), product: None, lanes: None, late: None, scale_sums: None, zero, .. }) => {
+        PlanStep::Fused(Fused {
+            alignment: Some(alignment),
+            product: None,
+            lanes: None,
+            late: None,
+            scale_sums: None,
+            zero,
+            ..
+        }) => {
             let covered = *zero != ZeroSign::Ieee
                 && matches!(alignment.bits, 0..=50)
                 && [a, b, i.c].iter().chain(&results).all(|f| small(f))
@@ -149,7 +158,7 @@ fn definitions(plan: &Plan) -> String {
         && let Some(alignment) = fused.alignment
     {
         let lift = (alignment.bits - fraction).max(0);
-        let factor_lift = lift.min(30 - a.precision() as i32);
+        let factor_lift = lift.min(30 - a.fraction_bits() as i32 - 1);
         define("ALIGNMENT_BITS", alignment.bits.into());
         define("ALIGNMENT_ROUNDING", direction(alignment.rounding) as i64);
         define("FLOOR", alignment.floor.unwrap_or(-20_000).into());
@@ -181,7 +190,9 @@ fn definitions(plan: &Plan) -> String {
 /// `int name(int at)`: element `at` of a list.
 fn lookup(name: &str, list: String) -> String {
     let list = if list.is_empty() { "0".to_string() } else { list };
-    format!("__device__ constexpr int {name}(int at) {{\n    constexpr int list[] = {{{list}}};\n    return list[at];\n}}\n")
+    format!(
+        "__device__ constexpr int {name}(int at) {{\n    constexpr int list[] = {{{list}}};\n    return list[at];\n}}\n"
+    )
 }
 
 /// `group_length(group)` and `group_index(group, at)`.
