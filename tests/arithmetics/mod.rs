@@ -219,11 +219,13 @@ fn bits() -> impl Strategy<Value = i32> {
 }
 
 fn alignment() -> impl Strategy<Value = String> {
-    let floor = option::of(prop_oneof![-160..=-100i32, -40..=20i32, -2000..=1100i32]);
-    (bits(), rounding(), floor).prop_map(|(bits, rounding, floor)| {
-        let floor = floor.map_or_else(String::new, |floor| format!(", floor = {floor}"));
-        format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor} }}")
-    })
+    (bits(), rounding(), floor())
+        .prop_map(|(bits, rounding, floor)| format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor} }}"))
+}
+
+fn floor() -> impl Strategy<Value = String> {
+    option::of(prop_oneof![-160..=-100i32, -40..=20i32, -2000..=1100i32])
+        .prop_map(|floor| floor.map_or_else(String::new, |floor| format!(", floor = {floor}")))
 }
 
 fn lanes() -> impl Strategy<Value = String> {
@@ -233,9 +235,9 @@ fn lanes() -> impl Strategy<Value = String> {
 }
 
 fn late() -> impl Strategy<Value = String> {
-    (bits(), bits(), rounding(), option::of(-5..=60i32)).prop_map(|(sum, c, rounding, drop)| {
+    (bits(), bits(), rounding(), option::of(-5..=60i32), floor()).prop_map(|(sum, c, rounding, drop, floor)| {
         let drop = drop.map_or_else(String::new, |drop| format!(", drop = {drop}"));
-        format!("{{ sum-bits = {sum}, c-bits = {c}, rounding = \"{rounding}\"{drop} }}")
+        format!("{{ sum-bits = {sum}, c-bits = {c}, rounding = \"{rounding}\"{drop}{floor} }}")
     })
 }
 
