@@ -133,9 +133,20 @@ fn impossible_rules_are_refused_with_file_rule_and_key() {
         (bf16, &[("unpack", Some("'s32'"))], "'unpack'"),
         (bf16, &[("result", Some("{ format = 'e2m1', rounding = 'RNE' }"))], "'result.format'"),
         (bf16, &[("addition", Some("{ format = 'e8m0', rounding = 'RNE' }"))], "'addition.format'"),
-        (bf16, &[("step", Some("'integer'")), ("wrap", Some("'wrap'"))], "'step'"),
+        (
+            bf16,
+            &[
+                ("step", Some("'integer'")),
+                ("wrap", Some("'wrap'")),
+                ("alignment", None),
+                ("result", None),
+                ("nan", None),
+            ],
+            "'step'",
+        ),
+        (bf16, &[("step", Some("'fma'"))], "'alignment'"),
         (bf16, &[("nan", Some("'0x7f800000'"))], "'nan'"),
-        (bf16, &[("step", Some("'fma'")), ("nan-operands", Some("['a']"))], "'nan-operands'"),
+        (bf16, &[("step", Some("'fma'")), ("alignment", None), ("nan-operands", Some("['a']"))], "'nan-operands'"),
         ("mma.m16n8k8.f64.f64.f64.f64", &[("start", Some("'product'"))], "'nan-operands'"),
         ("mma.m16n8k32.s32.s8.u8.s32", &[("wrap", None)], "'wrap'"),
     ] {
@@ -162,15 +173,16 @@ fn a_nan_handed_on_stays_within_the_format_of_d() {
     let i = isa::find("mma.m16n8k16.f16.f16.f16.f16").unwrap();
     let edits = [
         ("step", Some("'fma'")),
+        ("alignment", None),
         ("nan-operands", Some("['a', 'b', 'c']")),
         ("c", Some("'last'")),
         ("addition", Some("{ format = 'f64', rounding = 'RNE' }")),
     ];
     let refused = Model::parse(&edited(&i, &edits), "edited.toml").unwrap().evaluator(&i).unwrap_err();
     assert!(refused.to_string().contains("one format"), "{refused}");
-    let evaluator = Model::parse(&edited(&i, &edits[..3]), "edited.toml").unwrap().evaluator(&i).unwrap();
+    let evaluator = Model::parse(&edited(&i, &edits[..4]), "edited.toml").unwrap().evaluator(&i).unwrap();
     let (zeros, mut one_nan) = (vec![0; i.k], vec![0; i.k]);
     one_nan[3] = 0xfd01;
-    assert_eq!(evaluator.dot(&one_nan, &zeros, 0), 0x7fff);
-    assert_eq!(evaluator.dot(&one_nan, &zeros, 0x7c00), 0x7fff);
+    assert_eq!(evaluator.dot(&isa::Case::dense(one_nan.clone(), zeros.clone(), 0)), 0x7fff);
+    assert_eq!(evaluator.dot(&isa::Case::dense(one_nan, zeros, 0x7c00)), 0x7fff);
 }

@@ -219,7 +219,7 @@ fn a_floor_that_cannot_be_reached_has_a_bound() {
         let floor = |floor: i64| {
             let i = isa::find(name).unwrap();
             let rule = hopper().rule(&i).unwrap().alignment.unwrap();
-            caught(name, &Add("alignment.floor", floor - i64::from(rule.floor)))
+            caught(name, &Add("alignment.floor", floor - i64::from(rule.floor.expect("the rule has a floor"))))
         };
         assert_eq!(floor(unseen), [""; 0], "{name}: a floor of {unseen} shows");
         assert!(!floor(unseen + 1).is_empty(), "{name}: a floor of {} does not show", unseen + 1);

@@ -8,7 +8,7 @@ use std::{
 use tcnum::{
     device::{self, Device, TraceDevice},
     trace::Trace,
-    verify::verify,
+    verify::trace::verify,
 };
 
 /// The recordings beside the repository, with their lines of the index; empty (and said so) where there are none.

@@ -8,7 +8,7 @@ use tcnum::{
     inputs::record_batch,
     isa::{self, Case, Codes, Instruction, Tiles},
     trace::Trace,
-    verify::verify,
+    verify::trace::verify,
 };
 
 fn model() -> Box<dyn Device> {

@@ -1,61 +1,50 @@
-//! The reference evaluator: computes one dot-product-add as its rule says, step by step, in integers.
+//! The reference evaluator: computes one dot-product-add as its plan says, step by step, in integers.
 
 use rayon::prelude::*;
 
-use super::rule::{Alignment, CPosition, Join, Operand, Parts, Rounded, Rule, Start, Step, Wrap};
+use super::{
+    explain::{Explanation, Line, Log, Silent},
+    plan::{Plan, PlanStep},
+    rule::{CPosition, Join, Operand, Rule, Start, Subnormals, Wrap},
+};
 use crate::{
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, Tiles},
     softfloat::{self, Target},
 };
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
-    instruction: Instruction,
-    step: StepKind,
-    /// The format that operands are converted to before anything else.
-    unpack: Option<&'static Format>,
-    /// The k indices of each group, in order.
-    groups: Vec<Vec<usize>>,
-    start: Start,
-    join: Join,
-    c: CPosition,
-    addition: Target,
-    output: Target,
-}
-
-#[derive(Debug, Clone)]
-enum StepKind {
-    Fused { alignment: Alignment, result: Target },
-    Fma { result: Target, nan_operands: Vec<Operand> },
-    Integer(Wrap),
+    plan: Plan,
 }
 
 /// A value between two steps: decoded, with the fraction bits of the format that holds it.
 #[derive(Debug, Clone, Copy)]
-struct Held {
-    value: Decoded,
+pub(super) struct Held {
+    pub(super) value: Decoded,
     fraction_bits: i32,
 }
 
 impl Held {
-    fn of(format: &Format, code: u64) -> Held {
-        Held { value: format.decode(code), fraction_bits: format.fraction_bits() as i32 }
+    fn of(format: &Format, code: u64, subnormals: Subnormals) -> Held {
+        Held { value: settled(format.decode(code), subnormals), fraction_bits: format.fraction_bits() as i32 }
     }
 
     /// Exponent of the significand's units digit: the number's own exponent, a subnormal counting as the
     /// smallest normal one.
-    fn exponent(&self) -> i32 {
+    pub(super) fn exponent(&self) -> i32 {
         self.value.exponent + self.fraction_bits
     }
 }
 
-/// One term of a fused sum: its exact value, and the exponent of its significand's units digit.
-#[derive(Clone, Copy)]
-struct Term {
-    value: Finite,
-    exponent: i32,
+/// The decoded operands of one dot-product-add, by stored k.
+pub(super) struct Inputs {
+    pub(super) a: Vec<Decoded>,
+    pub(super) b: Vec<Decoded>,
+    /// The product of the scales of A and B, and the exponent of its units digit, for each stored k; or nothing.
+    pub(super) scales: Vec<(Real, i32)>,
+    c: Held,
 }
 
 impl Evaluator {
@@ -64,227 +53,284 @@ impl Evaluator {
     /// # Errors
     /// What keeps the rule from holding for this instruction, with the key.
     pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
-        let nan = nan(rule, instruction)?;
-        if let Some(unpack) = rule.unpack
-            && let Some(lossy) = [instruction.a, instruction.b].into_iter().find(|format| !unpack.holds(format))
-        {
-            return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
-        }
-        let result = rule.result.as_ref().map(rounded);
-        let to_output = Target { format: instruction.d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan };
-        let mut addition = rule.addition.as_ref().map(rounded).or(result).unwrap_or(to_output);
-        let missing = |key: &str| format!("the key '{key}' is missing");
-        let step = match rule.step {
-            Step::Fused => StepKind::Fused {
-                alignment: rule.alignment.ok_or_else(|| missing("alignment"))?,
-                result: result.ok_or_else(|| missing("result"))?,
-            },
-            Step::Fma => {
-                let mut result = result.ok_or_else(|| missing("result"))?;
-                let nan_operands = rule.nan_operands.clone().unwrap_or_default();
-                if !nan_operands.is_empty() {
-                    let Instruction { a, b, c, d, .. } = instruction;
-                    if [a, b, c, d, &addition.format].iter().any(|format| **format != result.format) {
-                        return Err("'nan-operands' needs operands, results and additions of one format".into());
-                    }
-                    (result.nan, addition.nan) = (nan, nan);
-                }
-                StepKind::Fma { result, nan_operands }
-            }
-            Step::Integer => StepKind::Integer(rule.wrap.ok_or_else(|| missing("wrap"))?),
-        };
-        Ok(Evaluator {
-            step,
-            unpack: rule.unpack,
-            groups: groups(instruction.k, rule.group, rule.parts.as_ref()),
-            start: rule.start,
-            join: rule.join,
-            c: rule.c,
-            addition,
-            output: to_output,
-            instruction: instruction.clone(),
-        })
+        Ok(Evaluator { plan: Plan::new(rule, instruction)? })
     }
 
-    /// The code of `c + sum of a[i]*b[i]`, from `k` codes of A and B and one of C.
+    /// The arithmetic, spelled out.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
+    }
+
+    /// The code of D for the operands of one dot-product-add.
     ///
-    /// Panics if `a` or `b` does not have k elements.
-    pub fn dot(&self, a: &[u64], b: &[u64], c: u64) -> u64 {
-        let operands = |format, codes: &[u64]| codes.iter().map(|code| self.operand(format, *code)).collect::<Vec<_>>();
-        self.dot_decoded(&operands(self.instruction.a, a), &operands(self.instruction.b, b), c)
+    /// Panics if they are not as many as the instruction takes.
+    pub fn dot(&self, case: &Case) -> u64 {
+        self.run(case, &mut Silent)
     }
 
-    /// An operand of A or B, decoded, and unpacked where the rule says so.
-    fn operand(&self, format: &Format, code: u64) -> Decoded {
-        let decoded = format.decode(code);
-        match self.unpack {
-            Some(wider) if decoded.is_finite() => {
-                let code = wider.encode(&decoded.real(), Rounding::Rne, Overflow::Standard);
-                wider.decode(code.expect("finite values have codes"))
-            }
-            _ => decoded,
-        }
+    /// The same, step by step.
+    ///
+    /// Panics as [`Evaluator::dot`].
+    pub fn explain(&self, case: &Case) -> Explanation {
+        let mut lines = Vec::new();
+        let d = self.run(case, &mut lines);
+        Explanation { lines, d }
     }
 
     /// D codes `[count][m][n]` of `tiles`, computed on all cores.
     pub fn execute(&self, tiles: &Tiles) -> Codes {
-        let Instruction { m, n, .. } = self.instruction;
-        let outputs: Vec<u64> = (0..tiles.count).into_par_iter().flat_map_iter(|tile| self.tile(tiles, tile)).collect();
-        debug_assert_eq!(outputs.len(), tiles.count * m * n);
-        Codes::from_values(self.instruction.d, &outputs)
+        let i = &self.plan.instruction;
+        let each = i.m * i.n;
+        let element = |at: usize| self.dot(&tiles.case(i, at / each, at / i.n % i.m, at % i.n));
+        let outputs: Vec<u64> = (0..tiles.count * each).into_par_iter().map(element).collect();
+        Codes::from_values(i.d, &outputs)
     }
 
-    fn tile(&self, tiles: &Tiles, tile: usize) -> Vec<u64> {
-        let Instruction { m, n, k, a, b, .. } = self.instruction;
-        let rows: Vec<Decoded> = (0..m * k).map(|i| self.operand(a, tiles.a.get(tile * m * k + i))).collect();
-        // B by columns.
-        let columns: Vec<Decoded> =
-            (0..n * k).map(|i| self.operand(b, tiles.b.get(tile * k * n + i % k * n + i / k))).collect();
-        (0..m * n)
-            .map(|at| {
-                let (row, column) = (at / n, at % n);
-                let c = tiles.c.get(tile * m * n + at);
-                self.dot_decoded(&rows[row * k..][..k], &columns[column * k..][..k], c)
-            })
-            .collect()
-    }
-
-    fn dot_decoded(&self, a: &[Decoded], b: &[Decoded], c: u64) -> u64 {
-        assert!(a.len() == self.instruction.k && b.len() == self.instruction.k, "k operands of A and of B");
-        if let StepKind::Integer(wrap) = &self.step {
-            return self.integer(*wrap, a, b, c);
+    fn run<L: Log>(&self, case: &Case, log: &mut L) -> u64 {
+        let plan = &self.plan;
+        let stored = plan.instruction.stored_k();
+        assert!(case.a.len() == stored && case.b.len() == plan.instruction.k, "the operands of {}", plan.instruction);
+        if let PlanStep::Integer(wrap) = plan.step {
+            return self.integer(wrap, case, log);
         }
-        let c = Held::of(self.instruction.c, c);
-        let zero = Held::of(self.instruction.c, self.instruction.c.zero(false).unwrap_or(0));
-        let first = if self.c == CPosition::First { c } else { zero };
+        let inputs = Inputs::new(plan, case);
+        let c = inputs.c;
+        let zero = Held::of(plan.instruction.c, plan.instruction.c.zero(false).unwrap_or(0), Subnormals::Keep);
+        let first = if plan.c == CPosition::First { c } else { zero };
 
-        let mut total = (self.join == Join::Add && self.c == CPosition::First).then_some(c);
-        for group in &self.groups {
-            let sum = match (total, self.join) {
-                (None, Join::Chain) => self.group(group, a, b, first),
-                (Some(previous), Join::Chain) => self.group(group, a, b, previous),
-                (None, Join::Add) => self.group(group, a, b, zero),
-                (Some(previous), Join::Add) => self.add(previous, self.group(group, a, b, zero)),
+        let mut total = (plan.join == Join::Add && plan.c == CPosition::First).then_some(c);
+        for (number, group) in plan.groups.iter().enumerate() {
+            let last = number + 1 == plan.groups.len();
+            let target = if last || plan.join == Join::Add { &plan.result } else { &plan.between };
+            let from = match plan.join {
+                Join::Chain => total.unwrap_or(first),
+                Join::Add => zero,
             };
-            total = Some(sum);
+            let sum = self.group(number, group, &inputs, from, target, log);
+            total = Some(match (total, plan.join) {
+                (Some(previous), Join::Add) => self.add(previous, sum, &plan.addition, None, log),
+                _ => sum,
+            });
         }
         let mut total = total.unwrap_or(first);
-        if self.c == CPosition::Last {
-            total = self.add(total, c);
+        if plan.c == CPosition::Last {
+            total = self.add(total, c, &plan.addition, None, log);
         }
-        match &self.step {
-            StepKind::Fma { result, nan_operands } if !nan_operands.is_empty() && total.value.class == Class::Nan => {
-                result.format.quiet_nan(total.value.negative, total.value.significand).unwrap_or(result.nan)
+        let code = match &plan.step {
+            PlanStep::Fma { nan_operands } if !nan_operands.is_empty() && total.value.class == Class::Nan => {
+                let quiet = plan.result.format.quiet_nan(total.value.negative, total.value.significand);
+                quiet.unwrap_or(plan.result.nan)
             }
-            _ => self.output.round(&total.value.real()),
+            _ => plan.output.round(&total.value.real()),
+        };
+        log.line(|| rounding(None, "D", &plan.output, code));
+        code
+    }
+
+    fn group<L: Log>(
+        &self,
+        number: usize,
+        group: &[usize],
+        inputs: &Inputs,
+        from: Held,
+        target: &Target,
+        log: &mut L,
+    ) -> Held {
+        match &self.plan.step {
+            PlanStep::Fused(fused) => {
+                let code = fused.sum(&self.plan, number, group, inputs, from, target, log);
+                self.hold(code, target)
+            }
+            PlanStep::Fma { nan_operands } => self.fma(number, nan_operands, group, inputs, from, target, log),
+            PlanStep::Sequential { product } => {
+                let products = self.products(number, group, inputs, product.as_ref(), log);
+                let start = (self.plan.start == Start::C).then_some(from);
+                let sum =
+                    start.into_iter().chain(products).reduce(|sum, p| self.add(sum, p, target, Some(number), log));
+                sum.unwrap_or(from)
+            }
+            PlanStep::Pairwise { product } => {
+                let products = self.products(number, group, inputs, product.as_ref(), log);
+                match self.tree(number, &products, target, log) {
+                    None => from,
+                    Some(sum) if self.plan.start == Start::Product => sum,
+                    Some(sum) => self.add(from, sum, target, Some(number), log),
+                }
+            }
+            PlanStep::Integer(_) => unreachable!("integers are summed at once"),
         }
     }
 
-    fn group(&self, group: &[usize], a: &[Decoded], b: &[Decoded], from: Held) -> Held {
-        match &self.step {
-            StepKind::Fused { alignment, result } => self.fused(alignment, result, group, a, b, from),
-            StepKind::Fma { result, nan_operands } => self.fma(result, nan_operands, group, a, b, from),
-            StepKind::Integer(_) => unreachable!("integers are summed at once"),
-        }
+    /// A result, as the next step finds it.
+    fn hold(&self, code: u64, target: &Target) -> Held {
+        Held::of(target.format, code, self.plan.result_subnormals)
     }
 
-    fn add(&self, x: Held, y: Held) -> Held {
-        let code = softfloat::add(&x.value.real(), &y.value.real(), &self.addition);
-        Held::of(self.addition.format, code)
+    fn add<L: Log>(&self, x: Held, y: Held, target: &Target, group: Option<usize>, log: &mut L) -> Held {
+        let code = softfloat::add(&x.value.real(), &y.value.real(), target);
+        log.line(|| rounding(group, "addition", target, code));
+        self.hold(code, target)
+    }
+
+    /// The products of a group, each rounded where the plan says so.
+    fn products<L: Log>(
+        &self,
+        number: usize,
+        group: &[usize],
+        inputs: &Inputs,
+        target: Option<&Target>,
+        log: &mut L,
+    ) -> Vec<Held> {
+        let [a, b] = self.plan.factors();
+        let fraction_bits = (a.fraction_bits() + b.fraction_bits()) as i32;
+        let mut products = Vec::with_capacity(group.len());
+        for &at in group {
+            let exact = limited(inputs.product(at), self.plan.product_limit);
+            let held = match target {
+                Some(target) => self.hold(target.round(&exact), target),
+                None => Held { value: exactly(&exact), fraction_bits },
+            };
+            log.line(|| Line::new(Some(number), product_name(at), held.value.real()));
+            products.push(held);
+        }
+        products
+    }
+
+    /// The sum of the first half plus the sum of the second half.
+    fn tree<L: Log>(&self, number: usize, terms: &[Held], target: &Target, log: &mut L) -> Option<Held> {
+        match terms {
+            [] => None,
+            [term] => Some(*term),
+            _ => {
+                let (left, right) = terms.split_at(terms.len() / 2);
+                let left = self.tree(number, left, target, log)?;
+                let right = self.tree(number, right, target, log)?;
+                Some(self.add(left, right, target, Some(number), log))
+            }
+        }
     }
 
     /// A chain of fused multiply-adds over ascending indices.
-    fn fma(
+    #[allow(clippy::too_many_arguments)]
+    fn fma<L: Log>(
         &self,
-        result: &Target,
+        number: usize,
         nan_operands: &[Operand],
         group: &[usize],
-        a: &[Decoded],
-        b: &[Decoded],
+        inputs: &Inputs,
         from: Held,
+        target: &Target,
+        log: &mut L,
     ) -> Held {
         let mut sum = from.value;
-        for (position, &i) in group.iter().enumerate() {
-            let code = if position == 0 && self.start == Start::Product {
-                result.round(&softfloat::product(&a[i].real(), &b[i].real()))
-            } else if let Some(nan) = first_nan(nan_operands, &a[i], &b[i], &sum) {
-                result.format.quiet_nan(nan.negative, nan.significand).unwrap_or(result.nan)
+        for (position, &at) in group.iter().enumerate() {
+            let (a, b) = (&inputs.a[at], &inputs.b[at]);
+            let code = if position == 0 && self.plan.start == Start::Product {
+                target.round(&inputs.product(at))
+            } else if let Some(nan) = first_nan(nan_operands, a, b, &sum) {
+                target.format.quiet_nan(nan.negative, nan.significand).unwrap_or(target.nan)
             } else {
-                softfloat::fma(&a[i].real(), &b[i].real(), &sum.real(), result)
+                softfloat::fma(&a.real(), &b.real(), &sum.real(), target)
             };
-            sum = result.format.decode(code);
+            log.line(|| rounding(Some(number), &format!("+ {}", product_name(at)), target, code));
+            sum = self.hold(code, target).value;
         }
-        Held { value: sum, fraction_bits: result.format.fraction_bits() as i32 }
-    }
-
-    /// All terms aligned to the largest exponent, cut, added exactly, and rounded once.
-    fn fused(
-        &self,
-        alignment: &Alignment,
-        result: &Target,
-        group: &[usize],
-        a: &[Decoded],
-        b: &[Decoded],
-        from: Held,
-    ) -> Held {
-        if !from.value.is_finite() || group.iter().any(|&i| !a[i].is_finite() || !b[i].is_finite()) {
-            return Held::of(result.format, result.round(&special_sum(group, a, b, from)));
-        }
-        // The terms: every non-zero product, exact and unnormalised, and a non-zero c.
-        let [a_format, b_format] = [self.instruction.a, self.instruction.b].map(|f| self.unpack.unwrap_or(f));
-        let fraction_bits = (a_format.fraction_bits() + b_format.fraction_bits()) as i32;
-        let products = group.iter().filter_map(|&i| product(&a[i], &b[i], fraction_bits));
-        let c = held_term(from);
-        // The largest exponent, never below the floor; the weight of the last bit that alignment keeps.
-        let from_c = c.map_or(alignment.floor, |c| c.exponent.max(alignment.floor));
-        let largest = products.clone().map(|term| term.exponent).fold(from_c, i32::max);
-        let quantum = largest - alignment.bits;
-        let units = |term: Term| {
-            let (units, _) = term.value.round_to_quantum(quantum, alignment.rounding);
-            if term.value.negative { -(units as i128) } else { units as i128 }
-        };
-        let sum = products.map(units).sum::<i128>() + c.map_or(0, units);
-        let code = result.round(&Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), quantum)));
-        let mut held = Held::of(result.format, code);
-        if held.value.class == Class::Zero {
-            // A zero sum, and one that underflows to zero, is +0.
-            held.value.negative = false;
-        }
-        held
+        Held { value: sum, fraction_bits: target.format.fraction_bits() as i32 }
     }
 
     /// The exact integer sum, brought into the range of D.
-    fn integer(&self, wrap: Wrap, a: &[Decoded], b: &[Decoded], c: u64) -> u64 {
-        let signed = |d: &Decoded| if d.negative { -(d.significand as i128) } else { d.significand as i128 };
-        let sum =
-            signed(&self.instruction.c.decode(c)) + a.iter().zip(b).map(|(a, b)| signed(a) * signed(b)).sum::<i128>();
-        let d = self.instruction.d;
-        match wrap {
-            Wrap::Wrap => sum as u64 & d.code_mask(),
-            Wrap::Saturate => self.output.round(&Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0))),
+    fn integer<L: Log>(&self, wrap: Wrap, case: &Case, log: &mut L) -> u64 {
+        let i = &self.plan.instruction;
+        let signed = |format: &Format, code: u64| {
+            let datum = format.decode(code);
+            if datum.negative { -(datum.significand as i128) } else { datum.significand as i128 }
+        };
+        let exact = |sum: i128| Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0));
+        let mut sum = signed(i.c, case.c);
+        log.line(|| Line::new(None, "c", exact(sum)));
+        for (at, &a) in case.a.iter().enumerate() {
+            let product = signed(i.a, a) * signed(i.b, case.b[case.logical(i, at)]);
+            log.line(|| Line::new(None, product_name(at), exact(product)));
+            sum += product;
+        }
+        log.line(|| Line::new(None, "sum", exact(sum)));
+        let code = match wrap {
+            Wrap::Wrap => sum as u64 & i.d.code_mask(),
+            Wrap::Saturate => self.plan.output.round(&exact(sum)),
+        };
+        log.line(|| rounding(None, "D", &self.plan.output, code));
+        code
+    }
+}
+
+impl Inputs {
+    fn new(plan: &Plan, case: &Case) -> Inputs {
+        let i = &plan.instruction;
+        let operand = |format: &Format, code: u64| {
+            let decoded = settled(format.decode(code), plan.operand_subnormals);
+            match plan.unpack {
+                Some(wider) if decoded.is_finite() => {
+                    let code = wider.encode(&decoded.real(), Rounding::Rne, Overflow::Standard);
+                    wider.decode(code.expect("finite values have codes"))
+                }
+                _ => decoded,
+            }
+        };
+        let logical = |at: usize| case.logical(i, at);
+        let scales = match i.scale {
+            None => Vec::new(),
+            Some(scale) => {
+                let of = |at: usize| {
+                    let block = logical(at) / scale.block;
+                    let [a, b] = [case.scale_a[block], case.scale_b[block]].map(|code| scale.format.decode(code));
+                    let exponent = a.exponent + b.exponent + 2 * scale.format.fraction_bits() as i32;
+                    (softfloat::product(&a.real(), &b.real()), exponent)
+                };
+                (0..case.a.len()).map(of).collect()
+            }
+        };
+        Inputs {
+            a: case.a.iter().map(|code| operand(i.a, *code)).collect(),
+            b: (0..case.a.len()).map(|at| operand(i.b, case.b[logical(at)])).collect(),
+            scales,
+            c: Held::of(i.c, case.c, plan.operand_subnormals),
         }
     }
-}
 
-/// The code of every NaN of D, 0 for integers.
-fn nan(rule: &Rule, instruction: &Instruction) -> Result<u64, String> {
-    let Instruction { a, b, c, d, .. } = instruction;
-    let integers = rule.step == Step::Integer;
-    if [a, b, c, d].iter().any(|format| format.is_integer() != integers) {
-        let has = if integers { "floating-point" } else { "integer" };
-        return Err(format!("'step' is '{}', but there are {has} operands", rule.step.name()));
-    }
-    match rule.nan {
-        _ if integers => Ok(0),
-        Some(code) if code <= d.code_mask() && d.decode(code).class == Class::Nan => Ok(code),
-        Some(code) => Err(format!("'nan' is {code:#x}, which is no NaN of {d}")),
-        None => Err("the key 'nan' is missing".into()),
+    /// The exact product of the factors at a stored k, without scales.
+    pub(super) fn product(&self, at: usize) -> Real {
+        softfloat::product(&self.a[at].real(), &self.b[at].real())
     }
 }
 
-fn rounded(to: &Rounded) -> Target {
-    // Without NaN the format would have been refused with the file.
-    Target { format: to.format, rounding: to.rounding, overflow: to.overflow, nan: to.format.nan().unwrap_or(0) }
+/// A datum after the treatment of subnormal numbers.
+fn settled(value: Decoded, subnormals: Subnormals) -> Decoded {
+    if value.class != Class::Subnormal || subnormals == Subnormals::Keep {
+        return value;
+    }
+    let negative = value.negative && subnormals == Subnormals::SignedZero;
+    Decoded { class: Class::Zero, negative, significand: 0, ..value }
+}
+
+/// A product at or above the limit is infinite.
+pub(super) fn limited(product: Real, limit: Option<i32>) -> Real {
+    match (product, limit) {
+        (Real::Finite(finite), Some(limit)) if finite.leading_exponent().is_some_and(|e| e >= limit) => {
+            Real::Infinity { negative: finite.negative }
+        }
+        _ => product,
+    }
+}
+
+/// An exact product (of at most 64 bits) as a datum.
+fn exactly(product: &Real) -> Decoded {
+    let datum = |class, negative, significand, exponent| Decoded { class, negative, significand, exponent };
+    match *product {
+        Real::Nan => datum(Class::Nan, false, 0, 0),
+        Real::Infinity { negative } => datum(Class::Infinite, negative, 0, 0),
+        Real::Finite(f) if f.significand == 0 => datum(Class::Zero, f.negative, 0, f.exponent),
+        Real::Finite(f) => datum(Class::Normal, f.negative, f.significand as u64, f.exponent),
+    }
 }
 
 /// The first NaN among the operands of `a*b + c`, in the given order.
@@ -297,48 +343,16 @@ fn first_nan<'a>(order: &[Operand], a: &'a Decoded, b: &'a Decoded, c: &'a Decod
     order.iter().map(operand).find(|value| value.class == Class::Nan)
 }
 
-/// The groups of k indices, in the order in which they are summed.
-fn groups(k: usize, group: Option<usize>, parts: Option<&Parts>) -> Vec<Vec<usize>> {
-    let parts: Vec<Vec<usize>> = match parts {
-        None => vec![(0..k).collect()],
-        Some(Parts { period, residues }) => {
-            residues.iter().map(|part| (0..k).filter(|i| part.contains(&(i % period))).collect()).collect()
-        }
+/// The name of a product in explanations.
+pub(super) fn product_name(at: usize) -> String {
+    format!("a[{at}]*b[{at}]")
+}
+
+/// The line of a rounding to `code`.
+pub(super) fn rounding(group: Option<usize>, what: &str, target: &Target, code: u64) -> Line {
+    let what = match target.format.is_integer() {
+        true => what.to_string(),
+        false => format!("{what} to {} {}", target.format, target.rounding.name()),
     };
-    parts.iter().flat_map(|part| part.chunks(group.unwrap_or(k)).map(<[usize]>::to_vec)).collect()
-}
-
-/// The product of two finite operands as a term; `None` if it is zero.
-fn product(a: &Decoded, b: &Decoded, fraction_bits: i32) -> Option<Term> {
-    (a.significand != 0 && b.significand != 0).then(|| {
-        let exponent = a.exponent + b.exponent;
-        let significand = u128::from(a.significand) * u128::from(b.significand);
-        Term {
-            value: Finite::exact(a.negative != b.negative, significand, exponent),
-            exponent: exponent + fraction_bits,
-        }
-    })
-}
-
-/// A held value as a term; `None` if it is zero.
-fn held_term(held: Held) -> Option<Term> {
-    (held.value.significand != 0).then(|| Term {
-        value: Finite::exact(held.value.negative, held.value.significand.into(), held.value.exponent),
-        exponent: held.exponent(),
-    })
-}
-
-/// The sum of terms of which at least one is not finite: NaN, or the infinity that all infinite terms agree on.
-fn special_sum(group: &[usize], a: &[Decoded], b: &[Decoded], from: Held) -> Real {
-    let products = group.iter().map(|&i| softfloat::product(&a[i].real(), &b[i].real()));
-    let mut infinity = None;
-    for term in products.chain([from.value.real()]) {
-        match (term, infinity) {
-            (Real::Nan, _) => return Real::Nan,
-            (Real::Infinity { negative }, Some(other)) if negative != other => return Real::Nan,
-            (Real::Infinity { negative }, _) => infinity = Some(negative),
-            (Real::Finite(_), _) => {}
-        }
-    }
-    infinity.map_or(Real::Nan, |negative| Real::Infinity { negative })
+    Line { code: Some((target.format, code)), ..Line::new(group, what, target.format.value(code)) }
 }

@@ -3,11 +3,20 @@
 //! A [`Model`] is a list of rules; each rule says which instructions it covers, by name pattern, and how they
 //! compute one dot-product-add. Nothing here asks for a GPU by name.
 
+mod check;
 mod evaluate;
+mod explain;
+mod fused;
 mod model;
 mod pattern;
+mod plan;
 mod rule;
 
 pub use evaluate::Evaluator;
+pub use explain::{Explanation, Line};
 pub use model::{Model, shipped};
-pub use rule::{Alignment, CPosition, Join, Operand, Parts, Rounded, Rule, Start, Step, Wrap};
+pub use plan::{Fused, Plan, PlanStep};
+pub use rule::{
+    Alignment, CPosition, Conversion, Join, Lanes, Late, Operand, Parts, Rounded, Rule, Start, Step, Subnormals, Wrap,
+    ZeroSign,
+};

@@ -1,17 +1,11 @@
 //! Model files: reading, checking and finding them.
 
-use std::{ops::RangeInclusive, path::Path};
+use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Alignment, Evaluator, Parts, Rule, Start, Step, pattern};
-use crate::{
-    Error, Result,
-    format::{Format, Zeros},
-    isa::Instruction,
-    nearest::nearest,
-    text,
-};
+use super::{Evaluator, Rule, check::defect, pattern};
+use crate::{Error, Result, isa::Instruction, nearest::nearest, text};
 
 /// The models inside the program: name and text.
 const SHIPPED: &[(&str, &str)] = &[("hopper", include_str!("../../models/hopper.toml"))];
@@ -33,11 +27,6 @@ pub struct Model {
     #[serde(skip)]
     origin: String,
 }
-
-/// What `alignment.bits` and `alignment.floor` may be: with them the exact sum of a group fits into 128 bits. The terms of
-/// formats here have exponents above -3000.
-const BITS: RangeInclusive<i32> = 0..=60;
-const FLOOR: RangeInclusive<i32> = -100_000..=100_000;
 
 /// The names of the models inside the program.
 pub fn shipped() -> impl Iterator<Item = &'static str> {
@@ -116,53 +105,4 @@ impl Model {
         Evaluator::new(&self.rules[index], instruction)
             .map_err(|defect| self.refused(index, &format!("for {instruction}: {defect}")))
     }
-}
-
-/// What is wrong with a rule that its types cannot say.
-fn defect(rule: &Rule) -> Option<String> {
-    if rule.instructions.is_empty() {
-        return Some("'instructions' names no pattern".into());
-    }
-    if let Some((p, defect)) = rule.instructions.iter().find_map(|p| pattern::defect(p).map(|d| (p, d))) {
-        return Some(format!("pattern '{p}': {defect}"));
-    }
-    if rule.group == Some(0) {
-        return Some("'group' must be at least 1".into());
-    }
-    if let Some(Parts { period, residues }) = &rule.parts {
-        let mut seen: Vec<usize> = residues.concat();
-        seen.sort_unstable();
-        if *period == 0 || seen.len() != *period || !seen.into_iter().eq(0..*period) {
-            return Some("'parts.residues' must hold every remainder below 'period' (at least 1) exactly once".into());
-        }
-    }
-    let needed: &[(&str, bool)] = match rule.step {
-        Step::Fused => {
-            &[("alignment", rule.alignment.is_some()), ("result", rule.result.is_some()), ("nan", rule.nan.is_some())]
-        }
-        Step::Fma => &[("result", rule.result.is_some()), ("nan", rule.nan.is_some())],
-        Step::Integer => &[("wrap", rule.wrap.is_some())],
-    };
-    if let Some((key, _)) = needed.iter().find(|(_, present)| !present) {
-        return Some(format!("the key '{key}' is missing; step '{}' needs it", rule.step.name()));
-    }
-    if rule.nan_operands.is_some() && (rule.step != Step::Fma || rule.start == Start::Product) {
-        return Some("'nan-operands' belongs to step 'fma' without start 'product'".into());
-    }
-    let targets = [("result", &rule.result), ("addition", &rule.addition)];
-    let to = targets.into_iter().find_map(|(key, to)| to.map(|to| (key, to.format)).filter(|(_, f)| !holds_sums(f)));
-    if let Some((key, format)) = to {
-        return Some(format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"));
-    }
-    let Alignment { bits, floor, .. } = rule.alignment?;
-    let outside = |key: &str, value: i32, range: RangeInclusive<i32>| {
-        let (low, high) = range.clone().into_inner();
-        (!range.contains(&value)).then(|| format!("'alignment.{key}' is {value}; allowed are {low} to {high}"))
-    };
-    outside("bits", bits, BITS).or_else(|| outside("floor", floor, FLOOR))
-}
-
-/// Whether a format can hold the results of sums: both signs, zero and NaN.
-fn holds_sums(format: &Format) -> bool {
-    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
 }

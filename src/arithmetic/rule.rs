@@ -6,26 +6,50 @@ use crate::format::{self, Format, Overflow, Rounding};
 
 /// How a set of instructions computes `d = c + sum over k of a*b`.
 ///
-/// The k indices are split into `parts` (by default one, all of them, ascending) and each part into groups of
-/// `group` consecutive indices. Each group is summed in one `step`. By default the result of one group is the
-/// c of the next; `start`, `join` and `c` say where it is not. The last value is rounded to the format of D.
+/// The k indices (of sparse forms the stored ones) are split into `parts` (by default one, all of them, ascending) and
+/// each part into groups of `group` consecutive indices. Each group is summed in one `step`. By default the result of
+/// one group is the c of the next; `start`, `join` and `c` say where it is not. The last value is rounded to the
+/// format of D.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
     /// Patterns of instruction names (see the model files).
     pub instructions: Vec<String>,
-    /// Where the rule comes from: measured (which report), recorded vectors (which), literature (which).
+    /// Where the rule comes from: measured (which report), recorded vectors (which), literature (which), assumed (why).
     pub evidence: String,
-    /// How one group is summed.
-    pub step: Step,
     /// The format that A and B are first converted to (exactly); absent: none. It matters where a subnormal
     /// operand becomes a normal one, whose term has a smaller exponent.
     #[serde(default, deserialize_with = "optional_format")]
     pub unpack: Option<&'static Format>,
-    /// Indices in a group; absent: all of a part.
-    pub group: Option<usize>,
+    /// What becomes of subnormal operands of A, B and C.
+    #[serde(default)]
+    pub operand_subnormals: Subnormals,
+    /// What becomes of subnormal results of a step and of every ordinary addition and rounded product.
+    #[serde(default)]
+    pub result_subnormals: Subnormals,
     /// How k is split before it is grouped.
     pub parts: Option<Parts>,
+    /// Indices in a group; absent: all of a part.
+    pub group: Option<usize>,
+    /// How one group is summed.
+    pub step: Step,
+    /// Format and rounding of each product; absent: exact.
+    pub product: Option<Rounded>,
+    /// Products of magnitude 2^this or more are infinite; absent: none is.
+    pub product_limit: Option<i32>,
+    /// Whether the exponent of a product is that of its leading bit (else the sum of the operands' exponents).
+    pub normalised: Option<bool>,
+    /// Alignment of the terms of a fused step.
+    pub alignment: Option<Alignment>,
+    /// How the positions of a group are summed apart before they are joined (fused).
+    pub lanes: Option<Lanes>,
+    /// How c is aligned with the sum of the products, where it is not a term among them (fused).
+    pub late: Option<Late>,
+    /// Block-scaled forms: this many consecutive products are added exactly first, and their sum times the scales is one
+    /// term, whose exponent is the sum of the scales' exponents; absent: each product is scaled.
+    pub scale_sums: Option<usize>,
+    /// The sign of zero results of a fused or exact step; absent: positive.
+    pub zero: Option<ZeroSign>,
     /// What the first group of each chain starts from.
     #[serde(default)]
     pub start: Start,
@@ -35,12 +59,14 @@ pub struct Rule {
     /// When c enters.
     #[serde(default)]
     pub c: CPosition,
-    /// Alignment of the terms of a fused step.
-    pub alignment: Option<Alignment>,
     /// Format and rounding of the result of a step, and of the ordinary additions of `join` and `c`.
     pub result: Option<Rounded>,
+    /// Format and rounding of the result of a step that another group continues from, where it differs from `result`.
+    pub between: Option<Rounded>,
     /// Rounding of ordinary additions where it differs from the result's.
     pub addition: Option<Rounded>,
+    /// How the last value becomes a code of D; absent: RNE, which is exact where the value is already one.
+    pub output: Option<Conversion>,
     /// What an integer sum beyond the range of D becomes.
     pub wrap: Option<Wrap>,
     /// The operands of a fused multiply-add in the order in which a NaN among them becomes the result, made quiet;
@@ -67,24 +93,63 @@ pub enum Operand {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
-    /// All terms are aligned to the largest exponent, cut, added exactly, and the sum is rounded once. Zero
-    /// results are +0.
+    /// All terms are aligned to the largest exponent, cut, added exactly, and the sum is rounded once.
     Fused,
+    /// All terms are added exactly, and the sum is rounded once.
+    Exact,
     /// A chain of IEEE 754 fused multiply-adds over ascending indices.
     Fma,
+    /// Products are added one after the other by ordinary additions.
+    Sequential,
+    /// Products are added by ordinary additions in a binary tree: the sum of the first half of a group plus the sum of the
+    /// second half; the group's sum is then added to what the group starts from.
+    Pairwise,
     /// Exact integers.
     Integer,
 }
 
 impl Step {
+    /// Every step.
+    pub const ALL: [Step; 6] = [Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer];
+
     /// The name in model files.
     pub fn name(self) -> &'static str {
         match self {
             Step::Fused => "fused",
+            Step::Exact => "exact",
             Step::Fma => "fma",
+            Step::Sequential => "sequential",
+            Step::Pairwise => "pairwise",
             Step::Integer => "integer",
         }
     }
+}
+
+/// What becomes of subnormal numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Subnormals {
+    /// They are kept.
+    #[default]
+    Keep,
+    /// They become the zero of their sign.
+    SignedZero,
+    /// They become +0.
+    PositiveZero,
+}
+
+/// The sign of a zero result.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ZeroSign {
+    /// Always +0.
+    #[default]
+    Positive,
+    /// Always -0.
+    Negative,
+    /// IEEE 754: the sign of a sum that underflows is kept; an exact sum of zero is -0 where every term is a
+    /// negative zero (under RD, where not every term is a positive one), else +0.
+    Ieee,
 }
 
 /// k split by residue: part i takes, in ascending order, the indices whose remainder modulo `period` is in `residues[i]`.
@@ -137,11 +202,55 @@ pub enum CPosition {
 pub struct Alignment {
     /// Bits kept after the binary point of a significand whose units digit weighs 2^e_max (F).
     pub bits: i32,
+    /// How the bits beyond are cut off (RO: their presence sets the last bit, "sticky").
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// The smallest e_max: the largest term exponent counts as at least this. Absent: none.
+    pub floor: Option<i32>,
+}
+
+/// Positions of a group by remainder: each lane is aligned to its own largest exponent and summed, then the lanes' sums
+/// are aligned to the largest of those exponents, cut, and added exactly.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Lanes {
+    /// Lane i takes the positions whose remainder modulo this is i.
+    pub period: usize,
+    /// Bits kept after the binary point where the lanes' sums are joined.
+    pub bits: i32,
     /// How the bits beyond are cut off.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// The smallest e_max: the largest term exponent counts as at least this.
-    pub floor: i32,
+}
+
+/// A late c: the aligned sum of the products and c are aligned to the larger of their exponents, each cut to its own
+/// width, and added exactly.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Late {
+    /// Bits kept of the sum after the binary point.
+    pub sum_bits: i32,
+    /// Bits kept of c after the binary point.
+    pub c_bits: i32,
+    /// How the bits beyond are cut off.
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// A c whose exponent is more than this below the larger one is left out. Absent: none is.
+    pub drop: Option<i32>,
+    /// The larger exponent counts as at least this. Absent: no floor.
+    pub floor: Option<i32>,
+}
+
+/// How the last value becomes a code of D.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Conversion {
+    /// The rounding direction.
+    #[serde(deserialize_with = "rounding")]
+    pub rounding: Rounding,
+    /// What happens beyond the largest finite number.
+    #[serde(default = "standard", deserialize_with = "overflow")]
+    pub overflow: Overflow,
 }
 
 /// A format to round to, and how.

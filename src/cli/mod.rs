@@ -19,7 +19,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{Result, report::Report};
 pub use options::{Common, Destination};
-use progress::Progress;
+use progress::{Bar, Progress};
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
 ///
@@ -43,7 +43,7 @@ enum Command {
     Devices(devices::Arguments),
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
-    Verify(verify::Arguments),
+    Verify(Box<verify::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
 }

@@ -9,7 +9,7 @@ use std::fmt::Write;
 use super::{constants::constants, statement::statements};
 use crate::{
     format::Format,
-    isa::{Instruction, Kernel},
+    isa::{Chunk, Instruction, Kernel},
 };
 
 const FRAGMENT: &str = include_str!("../../../kernels/fragment.cuh");
@@ -31,35 +31,14 @@ pub struct Specialised {
     pub tiles_per_block: u32,
 }
 
-/// What a kernel does with the instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
-    /// `execute(a, b, c, positions, d, tiles)`: tiles in memory. `positions` is null for dense forms.
-    Execute,
-}
-
-impl Entry {
-    /// The name of the entry, which is the stem of its file in `kernels/`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Entry::Execute => "execute",
-        }
-    }
-
-    fn source(self) -> &'static str {
-        match self {
-            Entry::Execute => include_str!("../../../kernels/execute.cu"),
-        }
-    }
-}
-
-/// The kernel that executes `instruction`, or `None` if no kernel does (see [`Instruction::missing`]).
+/// The kernel that executes `instruction` on tiles in memory, `execute(a, b, c, positions, d, tiles)`, or `None` if no kernel
+/// does (see [`Instruction::missing`]). `positions` is null for dense forms.
 pub fn specialise(instruction: &Instruction) -> Option<Specialised> {
-    source(instruction, Entry::Execute)
+    with_entry(instruction, "execute", include_str!("../../../kernels/execute.cu"))
 }
 
-/// The kernel that does `entry` with `instruction`, or `None` if no kernel executes it.
-pub fn source(instruction: &Instruction, entry: Entry) -> Option<Specialised> {
+/// The family's source for `instruction` with `behind` it, which has the entry called `entry`.
+pub fn with_entry(instruction: &Instruction, entry: &'static str, behind: &str) -> Option<Specialised> {
     let kernel = instruction.kernel?;
     let family = match kernel {
         Kernel::Mma => include_str!("../../../kernels/mma.cu"),
@@ -70,8 +49,8 @@ pub fn source(instruction: &Instruction, entry: Entry) -> Option<Specialised> {
     let sparse = if instruction.is_sparse() { SPARSE } else { "" };
     let (threads, tiles) = run(kernel);
     Some(Specialised {
-        source: [prelude(instruction, kernel).as_str(), FRAGMENT, sparse, family, entry.source()].join("\n"),
-        entry: entry.name(),
+        source: [prelude(instruction, kernel).as_str(), FRAGMENT, sparse, family, behind].join("\n"),
+        entry,
         threads: BLOCK_THREADS,
         tiles_per_block: BLOCK_THREADS / threads * tiles,
     })
@@ -151,11 +130,10 @@ fn prelude(i: &Instruction, kernel: Kernel) -> String {
         .into_iter()
         .chain([("SPARSE", i.is_sparse().into())])
         .for_each(|(name, value)| define(name, value));
-    if let Some(chunk) = i.chunk() {
-        define("CHUNK_LENGTH", chunk.length);
-        define("CHUNK_KEPT", chunk.kept);
-        define("CHUNK_TOGETHER", chunk.together);
-    }
+    let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1 });
+    define("CHUNK_LENGTH", chunk.length);
+    define("CHUNK_KEPT", chunk.kept);
+    define("CHUNK_TOGETHER", chunk.together);
     match kernel {
         Kernel::Mma | Kernel::Wmma => {}
         Kernel::Mma884 => {

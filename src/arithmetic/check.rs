@@ -1,0 +1,115 @@
+//! What is wrong with a rule that its types cannot say: missing keys, keys without effect, impossible values.
+
+use std::ops::RangeInclusive;
+
+use super::{
+    pattern,
+    rule::{Parts, Rule, Start, Step},
+};
+use crate::format::{Format, Zeros};
+
+/// What `alignment.bits` and the other widths may be: with them the exact sum of a group fits into 128 bits.
+const BITS: RangeInclusive<i32> = 0..=60;
+/// What exponents may be. The terms of formats here have exponents above -3000.
+const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
+
+/// Which steps a key belongs to, and which of them need it.
+type Key = (&'static str, fn(&Rule) -> bool, &'static [Step], &'static [Step]);
+
+const FLOATING: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise];
+
+#[rustfmt::skip]
+const KEYS: [Key; 14] = [
+    ("alignment", |r| r.alignment.is_some(), &[Step::Fused], &[Step::Fused]),
+    ("result", |r| r.result.is_some(), FLOATING, FLOATING),
+    ("nan", |r| r.nan.is_some(), FLOATING, FLOATING),
+    ("wrap", |r| r.wrap.is_some(), &[Step::Integer], &[Step::Integer]),
+    ("lanes", |r| r.lanes.is_some(), &[Step::Fused], &[]),
+    ("late", |r| r.late.is_some(), &[Step::Fused], &[]),
+    ("scale-sums", |r| r.scale_sums.is_some(), &[Step::Fused, Step::Exact], &[]),
+    ("zero", |r| r.zero.is_some(), &[Step::Fused, Step::Exact], &[]),
+    ("normalised", |r| r.normalised.is_some(), &[Step::Fused], &[]),
+    ("product", |r| r.product.is_some(), &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise], &[]),
+    ("product-limit", |r| r.product_limit.is_some(), &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise], &[]),
+    ("nan-operands", |r| r.nan_operands.is_some(), &[Step::Fma], &[]),
+    ("start = \"product\"", |r| r.start == Start::Product, &[Step::Fma, Step::Sequential, Step::Pairwise], &[]),
+    ("output", |r| r.output.is_some(), FLOATING, &[]),
+];
+
+/// What is wrong with a rule, in words, with the key and what is allowed.
+pub(super) fn defect(rule: &Rule) -> Option<String> {
+    patterns(rule).or_else(|| keys(rule)).or_else(|| grouping(rule)).or_else(|| formats(rule)).or_else(|| ranges(rule))
+}
+
+fn patterns(rule: &Rule) -> Option<String> {
+    if rule.instructions.is_empty() {
+        return Some("'instructions' names no pattern".into());
+    }
+    let (pattern, defect) = rule.instructions.iter().find_map(|p| pattern::defect(p).map(|d| (p, d)))?;
+    Some(format!("pattern '{pattern}': {defect}"))
+}
+
+fn keys(rule: &Rule) -> Option<String> {
+    let step = rule.step.name();
+    for (key, present, allowed, needed) in KEYS {
+        if needed.contains(&rule.step) && !present(rule) {
+            return Some(format!("the key '{key}' is missing; step '{step}' needs it"));
+        }
+        if !allowed.contains(&rule.step) && present(rule) {
+            let steps: Vec<&str> = allowed.iter().map(|step| step.name()).collect();
+            return Some(format!("'{key}' has no effect with step '{step}'; it belongs to {}", steps.join(", ")));
+        }
+    }
+    (rule.nan_operands.is_some() && rule.start == Start::Product)
+        .then(|| "'nan-operands' belongs to step 'fma' without start 'product'".into())
+}
+
+fn grouping(rule: &Rule) -> Option<String> {
+    if rule.group == Some(0) {
+        return Some("'group' must be at least 1".into());
+    }
+    if rule.scale_sums == Some(0) {
+        return Some("'scale-sums' must be at least 1".into());
+    }
+    if rule.lanes.as_ref().is_some_and(|lanes| lanes.period == 0) {
+        return Some("'lanes.period' must be at least 1".into());
+    }
+    let Parts { period, residues } = rule.parts.as_ref()?;
+    let mut seen: Vec<usize> = residues.concat();
+    seen.sort_unstable();
+    (*period == 0 || seen.len() != *period || !seen.into_iter().eq(0..*period))
+        .then(|| "'parts.residues' must hold every remainder below 'period' (at least 1) exactly once".into())
+}
+
+fn formats(rule: &Rule) -> Option<String> {
+    let targets = [
+        ("result", &rule.result),
+        ("between", &rule.between),
+        ("addition", &rule.addition),
+        ("product", &rule.product),
+    ];
+    let (key, format) =
+        targets.into_iter().find_map(|(key, to)| to.map(|to| (key, to.format)).filter(|(_, f)| !holds_sums(f)))?;
+    Some(format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"))
+}
+
+fn ranges(rule: &Rule) -> Option<String> {
+    let outside = |key: &str, value: Option<i32>, range: RangeInclusive<i32>| {
+        let value = value.filter(|value| !range.contains(value))?;
+        let (low, high) = range.into_inner();
+        Some(format!("'{key}' is {value}; allowed are {low} to {high}"))
+    };
+    outside("alignment.bits", rule.alignment.map(|a| a.bits), BITS)
+        .or_else(|| outside("alignment.floor", rule.alignment.and_then(|a| a.floor), EXPONENTS))
+        .or_else(|| outside("lanes.bits", rule.lanes.as_ref().map(|l| l.bits), BITS))
+        .or_else(|| outside("late.sum-bits", rule.late.map(|l| l.sum_bits), BITS))
+        .or_else(|| outside("late.c-bits", rule.late.map(|l| l.c_bits), BITS))
+        .or_else(|| outside("late.drop", rule.late.and_then(|l| l.drop), EXPONENTS))
+        .or_else(|| outside("late.floor", rule.late.and_then(|l| l.floor), EXPONENTS))
+        .or_else(|| outside("product-limit", rule.product_limit, EXPONENTS))
+}
+
+/// Whether a format can hold the results of sums: both signs, zero and NaN.
+fn holds_sums(format: &Format) -> bool {
+    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
+}

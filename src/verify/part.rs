@@ -1,0 +1,74 @@
+//! A part of a run with all that is known of it: what a checkpoint keeps, what a report says, and what `merge` adds up.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Run, State};
+use crate::{
+    Error, Result,
+    device::{Count, Execution, Identity},
+};
+
+/// A part of a run, and how far it has come.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Part {
+    /// What is compared.
+    pub run: Run,
+    /// What ran it.
+    pub ran: Ran,
+    /// How far it has come.
+    pub state: State,
+}
+
+/// What ran a part: for the reader, and no part of the run's identity.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ran {
+    /// The device, as it was asked for.
+    pub device: String,
+    /// The word for how it executes the instruction.
+    pub execution: String,
+    /// The machine instructions that ran.
+    pub opcodes: Vec<String>,
+}
+
+impl Part {
+    /// A part of which nothing is done yet.
+    ///
+    /// # Errors
+    /// No instruction has the run's name.
+    pub fn new(run: Run, device: &Identity, execution: &Execution) -> Result<Part> {
+        let ran = Ran {
+            device: device.name.clone(),
+            execution: execution.kind.name().into(),
+            opcodes: execution.opcodes.clone(),
+        };
+        Ok(Part { state: State::new(&run)?, run, ran })
+    }
+
+    /// Whether a part that was read from a file is possible.
+    ///
+    /// # Errors
+    /// A request error that says what is not.
+    pub fn check(&self) -> Result<()> {
+        self.run.check()?;
+        let range = self.run.range(&self.run.instruction()?);
+        let State { next, regimes, spots, marks, .. } = &self.state;
+        let counts = |counts: &[Count]| {
+            counts.len() == self.run.regimes.len() && counts.iter().all(|count| count.differing <= count.compared)
+        };
+        let within = |tile: u64| range.contains(&tile) && tile < *next;
+        let possible = *next >= range.start
+            && *next <= range.end
+            && counts(regimes)
+            && spots.is_sorted()
+            && spots.len() as u64 <= self.run.max_mismatches
+            && spots.iter().all(|spot| within(spot.tile) && marks.iter().any(|mark| mark.tile > spot.tile))
+            && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes))
+            && marks.is_sorted_by_key(|mark| mark.tile);
+        match possible {
+            true => Ok(()),
+            false => Err(Error::request(format!("what it says of {} contradicts itself", self.run.instruction))),
+        }
+    }
+}
