@@ -7,14 +7,17 @@
 //! their ranges were, or how often the run was killed and resumed.
 
 pub mod checkpoint;
+mod counterexample;
 mod drive;
 mod engines;
 mod part;
 mod run;
+pub mod shrink;
 mod state;
 pub mod tables;
 pub mod trace;
 
+pub use counterexample::{Counterexample, counterexamples, trace as counterexample_trace};
 pub use drive::{drive, drive_all};
 pub use engines::engine;
 pub use part::{Part, Ran};

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, State};
+use super::{Counterexample, Run, State};
 use crate::{
     Error, Result,
     device::{Count, Execution, Identity},
+    isa::Case,
 };
 
 /// A part of a run, and how far it has come.
@@ -18,6 +19,8 @@ pub struct Part {
     pub ran: Ran,
     /// How far it has come.
     pub state: State,
+    /// The counterexamples, once the part is finished and they are reduced.
+    pub counterexamples: Option<Vec<Counterexample>>,
 }
 
 /// What ran a part: for the reader, and no part of the run's identity.
@@ -43,7 +46,7 @@ impl Part {
             execution: execution.kind.name().into(),
             opcodes: execution.opcodes.clone(),
         };
-        Ok(Part { state: State::new(&run)?, run, ran })
+        Ok(Part { state: State::new(&run)?, run, ran, counterexamples: None })
     }
 
     /// Whether a part that was read from a file is possible.
@@ -52,7 +55,8 @@ impl Part {
     /// A request error that says what is not.
     pub fn check(&self) -> Result<()> {
         self.run.check()?;
-        let range = self.run.range(&self.run.instruction()?);
+        let i = self.run.instruction()?;
+        let range = self.run.range(&i);
         let State { next, regimes, spots, marks, .. } = &self.state;
         let counts = |counts: &[Count]| {
             counts.len() == self.run.regimes.len() && counts.iter().all(|count| count.differing <= count.compared)
@@ -66,6 +70,23 @@ impl Part {
             && spots.iter().all(|spot| within(spot.tile) && marks.iter().any(|mark| mark.tile > spot.tile))
             && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes))
             && marks.is_sorted_by_key(|mark| mark.tile);
+        let whole = |case: &Case| {
+            let zeros = Case::zeros(&i);
+            let lengths = |case: &Case| {
+                [&case.a, &case.b, &case.positions, &case.scale_a, &case.scale_b].map(|codes| codes.len())
+            };
+            let kept = i.chunk().map_or(0, |chunk| chunk.length as u64);
+            lengths(case) == lengths(&zeros) && case.positions.iter().all(|position| *position < kept)
+        };
+        let counterexamples = self.counterexamples.iter().flatten();
+        let possible = possible
+            && counterexamples.clone().count() <= spots.len()
+            && counterexamples.zip(spots).all(|(counterexample, spot)| {
+                counterexample.spot == *spot
+                    && counterexample.regime < regimes.len()
+                    && whole(&counterexample.found.case)
+                    && counterexample.shrunk.as_ref().is_none_or(|shrunk| whole(&shrunk.case))
+            });
         match possible {
             true => Ok(()),
             false => Err(Error::request(format!("what it says of {} contradicts itself", self.run.instruction))),
