@@ -105,6 +105,7 @@ fn ranges(rule: &Rule) -> Option<String> {
         .or_else(|| outside("late.sum-bits", rule.late.map(|l| l.sum_bits), BITS))
         .or_else(|| outside("late.c-bits", rule.late.map(|l| l.c_bits), BITS))
         .or_else(|| outside("late.drop", rule.late.and_then(|l| l.drop), EXPONENTS))
+        .or_else(|| outside("late.floor", rule.late.and_then(|l| l.floor), EXPONENTS))
         .or_else(|| outside("product-limit", rule.product_limit, EXPONENTS))
 }
 

@@ -203,6 +203,7 @@ fn joined(parts: &[Part], bits: i32, rounding: Rounding) -> Option<Part> {
 /// The sum of the products and a late c, each cut to its own width below the larger exponent.
 fn join_late(sum: Option<Part>, c: Option<Part>, late: &Late) -> Option<Part> {
     let exponent = sum.iter().chain(&c).map(|part| part.exponent).max()?;
+    let exponent = exponent.max(late.floor.unwrap_or(exponent));
     let c = c.filter(|c| late.drop.is_none_or(|drop| c.exponent >= exponent - drop));
     let cut_part = |part: Option<Part>, bits: i32| {
         part.map_or(Finite::zero(false), |part| {

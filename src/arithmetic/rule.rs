@@ -235,8 +235,10 @@ pub struct Late {
     /// How the bits beyond are cut off.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// A c whose exponent is more than this below the sum's is left out. Absent: none is.
+    /// A c whose exponent is more than this below the larger one is left out. Absent: none is.
     pub drop: Option<i32>,
+    /// The larger exponent counts as at least this. Absent: no floor.
+    pub floor: Option<i32>,
 }
 
 /// How the last value becomes a code of D.

@@ -6,7 +6,7 @@ use rand_chacha::ChaCha8Rng;
 
 use super::{
     corners::Corners,
-    regime::Regime,
+    stream,
     values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
 };
 use crate::isa::{Case, Instruction, Tiles};
@@ -111,12 +111,15 @@ impl Source {
     }
 }
 
+/// Bits of the numbers of the adversarial tiles that belong to one stream.
+const STREAM_TILES: u32 = 32;
+
 /// Draws operands for `samples` samples of `op`.
 ///
 /// For the three isolated operations the samples lie on the diagonals of the tiles, so every one has operands of
 /// its own, drawn in the order a0, b0, a1, b1, c0: the same sequence of values for every instruction. For
 /// [`Op::Dot`] every element of D is a sample, and the first stream of [`Distribution::Corners`] begins with the named
-/// corners ([`Corners`]).
+/// corners ([`Corners`]), after which come tiles of the [adversarial stream](stream).
 pub fn draw(
     instruction: &Instruction,
     op: Op,
@@ -143,11 +146,22 @@ pub fn draw(
         samples: (0..samples).map(position).collect(),
     };
     match distribution {
-        Distribution::Special | Distribution::Corners => {
-            let named = op == Op::Dot && distribution == Distribution::Corners && source.stream == 0;
-            let first = if named { batch.begin_with(i, &Corners::of(i).tiles) } else { 0 };
-            for tile in first..count {
-                fill_directed(&mut batch, i, op, distribution, tile, &mut rng);
+        Distribution::Corners => {
+            let named = op == Op::Dot && source.stream == 0;
+            let corners = if named { Corners::of(i).tiles } else { Tiles::zeros(i, 0) };
+            batch.tiles = corners.slice(0, corners.count.min(count));
+            let random = count - batch.tiles.count;
+            let mut tiles = stream::tiles(i, source.seed, source.stream << STREAM_TILES, random);
+            isolate(&mut tiles, i, op);
+            batch.tiles.extend(&tiles);
+            (0..count).for_each(|tile| batch.widen(i, tile));
+        }
+        Distribution::Special => {
+            for tile in 0..count {
+                for r in 0..i.m.max(i.n) {
+                    batch.place(i, tile, r, &special_case(&mut rng, i, op));
+                }
+                batch.widen(i, tile);
             }
         }
         _ if op == Op::Dot => {
@@ -172,16 +186,6 @@ pub fn draw(
 }
 
 impl Batch {
-    /// Replaces the first tiles by those given, as many as there are, and returns how many.
-    fn begin_with(&mut self, i: &Instruction, first: &Tiles) -> usize {
-        let replaced = first.count.min(self.tiles.count);
-        let rest = self.tiles.slice(replaced, self.tiles.count);
-        self.tiles = first.slice(0, replaced);
-        self.tiles.extend(&rest);
-        (0..replaced).for_each(|tile| self.widen(i, tile));
-        replaced
-    }
-
     fn set_a(&mut self, i: &Instruction, tile: usize, row: usize, k: usize, value: f64) {
         let at = (tile * i.m + row) * i.k + k;
         self.tiles.a.set(at, nearest_code(i.a, value));
@@ -256,25 +260,16 @@ fn fill_dense<R: Rng>(batch: &mut Batch, i: &Instruction, distribution: Distribu
     }
 }
 
-/// Cases lie on the diagonal: row r of A, column r of B and c come from one case; the other elements of D mix cases.
-fn fill_directed<R: Rng>(
-    batch: &mut Batch,
-    i: &Instruction,
-    op: Op,
-    distribution: Distribution,
-    tile: usize,
-    rng: &mut R,
-) {
-    for r in 0..i.m.max(i.n) {
-        let case = if distribution == Distribution::Corners {
-            let regime = Regime::ALL[(tile * i.m.max(i.n) + r) % Regime::ALL.len()];
-            regime.draw(rng, i, op.terms(i.k), op.has_c())
-        } else {
-            special_case(rng, i, op)
-        };
-        batch.place(i, tile, r, &case);
+/// Zeroes what does not take part in `op`.
+fn isolate(tiles: &mut Tiles, i: &Instruction, op: Op) {
+    let (stored, terms) = (i.stored_k(), op.terms(i.k));
+    if terms < stored {
+        (0..tiles.a.len()).filter(|at| at % stored >= terms).for_each(|at| tiles.a.set(at, 0));
+        (0..tiles.b.len()).filter(|at| at / i.n % i.k >= terms).for_each(|at| tiles.b.set(at, 0));
     }
-    batch.widen(i, tile);
+    if !op.has_c() {
+        (0..tiles.c.len()).for_each(|at| tiles.c.set(at, 0));
+    }
 }
 
 /// Special values in one to three positions, on a background of zeros or of ordinary numbers.

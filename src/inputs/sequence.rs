@@ -1,6 +1,6 @@
 //! Numbered sequences of tiles: the operands of a run of any length, each tile a function of its number alone.
 
-use super::{exhaustive, regime::Regime, stream};
+use super::{Regime, exhaustive, stream};
 use crate::isa::{Instruction, Tiles};
 
 /// A sequence of tiles of an instruction.

@@ -62,11 +62,13 @@ pub struct Chunk {
 /// An instruction family with one kernel source (`kernels/*.cu`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// `mma.sync` with one fragment layout per operand: m16n8kK, m8n8kK.
+    /// `mma.sync` and `mma.sp` with one fragment layout per operand: m16n8kK, m8n8kK.
     Mma,
     /// `mma.sync.m8n8k4` on f16: four independent tiles in a warp.
     Mma884,
-    /// `wgmma.mma_async`.
+    /// `wmma.mma`, its operands through shared memory.
+    Wmma,
+    /// `wgmma.mma_async`, dense and sparse.
     Wgmma,
 }
 
@@ -133,14 +135,10 @@ impl Instruction {
 
     /// Why no device of this program executes the instruction yet; `None` if it is executed.
     pub fn missing(&self) -> Option<&'static str> {
-        match self.kernel {
-            Some(_) => None,
-            None if self.is_sparse() => Some("sparse operands (metadata) are not executed yet"),
-            None if self.scale.is_some() => Some("block scales are not executed yet"),
-            None if self.family() == "wmma" => {
-                Some("wmma kernels are not there yet; the mma form runs the same machine instruction")
-            }
-            None => Some("there is no kernel for it yet"),
+        match (self.kernel, self.scale) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some("block scales are not executed yet"),
+            (None, None) => Some("there is no kernel for it yet"),
         }
     }
 }
@@ -157,12 +155,13 @@ impl Kernel {
         match self {
             Kernel::Mma => "mma",
             Kernel::Mma884 => "mma884",
+            Kernel::Wmma => "wmma",
             Kernel::Wgmma => "wgmma",
         }
     }
 
     /// The kernel with this name.
     pub fn parse(name: &str) -> Option<Kernel> {
-        [Kernel::Mma, Kernel::Mma884, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
+        [Kernel::Mma, Kernel::Mma884, Kernel::Wmma, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
     }
 }
