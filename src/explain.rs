@@ -8,13 +8,7 @@ use crate::{
 
 /// Keys and headings of what an arithmetic says about a step.
 const SAYS: [[(&str, &str); 5]; 2] = [
-    [
-        ("value", "value"),
-        ("exponent", "exponent"),
-        ("kept", "kept"),
-        ("cut_off", "cut off"),
-        ("code", "code"),
-    ],
+    [("value", "value"), ("exponent", "exponent"), ("kept", "kept"), ("cut_off", "cut off"), ("code", "code")],
     [
         ("second_value", "2: value"),
         ("second_exponent", "2: exponent"),
@@ -33,7 +27,8 @@ pub fn table(names: &[String], numbered: bool) -> Table {
     let title = match names {
         [one] => format!("Step by step: {one}"),
         several => {
-            let named: Vec<String> = several.iter().enumerate().map(|(at, name)| format!("{}: {name}", at + 1)).collect();
+            let named: Vec<String> =
+                several.iter().enumerate().map(|(at, name)| format!("{}: {name}", at + 1)).collect();
             format!("Step by step, {}", named.join(", "))
         }
     };
@@ -43,19 +38,24 @@ pub fn table(names: &[String], numbered: bool) -> Table {
     for says in SAYS.iter().take(names.len()) {
         let first = ["1: value", "1: exponent", "1: kept", "1: cut off", "1: code"];
         let two = names.len() > 1 && says[0].0 == SAYS[0][0].0;
-        columns.extend(says.iter().enumerate().map(|(at, (key, label))| Column::new(key, if two { first[at] } else { label })));
+        columns.extend(
+            says.iter().enumerate().map(|(at, (key, label))| Column::new(key, if two { first[at] } else { label })),
+        );
     }
     columns.extend((names.len() > 1).then(|| Column::new("same", "same")));
     Table::new("steps", title, columns)
 }
 
 /// The rows of [`table`] for the case of the given number, if numbers are wanted: the same steps of two arithmetics in one row.
+/// Products that are +0 are left out.
 pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<Vec<Cell>> {
-    let steps: Vec<Vec<Option<&Line>>> = match explanations {
-        [one] => one.lines.iter().map(|line| vec![Some(line)]).collect(),
-        [one, other] => {
-            side_by_side(&one.lines, &other.lines).into_iter().map(|(one, other)| vec![one, other]).collect()
-        }
+    let said: Vec<Vec<&Line>> = explanations
+        .iter()
+        .map(|explanation| explanation.lines.iter().filter(|line| !is_nothing(line)).collect())
+        .collect();
+    let steps: Vec<Vec<Option<&Line>>> = match &said[..] {
+        [one] => one.iter().map(|line| vec![Some(*line)]).collect(),
+        [one, other] => side_by_side(one, other).into_iter().map(|(one, other)| vec![one, other]).collect(),
         _ => Vec::new(),
     };
     let row = |lines: Vec<Option<&Line>>| {
@@ -64,12 +64,17 @@ pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<Vec<Cell
         cells.extend([named.group.map(|group| group + 1).into(), named.what.as_str().into()]);
         lines.iter().for_each(|line| cells.extend(says(*line)));
         if let [one, other] = &lines[..] {
-            let same = one.zip(*other).is_some_and(|(x, y)| (x.value, x.kept, x.code) == (y.value, y.kept, y.code));
-            cells.push(same.into());
+            cells.push((says(*one) == says(*other)).into());
         }
         cells
     };
     steps.into_iter().map(row).collect()
+}
+
+/// Whether a line is about a product that is +0, which changes nothing.
+fn is_nothing(line: &Line) -> bool {
+    let zero = matches!(line.value, Real::Finite(finite) if finite.is_zero() && !finite.negative);
+    zero && line.code.is_none() && line.what.contains("]*b[")
 }
 
 /// What an arithmetic says about a step.
@@ -91,13 +96,13 @@ fn says(line: Option<&Line>) -> [Cell; 5] {
 
 /// Two lists of lines as one: steps of one name and group that come in the same order in both stand side by side, as many
 /// as possible.
-fn side_by_side<'a>(one: &'a [Line], other: &'a [Line]) -> Vec<(Option<&'a Line>, Option<&'a Line>)> {
+fn side_by_side<'a>(one: &[&'a Line], other: &[&'a Line]) -> Vec<(Option<&'a Line>, Option<&'a Line>)> {
     let same = |x: &Line, y: &Line| x.what == y.what && x.group == y.group;
     // The longest common subsequence of what is left of both.
     let mut longest = vec![vec![0usize; other.len() + 1]; one.len() + 1];
     for x in (0..one.len()).rev() {
         for y in (0..other.len()).rev() {
-            longest[x][y] = match same(&one[x], &other[y]) {
+            longest[x][y] = match same(one[x], other[y]) {
                 true => longest[x + 1][y + 1] + 1,
                 false => longest[x + 1][y].max(longest[x][y + 1]),
             };
@@ -105,14 +110,14 @@ fn side_by_side<'a>(one: &'a [Line], other: &'a [Line]) -> Vec<(Option<&'a Line>
     }
     let (mut x, mut y, mut pairs) = (0, 0, Vec::new());
     while x < one.len() || y < other.len() {
-        if x < one.len() && y < other.len() && same(&one[x], &other[y]) {
-            pairs.push((Some(&one[x]), Some(&other[y])));
+        if x < one.len() && y < other.len() && same(one[x], other[y]) {
+            pairs.push((Some(one[x]), Some(other[y])));
             (x, y) = (x + 1, y + 1);
         } else if y == other.len() || (x < one.len() && longest[x + 1][y] >= longest[x][y + 1]) {
-            pairs.push((Some(&one[x]), None));
+            pairs.push((Some(one[x]), None));
             x += 1;
         } else {
-            pairs.push((None, Some(&other[y])));
+            pairs.push((None, Some(other[y])));
             y += 1;
         }
     }
@@ -147,6 +152,7 @@ fn scaled(finite: &Finite) -> String {
     match odd(finite) {
         (0, _) => format!("{}0", sign(finite.negative)),
         (significand, 0) => format!("{}{significand}", sign(finite.negative)),
+        (1, exponent) => format!("{}2^{exponent}", sign(finite.negative)),
         (significand, exponent) => format!("{}{significand}*2^{exponent}", sign(finite.negative)),
     }
 }
@@ -202,7 +208,7 @@ mod tests {
     fn steps_that_both_have_stand_side_by_side_and_none_is_lost() {
         let one = [line("a", 0), line("c", 0), line("sum", 0)];
         let other = [line("a", 0), line("sum", 0), line("c", 1), line("sum", 1)];
-        let pairs = side_by_side(&one, &other);
+        let pairs = side_by_side(&one.iter().collect::<Vec<_>>(), &other.iter().collect::<Vec<_>>());
         let names: Vec<_> = pairs.iter().map(|(x, y)| (x.map(|l| &l.what[..]), y.map(|l| &l.what[..]))).collect();
         let expected = [
             (Some("a"), Some("a")),

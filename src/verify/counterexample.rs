@@ -12,7 +12,7 @@ use crate::{
     Result,
     arithmetic::Model,
     device::{Device, Spot},
-    isa::{Instruction, Tiles},
+    isa::Tiles,
     trace::Trace,
 };
 
@@ -64,17 +64,17 @@ pub fn counterexamples(part: &Part, device: &mut dyn Device, model: &Model) -> R
 /// # Errors
 /// The device fails; traces do not hold the instruction's operands.
 pub fn trace(
-    instruction: &Instruction,
+    part: &Part,
     counterexamples: &[Counterexample],
-    sequence_tile: impl Fn(u64) -> Tiles,
     device: &mut dyn Device,
     metadata: BTreeMap<String, String>,
 ) -> Result<Trace> {
+    let instruction = &part.run.instruction()?;
     let mut tiles = Tiles::zeros(instruction, 0);
     for counterexample in counterexamples {
         let Spot { tile, row, column } = counterexample.spot;
         tiles.extend(&match &counterexample.shrunk {
-            None => sequence_tile(tile),
+            None => part.run.sequence().tiles(instruction, tile, 1),
             Some(shrunk) => {
                 let mut alone = Tiles::zeros(instruction, 1);
                 alone.place(instruction, 0, row as usize, column as usize, &shrunk.case);

@@ -10,7 +10,9 @@ pub mod checkpoint;
 mod counterexample;
 mod drive;
 mod engines;
+pub mod merge;
 mod part;
+pub mod reports;
 mod run;
 pub mod shrink;
 mod state;
@@ -21,5 +23,5 @@ pub use counterexample::{Counterexample, counterexamples, trace as counterexampl
 pub use drive::{drive, drive_all};
 pub use engines::engine;
 pub use part::{Part, Ran};
-pub use run::{MOST_CASES, Run, identify};
+pub use run::{MOST_CASES, Run, identify, rule_digest};
 pub use state::{Mark, State};

@@ -2,10 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counterexample, Run, State};
+use super::{Counterexample, Run, State, shrink::Answer};
 use crate::{
     Error, Result,
     device::{Count, Execution, Identity},
+    format::Format,
     isa::Case,
 };
 
@@ -70,13 +71,22 @@ impl Part {
             && spots.iter().all(|spot| within(spot.tile) && marks.iter().any(|mark| mark.tile > spot.tile))
             && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes))
             && marks.is_sorted_by_key(|mark| mark.tile);
-        let whole = |case: &Case| {
+        let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
+        let whole = |answer: &Answer| {
+            let case = &answer.case;
             let zeros = Case::zeros(&i);
             let lengths = |case: &Case| {
                 [&case.a, &case.b, &case.positions, &case.scale_a, &case.scale_b].map(|codes| codes.len())
             };
             let kept = i.chunk().map_or(0, |chunk| chunk.length as u64);
-            lengths(case) == lengths(&zeros) && case.positions.iter().all(|position| *position < kept)
+            let scale = i.scale.map_or(i.a, |scale| scale.format);
+            lengths(case) == lengths(&zeros)
+                && case.positions.iter().all(|position| *position < kept)
+                && codes(i.a, &case.a)
+                && codes(i.b, &case.b)
+                && codes(i.c, &[case.c])
+                && codes(scale, &[&case.scale_a[..], &case.scale_b].concat())
+                && codes(i.d, &[answer.device, answer.model])
         };
         let counterexamples = self.counterexamples.iter().flatten();
         let possible = possible
@@ -84,8 +94,8 @@ impl Part {
             && counterexamples.zip(spots).all(|(counterexample, spot)| {
                 counterexample.spot == *spot
                     && counterexample.regime < regimes.len()
-                    && whole(&counterexample.found.case)
-                    && counterexample.shrunk.as_ref().is_none_or(|shrunk| whole(&shrunk.case))
+                    && whole(&counterexample.found)
+                    && counterexample.shrunk.as_ref().is_none_or(whole)
             });
         match possible {
             true => Ok(()),

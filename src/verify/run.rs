@@ -181,7 +181,7 @@ pub fn identify(device: &dyn Device, i: &Instruction) -> String {
 }
 
 /// A digest of all that the model says about how an instruction computes.
-fn rule_digest(model: &Model, i: &Instruction) -> String {
+pub fn rule_digest(model: &Model, i: &Instruction) -> String {
     let rule = model.rule(i).map(|rule| Rule { evidence: String::new(), instructions: Vec::new(), ..rule.clone() });
     format!("{:016x}", fnv1a(format!("{rule:?}").as_bytes()))
 }

@@ -1,11 +1,13 @@
 //! The tables of a campaign.
 
 use super::{
-    Counterexample, Part, Run,
+    Counterexample, Part,
     shrink::{Answer, Cost},
+    trace::count,
 };
 use crate::{
-    arithmetic::Evaluator,
+    Result,
+    arithmetic::Model,
     device::Count,
     exact, explain,
     format::Format,
@@ -157,7 +159,7 @@ pub fn mismatch_row(number: usize, part: &Part, i: &Instruction, counterexample:
         value(i.d, simplest.device),
         i.d.hex(simplest.model).into(),
         value(i.d, simplest.model),
-        exact::distance(i.d, simplest.device, simplest.model).map_or(Cell::Empty, steps_apart),
+        exact::distance(i.d, simplest.device, simplest.model).map_or(Cell::Empty, count),
     ];
     row.extend(codes(i, &simplest.case));
     row.extend(codes(i, &found.case));
@@ -173,7 +175,8 @@ pub fn mismatch_row(number: usize, part: &Part, i: &Instruction, counterexample:
 
 /// The codes of a case, in the order of the columns.
 fn codes(i: &Instruction, case: &Case) -> [Cell; 6] {
-    let hex = |format: &Format, codes: &[u64]| Cell::from(codes.iter().map(|code| format.hex(*code)).collect::<Vec<_>>());
+    let hex =
+        |format: &Format, codes: &[u64]| Cell::from(codes.iter().map(|code| format.hex(*code)).collect::<Vec<_>>());
     let scale = i.scale.map_or(i.a, |scale| scale.format);
     [
         hex(i.a, &case.a),
@@ -213,45 +216,65 @@ pub fn operands(i: &Instruction, case: &Case) -> String {
     words.join(", ")
 }
 
-/// The table `steps` of counterexamples: in the model's arithmetic, and in the device's where that is a model too. A case to which
-/// several are reduced is shown once.
-pub fn steps<'a>(
-    model: (&str, &Evaluator),
-    device: Option<(&str, &Evaluator)>,
-    counterexamples: impl IntoIterator<Item = (usize, &'a Counterexample)>,
-) -> Table {
-    let arithmetics: Vec<(&str, &Evaluator)> = device.into_iter().chain([model]).collect();
-    let names: Vec<String> = arithmetics.iter().map(|(name, _)| name.to_string()).collect();
-    let mut table = explain::table(&names, true);
-    let mut shown: Vec<&Answer> = Vec::new();
-    for (number, counterexample) in counterexamples {
-        let simplest = counterexample.simplest();
-        if !shown.contains(&simplest) {
-            shown.push(simplest);
-            let said: Vec<_> = arithmetics.iter().map(|(_, evaluator)| evaluator.explain(&simplest.case)).collect();
-            table.rows.extend(explain::rows(Some(number), &said));
+/// The tables `mismatches` and `steps` of the counterexamples of parts, if there are any: step by step in the model's
+/// arithmetic, and in the device's where that is a model too. A case to which several are reduced is shown once; without
+/// a model no step is.
+///
+/// # Errors
+/// A model does not cover the instruction.
+pub fn differences(parts: &[Part], model: Option<&Model>, device: Option<&Model>) -> Result<Vec<Table>> {
+    let mut listed = mismatches();
+    let arithmetics: Vec<&Model> = device.into_iter().chain(model).collect();
+    let called = |(at, model): (usize, &&Model)| {
+        let role = if at + 1 == arithmetics.len() { "model" } else { "device" };
+        format!("{role} {}", model.name)
+    };
+    let mut steps = explain::table(&arithmetics.iter().enumerate().map(called).collect::<Vec<_>>(), true);
+    for part in parts {
+        let instruction = part.run.instruction()?;
+        let mut shown: Vec<&Answer> = Vec::new();
+        for counterexample in part.counterexamples.iter().flatten() {
+            let number = listed.rows.len() + 1;
+            listed.rows.push(mismatch_row(number, part, &instruction, counterexample));
+            let simplest = counterexample.simplest();
+            if !shown.contains(&simplest) {
+                shown.push(simplest);
+                let explained = |model: &&Model| Ok(model.evaluator(&instruction)?.explain(&simplest.case));
+                let said = arithmetics.iter().map(explained).collect::<Result<Vec<_>>>()?;
+                steps.rows.extend(explain::rows(Some(number), &said));
+            }
         }
     }
-    table
-}
-
-/// Steps between numbers, which may exceed 63 bits (between f64 numbers of opposite signs), then in double precision.
-fn steps_apart(count: u64) -> Cell {
-    i64::try_from(count).map_or(Cell::Real(count as f64), Cell::Integer)
+    Ok([listed, steps].into_iter().filter(|table| !table.rows.is_empty()).collect())
 }
 
 fn value(format: &Format, code: u64) -> Cell {
     Cell::text(format.decode(code).decimal())
 }
 
-/// Sentences about a run that its numbers need.
-pub fn remarks(run: &Run, i: &Instruction) -> Option<String> {
+/// Sentences that the numbers of a part need.
+///
+/// # Errors
+/// No instruction has the run's name.
+pub fn remarks(part: &Part) -> Result<Vec<String>> {
+    let Part { run, state, counterexamples, .. } = part;
+    let i = run.instruction()?;
     let each = (i.m * i.n) as u64;
-    let compared = run.tiles(i) * each;
-    (compared != run.cases).then(|| {
-        format!(
-            "{i}: a tile has {each} dot-product-adds, so the {} asked for were rounded up to {compared}",
+    let whole = run.tiles(&i) * each;
+    let mut remarks = Vec::new();
+    if whole != run.cases {
+        remarks.push(format!(
+            "{i}: a tile has {each} dot-product-adds, so the {} asked for were rounded up to {whole}.",
             run.cases
-        )
-    })
+        ));
+    }
+    if state.stopped(run) {
+        remarks.push(format!("{i}: the run stopped where {} outputs that differ had been found.", run.max_mismatches));
+    }
+    if counterexamples.iter().flatten().any(|counterexample| counterexample.shrunk.is_none()) {
+        remarks.push(format!(
+            "{i}: some outputs differ only beside the other operands of their tile, and are shown as they were found."
+        ));
+    }
+    Ok(remarks)
 }

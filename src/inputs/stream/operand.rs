@@ -51,7 +51,8 @@ impl<'a> Tile<'a> {
     /// The code of A at a row and a stored index.
     #[inline]
     pub(super) fn a(&self, row: usize, stored: usize) -> u64 {
-        let (plan, line, side) = (&self.plan, self.line(sparse::logical(&self.plan, self.shape, row, stored)), self.rows[row]);
+        let (plan, line, side) =
+            (&self.plan, self.line(sparse::logical(&self.plan, self.shape, row, stored)), self.rows[row]);
         let hash = plan.hash(row as u32 * 256 + line.source);
         if self.shape.a.integer {
             return code::integer(plan, &self.shape.a, hash, line.odd & plan.flips != 0);

@@ -90,7 +90,8 @@ impl Slot {
 fn simpler_codes(format: &Format, code: u64) -> Vec<u64> {
     let datum = format.decode(code);
     let exact = |negative, significand, exponent| exact_code(format, negative, significand, exponent);
-    let mut codes: Vec<u64> = [Some(0), exact(false, 1, 0), exact(datum.negative, 1, 0)].into_iter().flatten().collect();
+    let mut codes: Vec<u64> =
+        [Some(0), exact(false, 1, 0), exact(datum.negative, 1, 0)].into_iter().flatten().collect();
     match datum.class {
         Class::Nan | Class::Infinite => {
             codes.extend([format.infinity(false), format.infinity(datum.negative), format.nan()].into_iter().flatten());
@@ -106,6 +107,7 @@ fn simpler_codes(format: &Format, code: u64) -> Vec<u64> {
                 let cut = width - kept;
                 codes.extend(exact(datum.negative, odd >> cut, quantum + cut as i32));
                 codes.extend(exact(datum.negative, (odd >> cut) + 1, quantum + cut as i32));
+                codes.extend(exact(datum.negative, odd & ((1 << kept) - 1), quantum));
             }
             for target in [0, leading / 2, leading - leading.signum(), leading - 8 * leading.signum()] {
                 codes.extend(exact(datum.negative, odd, quantum - leading + target));
