@@ -8,7 +8,7 @@ pub mod architecture;
 mod arithmetic;
 mod cache;
 pub mod compile;
-mod constants;
+pub mod constants;
 mod engine;
 pub mod gpu;
 mod launch;

@@ -64,7 +64,6 @@ impl Fields {
 pub(super) struct Shape {
     pub(super) m: usize,
     pub(super) n: usize,
-    pub(super) k: usize,
     /// Elements of a row of A, a power of two: as many as there are slots.
     pub(super) stored: u32,
     pub(super) chunk: Option<Chunk>,
@@ -96,7 +95,6 @@ impl Shape {
         Shape {
             m: i.m,
             n: i.n,
-            k: i.k,
             stored: stored as u32,
             chunk: i.chunk(),
             a,
