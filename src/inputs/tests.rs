@@ -1,7 +1,6 @@
 use std::collections::HashSet;
 
 use super::{
-    regime::Regime,
     values::{exponents, nearest_code, special_codes},
     *,
 };
@@ -150,8 +149,12 @@ fn regimes_distributions_and_operations_have_names_of_their_own() {
 /// How many of `count` cases of a regime have the property.
 fn share(name: &str, regime: Regime, has: impl Fn(&Instruction, &Case) -> bool) -> usize {
     let i = instruction(name);
-    let mut rng = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(11);
-    (0..400).filter(|_| has(&i, &regime.draw(&mut rng, &i, i.k, true))).count()
+    let tiles = (0..).filter(|tile| stream::regime(&i, 11, *tile) == regime).map(|tile| stream::tiles(&i, 11, tile, 1));
+    tiles
+        .flat_map(|tile| (0..8).map(move |r| (tile.clone(), r)))
+        .take(400)
+        .filter(|(tile, r)| has(&i, &tile.case(&i, 0, *r, *r)))
+        .count()
 }
 
 #[test]

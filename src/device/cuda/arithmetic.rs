@@ -12,7 +12,7 @@ use crate::{
 const MODEL: &str = include_str!("../../../kernels/model.cuh");
 
 /// The device function `Word model(const Operands&, Word c)` of a plan, with all it needs; `None` if the plan has a step
-/// that only the evaluators on the CPU have (lanes, a late c, block scales, exact sums, trees, IEEE signs of zero).
+/// that only the evaluators on the CPU have (lanes, a late c, a C that is converted first, block scales, exact sums, trees, IEEE signs of zero).
 ///
 /// It goes behind the prelude of the instruction, whose macros and records it uses.
 pub fn arithmetic(plan: &Plan) -> Option<String> {
@@ -54,7 +54,7 @@ enum Factor {
 /// The kind of factors of a plan, if it is covered.
 fn factor(plan: &Plan) -> Option<Factor> {
     let i = &plan.instruction;
-    if i.scale.is_some() || plan.product_limit.is_some() {
+    if i.scale.is_some() || plan.product_limit.is_some() || plan.unpack_c.is_some() {
         return None;
     }
     let keeps = plan.operand_subnormals == Subnormals::Keep && plan.result_subnormals == Subnormals::Keep;
