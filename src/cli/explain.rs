@@ -1,6 +1,9 @@
 //! `tcnum explain`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+};
 
 use clap::Args;
 
@@ -99,9 +102,11 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     };
     results.rows.extend(recorded.map(|code| row("recorded", code)));
     results.rows.extend(titles.iter().zip(&explanations).map(|(title, said)| row(title, said.d)));
+    let notes = rounded(&instruction, arguments)?;
     let codes: Vec<&Cell> = results.rows.iter().map(|row| &row[1]).collect();
     Ok(Report {
         holds: codes.windows(2).all(|pair| pair[0] == pair[1]),
+        notes,
         tables: vec![results, steps],
         ..Report::new("explain", invocation())
     })
@@ -154,8 +159,28 @@ fn fill(option: &str, format: &'static Format, texts: &[String], codes: &mut [u6
 
 /// The code of a hexadecimal code or a number.
 fn code(format: &'static Format, text: &str) -> Result<u64> {
-    let reading = Conversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard };
-    Ok(reading.source(text.trim())?.code.expect("a source of a format has a code"))
+    Ok(reading(format).source(text.trim())?.code.expect("a source of a format has a code"))
+}
+
+/// How operands are read.
+fn reading(format: &'static Format) -> Conversion {
+    Conversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard }
+}
+
+/// Which of the operands are not numbers of their formats, and were rounded.
+fn rounded(i: &Instruction, arguments: &Arguments) -> Result<Vec<String>> {
+    let given = [(i.a, &arguments.a[..]), (i.b, &arguments.b[..]), (i.c, arguments.c.as_slice())];
+    let mut notes = Vec::new();
+    for (format, texts) in given {
+        for text in texts.iter().map(|text| text.trim()) {
+            let is_code = text.to_ascii_lowercase().strip_prefix("0x").is_some_and(|digits| !digits.contains('p'));
+            if !is_code && reading(format).convert(&text.parse()?).direction.is_some_and(Ordering::is_ne) {
+                let taken = format.decode(code(format, text)?).decimal();
+                notes.push(format!("{text} is no number of {format}; {taken} is taken."));
+            }
+        }
+    }
+    Ok(notes)
 }
 
 /// Checks and sets the positions of stored elements.

@@ -55,8 +55,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     for part in &parts {
         report.notes.extend(tables::remarks(part)?);
     }
+    let model = model(arguments, &parts)?;
     report.tables = vec![tables::verification(&parts), tables::regimes(&parts)];
-    report.tables.extend(tables::differences(&parts, model(arguments, &parts)?.as_ref(), None)?);
+    report.tables.extend(tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?);
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
     if let Some(first) = parts.first() {
         report.seed = first.run.seed;

@@ -30,6 +30,8 @@ pub struct Part {
 pub struct Ran {
     /// The device, as it was asked for.
     pub device: String,
+    /// The model, as it was asked for.
+    pub model: String,
     /// The word for how it executes the instruction.
     pub execution: String,
     /// The machine instructions that ran.
@@ -37,13 +39,14 @@ pub struct Ran {
 }
 
 impl Part {
-    /// A part of which nothing is done yet.
+    /// A part of which nothing is done yet; `model` is the model as it was asked for.
     ///
     /// # Errors
     /// No instruction has the run's name.
-    pub fn new(run: Run, device: &Identity, execution: &Execution) -> Result<Part> {
+    pub fn new(run: Run, device: &Identity, execution: &Execution, model: &str) -> Result<Part> {
         let ran = Ran {
             device: device.name.clone(),
+            model: model.into(),
             execution: execution.kind.name().into(),
             opcodes: execution.opcodes.clone(),
         };

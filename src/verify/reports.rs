@@ -19,6 +19,7 @@ struct Verification {
     execution: String,
     opcodes: Vec<String>,
     model: String,
+    model_name: String,
     model_digest: String,
     seed: Option<String>,
     position: Option<usize>,
@@ -98,7 +99,7 @@ fn part(row: Verification, regimes: &[Regime], mismatches: &[Mismatch]) -> Resul
     let seed = row.seed.as_deref().map(|seed| seed.parse::<u64>()).transpose();
     let run = Run {
         device: row.device_description,
-        model: row.model,
+        model: row.model_name,
         model_digest: row.model_digest,
         seed: seed.map_err(|_| Error::request("table 'verification': a seed is no number"))?,
         position: row.position,
@@ -124,7 +125,7 @@ fn part(row: Verification, regimes: &[Regime], mismatches: &[Mismatch]) -> Resul
             seconds: row.seconds,
             finished: row.finished,
         },
-        ran: Ran { device: row.device, execution: row.execution, opcodes: row.opcodes },
+        ran: Ran { device: row.device, model: row.model, execution: row.execution, opcodes: row.opcodes },
         run,
         counterexamples: Some(counterexamples),
     };

@@ -24,6 +24,7 @@ pub fn verification<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
         ("execution", Some("ran")),
         ("opcodes", Some("machine code")),
         ("model", Some("model")),
+        ("model_name", None),
         ("model_digest", None),
         ("seed", None),
         ("position", None),
@@ -61,6 +62,7 @@ fn verification_row(part: &Part) -> Vec<Cell> {
         run.device.as_str().into(),
         ran.execution.as_str().into(),
         ran.opcodes.clone().into(),
+        ran.model.as_str().into(),
         run.model.as_str().into(),
         run.model_digest.as_str().into(),
         run.seed.map(|seed| Cell::text(seed.to_string())).into(),
@@ -217,19 +219,21 @@ pub fn operands(i: &Instruction, case: &Case) -> String {
 }
 
 /// The tables `mismatches` and `steps` of the counterexamples of parts, if there are any: step by step in the model's
-/// arithmetic, and in the device's where that is a model too. A case to which several are reduced is shown once; without
+/// arithmetic, and in the device's where that is a model too, each with the name that it was asked for by. A case to which several are reduced is shown once; without
 /// a model no step is.
 ///
 /// # Errors
 /// A model does not cover the instruction.
-pub fn differences(parts: &[Part], model: Option<&Model>, device: Option<&Model>) -> Result<Vec<Table>> {
+pub fn differences(
+    parts: &[Part],
+    model: Option<(&str, &Model)>,
+    device: Option<(&str, &Model)>,
+) -> Result<Vec<Table>> {
     let mut listed = mismatches();
-    let arithmetics: Vec<&Model> = device.into_iter().chain(model).collect();
-    let called = |(at, model): (usize, &&Model)| {
-        let role = if at + 1 == arithmetics.len() { "model" } else { "device" };
-        format!("{role} {}", model.name)
-    };
-    let mut steps = explain::table(&arithmetics.iter().enumerate().map(called).collect::<Vec<_>>(), true);
+    let arithmetics: Vec<(&str, &Model)> = device.into_iter().chain(model).collect();
+    let called = device.map(|(name, _)| format!("device {name}"));
+    let names: Vec<String> = called.into_iter().chain(model.map(|(name, _)| format!("model {name}"))).collect();
+    let mut steps = explain::table(&names, true);
     for part in parts {
         let instruction = part.run.instruction()?;
         let mut shown: Vec<&Answer> = Vec::new();
@@ -239,7 +243,8 @@ pub fn differences(parts: &[Part], model: Option<&Model>, device: Option<&Model>
             let simplest = counterexample.simplest();
             if !shown.contains(&simplest) {
                 shown.push(simplest);
-                let explained = |model: &&Model| Ok(model.evaluator(&instruction)?.explain(&simplest.case));
+                let explained =
+                    |(_, model): &(&str, &Model)| Ok(model.evaluator(&instruction)?.explain(&simplest.case));
                 let said = arithmetics.iter().map(explained).collect::<Result<Vec<_>>>()?;
                 steps.rows.extend(explain::rows(Some(number), &said));
             }

@@ -1,7 +1,7 @@
 //! A device against a model, on operands that are drawn here.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, HashSet},
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -37,7 +37,9 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let instructions = arguments.selection.instructions(&[])?;
+    let mut instructions = arguments.selection.instructions(&[])?;
+    let mut seen = HashSet::new();
+    instructions.retain(|instruction| seen.insert(instruction.name.clone()));
     if let Some(file) = arguments.files.first() {
         return Err(Error::request(format!(
             "{file}: recordings are compared as they are, so --instr, --fmt and --all do not go with them"
@@ -68,7 +70,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         let mismatches = arguments.max_mismatches;
         let mut run = Run::new(instruction, device.as_ref(), &model, sequence(arguments), cases, mismatches)?;
         (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
-        parts.push(Part::new(run, device.identity(), &execution)?);
+        parts.push(Part::new(run, device.identity(), &execution, &arguments.model)?);
     }
     let checkpoint = match &arguments.checkpoint {
         Some(path) => {
@@ -174,9 +176,10 @@ impl Command<'_> {
 
     /// Fills the report, and writes the traces of counterexamples.
     fn report(&self, report: &mut Report, device: &mut dyn Device) -> Result<()> {
-        let simulated = device.model().cloned();
+        let name = device.identity().name.clone();
+        let simulated = device.model().map(|model| (&name[..], model));
         let mut tables = vec![tables::verification(&self.parts), tables::regimes(&self.parts)];
-        tables.extend(tables::differences(&self.parts, Some(&self.model), simulated.as_ref())?);
+        tables.extend(tables::differences(&self.parts, Some((&self.arguments.model, &self.model)), simulated)?);
         for part in &self.parts {
             report.notes.extend(tables::remarks(part)?);
             report.notes.extend(self.keep_counterexamples(part, device)?);

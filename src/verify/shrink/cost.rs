@@ -16,6 +16,8 @@ pub struct Cost {
     pub codes: usize,
     /// Bits of all significands, from the leading to the last one that is set.
     pub bits: u32,
+    /// The magnitude of the exponent of the largest term.
+    pub largest: u32,
     /// Sum of the magnitudes of all exponents (those of the leading bits).
     pub exponents: u32,
     /// Negative operands.
@@ -35,6 +37,7 @@ impl Cost {
             specials: 0,
             codes: 0,
             bits: 0,
+            largest: largest(i, case).map_or(0, i32::unsigned_abs),
             exponents: 0,
             negatives: 0,
             positions: case.positions.iter().sum::<u64>() as usize,
@@ -65,6 +68,19 @@ impl Cost {
             }
         }
     }
+}
+
+/// The exponent of the largest finite term, about: of products the sum of the factors' exponents.
+fn largest(i: &Instruction, case: &Case) -> Option<i32> {
+    let product = |at: usize| Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?);
+    (0..case.a.len()).filter_map(product).chain(leading(i.c, case.c)).max()
+}
+
+/// The exponent of the leading bit; `None` for zeros and what is not finite.
+pub(super) fn leading(format: &Format, code: u64) -> Option<i32> {
+    let datum = format.decode(code);
+    (datum.is_finite() && datum.significand != 0)
+        .then(|| datum.exponent + 63 - datum.significand.leading_zeros() as i32)
 }
 
 /// Whether a code is not zero.

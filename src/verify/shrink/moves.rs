@@ -1,6 +1,9 @@
 //! Changes of a case that may make it simpler.
 
-use super::terms::{Term, terms, without};
+use super::{
+    cost::leading,
+    terms::{Term, terms, without},
+};
 use crate::{
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction},
@@ -165,11 +168,6 @@ fn all_exponents(i: &Instruction, case: &Case, present: &[Term], found: &mut Vec
 
 /// The exponent of the leading bit of a term, about; `None` for zeros and what is not finite.
 fn exponent(i: &Instruction, case: &Case, term: Term) -> Option<i32> {
-    let leading = |format: &Format, code: u64| {
-        let datum = format.decode(code);
-        (datum.is_finite() && datum.significand != 0)
-            .then(|| datum.exponent + 63 - datum.significand.leading_zeros() as i32)
-    };
     match term {
         Term::Product(at) => Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?),
         Term::Lone(_) => None,
