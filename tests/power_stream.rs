@@ -104,7 +104,10 @@ fn another_sign_of_zero_is_caught() {
 
 #[test]
 fn another_grouping_is_caught() {
-    all_caught(&[BF16, F16, F16_OUT], &[Set("group", "8"), Set("group", "4"), Set("c", "'last'"), Set("join", "'add'")]);
+    all_caught(
+        &[BF16, F16, F16_OUT],
+        &[Set("group", "8"), Set("group", "4"), Set("c", "'last'"), Set("join", "'add'")],
+    );
     all_caught(&[TF32], &[Set("group", "4"), Set("c", "'last'")]);
     let fp8 = [&FP8[..], &FP8_F16].concat();
     all_caught(&fp8, &[Set("group", "16"), Set("c", "'last'")]);
@@ -169,7 +172,11 @@ fn zero_products_that_take_part_in_the_alignment_are_caught() {
                 });
                 let largest = zeros.max().filter(|largest| *largest > floor).unwrap_or(floor);
                 let other = others.entry(largest).or_insert_with(|| {
-                    if largest == floor { truth.clone() } else { changed(&i, &Add("alignment.floor", (largest - floor).into())) }
+                    if largest == floor {
+                        truth.clone()
+                    } else {
+                        changed(&i, &Add("alignment.floor", (largest - floor).into()))
+                    }
                 });
                 truth.dot(&case) != other.dot(&case)
             })
