@@ -26,6 +26,7 @@ mod digest;
 mod error;
 pub mod exact;
 pub mod experiment;
+pub mod explain;
 pub mod format;
 pub mod inputs;
 pub mod isa;

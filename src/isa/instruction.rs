@@ -9,7 +9,7 @@ use crate::format::Format;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
     /// The canonical name, `FAMILY.SHAPE.D.A.B.C` and qualifiers: `mma.m16n8k16.f32.bf16.bf16.f32`.
-    /// wgmma names omit C, whose format is D's; `.rs` marks the form with A in registers.
+    /// wgmma names omit C, whose format is D's; `.rs` marks the form with A in registers. Shapes of mfma are `32x32x8`.
     pub name: String,
     /// The vendor's full spelling.
     pub ptx: String,
@@ -29,9 +29,9 @@ pub struct Instruction {
     pub d: &'static Format,
     /// The block scale that A and B carry, if any.
     pub scale: Option<Scale>,
-    /// The kernel source that executes it on a GPU; `None` if no kernel does yet.
+    /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
     pub kernel: Option<Kernel>,
-    /// The architectures whose assembler accepts it, in ascending order.
+    /// The architectures that have it, in ascending order.
     pub support: Vec<Support>,
 }
 
@@ -59,6 +59,25 @@ pub struct Chunk {
     pub together: usize,
 }
 
+impl Chunk {
+    /// Whether these are positions of the stored elements of whole chunks: in each chunk ascending and below its length,
+    /// those of neighbours that are kept together consecutive.
+    pub fn allows(&self, positions: impl IntoIterator<Item = u64>) -> bool {
+        let mut before = None;
+        positions.into_iter().enumerate().all(|(at, position)| {
+            let within = at % self.kept;
+            let follows = match before.filter(|_| within > 0) {
+                None => true,
+                Some(before) if within.is_multiple_of(self.together) => position > before,
+                Some(before) => position == before + 1,
+            };
+            before = Some(position);
+            let aligned = !within.is_multiple_of(self.together) || position.is_multiple_of(self.together as u64);
+            follows && aligned && position < self.length as u64
+        })
+    }
+}
+
 /// An instruction family with one kernel source (`kernels/*.cu`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
@@ -75,17 +94,18 @@ pub enum Kernel {
 /// How one architecture has an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
-    /// The assembler's target, `sm_90a`.
+    /// The assembler's target, `sm_90a`, `gfx942`.
     pub architecture: String,
     /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
     pub emulation: Option<String>,
 }
 
 impl Instruction {
-    /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, ...).
+    /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, `tcgen05`, `mfma`, ...).
     pub fn family(&self) -> &str {
-        let shape = self.name.find(".m").unwrap_or(self.name.len());
-        &self.name[..shape]
+        let is_shape = |part: &str| part.strip_prefix('m').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit());
+        let length = self.name.split('.').take_while(|part| !is_shape(part)).map(|part| part.len() + 1).sum::<usize>();
+        &self.name[..length.saturating_sub(1)]
     }
 
     /// Bytes of the codes of one tile: A, B, C and D.
@@ -123,7 +143,7 @@ impl Instruction {
         self.name[self.family().len()..].trim_start_matches('.').split('.').skip(1 + formats)
     }
 
-    /// How the architecture `sm_XX[a]` has this instruction, or `None` if it does not.
+    /// How the architecture `sm_XX[a]` or `gfxXXX` has this instruction, or `None` if it does not.
     pub fn support_on(&self, architecture: &str) -> Option<&Support> {
         self.support.iter().find(|s| s.architecture == architecture)
     }
@@ -133,12 +153,12 @@ impl Instruction {
         self.support.iter().map(|s| s.architecture.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Why no device of this program executes the instruction yet; `None` if it is executed.
+    /// Why no GPU of this program executes the instruction; `None` if one does that has it.
     pub fn missing(&self) -> Option<&'static str> {
         match (self.kernel, self.scale) {
             (Some(_), _) => None,
-            (None, Some(_)) => Some("block scales are not executed yet"),
-            (None, None) => Some("there is no kernel for it yet"),
+            (None, Some(_)) => Some("there is no kernel with block scales; models and programs execute it"),
+            (None, None) => Some("there is no kernel for it; models and programs execute it"),
         }
     }
 }

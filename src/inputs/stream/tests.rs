@@ -108,14 +108,13 @@ fn at_least(percent: usize, name: &str, regime: Regime, has: impl Fn(&Instructio
     let i = instruction(name);
     let cases = cases(&i, regime);
     let count = cases.iter().filter(|case| has(&i, case)).count();
-    println!("{name} {}: {count} of {}", regime.name(), cases.len());
     assert!(100 * count >= percent * cases.len(), "{name} {}: {count} of {}", regime.name(), cases.len());
 }
 
 #[test]
 fn cancellation_leaves_little_of_large_products() {
     for name in FLOATS {
-        at_least(40, name, Regime::Cancellation, |i, case| {
+        at_least(60, name, Regime::Cancellation, |i, case| {
             let largest = products(i, case).iter().map(|(a, b)| (a * b).abs()).fold(0.0, f64::max);
             rounded(i, case, Rounding::Rz, i.d).is_some_and(|d| i.d.to_f64(d).abs() < largest / 64.0)
         });
@@ -126,12 +125,12 @@ fn cancellation_leaves_little_of_large_products() {
 fn ties_and_what_decides_them_are_exact() {
     for name in FLOATS {
         // In exact arithmetic rounding to nearest ties away and to even differ at a tie only.
-        at_least(if name.contains("f64") { 10 } else { 3 }, name, Regime::Tie, |i, case| {
+        at_least(5, name, Regime::Tie, |i, case| {
             let [even, away, down] = [Rounding::Rne, Rounding::Rna, Rounding::Rz].map(|r| rounded(i, case, r, i.d));
             even != away && away != down
         });
         // With what decides it: nearest is up where truncation is down.
-        at_least(10, name, Regime::Tie, |i, case| {
+        at_least(30, name, Regime::Tie, |i, case| {
             let [nearest, down] = [Rounding::Rne, Rounding::Rz].map(|r| rounded(i, case, r, i.d));
             nearest != down
         });
@@ -145,27 +144,27 @@ fn results_overflow_underflow_and_are_subnormal_where_they_should() {
         let of = |percent, regime, wanted: &[Class]| {
             at_least(percent, name, regime, |i, case| class(i, case).is_some_and(|class| wanted.contains(&class)));
         };
-        of(10, Regime::Overflow, &[Class::Infinite]);
-        of(20, Regime::Overflow, &[Class::Normal]);
-        of(30, Regime::Floor, &[Class::Subnormal, Class::Zero]);
-        of(10, Regime::Subnormal, &[Class::Subnormal]);
-        of(30, Regime::Zeros, &[Class::Zero]);
+        of(25, Regime::Overflow, &[Class::Infinite]);
+        of(50, Regime::Overflow, &[Class::Normal]);
+        of(70, Regime::Floor, &[Class::Subnormal, Class::Zero]);
+        of(30, Regime::Subnormal, &[Class::Subnormal]);
+        of(50, Regime::Zeros, &[Class::Zero]);
     }
     for name in FLOATS {
-        at_least(20, name, Regime::NonFinite, |i, case| {
+        at_least(30, name, Regime::NonFinite, |i, case| {
             let finite = |format: &Format, code| format.decode(code).is_finite();
             !(case.a.iter().all(|a| finite(i.a, *a)) && case.b.iter().all(|b| finite(i.b, *b)) && finite(i.c, case.c))
         });
         let operand =
             |format: &Format, codes: &[u64]| codes.iter().any(|c| format.decode(*c).class == Class::Subnormal);
-        at_least(40, name, Regime::Subnormal, |i, case| operand(i.a, &case.a) || operand(i.b, &case.b));
+        at_least(70, name, Regime::Subnormal, |i, case| operand(i.a, &case.a) || operand(i.b, &case.b));
     }
 }
 
 #[test]
 fn terms_lie_about_the_width_of_an_alignment_below_the_largest() {
     for name in FLOATS {
-        at_least(20, name, Regime::AlignmentGap, |i, case| {
+        at_least(60, name, Regime::AlignmentGap, |i, case| {
             let magnitudes =
                 products(i, case).into_iter().map(|(a, b)| (a * b).abs()).chain([i.c.to_f64(case.c).abs()]);
             let present: Vec<f64> = magnitudes.filter(|x| *x > 0.0).collect();
