@@ -217,7 +217,7 @@ fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
 fn recorded(file: &Path, arguments: &Arguments) -> Result<(Instruction, Case, Option<u64>)> {
     let trace = Trace::read(file)?;
     let Arguments { tile, row, column, .. } = *arguments;
-    for (what, given, count) in [("tile", tile, trace.count), ("row", row, trace.m), ("column", column, trace.n)] {
+    for (what, given, count) in [("tile", tile, trace.count()), ("row", row, trace.m), ("column", column, trace.n)] {
         if given >= count {
             let file = file.display();
             return Err(Error::request(format!("--{what} {given}: {file} has {count}, counted from 0")));
