@@ -30,7 +30,7 @@ fn refusal(bytes: &[u8]) -> String {
 #[test]
 fn the_file_that_the_others_vary_is_accepted() {
     let trace = read(&file(HEADER, &[0; 16])).unwrap();
-    assert_eq!((trace.m, trace.n, trace.k, trace.count), (1, 1, 2, 1));
+    assert_eq!((trace.m, trace.n, trace.k, trace.count()), (1, 1, 2, 1));
 }
 
 #[test]
@@ -160,7 +160,7 @@ proptest! {
             bytes[at] = byte;
         }
         match read(&bytes) {
-            Ok(trace) => prop_assert_eq!(trace.d.len(), trace.count * trace.m * trace.n),
+            Ok(trace) => prop_assert_eq!(trace.d.len(), trace.count() * trace.m * trace.n),
             Err(error) => prop_assert_eq!(error.exit_status(), 2),
         }
     }

@@ -59,7 +59,7 @@ fn every_recorded_output_is_that_of_the_model() {
     let model = hopper();
     for (_, trace) in recordings() {
         let i = &trace.instruction;
-        let d = model.evaluator(i).unwrap().execute(&trace.padded(0, trace.count));
+        let d = model.evaluator(i).unwrap().execute(&trace.padded(0, trace.count()));
         let differing = (0..d.len()).filter(|&at| d.get(at) != trace.d.get(at)).collect::<Vec<_>>();
         let first = differing.first().map(|&at| {
             let (tile, row, column) = (at / (i.m * i.n), at / i.n % i.m, at % i.n);
@@ -106,7 +106,7 @@ fn wrong(trace: &Trace) -> Vec<Edit> {
 #[test]
 fn every_recording_refutes_models_that_are_wrong_in_one_decision() {
     recordings().par_iter().for_each(|(_, trace)| {
-        let tiles = trace.padded(0, trace.count);
+        let tiles = trace.padded(0, trace.count());
         for edit in wrong(trace) {
             let d = changed(&trace.instruction, &edit).execute(&tiles);
             assert_ne!(d, trace.d, "{}: {edit:?} is not refuted", trace.instruction);
@@ -119,7 +119,7 @@ fn every_recording_refutes_models_that_are_wrong_in_one_decision() {
 fn every_recording_begins_with_the_named_corners() {
     recordings().par_iter().for_each(|(_, trace)| {
         let corners = Corners::of(&trace.instruction).tiles;
-        let count = corners.count.min(trace.count);
+        let count = corners.count.min(trace.count());
         assert!(
             count == corners.count && trace.tiles(0, count) == corners,
             "{}: the recorded corners are others; record it again",

@@ -65,7 +65,7 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     let found = &result.mismatches[0];
     assert_eq!((found.tile, found.row, found.column), (4, 9, 3));
     let Case { a, b, c, .. } = tiles.case(&instruction, 4, 9, 3);
-    assert_eq!((&found.a, &found.b, found.c), (&a, &b, c));
+    assert_eq!((&found.case.a, &found.case.b, found.case.c), (&a, &b, c));
     assert_eq!((found.recorded, found.computed), (d.get(at), d.get(at) ^ 1));
 }
 
@@ -92,8 +92,9 @@ fn beyond_the_recorded_k_a_tile_must_be_zero() {
     tiles.b = tiles.b.resized((16, 8), (5, 8)).resized((5, 8), (16, 8));
     let d = model().execute(&instruction, &tiles).unwrap();
     let whole = Trace::from_run(&instruction, &tiles, d.clone(), BTreeMap::new()).unwrap();
-    let trace =
-        Trace { k: 5, a: tiles.a.resized((16, 16), (16, 5)), b: tiles.b.resized((16, 8), (5, 8)), ..whole.clone() };
+    let mut trace = Trace { k: 5, ..whole.clone() };
+    trace.inputs.a = tiles.a.resized((16, 16), (16, 5));
+    trace.inputs.b = tiles.b.resized((16, 8), (5, 8));
     assert_eq!(trace.padded(0, 2), tiles);
     let mut device = TraceDevice::new(trace, "F");
     assert_eq!(device.execute(&instruction, &tiles).unwrap(), d);
