@@ -96,10 +96,10 @@ fn any_number_of_threads_and_devices_gives_the_same_report() {
     }
 }
 
-/// The model of Hopper with one alignment bit fewer where it has 25, but for one regime in ten hardly ever visible.
+/// The model of Hopper with finite numbers for the infinities of sums that are too large.
 fn wrong_model(folder: &Path) -> String {
     let text = include_str!("../models/hopper.toml");
-    let wrong = text.replace("floor = -133", "floor = -134");
+    let wrong = text.replace("overflow = \"infinity\"", "overflow = \"saturate\"");
     assert_ne!(text, wrong);
     let file = folder.join("wrong.toml");
     std::fs::write(&file, wrong).unwrap();
@@ -137,7 +137,7 @@ fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(50 + random >> 32 & 1023));
+        std::thread::sleep(Duration::from_millis(50 + (random >> 32) % 1024));
         // SIGKILL, of which a process learns nothing.
         child.kill().unwrap();
         child.wait().unwrap();
@@ -257,6 +257,33 @@ fn the_parts_of_a_run_merge_into_its_report() {
             run.stderr
         );
     }
+}
+
+#[test]
+fn another_program_is_verified_tile_by_tile_and_its_counterexample_is_reduced() {
+    if Command::new("python3").arg("--version").output().is_err() {
+        return println!("skipped: there is no python3");
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = wrong_model(folder.path());
+    let device = format!("exec:python3 '{}'", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py"));
+    let arguments = ["verify", "--instr", HALF, "--device", &device, "--cases", "3000", "--max-mismatches", "1"];
+    let agreed = report(&arguments, 0);
+    assert_eq!(agreed["tables"]["verification"][0]["execution"], "external");
+    let differed = report(&[&arguments[..], &["--model", &wrong]].concat(), 1);
+    let mismatch = &differed["tables"]["mismatches"][0];
+    assert!(mismatch["reduced"] == true && mismatch["terms"].as_u64().unwrap() <= 3, "{mismatch}");
+    // Of a program only the model's steps are known.
+    assert!(differed["tables"]["steps"][0].get("second_value").is_none());
+    let dying = report_of_failure(&[&arguments[..3], &["--device", &format!("{device} --die-after 5")]].concat());
+    assert!(dying.contains("answered 5 of"), "{dying}");
+}
+
+/// The message of a run whose device fails.
+fn report_of_failure(arguments: &[&str]) -> String {
+    let run = tcnum(arguments);
+    assert_eq!((run.status, run.stdout.as_str()), (3, ""), "{}", run.stderr);
+    run.stderr
 }
 
 #[test]
