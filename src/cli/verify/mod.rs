@@ -57,7 +57,8 @@ pub struct Arguments {
     /// Write the counterexamples as a trace to this file, or to NAME.safetensors in this folder; without it beside --out.
     #[arg(long, value_name = "FILE", value_parser = file_or_folder, help_heading = "Campaign")]
     counterexamples: Option<PathBuf>,
-    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    /// Leave out the instructions that the device does not have, that the model does not cover, or whose codes are too many to be
+    /// paired, instead of refusing (with --all).
     #[arg(long, requires = "all", help_heading = "Campaign")]
     available: bool,
     /// How many outputs that differ to list: for each recording; for each instruction, where the run then stops (0: none, and
