@@ -27,7 +27,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let instructions = arguments.selection.instructions(&[])?;
+    let instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
     if let Some(file) = arguments.files.first() {
         return Err(Error::request(format!(
             "{file}: recordings are compared as they are, so --instr, --fmt and --all do not go with them"
