@@ -1,6 +1,6 @@
 // The entry `execute`: one instruction on tiles in memory.
 //
-// Put behind a family (mma.cu, mma884.cu, wgmma.cu), which gives
+// Put behind a family (mma.cu, mma884.cu, wmma.cu, wgmma.cu), which gives
 //   THREADS_PER_RUN   consecutive threads of a block that issue the instruction together: a run of it;
 //   TILES_PER_RUN     tiles that a run works on;
 //   tile_of(lane)     which of them thread `lane` of the run works on;

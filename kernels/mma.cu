@@ -1,6 +1,7 @@
-// mma.sync of the shapes m16n8kK and m8n8kK: one tile to a warp.
+// mma.sync and mma.sp of the shapes m16n8kK and m8n8kK: one tile to a warp.
 //
-// Specialised by M, N, K, A_BITS .. D_BITS, A_REGISTERS .. D_REGISTERS and EXECUTE(d, a, b, c).
+// Specialised by M, N, K, STORED_K, A_BITS .. D_BITS, A_REGISTERS .. D_REGISTERS and EXECUTE(d, a, b, c), of sparse forms
+// EXECUTE(d, a, b, c, metadata). The stored elements of a sparse A lie as those of a dense one with STORED_K columns.
 // Register layouts: PTX ISA, "Matrix Fragments for mma". With g = lane / 4 and t = lane % 4, one formula for each
 // operand covers every shape and width: eight rows (columns of B) are spread over g, codes along k over t.
 
@@ -38,6 +39,10 @@ __device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, con
     gather<A_BITS>(fa, a, [=](int r, int i) { return a_place(lane, r, i); });
     gather<B_BITS>(fb, b, [=](int r, int i) { return b_place(lane, r, i); });
     gather<C_BITS>(fc, c, [=](int r, int i) { return cd_place(lane, r * C::CODES + i); });
+#if SPARSE
+    EXECUTE(fd, fa, fb, fc, metadata(positions, lane));
+#else
     EXECUTE(fd, fa, fb, fc);
+#endif
     scatter<D_BITS>(fd, d, [=](int r, int i) { return cd_place(lane, r * D::CODES + i); });
 }

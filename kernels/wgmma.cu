@@ -1,8 +1,9 @@
-// wgmma.mma_async m64nNkK: one tile to a warpgroup, which is a block of 128 threads.
+// wgmma.mma_async m64nNkK, dense and sparse: one tile to a warpgroup, which is a block of 128 threads.
 //
-// Specialised by M, N, K, A_BITS .. D_BITS, A_REGISTERS, D_REGISTERS, A_IN_REGISTERS and EXECUTE(d, a, b), where d
-// holds C before and D after, a is a fragment or a shared-memory descriptor, and b is a descriptor. EXECUTE is one
-// asm statement with its fence, its commit and its wait, so that nothing comes between them.
+// Specialised by M, N, K, STORED_K, A_BITS .. D_BITS, A_REGISTERS, D_REGISTERS, A_IN_REGISTERS and EXECUTE(d, a, b), of
+// sparse forms EXECUTE(d, a, b, metadata), where d holds C before and D after, a is a fragment or a shared-memory
+// descriptor, and b is a descriptor. EXECUTE is one asm statement with its fence, its commit and its wait, so that
+// nothing comes between them.
 // Layouts: PTX ISA, "Asynchronous Warpgroup Level Matrix Register Fragment" and "Shared Memory Matrix Layout".
 
 const int THREADS_PER_RUN = 128;
@@ -10,20 +11,21 @@ const int TILES_PER_RUN = 1;
 
 __device__ constexpr int tile_of(int) { return 0; }
 
-// The rows of a K-major operand are cut into core matrices of 8 rows by 16 bytes, each 128 bytes in a row. An
-// instruction always takes 32 bytes of K, so two core matrices lie side by side, and 8-row groups 256 bytes apart.
+// The rows of a K-major operand are cut into core matrices of 8 rows by 16 bytes, each 128 bytes in a row; those of 8
+// rows lie side by side. An instruction takes 32 bytes of K, and 64 of the B of a sparse form.
 const int CORE_BYTES = 128;
-const int GROUP_BYTES = 2 * CORE_BYTES;
+const int A_ROW_BYTES = STORED_K * sizeof(A::Code);
+const int B_ROW_BYTES = K * sizeof(B::Code);
 
-__device__ constexpr int shared_byte(int row, int byte) {
-    return row / 8 * GROUP_BYTES + byte / 16 * CORE_BYTES + row % 8 * 16 + byte % 16;
+template <int ROW_BYTES> __device__ constexpr int shared_byte(int row, int byte) {
+    return row / 8 * (8 * ROW_BYTES) + byte / 16 * CORE_BYTES + row % 8 * 16 + byte % 16;
 }
 
-// Address, step along K and step between 8-row groups, in units of 16 bytes; no swizzle.
-__device__ __forceinline__ unsigned long long descriptor(const unsigned char* operand) {
+// Address, step along K and step between groups of 8 rows, in units of 16 bytes; no swizzle.
+template <int ROW_BYTES> __device__ __forceinline__ unsigned long long descriptor(const unsigned char* operand) {
     const unsigned long long address = __cvta_generic_to_shared(operand);
     return (address & 0x3ffff) >> 4 | (unsigned long long)(CORE_BYTES >> 4) << 16 |
-           (unsigned long long)(GROUP_BYTES >> 4) << 32;
+           (unsigned long long)(8 * ROW_BYTES >> 4) << 32;
 }
 
 // A fragment in registers: as m16n8kK, with 16 rows to a warp.
@@ -47,17 +49,17 @@ __device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, con
 #pragma unroll 1
     for (int e = thread; e < K * N; e += THREADS_PER_RUN) {
         const int k = e / N, column = e % N;
-        *(B::Code*)(shared_b + shared_byte(column, k * sizeof(B::Code))) = b[e];
+        *(B::Code*)(shared_b + shared_byte<B_ROW_BYTES>(column, k * sizeof(B::Code))) = b[e];
     }
 #if A_IN_REGISTERS
     A::Register fa[A_REGISTERS];
     gather<A_BITS>(fa, a, [=](int r, int i) { return a_place(thread, r, i); });
 #else
     __shared__ __align__(128) unsigned char shared_a[M * STORED_K * sizeof(A::Code)];
-    const unsigned long long fa = descriptor(shared_a);
+    const unsigned long long fa = descriptor<A_ROW_BYTES>(shared_a);
 #pragma unroll 1
     for (int e = thread; e < M * STORED_K; e += THREADS_PER_RUN) {
-        *(A::Code*)(shared_a + shared_byte(e / STORED_K, e % STORED_K * sizeof(A::Code))) = a[e];
+        *(A::Code*)(shared_a + shared_byte<A_ROW_BYTES>(e / STORED_K, e % STORED_K * sizeof(A::Code))) = a[e];
     }
 #endif
     D::Register fd[D_REGISTERS];
@@ -65,7 +67,12 @@ __device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, con
     // The matrix unit reads shared memory through the asynchronous proxy: our stores have to reach it first.
     asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
     __syncthreads();
-    EXECUTE(fd, fa, descriptor(shared_b));
+#if SPARSE
+    EXECUTE(fd, fa, descriptor<B_ROW_BYTES>(shared_b),
+            metadata(positions + thread / 32 * 16 * STORED_K, thread % 32));
+#else
+    EXECUTE(fd, fa, descriptor<B_ROW_BYTES>(shared_b));
+#endif
     scatter<D_BITS>(fd, d, [=](int r, int i) { return cd_place(thread, r * D::CODES + i); });
     // The next tile overwrites the operands that all four warps have read.
     __syncthreads();

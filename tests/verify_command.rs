@@ -59,7 +59,10 @@ fn differences_are_status_1_and_the_first_are_listed_with_their_inputs() {
 fn what_is_not_a_recording_is_status_2() {
     for (arguments, expected) in [
         (&["--device", "cuda:0"][..], "record it first"),
-        (&["--device", "model:hopper"], "verify compares recordings, and 'model:hopper' is not one"),
+        (
+            &["--device", "model:hopper"],
+            "without an instruction verify compares recordings, and 'model:hopper' is not one",
+        ),
         (&[], "no recording is named"),
         (&["/nowhere/file"], "trace /nowhere/file: cannot be read"),
         (&[FIXTURE, "--model", "hoper"], "'hoper'"),

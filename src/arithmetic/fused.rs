@@ -90,7 +90,7 @@ impl Fused {
                 Real::Finite(finite) => *finite,
                 _ => unreachable!("not special"),
             });
-            Real::Finite(exact_sum(finite))
+            Real::Finite(trimmed(exact_sum(finite)))
         });
         let (scale, exponent) = inputs.scales[run[0]];
         let name = format!("products {} to {}", run[0], run[run.len() - 1]);
@@ -203,6 +203,7 @@ fn joined(parts: &[Part], bits: i32, rounding: Rounding) -> Option<Part> {
 /// The sum of the products and a late c, each cut to its own width below the larger exponent.
 fn join_late(sum: Option<Part>, c: Option<Part>, late: &Late) -> Option<Part> {
     let exponent = sum.iter().chain(&c).map(|part| part.exponent).max()?;
+    let exponent = exponent.max(late.floor.unwrap_or(exponent));
     let c = c.filter(|c| late.drop.is_none_or(|drop| c.exponent >= exponent - drop));
     let cut_part = |part: Option<Part>, bits: i32| {
         part.map_or(Finite::zero(false), |part| {
@@ -221,6 +222,12 @@ fn cut(value: &Finite, quantum: i32, rounding: Rounding) -> i128 {
 
 fn finite(units: i128, quantum: i32) -> Finite {
     Finite::exact(units < 0, units.unsigned_abs(), quantum)
+}
+
+/// The same number with the shortest significand, so that it can be multiplied.
+fn trimmed(value: Finite) -> Finite {
+    let zeros = if value.is_zero() { 0 } else { value.significand.trailing_zeros() };
+    Finite::exact(value.negative, value.significand >> zeros, value.exponent + zeros as i32)
 }
 
 /// The exact sum of finite numbers.

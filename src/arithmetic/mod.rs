@@ -8,6 +8,7 @@ mod evaluate;
 mod explain;
 mod fast;
 mod fused;
+mod keys;
 mod model;
 mod pattern;
 mod plan;
@@ -15,6 +16,7 @@ mod rule;
 
 pub use evaluate::Evaluator;
 pub use explain::{Explanation, Line};
+pub use keys::{KEYS, Key};
 pub use model::{Model, shipped};
 pub use plan::{Fused, Plan, PlanStep};
 pub use rule::{

@@ -21,6 +21,9 @@ pub struct Rule {
     /// operand becomes a normal one, whose term has a smaller exponent.
     #[serde(default, deserialize_with = "optional_format")]
     pub unpack: Option<&'static Format>,
+    /// The format that C is first converted to (exactly); absent: none.
+    #[serde(default, deserialize_with = "optional_format")]
+    pub unpack_c: Option<&'static Format>,
     /// What becomes of subnormal operands of A, B and C.
     #[serde(default)]
     pub operand_subnormals: Subnormals,
@@ -235,8 +238,10 @@ pub struct Late {
     /// How the bits beyond are cut off.
     #[serde(deserialize_with = "rounding")]
     pub rounding: Rounding,
-    /// A c whose exponent is more than this below the sum's is left out. Absent: none is.
+    /// A c whose exponent is more than this below the larger one is left out. Absent: none is.
     pub drop: Option<i32>,
+    /// The larger exponent counts as at least this. Absent: no floor.
+    pub floor: Option<i32>,
 }
 
 /// How the last value becomes a code of D.

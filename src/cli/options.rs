@@ -106,6 +106,31 @@ where
     }
 }
 
+/// Parses a number of cases up to `most`: `1000000`, `1_000_000`, `1e6`, `10^6`.
+pub fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
+    move |text| {
+        let power = |exponent: &str| 10u64.checked_pow(exponent.parse().ok()?);
+        let number = match (text.split_once(['e', 'E']), text.strip_prefix("10^")) {
+            (Some((factor, exponent)), _) => {
+                power(exponent).and_then(|power| factor.parse::<u64>().ok()?.checked_mul(power))
+            }
+            (None, Some(exponent)) => power(exponent),
+            (None, None) => text.replace('_', "").parse().ok(),
+        };
+        number
+            .filter(|number| (1..=most).contains(number))
+            .ok_or_else(|| format!("expected a whole number from 1 to {most}, such as 1000000 or 1e12"))
+    }
+}
+
+/// Parses a part of a run, `I/N`: the I-th of N, from 1.
+pub fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
+    text.split_once('/')
+        .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)))
+        .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= 1_000_000)
+        .ok_or_else(|| "expected I/N, the I-th of N parts, from 1/N to N/N".into())
+}
+
 /// Parses the path of a file to write, whose folder must be there: said before the work, not after it.
 pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
@@ -117,6 +142,12 @@ pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
         }
         _ => Ok(path),
     }
+}
+
+/// Parses the path of a folder, or of a file to write.
+pub fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_dir() { Ok(path) } else { output_file(text) }
 }
 
 fn annotation(text: &str) -> std::result::Result<(String, String), String> {

@@ -1,6 +1,9 @@
 //! What is being done, on standard error: a line that overwrites itself on a terminal, a line for each step with `-v`.
 
-use std::io::{IsTerminal, Write};
+use std::{
+    io::{IsTerminal, Write},
+    time::{Duration, Instant},
+};
 
 use super::Destination;
 
@@ -28,6 +31,50 @@ impl Progress {
             _ => Ok(()),
         };
     }
+}
+
+/// How often a bar is drawn.
+const DRAW_EVERY: Duration = Duration::from_millis(200);
+/// Characters of a bar.
+const BAR_WIDTH: usize = 30;
+
+/// A bar with rate and time left, where the progress is one passing line.
+pub struct Bar<'a> {
+    progress: &'a Progress,
+    name: &'a str,
+    total: f64,
+    /// When the bar began, and how much was done then.
+    start: Option<(Instant, f64)>,
+    drawn: Option<Instant>,
+}
+
+impl<'a> Bar<'a> {
+    /// A bar of `total` steps of the work called `name`.
+    pub fn new(progress: &'a Progress, name: &'a str, total: f64) -> Self {
+        Bar { progress, name, total, start: None, drawn: None }
+    }
+
+    /// Shows that `done` steps are done, each of which counts as `each` in the rate.
+    pub fn show(&mut self, done: f64, each: f64) {
+        let &mut (start, before) = self.start.get_or_insert((Instant::now(), done));
+        if !self.progress.line || self.drawn.is_some_and(|drawn| drawn.elapsed() < DRAW_EVERY) {
+            return;
+        }
+        self.drawn = Some(Instant::now());
+        let speed = (done - before) / start.elapsed().as_secs_f64().max(1e-9);
+        let share = (done / self.total).clamp(0.0, 1.0);
+        let filled = (share * BAR_WIDTH as f64) as usize;
+        let left = if speed > 0.0 { clock((self.total - done) / speed) } else { "-".into() };
+        let bar = format!("{}{}", "#".repeat(filled), ".".repeat(BAR_WIDTH - filled));
+        let (name, percent, rate) = (self.name, 100.0 * share, speed * each);
+        self.progress.step(&format!("{name} [{bar}] {percent:.1}%  {rate:.3e}/s  {left} left"));
+    }
+}
+
+/// Seconds as hours, minutes and seconds.
+fn clock(seconds: f64) -> String {
+    let seconds = seconds.min(1e9) as u64;
+    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
 }
 
 impl Drop for Progress {

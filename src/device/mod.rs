@@ -1,10 +1,12 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
+mod engine;
 mod exec;
 mod model;
 mod open;
 mod trace;
 
+pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::ExecDevice;
 pub use model::ModelDevice;
 pub use open::open;
@@ -13,6 +15,7 @@ pub mod cuda;
 
 use crate::{
     Result,
+    arithmetic::Model,
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -42,6 +45,20 @@ pub trait Device {
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let whole = self.execute(instruction, &tiles.padded(instruction, m, n))?;
         Ok(whole.resized((instruction.m, instruction.n), (m, n)))
+    }
+
+    /// The model that the device simulates, if it is a simulated one: its arithmetic is then known.
+    fn model(&self) -> Option<&Model> {
+        None
+    }
+
+    /// An engine of the device's own, which generates, executes, evaluates and compares without a detour through this
+    /// program's memory; `None` if it has none for the work, which is then executed tile by tile.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`]; a request error if the model does not cover the instruction.
+    fn engine(&mut self, _work: &Work) -> Result<Option<Box<dyn Engine>>> {
+        Ok(None)
     }
 }
 

@@ -58,4 +58,8 @@ impl Device for ModelDevice {
         let part = Instruction { m, n, ..instruction.clone() };
         Ok(self.model.evaluator(&part)?.execute(tiles))
     }
+
+    fn model(&self) -> Option<&Model> {
+        Some(&self.model)
+    }
 }

@@ -3,15 +3,17 @@
 
 mod batch;
 mod corners;
-mod draft;
+pub mod exhaustive;
 mod mixture;
-mod regime;
+mod sequence;
+pub mod stream;
 mod values;
 
 pub use batch::{Batch, Op, Position, Source, Wide, draw};
 pub use corners::{Corner, Corners};
 pub use mixture::{record_batch, record_tiles};
-pub use regime::Regime;
+pub use sequence::Sequence;
+pub use stream::Regime;
 pub use values::{Distribution, Init};
 
 #[cfg(test)]

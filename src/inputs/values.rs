@@ -3,7 +3,7 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, StandardNormal};
 
-use crate::format::{Class, Encoding, Finite, Format, Overflow, Real, Rounding};
+use crate::format::{Encoding, Finite, Format, Overflow, Real, Rounding};
 
 /// Where random operands come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
@@ -81,7 +81,14 @@ fn normal<R: Rng>(rng: &mut R) -> f64 {
 fn log_uniform<R: Rng>(rng: &mut R, format: &Format) -> u64 {
     let (low, high) = exponents(format);
     let exponent = rng.random_range(low..=high);
-    code_at(rng, format, exponent, Bits::Random)
+    let below = match format.float() {
+        Some(f) => (exponent - (f.emin() - f.trailing_bits as i32)).min(f.trailing_bits as i32) as u32,
+        None => exponent as u32,
+    };
+    let tail = rng.random::<u64>() & ((1u64 << below) - 1);
+    let negative = rng.random_bool(0.5);
+    let value = Finite::exact(negative, u128::from(1 << below | tail), exponent - below as i32);
+    format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 
 /// The nearest code of `format` to `value` (RNE; beyond the range as the format's standard says, saturated
@@ -96,45 +103,6 @@ pub(super) fn exponents(format: &Format) -> (i32, i32) {
         Some(f) => (f.emin() - if f.subnormals { f.trailing_bits as i32 } else { 0 }, f.emax()),
         None => (0, format.bits as i32 - 2),
     }
-}
-
-/// The bits of a significand below its leading one.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Bits {
-    /// All random.
-    Random,
-    /// One random bit set.
-    Sparse,
-    /// All set.
-    Ones,
-    /// None set: a power of two.
-    Zeros,
-}
-
-impl Bits {
-    pub(super) fn draw<R: Rng>(rng: &mut R) -> Bits {
-        [Bits::Random, Bits::Random, Bits::Sparse, Bits::Ones, Bits::Zeros][rng.random_range(0..5)]
-    }
-}
-
-/// A code of random sign whose leading bit weighs `2^exponent` (brought into the format's range), with `bits` below it.
-pub(super) fn code_at<R: Rng>(rng: &mut R, format: &Format, exponent: i32, bits: Bits) -> u64 {
-    let (low, high) = exponents(format);
-    let exponent = exponent.clamp(low, high);
-    let below = match format.float() {
-        Some(f) => (exponent - (f.emin() - f.trailing_bits as i32)).min(f.trailing_bits as i32) as u32,
-        None => exponent as u32,
-    };
-    let mask = (1u64 << below) - 1;
-    let tail = match bits {
-        Bits::Random => rng.random::<u64>() & mask,
-        Bits::Sparse if below > 0 => 1 << rng.random_range(0..below),
-        Bits::Ones => mask,
-        Bits::Sparse | Bits::Zeros => 0,
-    };
-    let negative = rng.random_bool(0.5);
-    let value = Finite::exact(negative, u128::from(1 << below | tail), exponent - below as i32);
-    format.encode(&Real::Finite(value), Rounding::Rz, Overflow::Saturate).expect("a finite value saturates to a code")
 }
 
 /// The codes where formats do something special: zeros, smallest and largest subnormal and normal numbers, one,
@@ -161,18 +129,6 @@ pub(super) fn special_codes(format: &Format) -> Vec<u64> {
         }
     }
     codes
-}
-
-/// A random NaN code, quiet or signalling, of either sign; `None` if the format has no NaN.
-pub(super) fn any_nan<R: Rng>(rng: &mut R, format: &Format) -> Option<u64> {
-    let canonical = format.nan()?;
-    let payload = format.fraction_bits();
-    let random = rng.random::<u64>() & format.code_mask();
-    let padding = format.float().map_or(0, |f| f.padding_bits);
-    // The exponent field of the canonical NaN; sign and trailing significand random.
-    let field = (((1u64 << payload) - 1) << padding) | 1 << (format.bits - 1);
-    let code = canonical & !field | random & field;
-    Some(if format.decode(code).class == Class::Nan { code } else { canonical })
 }
 
 /// `code` with random bits where the format ignores them (the low bits of tf32 containers).

@@ -9,7 +9,7 @@ use crate::format::Format;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instruction {
     /// The canonical name, `FAMILY.SHAPE.D.A.B.C` and qualifiers: `mma.m16n8k16.f32.bf16.bf16.f32`.
-    /// wgmma names omit C, whose format is D's; `.rs` marks the form with A in registers.
+    /// wgmma names omit C, whose format is D's; `.rs` marks the form with A in registers. Shapes of mfma are `32x32x8`.
     pub name: String,
     /// The vendor's full spelling.
     pub ptx: String,
@@ -29,9 +29,9 @@ pub struct Instruction {
     pub d: &'static Format,
     /// The block scale that A and B carry, if any.
     pub scale: Option<Scale>,
-    /// The kernel source that executes it on a GPU; `None` if no kernel does yet.
+    /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
     pub kernel: Option<Kernel>,
-    /// The architectures whose assembler accepts it, in ascending order.
+    /// The architectures that have it, in ascending order.
     pub support: Vec<Support>,
 }
 
@@ -59,31 +59,53 @@ pub struct Chunk {
     pub together: usize,
 }
 
+impl Chunk {
+    /// Whether these are positions of the stored elements of whole chunks: in each chunk ascending and below its length,
+    /// those of neighbours that are kept together consecutive.
+    pub fn allows(&self, positions: impl IntoIterator<Item = u64>) -> bool {
+        let mut before = None;
+        positions.into_iter().enumerate().all(|(at, position)| {
+            let within = at % self.kept;
+            let follows = match before.filter(|_| within > 0) {
+                None => true,
+                Some(before) if within.is_multiple_of(self.together) => position > before,
+                Some(before) => position == before + 1,
+            };
+            before = Some(position);
+            let aligned = !within.is_multiple_of(self.together) || position.is_multiple_of(self.together as u64);
+            follows && aligned && position < self.length as u64
+        })
+    }
+}
+
 /// An instruction family with one kernel source (`kernels/*.cu`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {
-    /// `mma.sync` with one fragment layout per operand: m16n8kK, m8n8kK.
+    /// `mma.sync` and `mma.sp` with one fragment layout per operand: m16n8kK, m8n8kK.
     Mma,
     /// `mma.sync.m8n8k4` on f16: four independent tiles in a warp.
     Mma884,
-    /// `wgmma.mma_async`.
+    /// `wmma.mma`, its operands through shared memory.
+    Wmma,
+    /// `wgmma.mma_async`, dense and sparse.
     Wgmma,
 }
 
 /// How one architecture has an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Support {
-    /// The assembler's target, `sm_90a`.
+    /// The assembler's target, `sm_90a`, `gfx942`.
     pub architecture: String,
     /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
     pub emulation: Option<String>,
 }
 
 impl Instruction {
-    /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, ...).
+    /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, `tcgen05`, `mfma`, ...).
     pub fn family(&self) -> &str {
-        let shape = self.name.find(".m").unwrap_or(self.name.len());
-        &self.name[..shape]
+        let is_shape = |part: &str| part.strip_prefix('m').unwrap_or(part).starts_with(|c: char| c.is_ascii_digit());
+        let length = self.name.split('.').take_while(|part| !is_shape(part)).map(|part| part.len() + 1).sum::<usize>();
+        &self.name[..length.saturating_sub(1)]
     }
 
     /// Bytes of the codes of one tile: A, B, C and D.
@@ -121,7 +143,7 @@ impl Instruction {
         self.name[self.family().len()..].trim_start_matches('.').split('.').skip(1 + formats)
     }
 
-    /// How the architecture `sm_XX[a]` has this instruction, or `None` if it does not.
+    /// How the architecture `sm_XX[a]` or `gfxXXX` has this instruction, or `None` if it does not.
     pub fn support_on(&self, architecture: &str) -> Option<&Support> {
         self.support.iter().find(|s| s.architecture == architecture)
     }
@@ -131,16 +153,12 @@ impl Instruction {
         self.support.iter().map(|s| s.architecture.as_str()).collect::<Vec<_>>().join(", ")
     }
 
-    /// Why no device of this program executes the instruction yet; `None` if it is executed.
+    /// Why no GPU of this program executes the instruction; `None` if one does that has it.
     pub fn missing(&self) -> Option<&'static str> {
-        match self.kernel {
-            Some(_) => None,
-            None if self.is_sparse() => Some("sparse operands (metadata) are not executed yet"),
-            None if self.scale.is_some() => Some("block scales are not executed yet"),
-            None if self.family() == "wmma" => {
-                Some("wmma kernels are not there yet; the mma form runs the same machine instruction")
-            }
-            None => Some("there is no kernel for it yet"),
+        match (self.kernel, self.scale) {
+            (Some(_), _) => None,
+            (None, Some(_)) => Some("there is no kernel with block scales; models and programs execute it"),
+            (None, None) => Some("there is no kernel for it; models and programs execute it"),
         }
     }
 }
@@ -157,12 +175,13 @@ impl Kernel {
         match self {
             Kernel::Mma => "mma",
             Kernel::Mma884 => "mma884",
+            Kernel::Wmma => "wmma",
             Kernel::Wgmma => "wgmma",
         }
     }
 
     /// The kernel with this name.
     pub fn parse(name: &str) -> Option<Kernel> {
-        [Kernel::Mma, Kernel::Mma884, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
+        [Kernel::Mma, Kernel::Mma884, Kernel::Wmma, Kernel::Wgmma].into_iter().find(|k| k.name() == name)
     }
 }

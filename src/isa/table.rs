@@ -1,8 +1,11 @@
-//! The instruction table (`nvidia.csv`) and finding an instruction in it.
+//! The instruction tables (`nvidia.csv`, `amd.csv`) and finding an instruction in them.
 //!
-//! Each row was measured: a minimal kernel with the instruction was assembled for every target with ptxas
+//! Each row of NVIDIA's was measured: a minimal kernel with the instruction was assembled for every target with ptxas
 //! 13.0.88 (sm_70: 12.9.86) and disassembled. `native` lists the targets where one machine instruction does
-//! it, `emulated` those where a sequence does, with the kind of lowering.
+//! it, `emulated` those where a sequence does, with the kind of lowering. Of tcgen05, whose operand formats are in a
+//! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
+//! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
+//! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block.
 
 use std::sync::OnceLock;
 
@@ -11,14 +14,13 @@ use serde::Deserialize;
 use super::{Instruction, Kernel, Scale, Support};
 use crate::{Error, Result, format, nearest::nearest};
 
-/// Families that exist but are not in the table, and where they exist.
-const ABSENT: [(&str, &str); 2] =
-    [("tcgen05", "datacentre Blackwell: sm_100a, sm_103a"), ("mfma", "AMD matrix cores: CDNA 1 to 4")];
-
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLE: &str = include_str!("nvidia.csv");
+const TABLES: [&str; 2] = [include_str!("nvidia.csv"), include_str!("amd.csv")];
+
+/// Families whose n is a parameter, with the m of the listed forms and the smallest n.
+const PARAMETRIC: [(&str, &str, &str); 2] = [("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
 
 #[derive(Deserialize)]
 struct Row<'a> {
@@ -37,24 +39,23 @@ struct Row<'a> {
     emulated: &'a str,
 }
 
-/// Every instruction of the table, in its order. wgmma forms stand with their smallest n.
+/// Every instruction of the tables, in their order. wgmma and tcgen05 forms stand with their smallest n.
 pub fn all() -> &'static [Instruction] {
     static INSTRUCTIONS: OnceLock<Vec<Instruction>> = OnceLock::new();
-    INSTRUCTIONS.get_or_init(|| {
-        let mut reader = csv::Reader::from_reader(TABLE.as_bytes());
-        let headers = reader.headers().expect("nvidia.csv has a header line").clone();
-        reader
-            .records()
-            .map(|record| {
-                let record = record.expect("nvidia.csv is well-formed");
-                instruction(record.deserialize(Some(&headers)).expect("nvidia.csv has the columns of a row"))
-            })
-            .collect()
-    })
+    INSTRUCTIONS.get_or_init(|| TABLES.iter().flat_map(|table| rows(table)).collect())
+}
+
+fn rows(table: &str) -> Vec<Instruction> {
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let headers = reader.headers().expect("an instruction table has a header line").clone();
+    let row = |record: csv::StringRecord| {
+        instruction(record.deserialize(Some(&headers)).expect("an instruction table has the columns of a row"))
+    };
+    reader.records().map(|record| row(record.expect("an instruction table is well-formed"))).collect()
 }
 
 fn instruction(row: Row<'_>) -> Instruction {
-    let format = |name| format::find(name).expect("nvidia.csv names formats of the format table");
+    let format = |name| format::find(name).expect("an instruction table names formats of the format table");
     let support = |field: &str| -> Vec<Support> {
         let parse = |entry: &str| match entry.split_once(':') {
             None => Support { architecture: entry.into(), emulation: None },
@@ -76,7 +77,7 @@ fn instruction(row: Row<'_>) -> Instruction {
         d: format(row.d),
         scale: row.scale.split_once(':').map(|(name, block)| Scale {
             format: format(name),
-            block: block.parse().expect("nvidia.csv gives a scale as FORMAT:BLOCK"),
+            block: block.parse().expect("an instruction table gives a scale as FORMAT:BLOCK"),
         }),
         kernel: Kernel::parse(row.kernel),
         support,
@@ -85,8 +86,8 @@ fn instruction(row: Row<'_>) -> Instruction {
 
 /// The instruction with this canonical name or vendor's full spelling, in any letter case.
 ///
-/// For `wgmma` n is a parameter: `n8`, any other multiple of 8 up to 256 (integer operands: 8, 16, 24, 32, then
-/// multiples of 16), or `nN` for the smallest.
+/// For `wgmma` and `tcgen05` n is a parameter: the listed one, any other multiple of 8 up to 256 (integer operands of
+/// wgmma: 8, 16, 24, then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest.
 ///
 /// # Errors
 /// A name that no instruction has (the message gives the nearest), or an n that the form does not allow.
@@ -97,22 +98,19 @@ pub fn find(name: &str) -> Result<Instruction> {
     if let Some(found) = exact(wanted) {
         return Ok(found);
     }
-    if wanted.starts_with("wgmma")
-        && let Some((n, smallest)) = replace_n(wanted, "8")
-        && let Some(mut found) = exact(&smallest)
+    let parametric = PARAMETRIC.iter().find(|(family, ..)| wanted.starts_with(family));
+    if let Some((_, m, smallest)) = parametric
+        && let Some((n, listed)) = replace_n(wanted, m, smallest)
+        && let Some(mut found) = exact(&listed)
     {
         if n != "n" {
             found.n = checked_n(n, &found)?;
-            found.name = replace_n(&found.name, n).expect("a wgmma name has an n").1;
-            found.ptx = replace_n(&found.ptx, n).expect("a wgmma spelling has an n").1;
+            found.name = replace_n(&found.name, m, n).expect("a name with a parameter has an n").1;
+            if let Some((_, ptx)) = replace_n(&found.ptx, m, n) {
+                found.ptx = ptx;
+            }
         }
         return Ok(found);
-    }
-    if let Some((family, architectures)) = ABSENT.iter().find(|(family, _)| wanted.starts_with(family)) {
-        return Err(Error::request(format!(
-            "{family} instructions ({architectures}) are not in the table yet and no device executes them; \
-             `tcnum instructions` lists what there is"
-        )));
     }
     // A hostile file can name anything.
     let shown: String = name.chars().take(LONGEST_SHOWN).collect();
@@ -123,23 +121,78 @@ pub fn find(name: &str) -> Result<Instruction> {
     )))
 }
 
-/// The n of a shape `.m64n..k..` in `name`, and `name` with `n` in its place.
-fn replace_n<'a>(name: &'a str, n: &str) -> Option<(&'a str, String)> {
-    let start = name.find(".m64n")? + ".m64n".len();
+/// The n of a shape `.m64n..k..` in `name` (`m` is `.m64n`), and `name` with `n` in its place.
+fn replace_n<'a>(name: &'a str, m: &str, n: &str) -> Option<(&'a str, String)> {
+    let start = name.find(m)? + m.len();
     let end = start + name[start..].find('k')?;
     Some((&name[start..end], format!("{}{n}{}", &name[..start], &name[end..])))
 }
 
 fn checked_n(n: &str, form: &Instruction) -> Result<usize> {
-    let integer = form.a.is_integer();
-    n.parse()
-        .ok()
-        .filter(|&n: &usize| {
-            (8..=256).contains(&n) && n.is_multiple_of(8) && !(integer && n > 24 && !n.is_multiple_of(16))
-        })
-        .ok_or_else(|| {
-            let allowed =
-                if integer { "8, 16, 24, or a multiple of 16 up to 256" } else { "a multiple of 8 up to 256" };
-            Error::request(format!("n{n} is not a shape of {}: n is {allowed}", form.name))
-        })
+    let allows = |n: usize| match form.m {
+        128 => n.is_multiple_of(16),
+        _ if form.a.is_integer() => n.is_multiple_of(8) && (n <= 24 || n.is_multiple_of(16)),
+        _ => n.is_multiple_of(8),
+    };
+    n.parse().ok().filter(|&n: &usize| (8..=256).contains(&n) && allows(n)).ok_or_else(|| {
+        let allowed = match form.m {
+            128 => "a multiple of 16 up to 256",
+            _ if form.a.is_integer() => "8, 16, 24, or a multiple of 16 up to 256",
+            _ => "a multiple of 8 up to 256",
+        };
+        Error::request(format!("n{n} is not a shape of {}: n is {allowed}", form.name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_say_what_the_columns_say() {
+        let mut names = HashSet::new();
+        for i in all() {
+            assert!(names.insert(&i.name), "{i} is there twice");
+            let shape = match i.family() {
+                "mfma" => format!("mfma.{}x{}x{}.", i.m, i.n, i.k),
+                family => format!("{family}.m{}n{}k{}.", i.m, i.n, i.k),
+            };
+            let operands = match i.family().starts_with("wgmma") {
+                true => format!("{}.{}.{}", i.d.name, i.a.name, i.b.name),
+                false => format!("{}.{}.{}.{}", i.d.name, i.a.name, i.b.name, i.c.name),
+            };
+            assert!(i.name.starts_with(&format!("{shape}{operands}")), "{i}");
+            assert!(!i.support.is_empty() && find(&i.name).as_ref() == Ok(i), "{i}");
+            assert_eq!(i.scale.is_some(), i.qualifiers().any(|q| q.starts_with("block")), "{i}");
+            let chunk = i.chunk().map_or(1, |chunk| chunk.length);
+            assert!(i.k.is_multiple_of(chunk) && i.scale.is_none_or(|scale| i.k.is_multiple_of(scale.block)), "{i}");
+        }
+    }
+
+    #[test]
+    fn n_is_a_parameter_where_the_vendor_has_it_so() {
+        let tcgen05 = find("tcgen05.m128n64k16.f32.bf16.bf16.f32").unwrap();
+        assert_eq!((tcgen05.m, tcgen05.n, tcgen05.k), (128, 64, 16));
+        assert_eq!(find("TCGEN05.m128nNk8.f32.tf32.tf32.f32").unwrap().n, 16);
+        assert_eq!(find("wgmma.sp.m64n256k64.s32.s8.u8").unwrap().n, 256);
+        for (name, allowed) in [
+            ("tcgen05.m128n8k16.f32.bf16.bf16.f32", "a multiple of 16 up to 256"),
+            ("wgmma.m64n40k32.s32.s8.u8", "8, 16, 24, or"),
+            ("wgmma.m64n264k16.f32.f16.f16", "a multiple of 8 up to 256"),
+        ] {
+            let error = find(name).unwrap_err();
+            assert!(error.exit_status() == 2 && error.to_string().contains(allowed), "{error}");
+        }
+    }
+
+    #[test]
+    fn the_first_spelling_of_amd_finds_its_row() {
+        let i = find("v_mfma_f32_32x32x8f16").unwrap();
+        assert_eq!((i.name.as_str(), i.family()), ("mfma.32x32x8.f32.f16.f16.f32", "mfma"));
+        assert_eq!(i.architectures(), "gfx908, gfx90a, gfx942, gfx950");
+        let blocks = find("mfma.4x4x4.f32.f16.f16.f32.16b").unwrap();
+        assert!(blocks.has_qualifier("16b") && blocks.m == 4);
+    }
 }

@@ -5,14 +5,17 @@
 //! (`cache`); what they contain is read back from their machine code ([`sass`]).
 
 pub mod architecture;
+mod arithmetic;
 mod cache;
 pub mod compile;
-mod constants;
+pub mod constants;
+mod engine;
 pub mod gpu;
 mod launch;
 pub mod loader;
 pub mod sass;
 pub mod specialise;
+mod statement;
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -21,13 +24,15 @@ use cudarc::{
     nvrtc::Ptx,
 };
 
-use super::{Device, Execution, ExecutionKind, Identity};
+use super::{Device, Engine, Execution, ExecutionKind, Identity, Work};
 use crate::{
     Error, Result,
     isa::{Codes, Instruction, Support, Tiles},
 };
 use architecture::Architecture;
 use cache::{Compiled, Entry};
+use engine::CudaEngine;
+pub use engine::verifier;
 pub use gpu::{Gpu, count};
 use launch::Launcher;
 use specialise::Specialised;
@@ -116,6 +121,23 @@ impl Device for CudaDevice {
 
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         self.prepared(instruction)?.launcher.run(instruction, tiles)
+    }
+
+    fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
+        let evaluator = work.model.evaluator(work.instruction)?;
+        executable(work.instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
+        let Some(kernel) = verifier(evaluator.plan(), work.sequence) else { return Ok(None) };
+        let compiled = compiled(work.instruction, &kernel, self.architecture)?;
+        self.note_compiler(&compiled.compiler);
+        let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(work.instruction))?;
+        Ok(Some(Box::new(CudaEngine {
+            stream: self.context.default_stream(),
+            function,
+            kernel,
+            blocks: self.blocks,
+            instruction: work.instruction.clone(),
+            sequence: work.sequence,
+        })))
     }
 }
 
@@ -216,10 +238,10 @@ mod tests {
 
     #[test]
     fn what_is_not_executed_says_what_is_missing() {
-        let sparse = isa::all().iter().find(|i| i.is_sparse()).unwrap();
-        let error = executable(sparse, sm("sm_90a")).unwrap_err();
+        let scaled = isa::all().iter().find(|i| i.scale.is_some()).unwrap();
+        let error = executable(scaled, sm("sm_90a")).unwrap_err();
         assert_eq!(error.exit_status(), 2);
-        assert!(error.to_string().contains(sparse.missing().unwrap()), "{error}");
+        assert!(error.to_string().contains(scaled.missing().unwrap()), "{error}");
     }
 
     #[test]

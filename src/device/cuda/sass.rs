@@ -103,6 +103,12 @@ fn is_matrix(opcode: &str) -> bool {
     opcode.split('.').next().is_some_and(|base| base.ends_with("MMA"))
 }
 
+/// Whether [`arithmetic`] lists this opcode: a matrix instruction, or floating-point arithmetic or a conversion.
+pub fn is_listed(opcode: &str) -> bool {
+    let base = opcode.split(['.', '(']).next().unwrap_or(opcode);
+    base.ends_with("MMA") || ARITHMETIC.contains(&base)
+}
+
 /// One line of a disassembly: an opcode with its modifiers, and its operands.
 struct Instruction<'a> {
     opcode: &'a str,
@@ -139,7 +145,7 @@ impl<'a> Instruction<'a> {
         let base = self.opcode.split('.').next().unwrap_or(self.opcode);
         // Compilers also use a half-precision unit to put a constant into a register: 0 * 0 + constant.
         let constant = base == "HFMA2" && self.operands.iter().skip(1).take(2).all(|o| o.trim_matches('-') == "RZ");
-        self.is_matrix() || (ARITHMETIC.contains(&base) && !constant)
+        is_listed(self.opcode) && !constant
     }
 
     /// The opcode and, for a matrix instruction, what its C is.

@@ -1,18 +1,19 @@
 //! Kernel sources, specialised for one instruction.
 //!
 //! A kernel is a prelude of definitions (shape, formats, register counts, and the instruction itself as an inline
-//! assembly statement), `kernels/fragment.cuh`, the source of the instruction's family, which holds the register
-//! layouts, and an entry. All that is written here comes from the instruction record.
+//! assembly statement), `kernels/fragment.cuh`, `kernels/sparse.cuh` where A is sparse, the source of the instruction's
+//! family, which holds the register layouts, and an entry. All that is written here comes from the instruction record.
 
 use std::fmt::Write;
 
-use super::constants::constants;
+use super::{constants::constants, statement::statements};
 use crate::{
     format::Format,
-    isa::{Instruction, Kernel},
+    isa::{Chunk, Instruction, Kernel},
 };
 
 const FRAGMENT: &str = include_str!("../../../kernels/fragment.cuh");
+const SPARSE: &str = include_str!("../../../kernels/sparse.cuh");
 
 /// Threads of a block: of every family a multiple of the threads that issue an instruction together.
 const BLOCK_THREADS: u32 = 128;
@@ -30,45 +31,26 @@ pub struct Specialised {
     pub tiles_per_block: u32,
 }
 
-/// What a kernel does with the instruction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Entry {
-    /// `execute(a, b, c, positions, d, tiles)`: tiles in memory. `positions` is null for dense forms.
-    Execute,
-}
-
-impl Entry {
-    /// The name of the entry, which is the stem of its file in `kernels/`.
-    pub fn name(self) -> &'static str {
-        match self {
-            Entry::Execute => "execute",
-        }
-    }
-
-    fn source(self) -> &'static str {
-        match self {
-            Entry::Execute => include_str!("../../../kernels/execute.cu"),
-        }
-    }
-}
-
-/// The kernel that executes `instruction`, or `None` if no kernel does (see [`Instruction::missing`]).
+/// The kernel that executes `instruction` on tiles in memory, `execute(a, b, c, positions, d, tiles)`, or `None` if no kernel
+/// does (see [`Instruction::missing`]). `positions` is null for dense forms.
 pub fn specialise(instruction: &Instruction) -> Option<Specialised> {
-    source(instruction, Entry::Execute)
+    with_entry(instruction, "execute", include_str!("../../../kernels/execute.cu"))
 }
 
-/// The kernel that does `entry` with `instruction`, or `None` if no kernel executes it.
-pub fn source(instruction: &Instruction, entry: Entry) -> Option<Specialised> {
+/// The family's source for `instruction` with `behind` it, which has the entry called `entry`.
+pub fn with_entry(instruction: &Instruction, entry: &'static str, behind: &str) -> Option<Specialised> {
     let kernel = instruction.kernel?;
     let family = match kernel {
         Kernel::Mma => include_str!("../../../kernels/mma.cu"),
         Kernel::Mma884 => include_str!("../../../kernels/mma884.cu"),
+        Kernel::Wmma => include_str!("../../../kernels/wmma.cu"),
         Kernel::Wgmma => include_str!("../../../kernels/wgmma.cu"),
     };
+    let sparse = if instruction.is_sparse() { SPARSE } else { "" };
     let (threads, tiles) = run(kernel);
     Some(Specialised {
-        source: format!("{}{FRAGMENT}\n{family}\n{}", prelude(instruction, kernel), entry.source()),
-        entry: entry.name(),
+        source: [prelude(instruction, kernel).as_str(), FRAGMENT, sparse, family, behind].join("\n"),
+        entry,
         threads: BLOCK_THREADS,
         tiles_per_block: BLOCK_THREADS / threads * tiles,
     })
@@ -77,135 +59,104 @@ pub fn source(instruction: &Instruction, entry: Entry) -> Option<Specialised> {
 /// The threads that issue the instruction together, and the tiles that they work on.
 fn run(kernel: Kernel) -> (u32, u32) {
     match kernel {
-        Kernel::Mma => (32, 1),
+        Kernel::Mma | Kernel::Wmma => (32, 1),
         Kernel::Mma884 => (32, 4),
         Kernel::Wgmma => (128, 1),
     }
 }
 
-/// The definitions in front of the source.
-fn prelude(i: &Instruction, kernel: Kernel) -> String {
-    let flag = |on: bool| u8::from(on);
-    let stored = i.stored_k();
-    let mut text = format!(
-        "#define M {}\n#define N {}\n#define K {}\n#define STORED_K {stored}\n#define SPARSE {}\n\
-         #define BLOCK_THREADS {BLOCK_THREADS}\n",
-        i.m,
-        i.n,
-        i.k,
-        flag(i.is_sparse())
-    );
-    let operands = [("A", i.a, i.m * stored), ("B", i.b, i.k * i.n), ("C", i.c, i.m * i.n), ("D", i.d, i.m * i.n)];
-    for (operand, format, elements) in operands {
-        let bits = 8 * format.bytes();
-        let registers = registers(format, elements, kernel);
-        let _ = write!(text, "#define {operand}_BITS {bits}\n#define {operand}_REGISTERS {registers}\n");
-        text += &constants(&format!("Format{operand}"), format);
-    }
-    if let Some(scale) = i.scale {
-        text += &constants("FormatScale", scale.format);
-    }
-    match kernel {
-        Kernel::Mma => {}
-        Kernel::Mma884 => {
-            let [a, b] = column_major(i);
-            let _ = write!(text, "#define A_COLUMN_MAJOR {}\n#define B_COLUMN_MAJOR {}\n", flag(a), flag(b));
+/// Registers in which a thread holds its part of an operand.
+pub(super) struct Fragment {
+    /// Format of the codes.
+    pub format: &'static Format,
+    /// Registers of a thread: of 32 bits each, of 64 bits for 64-bit codes.
+    pub registers: usize,
+}
+
+impl Fragment {
+    /// Bits that a code takes in a register: integers of 4 bits are packed, every other code is as in memory.
+    pub fn bits(&self) -> usize {
+        match self.format.bits {
+            4 if self.format.is_integer() => 4,
+            _ => 8 * self.format.bytes(),
         }
-        Kernel::Wgmma => {
-            let _ = writeln!(text, "#define A_IN_REGISTERS {}", flag(i.has_qualifier("rs")));
-        }
-    }
-    text + &match kernel {
-        Kernel::Mma | Kernel::Mma884 => mma_statement(i, kernel),
-        Kernel::Wgmma => wgmma_statement(i),
     }
 }
 
-/// Registers in which a thread holds its part of an operand (32 bits each; 64 for 64-bit codes).
-fn registers(format: &Format, elements: usize, kernel: Kernel) -> usize {
-    let (threads, tiles) = run(kernel);
-    let (threads, tiles) = (threads as usize, tiles as usize);
-    let per_register = (4 / format.bytes()).max(1);
-    // Of a small B not every thread of a warpgroup would get one: it is never in registers there.
-    (tiles * elements / (threads * per_register)).max(1)
+/// The fragments of an instruction's operands.
+pub(super) struct Fragments {
+    /// A: of sparse forms, its stored elements.
+    pub a: Fragment,
+    /// B.
+    pub b: Fragment,
+    /// C.
+    pub c: Fragment,
+    /// D.
+    pub d: Fragment,
+}
+
+impl Fragments {
+    fn new(i: &Instruction, kernel: Kernel) -> Fragments {
+        let (threads, tiles) = run(kernel);
+        let fragment = |format: &'static Format, elements: usize| {
+            let mut fragment = Fragment { format, registers: 0 };
+            let bits = tiles as usize * elements * fragment.bits();
+            // Of a small B not every thread of a warpgroup would get one: it is never in registers there.
+            fragment.registers = (bits / (threads as usize * fragment.bits().max(32))).max(1);
+            fragment
+        };
+        let mut fragments = Fragments {
+            a: fragment(i.a, i.m * i.stored_k()),
+            b: fragment(i.b, i.k * i.n),
+            c: fragment(i.c, i.m * i.n),
+            d: fragment(i.d, i.m * i.n),
+        };
+        // Of f16, wmma has the registers of its first architecture in every shape: there, lanes hold elements twice.
+        if kernel == Kernel::Wmma && i.a.name == "f16" {
+            (fragments.a.registers, fragments.b.registers) = (8, 8);
+        }
+        fragments
+    }
+}
+
+/// The definitions in front of the source.
+fn prelude(i: &Instruction, kernel: Kernel) -> String {
+    let fragments = Fragments::new(i, kernel);
+    let mut text = String::new();
+    let mut define = |name: &str, value: usize| {
+        let _ = writeln!(text, "#define {name} {value}");
+    };
+    [("M", i.m), ("N", i.n), ("K", i.k), ("STORED_K", i.stored_k()), ("BLOCK_THREADS", BLOCK_THREADS as usize)]
+        .into_iter()
+        .chain([("SPARSE", i.is_sparse().into())])
+        .for_each(|(name, value)| define(name, value));
+    let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1 });
+    define("CHUNK_LENGTH", chunk.length);
+    define("CHUNK_KEPT", chunk.kept);
+    define("CHUNK_TOGETHER", chunk.together);
+    match kernel {
+        Kernel::Mma | Kernel::Wmma => {}
+        Kernel::Mma884 => {
+            let [a, b] = column_major(i);
+            define("A_COLUMN_MAJOR", a.into());
+            define("B_COLUMN_MAJOR", b.into());
+        }
+        Kernel::Wgmma => define("A_IN_REGISTERS", i.has_qualifier("rs").into()),
+    }
+    let operands = [("A", &fragments.a), ("B", &fragments.b), ("C", &fragments.c), ("D", &fragments.d)];
+    for (operand, fragment) in operands {
+        define(&format!("{operand}_BITS"), fragment.bits());
+        define(&format!("{operand}_REGISTERS"), fragment.registers);
+    }
+    let formats = operands.map(|(operand, fragment)| constants(&format!("Format{operand}"), fragment.format));
+    let scale = i.scale.map_or_else(String::new, |scale| constants("FormatScale", scale.format));
+    [text, formats.concat(), scale, statements(i, kernel, &fragments)].concat()
 }
 
 /// Whether A and B are column-major in registers, by the vendor's spelling.
 fn column_major(i: &Instruction) -> [bool; 2] {
     let mut layouts = i.ptx.split('.').filter(|part| matches!(*part, "row" | "col")).map(|part| part == "col");
     [layouts.next().unwrap_or(false), layouts.next().unwrap_or(true)]
-}
-
-/// An inline assembly statement under construction: its template so far, and its operands.
-#[derive(Default)]
-struct Statement {
-    count: usize,
-}
-
-impl Statement {
-    /// The template's `{%4, %5}` for the next `registers` operands, and their `"r"(x[0]), "r"(x[1])`.
-    fn vector(&mut self, name: &str, format: &Format, registers: usize, direction: &str) -> (String, String) {
-        let constraint = if format.bytes() == 8 { "l" } else { "r" };
-        let range = self.count..self.count + registers;
-        self.count = range.end;
-        let template: Vec<String> = range.map(|n| format!("%{n}")).collect();
-        let operands: Vec<String> =
-            (0..registers).map(|r| format!("\"{direction}{constraint}\"(({name})[{r}])")).collect();
-        (format!("{{{}}}", template.join(", ")), operands.join(", "))
-    }
-
-    /// The template's `%4` for one 64-bit operand, and its `"l"(x)`.
-    fn descriptor(&mut self, name: &str) -> (String, String) {
-        self.count += 1;
-        (format!("%{}", self.count - 1), format!("\"l\"({name})"))
-    }
-}
-
-fn mma_statement(i: &Instruction, kernel: Kernel) -> String {
-    let mut statement = Statement::default();
-    let count = |format, elements| registers(format, elements, kernel);
-    let (d, d_operands) = statement.vector("d", i.d, count(i.d, i.m * i.n), "=");
-    let (a, a_operands) = statement.vector("a", i.a, count(i.a, i.m * i.k), "");
-    let (b, b_operands) = statement.vector("b", i.b, count(i.b, i.k * i.n), "");
-    let (c, c_operands) = statement.vector("c", i.c, count(i.c, i.m * i.n), "");
-    format!(
-        "#define EXECUTE(d, a, b, c) asm volatile(\"{} {d}, {a}, {b}, {c};\" : {d_operands} : {a_operands}, \
-         {b_operands}, {c_operands})\n",
-        i.ptx
-    )
-}
-
-fn wgmma_statement(i: &Instruction) -> String {
-    let mut statement = Statement::default();
-    let (d, d_operands) = statement.vector("d", i.d, registers(i.d, i.m * i.n, Kernel::Wgmma), "+");
-    let a_in_registers = i.has_qualifier("rs");
-    let (a, a_operands) = if a_in_registers {
-        statement.vector("a", i.a, registers(i.a, i.m * i.k, Kernel::Wgmma), "")
-    } else {
-        statement.descriptor("a")
-    };
-    let (b, b_operands) = statement.descriptor("b");
-    // After scale-d: the signs of A and B (floating-point), then their transpositions (16-bit, in shared memory).
-    let immediates = match (i.a.is_integer(), i.a.bits, a_in_registers) {
-        (true, ..) => "",
-        (_, 16, false) => ", 1, 1, 0, 0",
-        (_, 16, true) => ", 1, 1, 0",
-        _ => ", 1, 1",
-    };
-    let lines = [
-        "{".to_string(),
-        ".reg .pred accumulate;".to_string(),
-        "setp.ne.b32 accumulate, 1, 0;".to_string(),
-        "wgmma.fence.sync.aligned;".to_string(),
-        format!("{} {d}, {a}, {b}, accumulate{immediates};", i.ptx),
-        "wgmma.commit_group.sync.aligned;".to_string(),
-        "wgmma.wait_group.sync.aligned 0;".to_string(),
-        "}".to_string(),
-    ];
-    format!(
-        "#define EXECUTE(d, a, b) asm volatile(\"{}\" : {d_operands} : {a_operands}, {b_operands} : \"memory\")\n",
-        lines.join("\\n")
-    )
 }
 
 #[cfg(test)]
@@ -222,13 +173,21 @@ mod tests {
 
     #[test]
     fn registers_hold_every_element_once() {
-        for i in isa::all().iter().filter(|i| i.kernel.is_some()) {
-            let kernel = i.kernel.unwrap();
+        for i in isa::all() {
+            let Some(kernel) = i.kernel else { continue };
             let (threads, tiles) = run(kernel);
-            let (threads, tiles) = (threads as usize, tiles as usize);
-            for (format, elements) in [(i.a, i.m * i.k), (i.c, i.m * i.n), (i.d, i.m * i.n)] {
-                let bits = registers(format, elements, kernel) * threads * if format.bytes() == 8 { 64 } else { 32 };
-                assert_eq!(bits, tiles * elements * 8 * format.bytes(), "{i} {format}");
+            let Fragments { a, b, c, d } = Fragments::new(i, kernel);
+            let b_in_registers = kernel != Kernel::Wgmma;
+            let f16_wmma = kernel == Kernel::Wmma && i.a.name == "f16";
+            let operands = [
+                (a, i.m * i.stored_k(), !f16_wmma),
+                (b, i.k * i.n, b_in_registers && !f16_wmma),
+                (c, i.m * i.n, true),
+                (d, i.m * i.n, true),
+            ];
+            for (fragment, elements, _) in operands.into_iter().filter(|(.., once)| *once) {
+                let bits = fragment.registers * threads as usize * fragment.bits().max(32);
+                assert_eq!(bits, tiles as usize * elements * fragment.bits(), "{i} {}", fragment.format);
             }
         }
     }
@@ -240,16 +199,5 @@ mod tests {
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32.row.row"), [false, false]);
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32.col.row"), [true, false]);
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32.col.col"), [true, true]);
-    }
-
-    #[test]
-    fn the_statement_spells_the_instruction_with_its_registers_in_order() {
-        let source = specialise(&isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap()).unwrap().source;
-        assert!(source.contains(
-            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, \
-             {%10, %11, %12, %13};"
-        ));
-        let source = specialise(&isa::find("wgmma.m64n8k16.f16.f16.f16.rs").unwrap()).unwrap().source;
-        assert!(source.contains("{%0, %1}, {%2, %3, %4, %5}, %6, accumulate, 1, 1, 0;"));
     }
 }

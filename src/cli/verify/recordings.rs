@@ -1,50 +1,21 @@
-//! `tcnum verify`: recorded outputs against a model.
+//! Recorded outputs against a model.
 
 use std::{path::Path, time::Duration};
 
-use clap::Args;
-
 use super::{
-    Destination, Progress, invocation,
-    options::{MAX_TIMEOUT, integer},
+    super::{Progress, invocation},
+    Arguments,
 };
-use crate::{Error, Result, device, report::Report, trace::Trace, verify};
+use crate::{Error, Result, device, report::Report, trace::Trace, verify::trace as verify};
 
 /// The kinds of device, as their names begin.
 const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 
-/// Compares every recorded output with a model, in every bit.
-///
-/// Example: tcnum verify --device trace:h100.safetensors --model hopper
-///
-/// Exit status 1 if some differ; the first of them are listed with their inputs.
-#[derive(Args, Debug)]
-pub struct Arguments {
-    /// A recording, trace:FILE; may be repeated.
-    #[arg(long = "device", value_name = "trace:FILE")]
-    pub devices: Vec<String>,
-    /// Recordings by their file names: FILE means --device trace:FILE.
-    #[arg(value_name = "FILE")]
-    pub files: Vec<String>,
-    /// What to compare with: a model's name or file, or any device that computes (exec:'PROGRAM ARGS').
-    #[arg(long, value_name = "MODEL", default_value = "hopper")]
-    pub model: String,
-    /// How many of the outputs that differ to list for each recording.
-    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=usize::MAX))]
-    pub max_mismatches: usize,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
-    pub timeout: u64,
-    /// Output flags.
-    #[command(flatten)]
-    pub destination: Destination,
-}
-
-/// Runs the command.
+/// Compares.
 ///
 /// # Errors
 /// No recording, or a file that is not one; a model that is unknown or lacks an instruction; a device that fails.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let files = recordings(arguments)?;
     let model = match KINDS.iter().any(|kind| arguments.model.starts_with(kind)) {
         true => arguments.model.clone(),
@@ -58,7 +29,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     for file in files {
         progress.step(&format!("verifying {file} against {model}"));
         let trace = &Trace::read(Path::new(file))?;
-        let result = verify::verify(trace, judge.as_mut(), arguments.max_mismatches)?;
+        let result = verify::verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
         differing += result.differing;
         summary.rows.push(verify::summary_row(file, trace, &model, &result));
         mismatches.rows.extend(verify::mismatch_rows(file, trace, &result));
@@ -83,8 +54,8 @@ fn recordings(arguments: &Arguments) -> Result<Vec<&str>> {
     let named = arguments.devices.iter().map(|device| {
         device.strip_prefix("trace:").ok_or_else(|| {
             Error::request(format!(
-                "verify compares recordings, and '{device}' is not one; record it first (`tcnum record --instr \
-                 INSTRUCTION --device {device} --out FILE`), then `tcnum verify --device trace:FILE`"
+                "without an instruction verify compares recordings, and '{device}' is not one; name one (--instr \
+                 INSTRUCTION --cases N), or record it first (`tcnum record --instr INSTRUCTION --device {device} --out FILE`)"
             ))
         })
     });

@@ -1,0 +1,111 @@
+// The entry `verify`: operands are made, the instruction is executed on them, its arithmetic is evaluated, and every code of D
+// is compared; only counts and the places of differences leave the GPU.
+//
+// Put behind a family, `model.cuh` with its definitions and the function `model`, and what makes operands (`random.cuh` or
+// `exhaustive.cuh`): `make_tile(seed, number)`, `regime_of(tile)`, and `make_a`, `make_b`, `make_c`, `make_position` of a tile.
+
+const int REGIMES = 16;
+
+// What a launch found. `places` holds tile * (M * N) + element of the
+// first differences to be found, of which there are `listed`.
+struct Found {
+    Word compared[REGIMES];
+    Word differing[REGIMES];
+    Word listed;
+    Word places[PLACES];
+};
+
+// Shared memory of one run: codes as the instruction reads them, factors as the model does.
+struct Workspace {
+    A::Code a[TILES_PER_RUN][M * STORED_K];
+    B::Code b[TILES_PER_RUN][K * N];
+    C::Code c[TILES_PER_RUN][M * N];
+    D::Code d[TILES_PER_RUN][M * N];
+    Factor row[TILES_PER_RUN][STORED_K * M];
+    Factor column[TILES_PER_RUN][K * N];
+    unsigned char positions[TILES_PER_RUN][SPARSE ? M * STORED_K : 1];
+};
+
+__device__ __forceinline__ void run_barrier() {
+    if (THREADS_PER_RUN == 32) __syncwarp();
+    else __syncthreads();
+}
+
+// The codes and factors of one tile. A thread keeps to few indices along k: what depends on them alone is made once.
+__device__ __forceinline__ void make_operands(Workspace& w, int t, const MadeTile& tile, int lane) {
+    constexpr int A_LANES = STORED_K < THREADS_PER_RUN ? STORED_K : THREADS_PER_RUN;
+#pragma unroll 1
+    for (int k = lane % A_LANES; k < STORED_K; k += A_LANES) {
+#pragma unroll 1
+        for (int row = lane / A_LANES; row < M; row += THREADS_PER_RUN / A_LANES) {
+            const A::Code code = make_a(tile, row, k);
+            w.a[t][row * STORED_K + k] = code;
+            w.row[t][k * M + row] = factor<FormatA, FactorA, true>(code);
+            if (SPARSE) w.positions[t][row * STORED_K + k] = make_position(tile, row, k);
+        }
+    }
+    constexpr int B_LANES = K < THREADS_PER_RUN ? K : THREADS_PER_RUN;
+#pragma unroll 1
+    for (int k = lane % B_LANES; k < K; k += B_LANES) {
+#pragma unroll 1
+        for (int column = lane / B_LANES; column < N; column += THREADS_PER_RUN / B_LANES) {
+            const B::Code code = make_b(tile, k, column);
+            w.b[t][k * N + column] = code;
+            w.column[t][k * N + column] = factor<FormatB, FactorB, false>(code);
+        }
+    }
+#pragma unroll 1
+    for (int e = lane; e < M * N; e += THREADS_PER_RUN) w.c[t][e] = make_c(tile, e / N, e % N);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
+    verify(Word seed, Word first, Word tiles, Found* found) {
+    const int runs = BLOCK_THREADS / THREADS_PER_RUN;
+    __shared__ __align__(128) Workspace workspaces[runs];
+    __shared__ Word compared[REGIMES], differing[REGIMES];
+    for (int regime = threadIdx.x; regime < REGIMES; regime += BLOCK_THREADS) compared[regime] = differing[regime] = 0;
+    __syncthreads();
+    const int lane = threadIdx.x % THREADS_PER_RUN;
+    Workspace& w = workspaces[threadIdx.x / THREADS_PER_RUN];
+    // All runs of a block go round as often, for wide ones meet at barriers; tiles beyond the last are not counted.
+    const Word stride = (Word)gridDim.x * runs * TILES_PER_RUN;
+#pragma unroll 1
+    for (Word base = (Word)blockIdx.x * runs * TILES_PER_RUN; base < tiles; base += stride) {
+        const Word own = base + threadIdx.x / THREADS_PER_RUN * TILES_PER_RUN;
+        int regimes[TILES_PER_RUN];
+#pragma unroll
+        for (int t = 0; t < TILES_PER_RUN; ++t) {
+            const MadeTile tile = make_tile(seed, first + own + t);
+            regimes[t] = regime_of(tile);
+            make_operands(w, t, tile, lane);
+        }
+        run_barrier();
+        const int turn = tile_of(lane);
+        run_tile(w.a[turn], w.b[turn], w.c[turn], w.positions[turn], w.d[turn], lane);
+        run_barrier();
+#pragma unroll
+        for (int t = 0; t < TILES_PER_RUN; ++t) {
+            if (own + t >= tiles) continue;
+            int differences = 0;
+#pragma unroll 1
+            for (int e = lane; e < M * N; e += THREADS_PER_RUN) {
+                const int row = e / N, column = e % N;
+                const Operands x = {w.row[t] + row, w.column[t] + column, w.a[t] + row * STORED_K, w.b[t] + column,
+                                    w.positions[t] + (SPARSE ? row * STORED_K : 0)};
+                if ((D::Code)model(x, w.c[t][e]) == w.d[t][e]) continue;
+                ++differences;
+                const Word place = atomicAdd(&found->listed, 1ull);
+                if (place < PLACES) found->places[place] = (first + own + t) * (M * N) + e;
+            }
+            if (differences != 0) atomicAdd(&differing[regimes[t]], (Word)differences);
+            if (lane == 0) atomicAdd(&compared[regimes[t]], (Word)(M * N));
+        }
+        // The next tiles overwrite what slower threads still read.
+        run_barrier();
+    }
+    __syncthreads();
+    for (int regime = threadIdx.x; regime < REGIMES; regime += BLOCK_THREADS) {
+        if (compared[regime] != 0) atomicAdd(&found->compared[regime], compared[regime]);
+        if (differing[regime] != 0) atomicAdd(&found->differing[regime], differing[regime]);
+    }
+}

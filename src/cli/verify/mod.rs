@@ -1,0 +1,103 @@
+//! `tcnum verify`: a device, or recordings, against a model.
+
+mod campaign;
+mod recordings;
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{
+    Destination,
+    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
+    select::Selection,
+};
+use crate::{Error, Result, report::Report, verify::MOST_CASES};
+
+/// Compares a device, or recordings, with an arithmetic model, in every bit.
+///
+/// Examples: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --model hopper --cases 1e9
+///           tcnum verify --device trace:h100.safetensors --model hopper
+///
+/// With --instr, --fmt or --all, operands are drawn from adversarial regimes, each of which is counted apart, executed, and
+/// compared. Elements that differ are reduced to minimal ones. Without them, every output of the recordings that are
+/// named is compared. Exit status 1 if something differs.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// The device, or devices of one kind that share the work: cuda:N, cuda:all, model:NAME, exec:'PROGRAM ARGS'; or a
+    /// recording, trace:FILE. May be repeated.
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<String>,
+    /// Recordings by their file names: FILE means --device trace:FILE.
+    #[arg(value_name = "FILE")]
+    files: Vec<String>,
+    /// What to compare with: a model's name or file; for recordings also any device that computes (exec:'PROGRAM ARGS').
+    #[arg(long, value_name = "MODEL", default_value = "hopper")]
+    model: String,
+    /// Dot-product-adds to compare for each instruction, rounded up to whole tiles: 1000000, 1e12. [default: 1e6]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Campaign")]
+    cases: Option<u64>,
+    /// Instead of random operands, all operands of an operation: multiply takes all pairs of codes of A and B.
+    #[arg(long, value_name = "OPERATION", help_heading = "Campaign")]
+    exhaustive: Option<Exhaustive>,
+    /// The position along k of exhaustive multiplications: among the stored elements of a row of A.
+    #[arg(long, value_name = "K", default_value_t = 0, requires = "exhaustive", help_heading = "Campaign")]
+    position: usize,
+    /// Seed of the random operands: the same seed gives the same operands everywhere. [default: 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), conflicts_with = "exhaustive", help_heading = "Campaign")]
+    seed: Option<u64>,
+    /// Run only this part of the run; `tcnum merge` makes one report of all parts.
+    #[arg(long, value_name = "I/N", value_parser = shard, help_heading = "Campaign")]
+    shard: Option<(u64, u64)>,
+    /// Keep how far the run is in this file, and resume from it.
+    #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Campaign")]
+    checkpoint: Option<PathBuf>,
+    /// Write the counterexamples as a trace to this file, or to NAME.safetensors in this folder; without it beside --out.
+    #[arg(long, value_name = "FILE", value_parser = file_or_folder, help_heading = "Campaign")]
+    counterexamples: Option<PathBuf>,
+    /// Leave out the instructions that the device does not have, that the model does not cover, or whose codes are too many to be
+    /// paired, instead of refusing (with --all).
+    #[arg(long, requires = "all", help_heading = "Campaign")]
+    available: bool,
+    /// How many outputs that differ to list: for each recording; for each instruction, where the run then stops (0: none, and
+    /// the run does not stop).
+    #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=1_000_000u64))]
+    max_mismatches: u64,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// An operation all operands of which are tried.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+enum Exhaustive {
+    /// d = a*b, everything else zero.
+    Multiply,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unknown names, a device or a model that lacks an instruction, a device that fails, a file that is not what it should be.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let Selection { instructions, formats, all } = &arguments.selection;
+    if *all || !instructions.is_empty() || !formats.is_empty() {
+        return campaign::run(arguments);
+    }
+    let given = [
+        ("--cases", arguments.cases.is_some()),
+        ("--exhaustive", arguments.exhaustive.is_some()),
+        ("--seed", arguments.seed.is_some()),
+        ("--shard", arguments.shard.is_some()),
+        ("--checkpoint", arguments.checkpoint.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all"))),
+        None => recordings::run(arguments),
+    }
+}

@@ -1,0 +1,130 @@
+//! Verification on the GPU: operands, instruction, model and comparison in one kernel.
+
+use std::{fmt::Write, ops::Range, sync::Arc};
+
+use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+
+use super::{
+    arithmetic::arithmetic,
+    specialise::{Specialised, with_entry},
+};
+use crate::{
+    Error, Result,
+    arithmetic::Plan,
+    device::{Count, Engine, Found, Spot},
+    format::Format,
+    inputs::{Sequence, stream},
+    isa::Instruction,
+};
+
+/// Regimes that the kernel counts apart.
+const REGIMES: usize = 16;
+
+/// Differing outputs that a launch lists; a tile has fewer (m64n256 has 16384).
+const PLACES: usize = 1 << 14;
+
+/// Words in front of the list.
+const COUNTS: usize = 2 * REGIMES + 1;
+
+/// The kernel that verifies `plan` on the operands of `sequence`; `None` if no kernel executes the instruction, or if the
+/// plan has a step that only the evaluators on the CPU have.
+pub fn verifier(plan: &Plan, sequence: Sequence) -> Option<Specialised> {
+    let i = &plan.instruction;
+    let arithmetic = arithmetic(plan)?;
+    let operands = match sequence {
+        Sequence::Random { .. } => [stream::CUDA, include_str!("../../../kernels/random.cuh")].join("\n"),
+        Sequence::Multiply { position } => exhaustive(i, position),
+    };
+    let entry = include_str!("../../../kernels/verify.cu");
+    with_entry(i, "verify", &format!("#define PLACES {PLACES}\n{arithmetic}\n{operands}\n{entry}"))
+}
+
+fn exhaustive(i: &Instruction, position: usize) -> String {
+    let mut text = format!("#define POSITION {position}\n");
+    for (name, format) in [("A", i.a), ("B", i.b)] {
+        let padding = padding(format);
+        let _ = write!(text, "#define {name}_CODES {}\n#define {name}_PADDING {padding}\n", format.bits - padding);
+    }
+    text + include_str!("../../../kernels/exhaustive.cuh")
+}
+
+fn padding(format: &Format) -> u32 {
+    format.float().map_or(0, |float| float.padding_bits)
+}
+
+/// A loaded verifier.
+pub struct CudaEngine {
+    /// The stream that everything runs on.
+    pub stream: Arc<CudaStream>,
+    /// The kernel's entry.
+    pub function: CudaFunction,
+    /// Its block.
+    pub kernel: Specialised,
+    /// The most blocks that a launch has.
+    pub blocks: u32,
+    /// The instruction.
+    pub instruction: Instruction,
+    /// The operands.
+    pub sequence: Sequence,
+}
+
+impl Engine for CudaEngine {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+        let count = tiles.end.saturating_sub(tiles.start);
+        let words = self.launch(tiles.start, count).map_err(|error| {
+            Error::device(format!("{}: verifying tiles {tiles:?} failed: {error}", self.instruction))
+        })?;
+        let found = self.found(&words);
+        let asked = count * (self.instruction.m * self.instruction.n) as u64;
+        match found.compared() == asked {
+            true => Ok(found),
+            false => Err(Error::device(format!(
+                "{}: the GPU compared {} outputs of {asked}",
+                self.instruction,
+                found.compared()
+            ))),
+        }
+    }
+}
+
+impl CudaEngine {
+    /// One launch: what it found, as the kernel lays it out.
+    #[allow(unsafe_code)]
+    fn launch(&self, first: u64, tiles: u64) -> std::result::Result<Vec<u64>, DriverError> {
+        let seed = match self.sequence {
+            Sequence::Random { seed } => seed,
+            Sequence::Multiply { .. } => 0,
+        };
+        let mut found = self.stream.alloc_zeros::<u64>(COUNTS + PLACES)?;
+        let blocks = tiles.div_ceil(self.kernel.tiles_per_block.into()).clamp(1, self.blocks.into()) as u32;
+        let shape =
+            LaunchConfig { grid_dim: (blocks, 1, 1), block_dim: (self.kernel.threads, 1, 1), shared_mem_bytes: 0 };
+        // SAFETY: the kernel takes three words and a pointer to COUNTS + PLACES words, which is what `found` has.
+        unsafe {
+            self.stream
+                .launch_builder(&self.function)
+                .arg(&seed)
+                .arg(&first)
+                .arg(&tiles)
+                .arg(&mut found)
+                .launch(shape)?;
+        }
+        let words = self.stream.clone_dtoh(&found)?;
+        self.stream.synchronize()?;
+        Ok(words)
+    }
+
+    fn found(&self, words: &[u64]) -> Found {
+        let (m, n) = (self.instruction.m as u64, self.instruction.n as u64);
+        let count = |regime: usize| Count { compared: words[regime], differing: words[REGIMES + regime] };
+        let listed = (words[COUNTS - 1] as usize).min(PLACES);
+        let spot = |place: &u64| {
+            let element = place % (m * n);
+            Spot { tile: place / (m * n), row: (element / n) as u32, column: (element % n) as u32 }
+        };
+        Found {
+            regimes: (0..self.sequence.regimes().len()).map(count).collect(),
+            spots: words[COUNTS..COUNTS + listed].iter().map(spot).collect(),
+        }
+    }
+}

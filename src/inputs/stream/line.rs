@@ -1,0 +1,115 @@
+//! What elements share along k, along rows and along columns.
+
+use super::{
+    bits::{GOLDEN, scaled},
+    code::Fraction,
+    fields::Shape,
+    plan::{MINUS, NO_TERM, PAIR, Plan, SPREAD, Split},
+};
+
+/// Numbers of lines begin here among those of elements.
+const LINES: u32 = 0x60000;
+
+/// What the elements of one index along k share: A's column and B's row.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Line {
+    pub(super) a: Factor,
+    pub(super) b: Factor,
+    /// The slot whose random bits the elements have: the first of a pair.
+    pub(super) source: u32,
+    /// Mask of the gaps that rows and columns add.
+    pub(super) spread: u32,
+    /// The sign of A's elements.
+    pub(super) sign: u32,
+    /// 1 for the second of a pair.
+    pub(super) odd: u32,
+    pub(super) dropout: u32,
+}
+
+/// One factor of the products of a line. Masks, not conditions: elements are made without branches.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Factor {
+    /// All ones unless the factor is zero.
+    pub(super) present: u64,
+    /// All ones if the factor is any finite number, else zero.
+    pub(super) any: u64,
+    pub(super) exponent: i32,
+    pub(super) fraction: Fraction,
+}
+
+impl Line {
+    /// The line of a role: of an index along k of dense forms, of a stored index of sparse ones.
+    pub(super) fn new(plan: &Plan, shape: &Shape, role: u32) -> Line {
+        let turned = role << plan.rotate | role >> (shape.slot_bits() - plan.rotate);
+        let slot = turned.wrapping_mul(plan.multiply).wrapping_add(plan.add) & (shape.stored - 1);
+        let lead = slot < plan.leads;
+        let byte = |word: u64| (word >> (8 * slot)) as u32 & 255;
+        let flags = if lead { byte(plan.flags) } else { plan.rest };
+        let pair = flags / PAIR & 1;
+        let source = slot & !pair;
+        let hash = plan.hash(LINES + source);
+        let choice = hash.wrapping_mul(GOLDEN);
+        let gap = if lead { byte(plan.gaps) as i32 } else { plan.rest_gap + scaled(hash, plan.rest_span) as i32 };
+        let no_term = if lead { gap == NO_TERM } else { plan.rest_span == 0 };
+        let (a, b) = split(plan, shape, plan.base - gap, choice);
+        // Of a product that is zero A, B or both are; the other factor is anything.
+        let (zero_a, zero_b) = (no_term && choice >> 30 != 1, no_term && matches!(choice >> 30, 1 | 2));
+        let any = plan.any || no_term;
+        let factor =
+            |zero: bool, exponent, fraction| Factor { present: mask(!zero), any: mask(any), exponent, fraction };
+        Line {
+            a: factor(zero_a, a, Fraction::of(flags & 7, &shape.a)),
+            b: factor(zero_b, b, Fraction::of(flags >> 3 & 3, &shape.b)),
+            source,
+            spread: if flags & SPREAD != 0 { 15 } else { 0 },
+            sign: flags / MINUS & 1 ^ slot & pair,
+            odd: slot & pair,
+            dropout: if lead { 0 } else { plan.dropout },
+        }
+    }
+}
+
+/// All ones or none.
+#[inline]
+pub(super) fn mask(on: bool) -> u64 {
+    u64::from(on).wrapping_neg()
+}
+
+/// Splits the exponent of a product between its factors, within their ranges.
+fn split(plan: &Plan, shape: &Shape, product: i32, choice: u32) -> (i32, i32) {
+    let (a, b) = (&shape.a, &shape.b);
+    let low = (product - b.high).clamp(a.low, a.high);
+    let width = (product - b.low).clamp(low, a.high) - low;
+    let few = width.min((choice >> 28) as i32);
+    let above = match plan.split {
+        Split::Anyhow => scaled(choice, width as u32 + 1) as i32,
+        Split::ALow => few,
+        Split::BLow => width - few,
+        Split::Evenly => width / 2,
+    };
+    (low + above, product - low - above)
+}
+
+/// How a row or a column changes its elements.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Side {
+    pub(super) sign: u32,
+    /// What is taken from the exponents of spread slots.
+    pub(super) spread: u32,
+    /// What is added to all exponents.
+    pub(super) shift: i32,
+}
+
+impl Side {
+    pub(super) fn row(plan: &Plan, row: usize) -> Side {
+        Side::new(plan, (2 * row as u32 + 1).wrapping_mul(plan.rows), plan.spread_rows)
+    }
+
+    pub(super) fn column(plan: &Plan, column: usize) -> Side {
+        Side::new(plan, (2 * column as u32 + 1).wrapping_mul(plan.columns), plan.spread_columns)
+    }
+
+    fn new(plan: &Plan, hash: u32, spread: u32) -> Side {
+        Side { sign: hash >> 31, spread: hash >> 24 & spread, shift: (hash >> 28 & plan.shift) as i32 }
+    }
+}

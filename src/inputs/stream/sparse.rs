@@ -1,0 +1,59 @@
+//! Which elements of a row of A are stored in sparse forms.
+
+use super::{bits::scaled, fields::Shape, plan::Plan};
+
+/// Numbers of patterns begin here among those of elements.
+const POSITIONS: u32 = 0x70000;
+
+/// The two units that are kept of four: {0,1} {0,3} {1,2} {2,3}, which keep each role once, {0,2} {1,3}. Bits 0 and 1 of
+/// an entry are the first, bits 2 and 3 the second.
+const PATTERNS: [u32; 6] = [0b0100, 0b1100, 0b1001, 0b1110, 0b1000, 0b1101];
+
+/// The units of a chunk that a row stores: bits 0 to 1 and 2 to 3; of one unit bit 0.
+fn pattern(plan: &Plan, kept: usize, row: usize, chunk: usize) -> u32 {
+    let row = if plan.patterns == 2 { 0 } else { row };
+    let hash = plan.hash(POSITIONS + (row * 256 + chunk) as u32);
+    match kept {
+        1 => hash >> 31,
+        _ => PATTERNS[scaled(hash, if plan.patterns == 0 { 6 } else { 4 }) as usize],
+    }
+}
+
+/// The position of a stored element of A in its chunk; 0 of dense forms.
+#[inline]
+pub(super) fn position(plan: &Plan, shape: &Shape, row: usize, stored: usize) -> usize {
+    let Some(chunk) = shape.chunk else { return 0 };
+    let pattern = pattern(plan, chunk.kept, row, stored / chunk.kept);
+    if chunk.kept == 1 {
+        return pattern as usize;
+    }
+    let within = stored % chunk.kept;
+    let unit = if within < chunk.together { pattern & 3 } else { pattern >> 2 };
+    unit as usize * chunk.together + within % chunk.together
+}
+
+/// The index along k of a stored element.
+#[inline]
+pub(super) fn logical(plan: &Plan, shape: &Shape, row: usize, stored: usize) -> usize {
+    match shape.chunk {
+        None => stored,
+        Some(chunk) => stored / chunk.kept * chunk.length + position(plan, shape, row, stored),
+    }
+}
+
+/// The role of an index along k: two indices of a chunk have each.
+#[inline]
+pub(super) fn role(shape: &Shape, k: usize) -> usize {
+    match shape.chunk {
+        None => k,
+        Some(chunk) => k / chunk.length * chunk.kept + (k % chunk.length & (chunk.kept - 1)),
+    }
+}
+
+/// Whether no row of A has the index among its stored ones, in tiles where all rows have the same.
+pub(super) fn unused(plan: &Plan, shape: &Shape, k: usize) -> bool {
+    let Some(chunk) = shape.chunk.filter(|_| plan.patterns == 2) else { return false };
+    let pattern = pattern(plan, chunk.kept, 0, k / chunk.length);
+    let unit = (k % chunk.length / chunk.together) as u32;
+    if chunk.kept == 1 { unit != pattern } else { unit != pattern & 3 && unit != pattern >> 2 }
+}

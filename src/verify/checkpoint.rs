@@ -1,0 +1,88 @@
+//! Checkpoints: the parts of a command as a file, from which it resumes.
+
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::{Part, Run};
+use crate::{Error, Result, atomic, text};
+
+/// The version of the file.
+const VERSION: u32 = 1;
+
+/// A file that holds how far a command has come. It is replaced whole, and on disk when that returns: whenever the program
+/// is killed, the file holds a state that the command has been in.
+#[derive(Debug)]
+pub struct Checkpoint {
+    path: PathBuf,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    tcnum_checkpoint: u32,
+    parts: Vec<Part>,
+}
+
+impl Checkpoint {
+    /// The checkpoint at `path`, and the parts in it; where there is no file yet, `parts` as they are.
+    ///
+    /// # Errors
+    /// A request error: a file that is no checkpoint, or one of other runs than `parts` are. It is left as it is.
+    pub fn open(path: &Path, parts: Vec<Part>) -> Result<(Checkpoint, Vec<Part>)> {
+        let checkpoint = Checkpoint { path: path.into() };
+        if !path.exists() {
+            checkpoint.write(&parts)?;
+            return Ok((checkpoint, parts));
+        }
+        let kept = read(path)?;
+        let runs: Vec<&Run> = parts.iter().map(|part| &part.run).collect();
+        if let Some(difference) = difference(&kept.iter().map(|part| &part.run).collect::<Vec<_>>(), &runs) {
+            return Err(Error::request(format!(
+                "the checkpoint {} is of another run: {difference}. It is left as it is; name another file to begin a new run",
+                path.display()
+            )));
+        }
+        Ok((checkpoint, kept))
+    }
+
+    /// Replaces what the file holds.
+    ///
+    /// # Errors
+    /// A request error that names the file and the cause; the old file is then untouched.
+    pub fn write(&self, parts: &[Part]) -> Result<()> {
+        let file = File { tcnum_checkpoint: VERSION, parts: parts.to_vec() };
+        let mut text = serde_json::to_string_pretty(&file).expect("maps have text keys");
+        text.push('\n');
+        atomic::write(&self.path, text.as_bytes())
+    }
+}
+
+/// The parts that a checkpoint holds.
+///
+/// # Errors
+/// A request error that names the file: unreadable, no checkpoint, or one that contradicts itself.
+pub fn read(path: &Path) -> Result<Vec<Part>> {
+    let text = text::read(path, "the checkpoint")?;
+    let refused = |what: &dyn std::fmt::Display| {
+        Error::request(format!("{} is no checkpoint of `tcnum verify`: {what}", path.display()))
+    };
+    let file: File = serde_json::from_str(&text).map_err(|error| refused(&error))?;
+    if file.tcnum_checkpoint != VERSION {
+        let found = file.tcnum_checkpoint;
+        return Err(refused(&format!("its version is {found}, and version {VERSION} is read")));
+    }
+    file.parts.iter().try_for_each(Part::check).map_err(|error| refused(&error))?;
+    Ok(file.parts)
+}
+
+/// In what two lists of runs differ.
+fn difference(kept: &[&Run], asked: &[&Run]) -> Option<String> {
+    if kept.len() != asked.len() {
+        return Some(format!("it holds {} instructions, and {} are asked for", kept.len(), asked.len()));
+    }
+    kept.iter()
+        .zip(asked)
+        .find_map(|(kept, asked)| kept.difference(asked))
+        .map(|(key, there, here)| format!("{key} is {there} there and {here} here"))
+}

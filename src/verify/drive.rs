@@ -1,0 +1,234 @@
+//! Handing out a run to engines, and adding up in order what they find.
+
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{Mutex, mpsc},
+    time::{Duration, Instant},
+};
+
+use super::{Run, State, engine, identify, run::unit_tiles, state::Piece};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    device::{Device, Engine, Found, Spot, Work},
+};
+
+/// About how long an engine works between two reports: long enough for a GPU to forget what a launch costs.
+const CHUNK: Duration = Duration::from_millis(300);
+/// The most units of a chunk.
+const MOST_UNITS: u64 = 1 << 32;
+
+/// Runs what is left of a run on one engine, and tells `watch` after each step.
+///
+/// # Errors
+/// The engine fails, or `watch` does.
+pub fn drive(
+    run: &Run,
+    state: &mut State,
+    engine: &mut dyn Engine,
+    watch: &mut dyn FnMut(&State) -> Result<()>,
+) -> Result<()> {
+    let cut = Cut::new(run)?;
+    let mut pace = Pace::new();
+    let (before, start) = (state.seconds, Instant::now());
+    while !state.finished {
+        let range = cut.from(state.next, pace.units);
+        let wanted = state.wanted(run);
+        let pieces = pace.measure(|| pieces(&cut, engine, range, wanted))?;
+        state.commit(run, &pieces, cut.end);
+        state.seconds = before + start.elapsed().as_secs_f64();
+        watch(state)?;
+    }
+    Ok(())
+}
+
+/// Runs what is left of a run on several devices at once, each opened by `open` in a thread of its own; every device
+/// takes the next units when it is done with those it had. The state passes through as with one engine.
+///
+/// # Errors
+/// As [`drive`]; a device is not what the run was begun on.
+pub fn drive_all<'a>(
+    run: &Run,
+    model: &Model,
+    state: &mut State,
+    devices: &[&'a str],
+    open: &(dyn Fn(&'a str) -> Result<Box<dyn Device>> + Sync),
+    watch: &mut dyn FnMut(&State) -> Result<()>,
+) -> Result<()> {
+    let cut = Cut::new(run)?;
+    let queue = Mutex::new(state.next);
+    let wanted = state.wanted(run);
+    let (before, start) = (state.seconds, Instant::now());
+    std::thread::scope(|scope| {
+        let (sender, receiver) = mpsc::channel();
+        for &name in devices {
+            let (sender, queue, cut) = (sender.clone(), &queue, &cut);
+            scope.spawn(move || {
+                let outcome = work(run, model, cut, queue, wanted, || open(name), &sender);
+                // The receiver is gone once another device has failed.
+                let _ = outcome.map_err(|error| sender.send(Err(error)));
+            });
+        }
+        drop(sender);
+        let outcome = collect(run, state, &cut, &receiver, &mut |state| {
+            state.seconds = before + start.elapsed().as_secs_f64();
+            watch(state)
+        });
+        // Whatever the outcome, nothing is handed out any more.
+        *queue.lock().expect("no thread panics with the queue") = cut.end;
+        outcome
+    })
+}
+
+/// The pieces of a chunk, and where it starts.
+type Answer = Result<(u64, Vec<Piece>)>;
+
+/// What one thread of [`drive_all`] does: units from the queue until there are none.
+fn work(
+    run: &Run,
+    model: &Model,
+    cut: &Cut,
+    queue: &Mutex<u64>,
+    wanted: usize,
+    open: impl FnOnce() -> Result<Box<dyn Device>>,
+    sender: &mpsc::Sender<Answer>,
+) -> Result<()> {
+    let mut device = open()?;
+    let instruction = run.instruction()?;
+    let name = device.identity().name.clone();
+    let found = identify(device.as_ref(), &instruction);
+    if found != run.device {
+        return Err(Error::request(format!(
+            "{name} is {found}, but the run is on {}; devices that share a run are of one kind",
+            run.device
+        )));
+    }
+    let mut engine = engine(device.as_mut(), &Work { instruction: &instruction, sequence: run.sequence(), model })?;
+    let mut pace = Pace::new();
+    loop {
+        let range = {
+            let mut next = queue.lock().expect("no thread panics with the queue");
+            let range = cut.from(*next, pace.units);
+            *next = range.end;
+            range
+        };
+        if range.is_empty() {
+            return Ok(());
+        }
+        let start = range.start;
+        let found = pace.measure(|| pieces(cut, engine.as_mut(), range, wanted)).map_err(|e| e.within(&name))?;
+        if sender.send(Ok((start, found))).is_err() {
+            return Ok(());
+        }
+    }
+}
+
+/// Adds up the answers of several engines in order, until the run is finished.
+fn collect(
+    run: &Run,
+    state: &mut State,
+    cut: &Cut,
+    receiver: &mpsc::Receiver<Answer>,
+    watch: &mut dyn FnMut(&mut State) -> Result<()>,
+) -> Result<()> {
+    let mut early: BTreeMap<u64, Vec<Piece>> = BTreeMap::new();
+    while !state.finished {
+        let (start, pieces) = receiver.recv().expect("every chunk is answered or fails")?;
+        early.insert(start, pieces);
+        while let Some(pieces) = early.remove(&state.next) {
+            state.commit(run, &pieces, cut.end);
+        }
+        watch(state)?;
+    }
+    Ok(())
+}
+
+/// How a part of a run is cut.
+struct Cut {
+    /// Tiles of a unit.
+    unit: u64,
+    /// The first tile beyond.
+    end: u64,
+}
+
+impl Cut {
+    fn new(run: &Run) -> Result<Cut> {
+        let instruction = run.instruction()?;
+        Ok(Cut { unit: unit_tiles(&instruction), end: run.range(&instruction).end })
+    }
+
+    /// So many units from the tile `start`, as far as there are any.
+    fn from(&self, start: u64, units: u64) -> Range<u64> {
+        start..self.end.min(start.saturating_add(units * self.unit)).max(start)
+    }
+
+    /// The end of the unit of a tile.
+    fn unit_end(&self, tile: u64) -> u64 {
+        self.end.min((tile / self.unit + 1) * self.unit)
+    }
+}
+
+/// Runs a range, and cuts it after every unit in which one of the first `wanted` differing outputs lies; what comes after
+/// the last wanted one is left out.
+fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Vec<Piece>> {
+    let found = engine.run(range.clone())?;
+    if found.differing() == 0 || wanted == 0 {
+        return Ok(vec![Piece { end: range.end, found, marked: false }]);
+    }
+    let spots = first(engine, range.clone(), found, wanted)?;
+    let mut pieces = Vec::new();
+    let (mut start, mut rest) = (range.start, &spots[..]);
+    while let Some(spot) = rest.first() {
+        let end = cut.unit_end(spot.tile);
+        let (here, after) = rest.split_at(rest.partition_point(|spot| spot.tile < end));
+        let found = Found { spots: here.to_vec(), ..engine.run(start..end)? };
+        pieces.push(Piece { end, found, marked: true });
+        (start, rest) = (end, after);
+    }
+    if spots.len() < wanted && start < range.end {
+        pieces.push(Piece { end: range.end, found: engine.run(start..range.end)?, marked: false });
+    }
+    Ok(pieces)
+}
+
+/// The first `wanted` differing outputs of a range in which `found` was found.
+fn first(engine: &mut dyn Engine, range: Range<u64>, mut found: Found, wanted: usize) -> Result<Vec<Spot>> {
+    if !found.is_whole() && range.end - range.start > 1 {
+        let middle = range.start + (range.end - range.start) / 2;
+        let left = engine.run(range.start..middle)?;
+        let mut spots = first(engine, range.start..middle, left, wanted)?;
+        if spots.len() < wanted {
+            let right = engine.run(middle..range.end)?;
+            let missing = wanted - spots.len();
+            spots.extend(first(engine, middle..range.end, right, missing)?);
+        }
+        return Ok(spots);
+    }
+    found.spots.sort_unstable();
+    found.spots.truncate(wanted);
+    Ok(found.spots)
+}
+
+/// How much an engine gets at a time: about as much as it does in [`CHUNK`].
+struct Pace {
+    units: u64,
+}
+
+impl Pace {
+    fn new() -> Pace {
+        Pace { units: 1 }
+    }
+
+    fn measure<T>(&mut self, work: impl FnOnce() -> T) -> T {
+        let start = Instant::now();
+        let result = work();
+        let took = start.elapsed();
+        if took < CHUNK / 2 {
+            self.units = (self.units * 2).min(MOST_UNITS);
+        } else if took > CHUNK * 2 {
+            self.units = (self.units / 2).max(1);
+        }
+        result
+    }
+}

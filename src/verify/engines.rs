@@ -1,0 +1,147 @@
+//! Engines that execute tile by tile: a simulated device on all cores, and any other device.
+
+use std::ops::Range;
+
+use rayon::prelude::*;
+
+use crate::{
+    Error, Result,
+    arithmetic::Evaluator,
+    device::{Count, Device, Engine, Found, Spot, Work},
+    inputs::Sequence,
+    isa::{Codes, Instruction},
+};
+
+/// Outputs that are computed at a time: enough to hide what a batch costs, few enough to stay in the cache.
+const BATCH: usize = 1 << 12;
+/// Outputs that any other device computes at a time.
+const REMOTE_BATCH: usize = 1 << 16;
+/// Differing outputs that are listed, where a tile has fewer.
+const ROOM: usize = 1 << 12;
+
+/// The engine for `work` on `device`: the device's own where it has one.
+///
+/// # Errors
+/// The device or the model lacks the instruction.
+pub fn engine<'a>(device: &'a mut dyn Device, work: &Work) -> Result<Box<dyn Engine + 'a>> {
+    let judge = Judge {
+        instruction: work.instruction.clone(),
+        sequence: work.sequence,
+        model: work.model.evaluator(work.instruction)?,
+        room: ROOM.max(work.instruction.m * work.instruction.n),
+    };
+    if let Some(simulated) = device.model() {
+        return Ok(Box::new(Simulated { device: simulated.evaluator(work.instruction)?, judge }));
+    }
+    if let Some(own) = device.engine(work)? {
+        return Ok(own);
+    }
+    device.prepare(work.instruction)?;
+    Ok(Box::new(Remote { device, judge }))
+}
+
+/// What is compared with what.
+struct Judge {
+    instruction: Instruction,
+    sequence: Sequence,
+    model: Evaluator,
+    room: usize,
+}
+
+impl Judge {
+    /// Tiles of a batch of `outputs` outputs.
+    fn tiles(&self, outputs: usize) -> u64 {
+        (outputs / (self.instruction.m * self.instruction.n)).max(1) as u64
+    }
+
+    fn nothing(&self) -> Found {
+        Found::nothing(self.sequence.regimes().len())
+    }
+
+    /// Adds the comparison of the outputs of tiles that begin with number `first`.
+    fn compare(&self, found: &mut Found, first: u64, device: &Codes, model: &Codes) {
+        let (m, n) = (self.instruction.m, self.instruction.n);
+        let each = m * n * device.width();
+        let tiles = device.as_bytes().chunks_exact(each).zip(model.as_bytes().chunks_exact(each));
+        for (at, (x, y)) in tiles.enumerate() {
+            let tile = first + at as u64;
+            let mut count = Count { compared: (m * n) as u64, differing: 0 };
+            if x != y {
+                let places = (0..m * n).filter(|place| device.get(at * m * n + place) != model.get(at * m * n + place));
+                for place in places {
+                    count.differing += 1;
+                    if found.spots.len() < self.room {
+                        found.spots.push(Spot { tile, row: (place / n) as u32, column: (place % n) as u32 });
+                    }
+                }
+            }
+            found.regimes[self.sequence.regime(&self.instruction, tile)].add(count);
+        }
+    }
+}
+
+/// `tiles` in batches of `each`.
+fn batches(tiles: &Range<u64>, each: u64) -> impl ParallelIterator<Item = Range<u64>> + use<> {
+    let Range { start, end } = *tiles;
+    let count = end.saturating_sub(start).div_ceil(each);
+    (0..count).into_par_iter().map(move |batch| {
+        let from = start + batch * each;
+        from..end.min(from + each)
+    })
+}
+
+/// Two evaluators.
+struct Simulated {
+    device: Evaluator,
+    judge: Judge,
+}
+
+impl Engine for Simulated {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+        let Simulated { device, judge } = self;
+        let one = |mut found: Found, batch: Range<u64>| {
+            let inputs = judge.sequence.tiles(&judge.instruction, batch.start, (batch.end - batch.start) as usize);
+            judge.compare(&mut found, batch.start, &device.execute(&inputs), &judge.model.execute(&inputs));
+            found
+        };
+        let both = |mut one: Found, other: Found| {
+            one.add(&other, judge.room);
+            one
+        };
+        Ok(batches(&tiles, judge.tiles(BATCH)).fold(|| judge.nothing(), one).reduce(|| judge.nothing(), both))
+    }
+}
+
+/// A device that gets tiles and answers outputs.
+struct Remote<'a> {
+    device: &'a mut dyn Device,
+    judge: Judge,
+}
+
+impl Engine for Remote<'_> {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+        let Remote { device, judge } = self;
+        let i = &judge.instruction;
+        let mut found = judge.nothing();
+        let mut first = tiles.start;
+        while first < tiles.end {
+            let count = judge.tiles(REMOTE_BATCH).min(tiles.end - first) as usize;
+            let mut inputs = judge.sequence.tiles(i, first, 0);
+            let each = judge.tiles(BATCH) as usize;
+            let parts: Vec<_> = (0..count.div_ceil(each))
+                .into_par_iter()
+                .map(|part| judge.sequence.tiles(i, first + (part * each) as u64, each.min(count - part * each)))
+                .collect();
+            parts.iter().for_each(|part| inputs.extend(part));
+            let outputs = device.execute(i, &inputs)?;
+            if outputs.len() != count * i.m * i.n {
+                let name = &device.identity().name;
+                let asked = count * i.m * i.n;
+                return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
+            }
+            judge.compare(&mut found, first, &outputs, &judge.model.execute(&inputs));
+            first += count as u64;
+        }
+        Ok(found)
+    }
+}

@@ -1,0 +1,27 @@
+//! Verification: a device against an arithmetic model, in every bit.
+//!
+//! [`trace`] compares recorded outputs. The rest is the campaign: operands drawn by the billion from adversarial regimes,
+//! or every pair of codes. A [`Run`] says what is compared, and is cut into units, a number of tiles that is a function
+//! of the instruction alone; an [`Engine`](crate::device::Engine) compares ranges of tiles; [`drive`] hands them
+//! out and adds up, in order, so that the [`State`] of a run does not depend on how many engines there were, how long
+//! their ranges were, or how often the run was killed and resumed.
+
+pub mod checkpoint;
+mod counterexample;
+mod drive;
+mod engines;
+pub mod merge;
+mod part;
+pub mod reports;
+mod run;
+pub mod shrink;
+mod state;
+pub mod tables;
+pub mod trace;
+
+pub use counterexample::{Counterexample, counterexamples, trace as counterexample_trace};
+pub use drive::{drive, drive_all};
+pub use engines::engine;
+pub use part::{Part, Ran};
+pub use run::{MOST_CASES, Run, identify, rule_digest};
+pub use state::{Mark, State};

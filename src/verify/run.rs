@@ -1,0 +1,187 @@
+//! What one run compares, and how it is cut.
+
+use std::ops::Range;
+
+use serde::{Deserialize, Serialize};
+
+use crate::{
+    Error, Result,
+    arithmetic::{Model, Rule},
+    device::Device,
+    digest::fnv1a,
+    inputs::{Sequence, exhaustive},
+    isa::{self, Instruction},
+};
+
+/// About how many dot-product-adds a unit has.
+const UNIT: u64 = 1 << 16;
+
+/// The most dot-product-adds of a run: their number and their bookkeeping fit 63 bits.
+pub const MOST_CASES: u64 = 1 << 60;
+
+/// One run: everything that its totals depend on. Two parts of one run differ in `shard` alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Run {
+    /// The instruction's name.
+    pub instruction: String,
+    /// What stands behind the device (see [`identify`]).
+    pub device: String,
+    /// The model's own name.
+    pub model: String,
+    /// Digest of the model's rule for the instruction.
+    pub model_digest: String,
+    /// The seed of random operands; absent for exhaustive ones.
+    pub seed: Option<u64>,
+    /// The position of exhaustive multiplications; absent for random operands.
+    pub position: Option<usize>,
+    /// Dot-product-adds that were asked for.
+    pub cases: u64,
+    /// The regimes that are counted, in order.
+    pub regimes: Vec<String>,
+    /// The run stops after the unit in which so many outputs that differ have been found; 0: never.
+    pub max_mismatches: u64,
+    /// Which part of the run, from 1.
+    pub shard: u64,
+    /// In how many parts it is split.
+    pub shards: u64,
+    /// The version of the program.
+    pub tcnum: String,
+}
+
+impl Run {
+    /// The whole run of `cases` random cases; `None` stands for all pairs of codes of an exhaustive sequence.
+    ///
+    /// # Errors
+    /// The model does not cover the instruction; codes that are too many to be paired; no number of cases.
+    pub fn new(
+        instruction: &Instruction,
+        device: &dyn Device,
+        model: &Model,
+        sequence: Sequence,
+        cases: Option<u64>,
+        max_mismatches: u64,
+    ) -> Result<Run> {
+        // An error says what the model covers.
+        model.evaluator(instruction)?;
+        let (seed, position, cases) = match (sequence, cases) {
+            (Sequence::Random { seed }, Some(cases)) => (Some(seed), None, cases),
+            (Sequence::Random { .. }, None) => {
+                return Err(Error::request("random operands have no end; say how many with --cases N"));
+            }
+            (Sequence::Multiply { position }, _) => (None, Some(position), exhaustive::pairs(instruction, position)?),
+        };
+        Ok(Run {
+            instruction: instruction.name.clone(),
+            device: identify(device, instruction),
+            model: model.name.clone(),
+            model_digest: rule_digest(model, instruction),
+            seed,
+            position,
+            cases,
+            regimes: sequence.regimes().into_iter().map(str::to_string).collect(),
+            max_mismatches,
+            shard: 1,
+            shards: 1,
+            tcnum: env!("CARGO_PKG_VERSION").into(),
+        })
+    }
+
+    /// The instruction.
+    ///
+    /// # Errors
+    /// No instruction has the name.
+    pub fn instruction(&self) -> Result<Instruction> {
+        isa::find(&self.instruction)
+    }
+
+    /// The operands.
+    pub fn sequence(&self) -> Sequence {
+        match self.position {
+            Some(position) => Sequence::Multiply { position },
+            None => Sequence::Random { seed: self.seed.unwrap_or(0) },
+        }
+    }
+
+    /// Tiles of the whole run: the cases, rounded up to whole tiles.
+    pub fn tiles(&self, i: &Instruction) -> u64 {
+        match self.sequence() {
+            Sequence::Random { .. } => self.cases.div_ceil((i.m * i.n) as u64),
+            Sequence::Multiply { .. } => exhaustive::tile_count(i),
+        }
+    }
+
+    /// The tiles of this part: whole units, but for the last of the run, in one piece. The parts differ by a unit at most.
+    pub fn range(&self, i: &Instruction) -> Range<u64> {
+        let (tiles, unit) = (self.tiles(i), unit_tiles(i));
+        let units = tiles.div_ceil(unit);
+        let cut = |part: u64| {
+            let unit_number = (u128::from(units) * u128::from(part) / u128::from(self.shards)) as u64;
+            tiles.min(unit_number * unit)
+        };
+        cut(self.shard - 1)..cut(self.shard)
+    }
+
+    /// The first field in which two runs differ: its name and the two values, for messages.
+    pub fn difference(&self, other: &Run) -> Option<(String, String, String)> {
+        let fields = |run: &Run| match serde_json::to_value(run) {
+            Ok(serde_json::Value::Object(fields)) => fields,
+            _ => unreachable!("a run is an object"),
+        };
+        let others = fields(other);
+        fields(self)
+            .into_iter()
+            .find(|(key, value)| others.get(key) != Some(value))
+            .map(|(key, value)| (key.clone(), value.to_string(), others[&key].to_string()))
+    }
+
+    /// What makes the run impossible, for one that was read from a file.
+    ///
+    /// # Errors
+    /// A request error that says what.
+    pub fn check(&self) -> Result<()> {
+        let i = self.instruction()?;
+        let regimes = self.sequence().regimes();
+        let wrong = |what: String| Err(Error::request(what));
+        if self.seed.is_some() == self.position.is_some() {
+            return wrong("a run has either a seed or a position".into());
+        }
+        if let Some(position) = self.position
+            && exhaustive::pairs(&i, position)? != self.cases
+        {
+            return wrong(format!("{i} has not {} pairs of codes", self.cases));
+        }
+        if self.cases > MOST_CASES || self.shard == 0 || self.shard > self.shards {
+            return wrong(format!("part {} of {} of {} cases", self.shard, self.shards, self.cases));
+        }
+        if self.regimes != regimes {
+            return wrong(format!("its regimes are not {}", regimes.join(", ")));
+        }
+        Ok(())
+    }
+
+    /// The same run with other parts: what all parts have in common.
+    pub fn whole(&self) -> Run {
+        Run { shard: 1, shards: 1, ..self.clone() }
+    }
+}
+
+/// Tiles of a unit: 2^16 dot-product-adds or a tile.
+pub fn unit_tiles(i: &Instruction) -> u64 {
+    (UNIT / (i.m * i.n) as u64).max(1)
+}
+
+/// What stands behind a device, however it is named: two GPUs of one kind are the same, two models are not.
+pub fn identify(device: &dyn Device, i: &Instruction) -> String {
+    let description = &device.identity().description;
+    match device.model() {
+        Some(model) => format!("{description} (rule {})", rule_digest(model, i)),
+        None => description.clone(),
+    }
+}
+
+/// A digest of all that the model says about how an instruction computes.
+pub fn rule_digest(model: &Model, i: &Instruction) -> String {
+    let rule = model.rule(i).map(|rule| Rule { evidence: String::new(), instructions: Vec::new(), ..rule.clone() });
+    format!("{:016x}", fnv1a(format!("{rule:?}").as_bytes()))
+}
