@@ -208,7 +208,7 @@ impl Decoder {
     pub(super) fn numbers(&self, codes: &Batch<u32>) -> Number {
         let mut number = Number::ZERO;
         for l in 0..COUNT {
-            let element = self.decode(codes[l]);
+            let element = self.operand(codes[l]);
             number.magnitude[l] = element.significand.into();
             number.negative[l] = element.negative;
             number.exponent[l] = element.exponent - self.fraction_bits as i32;
@@ -295,7 +295,9 @@ impl Encoder {
     pub(super) fn encode(&self, number: &Number) -> Batch<u32> {
         let mut codes = match self.rounding {
             Rounding::Rz | Rounding::Sr { .. } => self.round(number, |_, _, _, _| false),
-            Rounding::Rne => self.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd)),
+            Rounding::Rne => {
+                self.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd))
+            }
             Rounding::Rna => self.round(number, |_, _, rest, half| (rest >= half) & (half != 0)),
             Rounding::Ru => self.round(number, |negative, _, rest, _| (rest != 0) & (negative == 0)),
             Rounding::Rd => self.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
