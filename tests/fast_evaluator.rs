@@ -67,14 +67,16 @@ fn arithmetics_with_operands() -> impl Strategy<Value = (Arithmetic, Vec<Case>, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_arithmetics_agree_on_random_tiles((arithmetic, cases, seed) in arithmetics_with_operands()) {
         let i = arithmetic.instruction;
         let evaluator = arithmetic.evaluator();
         let mut tiles = diagonal(i, &cases);
-        tiles.extend(&inputs::stream::tiles(i, seed, 0, 2));
+        if (4..=128).contains(&i.stored_k()) {
+            tiles.extend(&inputs::stream::tiles(i, seed, 0, 2));
+        }
         let difference = difference(&evaluator, i, &tiles);
         prop_assert!(difference.is_none(), "{}", difference.unwrap_or_default());
     }
