@@ -37,7 +37,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let mut instructions = arguments.selection.instructions(&[])?;
+    let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
     if let Some(file) = arguments.files.first() {
