@@ -266,9 +266,9 @@ impl Evaluator {
 impl Inputs {
     fn new(plan: &Plan, case: &Case) -> Inputs {
         let i = &plan.instruction;
-        let operand = |format: &Format, code: u64| {
+        let operand = |format: &Format, unpack: Option<&'static Format>, code: u64| {
             let decoded = settled(format.decode(code), plan.operand_subnormals);
-            match plan.unpack {
+            match unpack {
                 Some(wider) if decoded.is_finite() => {
                     let code = wider.encode(&decoded.real(), Rounding::Rne, Overflow::Standard);
                     wider.decode(code.expect("finite values have codes"))
@@ -290,10 +290,13 @@ impl Inputs {
             }
         };
         Inputs {
-            a: case.a.iter().map(|code| operand(i.a, *code)).collect(),
-            b: (0..case.a.len()).map(|at| operand(i.b, case.b[logical(at)])).collect(),
+            a: case.a.iter().map(|code| operand(i.a, plan.unpack, *code)).collect(),
+            b: (0..case.a.len()).map(|at| operand(i.b, plan.unpack, case.b[logical(at)])).collect(),
             scales,
-            c: Held::of(i.c, case.c, plan.operand_subnormals),
+            c: Held {
+                value: operand(i.c, plan.unpack_c, case.c),
+                fraction_bits: plan.unpack_c.unwrap_or(i.c).fraction_bits() as i32,
+            },
         }
     }
 

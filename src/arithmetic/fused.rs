@@ -90,7 +90,7 @@ impl Fused {
                 Real::Finite(finite) => *finite,
                 _ => unreachable!("not special"),
             });
-            Real::Finite(exact_sum(finite))
+            Real::Finite(trimmed(exact_sum(finite)))
         });
         let (scale, exponent) = inputs.scales[run[0]];
         let name = format!("products {} to {}", run[0], run[run.len() - 1]);
@@ -222,6 +222,12 @@ fn cut(value: &Finite, quantum: i32, rounding: Rounding) -> i128 {
 
 fn finite(units: i128, quantum: i32) -> Finite {
     Finite::exact(units < 0, units.unsigned_abs(), quantum)
+}
+
+/// The same number with the shortest significand, so that it can be multiplied.
+fn trimmed(value: Finite) -> Finite {
+    let zeros = if value.is_zero() { 0 } else { value.significand.trailing_zeros() };
+    Finite::exact(value.negative, value.significand >> zeros, value.exponent + zeros as i32)
 }
 
 /// The exact sum of finite numbers.

@@ -8,7 +8,20 @@ use super::{Evaluator, Rule, check::defect, pattern};
 use crate::{Error, Result, isa::Instruction, nearest::nearest, text};
 
 /// The models inside the program: name and text.
-const SHIPPED: &[(&str, &str)] = &[("hopper", include_str!("../../models/hopper.toml"))];
+#[rustfmt::skip]
+const SHIPPED: [(&str, &str); 11] = [
+    ("volta", include_str!("../../models/volta.toml")),
+    ("turing", include_str!("../../models/turing.toml")),
+    ("ampere", include_str!("../../models/ampere.toml")),
+    ("ada", include_str!("../../models/ada.toml")),
+    ("hopper", include_str!("../../models/hopper.toml")),
+    ("blackwell", include_str!("../../models/blackwell.toml")),
+    ("blackwell-rtx", include_str!("../../models/blackwell-rtx.toml")),
+    ("cdna1", include_str!("../../models/cdna1.toml")),
+    ("cdna2", include_str!("../../models/cdna2.toml")),
+    ("cdna3", include_str!("../../models/cdna3.toml")),
+    ("cdna4", include_str!("../../models/cdna4.toml")),
+];
 
 /// The arithmetic of a family of matrix instructions, as a model file describes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -20,6 +33,9 @@ pub struct Model {
     pub title: String,
     /// Version of this description; it grows with every change of a rule.
     pub version: u32,
+    /// The architectures of the instruction table that it describes (`sm_90a`); it may describe others, and none here.
+    #[serde(default)]
+    pub architectures: Vec<String>,
     /// The rules; the first whose pattern matches an instruction holds.
     #[serde(rename = "rule")]
     pub rules: Vec<Rule>,
@@ -74,6 +90,11 @@ impl Model {
     fn refused(&self, index: usize, defect: &str) -> Error {
         let named = self.rules[index].instructions.first().map_or("", String::as_str);
         Error::request(format!("{}: rule {} ('{named}'): {defect}", self.origin, index + 1))
+    }
+
+    /// Whether an instruction's name matches a pattern of the model files.
+    pub fn matches(pattern: &str, name: &str) -> bool {
+        pattern::matches(pattern, name)
     }
 
     /// The rule that covers `instruction`, if one does.

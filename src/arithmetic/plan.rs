@@ -16,6 +16,8 @@ pub struct Plan {
     pub instruction: Instruction,
     /// The format that A and B are converted to before anything else.
     pub unpack: Option<&'static Format>,
+    /// The format that C is converted to before anything else.
+    pub unpack_c: Option<&'static Format>,
     /// What becomes of subnormal operands of A, B and C.
     pub operand_subnormals: Subnormals,
     /// What becomes of subnormal results.
@@ -98,10 +100,14 @@ impl Plan {
         {
             return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
         }
+        if let Some(unpack) = rule.unpack_c.filter(|unpack| !unpack.holds(i.c)) {
+            return Err(format!("'unpack-c' is {unpack}, which does not hold every number of {}", i.c));
+        }
         if let (Some(sums), Some(scale)) = (rule.scale_sums, i.scale)
-            && !scale.block.is_multiple_of(sums)
+            && let products = scale.block * i.stored_k() / i.k
+            && !products.is_multiple_of(sums)
         {
-            return Err(format!("'scale-sums' is {sums}, which does not divide the block of {} products", scale.block));
+            return Err(format!("'scale-sums' is {sums}, which does not divide a block's {products} products"));
         }
         if let (Some(sums), None) = (rule.scale_sums, i.scale) {
             return Err(format!("'scale-sums' is {sums}, but the instruction has no block scales"));
@@ -158,6 +164,7 @@ impl Plan {
         Ok(Plan {
             instruction: i.clone(),
             unpack: rule.unpack,
+            unpack_c: rule.unpack_c,
             operand_subnormals: rule.operand_subnormals,
             result_subnormals: rule.result_subnormals,
             groups,

@@ -21,6 +21,9 @@ pub struct Rule {
     /// operand becomes a normal one, whose term has a smaller exponent.
     #[serde(default, deserialize_with = "optional_format")]
     pub unpack: Option<&'static Format>,
+    /// The format that C is first converted to (exactly); absent: none.
+    #[serde(default, deserialize_with = "optional_format")]
+    pub unpack_c: Option<&'static Format>,
     /// What becomes of subnormal operands of A, B and C.
     #[serde(default)]
     pub operand_subnormals: Subnormals,

@@ -3,8 +3,11 @@
 mod chain;
 mod convert;
 mod devices;
+mod explain;
 mod formats;
 mod instructions;
+mod merge;
+mod models;
 mod options;
 mod probe;
 mod progress;
@@ -40,10 +43,13 @@ enum Command {
     Formats(formats::Arguments),
     Convert(convert::Arguments),
     Instructions(instructions::Arguments),
+    Models(models::Arguments),
     Devices(devices::Arguments),
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
     Verify(Box<verify::Arguments>),
+    Explain(explain::Arguments),
+    Merge(merge::Arguments),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
 }
@@ -78,11 +84,14 @@ fn run(command: Command) -> Result<bool> {
         Command::Formats(a) => (formats::run(&a)?, a.destination),
         Command::Convert(a) => (convert::run(&a)?, a.destination),
         Command::Instructions(a) => (instructions::run(&a)?, a.destination),
+        Command::Models(a) => (models::run(&a)?, a.destination),
         Command::Devices(a) => (devices::run(&a)?, a.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
         // --out names the recording; its report goes to standard output.
         Command::Record(a) => (record::run(&a)?, Destination { out: None, ..a.common.destination }),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
+        Command::Explain(a) => (explain::run(&a)?, a.destination),
+        Command::Merge(a) => (merge::run(&a)?, a.destination),
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
         Command::Report(a) => (report::run(&a)?, a.destination),
     };

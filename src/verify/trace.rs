@@ -180,7 +180,7 @@ pub fn mismatch_rows<'a>(
 }
 
 /// A count that may exceed 63 bits (between f64 numbers of opposite signs), then in double precision.
-fn count(count: u64) -> Cell {
+pub(super) fn count(count: u64) -> Cell {
     i64::try_from(count).map_or(Cell::Real(count as f64), Cell::Integer)
 }
 

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     Destination,
-    options::{MAX_TIMEOUT, cases, integer, output_file, shard},
+    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
 use crate::{Error, Result, report::Report, verify::MOST_CASES};
@@ -54,7 +54,11 @@ pub struct Arguments {
     /// Keep how far the run is in this file, and resume from it.
     #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Campaign")]
     checkpoint: Option<PathBuf>,
-    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    /// Write the counterexamples as a trace to this file, or to NAME.safetensors in this folder; without it beside --out.
+    #[arg(long, value_name = "FILE", value_parser = file_or_folder, help_heading = "Campaign")]
+    counterexamples: Option<PathBuf>,
+    /// Leave out the instructions that the device does not have, that the model does not cover, or whose codes are too many to be
+    /// paired, instead of refusing (with --all).
     #[arg(long, requires = "all", help_heading = "Campaign")]
     available: bool,
     /// How many outputs that differ to list: for each recording; for each instruction, where the run then stops (0: none, and

@@ -13,7 +13,7 @@ use crate::{
     arithmetic::Plan,
     device::{Count, Engine, Found, Spot},
     format::Format,
-    inputs::Sequence,
+    inputs::{Sequence, stream},
     isa::Instruction,
 };
 
@@ -32,9 +32,7 @@ pub fn verifier(plan: &Plan, sequence: Sequence) -> Option<Specialised> {
     let i = &plan.instruction;
     let arithmetic = arithmetic(plan)?;
     let operands = match sequence {
-        Sequence::Random { .. } => {
-            [include_str!("../../../kernels/stream.cuh"), include_str!("../../../kernels/random.cuh")].concat()
-        }
+        Sequence::Random { .. } => [stream::CUDA, include_str!("../../../kernels/random.cuh")].join("\n"),
         Sequence::Multiply { position } => exhaustive(i, position),
     };
     let entry = include_str!("../../../kernels/verify.cu");

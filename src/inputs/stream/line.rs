@@ -26,11 +26,13 @@ pub(super) struct Line {
     pub(super) dropout: u32,
 }
 
-/// One factor of the products of a line.
+/// One factor of the products of a line. Masks, not conditions: elements are made without branches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Factor {
-    pub(super) zero: bool,
-    pub(super) any: bool,
+    /// All ones unless the factor is zero.
+    pub(super) present: u64,
+    /// All ones if the factor is any finite number, else zero.
+    pub(super) any: u64,
     pub(super) exponent: i32,
     pub(super) fraction: Fraction,
 }
@@ -53,9 +55,11 @@ impl Line {
         // Of a product that is zero A, B or both are; the other factor is anything.
         let (zero_a, zero_b) = (no_term && choice >> 30 != 1, no_term && matches!(choice >> 30, 1 | 2));
         let any = plan.any || no_term;
+        let factor =
+            |zero: bool, exponent, fraction| Factor { present: mask(!zero), any: mask(any), exponent, fraction };
         Line {
-            a: Factor { zero: zero_a, any, exponent: a, fraction: Fraction::of(flags & 7, &shape.a) },
-            b: Factor { zero: zero_b, any, exponent: b, fraction: Fraction::of(flags >> 3 & 3, &shape.b) },
+            a: factor(zero_a, a, Fraction::of(flags & 7, &shape.a)),
+            b: factor(zero_b, b, Fraction::of(flags >> 3 & 3, &shape.b)),
             source,
             spread: if flags & SPREAD != 0 { 15 } else { 0 },
             sign: flags / MINUS & 1 ^ slot & pair,
@@ -63,6 +67,12 @@ impl Line {
             dropout: if lead { 0 } else { plan.dropout },
         }
     }
+}
+
+/// All ones or none.
+#[inline]
+pub(super) fn mask(on: bool) -> u64 {
+    u64::from(on).wrapping_neg()
 }
 
 /// Splits the exponent of a product between its factors, within their ranges.

@@ -89,9 +89,11 @@ impl Matrix<'_> {
     }
 
     fn push_wide<const WIDTH: usize>(self, code: impl Fn(usize, usize) -> u64) {
-        for row in 0..self.rows {
-            for column in 0..self.columns {
-                self.bytes.extend_from_slice(&code(row, column).to_le_bytes()[..WIDTH]);
+        let start = self.bytes.len();
+        self.bytes.resize(start + self.rows * self.columns * WIDTH, 0);
+        for (row, bytes) in self.bytes[start..].chunks_exact_mut(self.columns * WIDTH).enumerate() {
+            for (column, bytes) in bytes.chunks_exact_mut(WIDTH).enumerate() {
+                bytes.copy_from_slice(&code(row, column).to_le_bytes()[..WIDTH]);
             }
         }
     }

@@ -5,7 +5,7 @@ use super::{
     bits::GOLDEN,
     code::{self, Fraction},
     fields::{Fields, Shape},
-    line::{Factor, Line, Side},
+    line::{Factor, Line, Side, mask},
     plan::{Addend, Plan},
     sparse,
 };
@@ -57,7 +57,7 @@ impl<'a> Tile<'a> {
         if self.shape.a.integer {
             return code::integer(plan, &self.shape.a, hash, line.odd & plan.flips != 0);
         }
-        let factor = Factor { zero: line.a.zero || (hash >> 26 & 3) < line.dropout, ..line.a };
+        let factor = Factor { present: line.a.present & mask(hash >> 26 & 3 >= line.dropout), ..line.a };
         let exponent = factor.exponent + side.shift - (side.spread & line.spread) as i32;
         let flip = line.odd & plan.flips & hash >> 30;
         self.element(&self.shape.a, hash, &factor, exponent, side.sign ^ line.sign, flip, plan.special_a)
@@ -93,12 +93,9 @@ impl<'a> Tile<'a> {
     ) -> u64 {
         let magnitude = if (hash >> 24 & 127) < special {
             code::special(fields, hash.wrapping_mul(GOLDEN))
-        } else if factor.zero {
-            0
-        } else if factor.any {
-            code::any(fields, hash)
         } else {
-            code::number(fields, exponent, factor.fraction.draw(fields, hash) ^ u64::from(flip))
+            let number = code::number(fields, exponent, factor.fraction.draw(fields, hash) ^ u64::from(flip));
+            (number & !factor.any | code::any(fields, hash) & factor.any) & factor.present
         };
         code::code(&self.plan, fields, magnitude, sign ^ hash >> 31 & self.plan.signs, hash)
     }

@@ -1,0 +1,315 @@
+//! Random arithmetics: rules with every key of a model file, for every kind of instruction; and random operands for them.
+//!
+//! Every rule is one that the program accepts. Most are the arithmetic of no hardware.
+
+use std::fmt;
+
+use proptest::{
+    collection::vec,
+    option,
+    prelude::*,
+    sample::{Index, select},
+    strategy::Union,
+};
+use tcnum::{
+    arithmetic::{Evaluator, Model},
+    format::{Class, FORMATS, Format, Zeros},
+    isa::{self, Case, Instruction},
+};
+
+/// An instruction, and a model file with one rule, for it.
+#[derive(Clone)]
+pub struct Arithmetic {
+    /// The instruction.
+    pub instruction: &'static Instruction,
+    /// The model file.
+    pub text: String,
+}
+
+impl Arithmetic {
+    /// The reference evaluator of the rule.
+    ///
+    /// # Panics
+    /// If the program refuses the rule.
+    pub fn evaluator(&self) -> Evaluator {
+        let model = Model::parse(&self.text, "random.toml").unwrap_or_else(|error| panic!("{error}\n{self:?}"));
+        model.evaluator(self.instruction).unwrap_or_else(|error| panic!("{error}\n{self:?}"))
+    }
+}
+
+impl fmt::Debug for Arithmetic {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:\n{}", self.instruction, self.text)
+    }
+}
+
+/// A random arithmetic of a random instruction. Small tables draw often what large ones do: sparse, block-scaled,
+/// integer and every other instruction are drawn in fixed shares.
+pub fn arithmetics() -> impl Strategy<Value = Arithmetic> {
+    let kind = |wanted: fn(&Instruction) -> bool| isa::all().iter().filter(|i| wanted(i)).collect::<Vec<_>>();
+    fn dense(i: &Instruction) -> bool {
+        i.scale.is_none() && !i.is_sparse() && !i.d.is_integer()
+    }
+    let instruction = Union::new_weighted(vec![
+        (6, select(kind(|i| dense(i) && i.a.bits > 8))),
+        (3, select(kind(|i| dense(i) && i.a.bits <= 8))),
+        (2, select(kind(|i| i.is_sparse() && i.scale.is_none() && !i.d.is_integer()))),
+        (2, select(kind(|i| i.scale.is_some()))),
+        (1, select(kind(|i| i.d.is_integer()))),
+    ]);
+    instruction.prop_flat_map(arithmetics_of)
+}
+
+/// A random arithmetic of one instruction.
+pub fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy<Value = Arithmetic> {
+    let steps: &[&str] = match instruction {
+        i if i.d.is_integer() => &["integer"],
+        i if i.scale.is_some() => &["fused", "fused", "exact"],
+        _ => &["fused", "fused", "fused", "exact", "fma", "sequential", "pairwise"],
+    };
+    select(steps).prop_flat_map(move |step| lines(instruction, step)).prop_map(move |lines| {
+        let head = "name = \"random\"\ntitle = \"a random arithmetic\"\nversion = 1\n\n[[rule]]\n";
+        let text = format!(
+            "{head}instructions = [\"{}\"]\nevidence = \"assumed: random\"\n{}",
+            instruction.name,
+            lines.concat()
+        );
+        Arithmetic { instruction, text }
+    })
+}
+
+/// The line of a key, or none.
+type Line = BoxedStrategy<String>;
+
+fn always(key: &'static str, value: impl Strategy<Value = String> + 'static) -> Line {
+    value.prop_map(move |value| format!("{key} = {value}\n")).boxed()
+}
+
+fn sometimes(key: &'static str, share: f64, value: impl Strategy<Value = String> + 'static) -> Line {
+    option::weighted(share, value).prop_map(move |v| v.map_or_else(String::new, |v| format!("{key} = {v}\n"))).boxed()
+}
+
+fn word(of: &'static [&'static str]) -> impl Strategy<Value = String> {
+    select(of).prop_map(|word| format!("\"{word}\""))
+}
+
+fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
+    let mut lines = vec![always("step", Just(format!("\"{step}\"")))];
+    if step == "integer" {
+        lines.push(always("wrap", word(&["wrap", "saturate"])));
+        return lines;
+    }
+    lines.extend([
+        sometimes("operand-subnormals", 0.3, word(&["keep", "signed-zero", "positive-zero"])),
+        sometimes("result-subnormals", 0.3, word(&["keep", "signed-zero", "positive-zero"])),
+        sometimes("join", 0.3, word(&["chain", "add"])),
+        sometimes("c", 0.3, word(&["first", "last"])),
+        sometimes("output", 0.3, conversion()),
+        sometimes("unpack-c", 0.2, unpack(&[i.c])),
+        always("nan", nan(i.d)),
+    ]);
+    if !scale_sums(i, step, &mut lines) {
+        lines.push(sometimes("parts", 0.3, parts()));
+        lines.push(sometimes("group", 0.7, (1..=i.stored_k()).prop_map(|group| group.to_string())));
+        lines.push(sometimes("unpack", 0.2, unpack(&[i.a, i.b])));
+    }
+    match step {
+        "fma" => fma(i, &mut lines),
+        "fused" => {
+            lines.extend(targets());
+            lines.push(always("alignment", alignment()));
+            lines.push(sometimes("normalised", 0.3, select(&["true", "false"][..]).prop_map(String::from)));
+            lines.push(sometimes("lanes", 0.25, lanes()));
+            lines.push(sometimes("late", 0.25, late()));
+            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee"])));
+        }
+        "exact" => {
+            lines.extend(targets());
+            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee"])));
+        }
+        _ => {
+            lines.extend(targets());
+            lines.push(sometimes("start", 0.3, word(&["c", "product"])));
+        }
+    }
+    if step != "fma" {
+        lines.push(sometimes("product", 0.3, target(any_result())));
+        lines.push(sometimes("product-limit", 0.2, (-40..=140i32).prop_map(|limit| limit.to_string())));
+    }
+    lines
+}
+
+/// Sub-sums of block-scaled forms, and groups that consist of them; whether there can be any.
+fn scale_sums(i: &'static Instruction, step: &str, lines: &mut Vec<Line>) -> bool {
+    let Some(scale) = i.scale.filter(|_| step == "fused" || step == "exact") else { return false };
+    let stored = scale.block * i.stored_k() / i.k;
+    let sums: Vec<usize> = (1..=stored).filter(|sums| stored % sums == 0).collect();
+    let with = (select(sums), any::<Index>()).prop_map(move |(sums, multiple)| {
+        let group = sums * (1 + multiple.index(i.stored_k() / sums));
+        format!("scale-sums = {sums}\ngroup = {group}\n")
+    });
+    let without = option::of(1..=i.stored_k()).prop_map(|g| g.map_or_else(String::new, |g| format!("group = {g}\n")));
+    lines.push(prop_oneof![with, without].boxed());
+    true
+}
+
+/// Additional keys of chains of fused multiply-adds.
+fn fma(i: &'static Instruction, lines: &mut Vec<Line>) {
+    if [i.b, i.c, i.d].into_iter().any(|format| format != i.a) {
+        lines.extend(targets());
+        lines.push(sometimes("start", 0.3, word(&["c", "product"])));
+        return;
+    }
+    // NaNs are handed on only where every format is that of D.
+    let order = vec(word(&["a", "b", "c"]), 1..=3).prop_map(|order| format!("[{}]", order.join(", ")));
+    let handed_on =
+        (target(Just(i.d)), order).prop_map(|(to, order)| format!("result = {to}\nnan-operands = {order}\n"));
+    let same = (targets(), option::of(word(&["c", "product"]))).prop_map(|(targets, start)| {
+        targets.concat() + &start.map_or_else(String::new, |start| format!("start = {start}\n"))
+    });
+    lines.push(prop_oneof![handed_on, same].boxed());
+}
+
+/// Where results of steps, results between groups and additions are rounded to.
+fn targets() -> Vec<Line> {
+    vec![
+        always("result", target(any_result())),
+        sometimes("between", 0.2, target(any_result())),
+        sometimes("addition", 0.2, target(any_result())),
+    ]
+}
+
+/// A format that sums can be rounded to.
+fn any_result() -> impl Strategy<Value = &'static Format> {
+    let holds_sums = |f: &&Format| f.has_nan() && f.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
+    let usual: Vec<&Format> = ["f32", "f16"].map(|name| tcnum::format::find(name).unwrap()).to_vec();
+    prop_oneof![select(usual), select(FORMATS.iter().filter(holds_sums).collect::<Vec<_>>())]
+}
+
+fn rounding() -> impl Strategy<Value = &'static str> {
+    select(&["RNE", "RNA", "RZ", "RU", "RD", "RO"][..])
+}
+
+fn overflow() -> impl Strategy<Value = String> {
+    select(
+        &[
+            "",
+            ", overflow = \"standard\"",
+            ", overflow = \"infinity\"",
+            ", overflow = \"nan\"",
+            ", overflow = \"saturate\"",
+        ][..],
+    )
+    .prop_map(String::from)
+}
+
+fn target(format: impl Strategy<Value = &'static Format>) -> impl Strategy<Value = String> {
+    (format, rounding(), overflow()).prop_map(|(format, rounding, overflow)| {
+        format!("{{ format = \"{format}\", rounding = \"{rounding}\"{overflow} }}")
+    })
+}
+
+fn conversion() -> impl Strategy<Value = String> {
+    (rounding(), overflow()).prop_map(|(rounding, overflow)| format!("{{ rounding = \"{rounding}\"{overflow} }}"))
+}
+
+/// Bits kept in an alignment: often as many as hardware keeps.
+fn bits() -> impl Strategy<Value = i32> {
+    prop_oneof![10..=36i32, 0..=60i32]
+}
+
+fn alignment() -> impl Strategy<Value = String> {
+    (bits(), rounding(), floor())
+        .prop_map(|(bits, rounding, floor)| format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor} }}"))
+}
+
+fn floor() -> impl Strategy<Value = String> {
+    option::of(prop_oneof![-160..=-100i32, -40..=20i32, -2000..=1100i32])
+        .prop_map(|floor| floor.map_or_else(String::new, |floor| format!(", floor = {floor}")))
+}
+
+fn lanes() -> impl Strategy<Value = String> {
+    (1..=5usize, bits(), rounding()).prop_map(|(period, bits, rounding)| {
+        format!("{{ period = {period}, bits = {bits}, rounding = \"{rounding}\" }}")
+    })
+}
+
+fn late() -> impl Strategy<Value = String> {
+    (bits(), bits(), rounding(), option::of(-5..=60i32), floor()).prop_map(|(sum, c, rounding, drop, floor)| {
+        let drop = drop.map_or_else(String::new, |drop| format!(", drop = {drop}"));
+        format!("{{ sum-bits = {sum}, c-bits = {c}, rounding = \"{rounding}\"{drop}{floor} }}")
+    })
+}
+
+/// Every remainder below a period, dealt out to up to three parts (of which some may stay empty).
+fn parts() -> impl Strategy<Value = String> {
+    let dealt = |period: usize| vec(0..3usize, period).prop_map(move |parts| (period, parts));
+    (1..=8usize).prop_flat_map(dealt).prop_map(|(period, parts)| {
+        let of = |part: usize| (0..period).filter(|at| parts[*at] == part).collect::<Vec<_>>();
+        format!("{{ period = {period}, residues = {:?} }}", [of(2), of(0), of(1)])
+    })
+}
+
+/// A format that holds every number of the given ones.
+fn unpack(formats: &[&Format]) -> impl Strategy<Value = String> + use<> {
+    let wider: Vec<&Format> = FORMATS.iter().filter(|wider| formats.iter().all(|f| wider.holds(f))).collect();
+    select(wider).prop_map(|format| format!("\"{format}\""))
+}
+
+/// A NaN of the format.
+fn nan(format: &'static Format) -> impl Strategy<Value = String> {
+    let canonical = format.nan().expect("D has a NaN");
+    any::<u64>().prop_map(move |random| {
+        let code = canonical | random & format.code_mask();
+        format!("\"{:#x}\"", if format.decode(code).class == Class::Nan { code } else { canonical })
+    })
+}
+
+/// Random operands of one dot-product-add: any codes; or finite ones of few exponents, zeros and neighbours of zero, whose
+/// terms meet.
+pub fn cases(i: &'static Instruction) -> impl Strategy<Value = Case> {
+    let blocks = i.scale.map_or(0, |scale| i.k / scale.block);
+    let scale = move || i.scale.map_or(Just(0u64).boxed(), |scale| codes(scale.format));
+    let codes =
+        (vec(codes(i.a), i.stored_k()), vec(codes(i.b), i.k), codes(i.c), vec(scale(), blocks), vec(scale(), blocks));
+    (codes, vec(any::<Index>(), i.stored_k())).prop_map(move |((a, b, c, scale_a, scale_b), picks)| Case {
+        a,
+        b,
+        c,
+        positions: positions(i, &picks),
+        scale_a,
+        scale_b,
+    })
+}
+
+fn codes(format: &'static Format) -> BoxedStrategy<u64> {
+    let any_code = any::<u64>().prop_map(move |code| code & format.code_mask());
+    let Some(float) = format.float() else { return any_code.boxed() };
+    let (trailing, padding) = (float.trailing_bits, float.padding_bits);
+    let (bias, sign) = (float.bias as u64, u64::from(float.signed) << (format.bits - 1));
+    let near_one = (any::<bool>(), 0..12u64, any::<u64>()).prop_map(move |(negative, below, random)| {
+        let exponent = bias.saturating_sub(below).max(u64::from(bias > 0));
+        let significand = random & ((1 << trailing) - 1);
+        ((exponent << trailing | significand) << padding | if negative { sign } else { 0 }) & format.code_mask()
+    });
+    let near_zero = (any::<bool>(), 0..4u64)
+        .prop_map(move |(negative, small)| (small << padding | if negative { sign } else { 0 }) & format.code_mask());
+    prop_oneof![6 => near_one, 2 => near_zero, 2 => any_code].boxed()
+}
+
+/// The positions of the stored elements of sparse forms.
+fn positions(i: &Instruction, picks: &[Index]) -> Vec<u64> {
+    let Some(chunk) = i.chunk() else { return Vec::new() };
+    let units = chunk.length / chunk.together;
+    let mut positions = Vec::new();
+    for pick in picks.chunks(chunk.kept) {
+        let mut kept: Vec<usize> = (0..units).collect();
+        for random in &pick[..units - chunk.kept / chunk.together] {
+            kept.remove(random.index(kept.len()));
+        }
+        positions.extend(
+            kept.iter().flat_map(|unit| (0..chunk.together).map(move |at| (unit * chunk.together + at) as u64)),
+        );
+    }
+    positions
+}
