@@ -221,8 +221,7 @@ impl Sum {
         let c: Part<i128> = c.part();
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
         let mut lowest: Lane<i32> = each(|l| low(c.exponent[l], c.bits));
-        let mut highest: Lane<i32> =
-            each(|l| c.exponent[l].saturating_add(c.units[l].length() - c.bits));
+        let mut highest: Lane<i32> = each(|l| c.exponent[l].saturating_add(c.units[l].length() - c.bits));
         for term in 0..terms.len() {
             let exponent = terms.exponent(term);
             for l in 0..LANES {

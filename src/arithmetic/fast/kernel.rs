@@ -3,7 +3,7 @@
 use super::{
     chain::{Chain, Order, tree},
     fused::Sum,
-    number::{Decoder, Encoder, COUNT, Number, TRUE},
+    number::{COUNT, Decoder, Encoder, Number, TRUE},
     pieces::Pieces,
     scale::Scales,
     stage::{Last, Stage},

@@ -295,7 +295,9 @@ impl Encoder {
     pub(super) fn encode(&self, number: &Number) -> Batch<u32> {
         let mut codes = match self.rounding {
             Rounding::Rz | Rounding::Sr { .. } => self.round(number, |_, _, _, _| false),
-            Rounding::Rne => self.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd)),
+            Rounding::Rne => {
+                self.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd))
+            }
             Rounding::Rna => self.round(number, |_, _, rest, half| (rest >= half) & (half != 0)),
             Rounding::Ru => self.round(number, |negative, _, rest, _| (rest != 0) & (negative == 0)),
             Rounding::Rd => self.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),

@@ -23,7 +23,7 @@ impl Fraction {
             kind::FEW => (0, full, 0),
             kind::ONES => (0, 0, full),
             kind::LAST => (0, 0, full & 1),
-            kind::HALF => (0, 0, full / 2 + 1 & full),
+            kind::HALF => (0, 0, (full / 2 + 1) & full),
             _ => (0, 0, 0),
         };
         Fraction { random, few, set }
@@ -110,5 +110,5 @@ pub(super) fn significand(fields: &Fields, code: u64) -> (u64, i32) {
     let magnitude = code >> fields.padding & ((1 << fields.magnitude) - 1);
     let field = (magnitude >> fields.trailing) as i32;
     let exponent = field.max(1) - fields.bias - fields.trailing;
-    (if field != 0 { magnitude & fields.full | fields.full + 1 } else { magnitude }, exponent)
+    (if field != 0 { magnitude & fields.full | (fields.full + 1) } else { magnitude }, exponent)
 }

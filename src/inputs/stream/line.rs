@@ -45,7 +45,7 @@ impl Line {
         let lead = slot < plan.leads;
         let byte = |word: u64| (word >> (8 * slot)) as u32 & 255;
         let flags = if lead { byte(plan.flags) } else { plan.rest };
-        let pair = flags / PAIR & 1;
+        let pair = (flags / PAIR) & 1;
         let source = slot & !pair;
         let hash = plan.hash(LINES + source);
         let choice = hash.wrapping_mul(GOLDEN);
@@ -62,7 +62,7 @@ impl Line {
             b: factor(zero_b, b, Fraction::of(flags >> 3 & 3, &shape.b)),
             source,
             spread: if flags & SPREAD != 0 { 15 } else { 0 },
-            sign: flags / MINUS & 1 ^ slot & pair,
+            sign: ((flags / MINUS) & 1) ^ (slot & pair),
             odd: slot & pair,
             dropout: if lead { 0 } else { plan.dropout },
         }

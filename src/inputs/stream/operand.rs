@@ -152,7 +152,7 @@ impl<'a> Tile<'a> {
         let exponent = a_exponent + b_exponent;
         // Of a product of two doubles the upper word.
         let magnitude = if a.trailing + b.trailing > 60 {
-            below(c, (u128::from(x << 11) * u128::from(y << 11) >> 64) as u64, exponent + 42)
+            below(c, ((u128::from(x << 11) * u128::from(y << 11)) >> 64) as u64, exponent + 42)
         } else {
             below(c, x * y, exponent)
         };
@@ -303,7 +303,7 @@ fn addends<W: Word>(plan: &Plan, fields: &Fields, row: usize, rows: &Sides, colu
     );
     for column in 0..count {
         let hash = plan.hash(first + column as u32);
-        let exponent = exponent + shifts[column] - (rows.spread[row] + spreads[column] & spread) as i32;
+        let exponent = exponent + shifts[column] - ((rows.spread[row] + spreads[column]) & spread) as i32;
         let magnitude = code::number(&fields, exponent, fraction.draw::<W>(&fields, hash)) & number
             | code::any::<W>(&fields, hash) & any
             | W::of(fields.largest - u64::from(hash & hash >> 3 & 7)) & largest;
