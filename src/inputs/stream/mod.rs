@@ -34,10 +34,19 @@ pub const CUDA: &str = concat!(
     include_str!("../../../kernels/stream.cuh")
 );
 
+/// The fewest elements of a row of A that a regime needs.
+const SHORTEST: usize = 4;
+
 /// The tiles `first..first + count` of the stream of `i` and `seed`.
 ///
-/// Panics if a row of A does not have 4, 8, .. 128 stored elements, which no instruction of the table has.
+/// Of instructions with fewer than four elements along k, those of one with four are cut.
+///
+/// Panics if a row of A has more than 128 stored elements or not a power of two, which no instruction of the table has.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
+    if i.stored_k() < SHORTEST {
+        let longer = Instruction { k: SHORTEST, ..i.clone() };
+        return tiles(&longer, seed, first, count).resized(&longer, i);
+    }
     let shape = Shape::of(i);
     let operands = operands(i);
     let mut arrays: Vec<Vec<u8>> =
