@@ -42,10 +42,11 @@ impl<'a> Sketch<'a> {
         self.cases
     }
 
-    /// Adds a case of these products and c; leaves it out if one of them has no code. Elsewhere A is +0 and B
-    /// has the first product's factor, so that cases share columns.
+    /// Adds a case of these products and c; leaves it out if one of them has no code or lies beyond k. Elsewhere A is +0
+    /// and B has the first product's factor, so that cases share columns.
     pub(super) fn add(&mut self, name: impl Into<String>, products: &[Option<Product>], c: Option<u64>) {
-        let (Some(c), true) = (c, products.iter().all(Option::is_some)) else { return };
+        let there = |product: &Option<Product>| product.is_some_and(|product| product.k < self.i.k);
+        let (Some(c), true) = (c, products.iter().all(there)) else { return };
         let mut case = Case { c, ..Case::zeros(self.i) };
         if let Some(Some(first)) = products.first() {
             case.b.fill(first.b);
