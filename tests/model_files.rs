@@ -21,7 +21,36 @@ const INSTRUCTIONS: [&str; 9] = [
 
 /// Keys and values, most of them allowed somewhere.
 const EDITS: &[(&str, &[&str])] = &[
-    ("step", &["'fused'", "'fma'", "'integer'"]),
+    ("step", &["'fused'", "'exact'", "'fma'", "'sequential'", "'pairwise'", "'integer'"]),
+    ("unpack-c", &["'f32'", "'f64'", "'e4m3'", "'s32'"]),
+    ("operand-subnormals", &["'keep'", "'signed-zero'", "'positive-zero'"]),
+    ("result-subnormals", &["'keep'", "'signed-zero'", "'positive-zero'"]),
+    ("product", &TARGETS),
+    ("product-limit", &["-2147483648", "-100", "0", "128", "100000", "100001"]),
+    ("normalised", &["true", "false"]),
+    (
+        "lanes",
+        &[
+            "{ period = 0, bits = 24, rounding = 'RD' }",
+            "{ period = 2, bits = 24, rounding = 'RD' }",
+            "{ period = 9223372036854775807, bits = 60, rounding = 'RO' }",
+            "{ period = 3, bits = 61, rounding = 'RU' }",
+        ],
+    ),
+    (
+        "late",
+        &[
+            "{ sum-bits = 31, c-bits = 24, rounding = 'RD', drop = 25, floor = -126 }",
+            "{ sum-bits = 60, c-bits = 60, rounding = 'RU', drop = -100000, floor = 100000 }",
+            "{ sum-bits = 0, c-bits = 0, rounding = 'RNA' }",
+            "{ sum-bits = 61, c-bits = 0, rounding = 'RZ' }",
+            "{ sum-bits = 0, c-bits = 0, rounding = 'RZ', floor = 2147483647 }",
+        ],
+    ),
+    ("scale-sums", &["0", "1", "16", "9223372036854775807"]),
+    ("zero", &["'positive'", "'negative'", "'ieee'"]),
+    ("between", &TARGETS),
+    ("output", &["{ rounding = 'RZ' }", "{ rounding = 'RU', overflow = 'saturate' }"]),
     ("unpack", &["'f16'", "'f32'", "'f64'", "'e2m1'", "'e8m0'", "'s32'", "'u4'", "'ue4m3'", "'e4m3fnuz'"]),
     ("group", &["0", "1", "3", "1000", "9223372036854775807", "-1"]),
     (
