@@ -21,14 +21,41 @@ struct Workspace {
     B::Code b[TILES_PER_RUN][K * N];
     C::Code c[TILES_PER_RUN][M * N];
     D::Code d[TILES_PER_RUN][M * N];
-    Factor row[M * STORED_K];
-    Factor column[K * N];
+    Factor row[TILES_PER_RUN][STORED_K * M];
+    Factor column[TILES_PER_RUN][K * N];
     unsigned char positions[TILES_PER_RUN][SPARSE ? M * STORED_K : 1];
 };
 
 __device__ __forceinline__ void run_barrier() {
     if (THREADS_PER_RUN == 32) __syncwarp();
     else __syncthreads();
+}
+
+// The codes and factors of one tile. A thread keeps to few indices along k: what depends on them alone is made once.
+__device__ __forceinline__ void make_operands(Workspace& w, int t, const MadeTile& tile, int lane) {
+    constexpr int A_LANES = STORED_K < THREADS_PER_RUN ? STORED_K : THREADS_PER_RUN;
+#pragma unroll 1
+    for (int k = lane % A_LANES; k < STORED_K; k += A_LANES) {
+#pragma unroll 1
+        for (int row = lane / A_LANES; row < M; row += THREADS_PER_RUN / A_LANES) {
+            const A::Code code = make_a(tile, row, k);
+            w.a[t][row * STORED_K + k] = code;
+            w.row[t][k * M + row] = factor<FormatA, FactorA, true>(code);
+            if (SPARSE) w.positions[t][row * STORED_K + k] = make_position(tile, row, k);
+        }
+    }
+    constexpr int B_LANES = K < THREADS_PER_RUN ? K : THREADS_PER_RUN;
+#pragma unroll 1
+    for (int k = lane % B_LANES; k < K; k += B_LANES) {
+#pragma unroll 1
+        for (int column = lane / B_LANES; column < N; column += THREADS_PER_RUN / B_LANES) {
+            const B::Code code = make_b(tile, k, column);
+            w.b[t][k * N + column] = code;
+            w.column[t][k * N + column] = factor<FormatB, FactorB, false>(code);
+        }
+    }
+#pragma unroll 1
+    for (int e = lane; e < M * N; e += THREADS_PER_RUN) w.c[t][e] = make_c(tile, e / N, e % N);
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
@@ -50,37 +77,22 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         for (int t = 0; t < TILES_PER_RUN; ++t) {
             const MadeTile tile = make_tile(seed, first + own + t);
             regimes[t] = regime_of(tile);
-#pragma unroll 1
-            for (int e = lane; e < M * STORED_K; e += THREADS_PER_RUN) {
-                w.a[t][e] = make_a(tile, e / STORED_K, e % STORED_K);
-                if (SPARSE) w.positions[t][e] = make_position(tile, e / STORED_K, e % STORED_K);
-            }
-#pragma unroll 1
-            for (int e = lane; e < K * N; e += THREADS_PER_RUN) w.b[t][e] = make_b(tile, e / N, e % N);
-#pragma unroll 1
-            for (int e = lane; e < M * N; e += THREADS_PER_RUN) w.c[t][e] = make_c(tile, e / N, e % N);
+            make_operands(w, t, tile, lane);
         }
         run_barrier();
         const int turn = tile_of(lane);
         run_tile(w.a[turn], w.b[turn], w.c[turn], w.positions[turn], w.d[turn], lane);
+        run_barrier();
 #pragma unroll
         for (int t = 0; t < TILES_PER_RUN; ++t) {
-            run_barrier();
-#pragma unroll 1
-            for (int e = lane; e < M * STORED_K; e += THREADS_PER_RUN) {
-                w.row[e % STORED_K * M + e / STORED_K] = factor<FormatA, FactorA, true>(w.a[t][e]);
-            }
-#pragma unroll 1
-            for (int e = lane; e < K * N; e += THREADS_PER_RUN) w.column[e] = factor<FormatB, FactorB, false>(w.b[t][e]);
-            run_barrier();
             if (own + t >= tiles) continue;
             int differences = 0;
 #pragma unroll 1
             for (int e = lane; e < M * N; e += THREADS_PER_RUN) {
                 const int row = e / N, column = e % N;
-                const Operands x = {w.row + row, w.column + column, w.a[t] + row * STORED_K, w.b[t] + column,
+                const Operands x = {w.row[t] + row, w.column[t] + column, w.a[t] + row * STORED_K, w.b[t] + column,
                                     w.positions[t] + (SPARSE ? row * STORED_K : 0)};
-                if (model(x, w.c[t][e]) == w.d[t][e]) continue;
+                if ((D::Code)model(x, w.c[t][e]) == w.d[t][e]) continue;
                 ++differences;
                 const Word place = atomicAdd(&found->listed, 1ull);
                 if (place < PLACES) found->places[place] = (first + own + t) * (M * N) + e;

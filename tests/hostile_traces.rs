@@ -30,7 +30,7 @@ fn refusal(bytes: &[u8]) -> String {
 #[test]
 fn the_file_that_the_others_vary_is_accepted() {
     let trace = read(&file(HEADER, &[0; 16])).unwrap();
-    assert_eq!((trace.m, trace.n, trace.k, trace.count), (1, 1, 2, 1));
+    assert_eq!((trace.m, trace.n, trace.k, trace.count()), (1, 1, 2, 1));
 }
 
 #[test]
@@ -42,7 +42,12 @@ fn a_header_that_contradicts_itself_is_refused_by_field() {
         (r#""tcnum.trace":"1""#, r#""tcnum.trace":1"#, "__metadata__ 'tcnum.trace'"),
         (r#""instruction":"mma.m16n8k16.f32.f16.f16.f32","#, "", "metadata 'instruction' is missing"),
         ("mma.m16n8k16.f32.f16", "mma.m16n8k99.f32.f16", "metadata 'instruction': unknown instruction"),
-        ("mma.m16n8k16.f32.f16", "mma.sp.m16n8k16.f32.f16", "sparse operands"),
+        ("mma.m16n8k16.f32.f16", "mma.sp.m16n8k16.f32.f16", "metadata 'k': 2 is not a multiple of 4"),
+        (
+            r#""d":{"dtype""#,
+            r#""positions":{"dtype""#,
+            "tensor 'positions': mma.m16n8k16.f32.f16.f16.f32 has no such operand",
+        ),
         (r#""a":"f16","#, "", "metadata 'a' is missing"),
         (r#""a":"f16""#, r#""a":"f17""#, "metadata 'a': unknown format 'f17'"),
         (r#""b":"f16""#, r#""b":"bf16""#, "metadata 'b': bf16, but mma.m16n8k16.f32.f16.f16.f32 has f16"),
@@ -160,7 +165,7 @@ proptest! {
             bytes[at] = byte;
         }
         match read(&bytes) {
-            Ok(trace) => prop_assert_eq!(trace.d.len(), trace.count * trace.m * trace.n),
+            Ok(trace) => prop_assert_eq!(trace.d.len(), trace.count() * trace.m * trace.n),
             Err(error) => prop_assert_eq!(error.exit_status(), 2),
         }
     }

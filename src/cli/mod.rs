@@ -3,8 +3,10 @@
 mod chain;
 mod convert;
 mod devices;
+mod explain;
 mod formats;
 mod instructions;
+mod merge;
 mod models;
 mod options;
 mod probe;
@@ -46,6 +48,8 @@ enum Command {
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
     Verify(Box<verify::Arguments>),
+    Explain(explain::Arguments),
+    Merge(merge::Arguments),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
 }
@@ -86,6 +90,8 @@ fn run(command: Command) -> Result<bool> {
         // --out names the recording; its report goes to standard output.
         Command::Record(a) => (record::run(&a)?, Destination { out: None, ..a.common.destination }),
         Command::Verify(a) => (verify::run(&a)?, a.destination),
+        Command::Explain(a) => (explain::run(&a)?, a.destination),
+        Command::Merge(a) => (merge::run(&a)?, a.destination),
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
         Command::Report(a) => (report::run(&a)?, a.destination),
     };

@@ -144,6 +144,12 @@ pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     }
 }
 
+/// Parses the path of a folder, or of a file to write.
+pub fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    if path.is_dir() { Ok(path) } else { output_file(text) }
+}
+
 fn annotation(text: &str) -> std::result::Result<(String, String), String> {
     text.split_once('=')
         .filter(|(key, _)| !key.is_empty())

@@ -35,8 +35,8 @@ impl TraceDevice {
         let device = trace.metadata.get("device").map_or("an unnamed device", String::as_str);
         let description = format!(
             "recording of {} {} of {} on {device}",
-            trace.count,
-            if trace.count == 1 { "tile" } else { "tiles" },
+            trace.count(),
+            if trace.count() == 1 { "tile" } else { "tiles" },
             trace.instruction
         );
         let details = trace.metadata.iter().map(|(key, value)| (key.clone(), value.clone())).collect();
@@ -51,15 +51,14 @@ impl TraceDevice {
 
     /// The number of the recorded tile that equals tile `at` of `request`, both at the recorded shape.
     fn recorded(&self, request: &Tiles, at: usize) -> Result<usize> {
-        let wanted = digest(operands(request), request.count, at);
+        let wanted = digest(request, at);
         let first = self.index.partition_point(|(digest, _)| *digest < wanted);
         let mut found = None;
         for &(_, number) in self.index[first..].iter().take_while(|(digest, _)| *digest == wanted) {
-            let mut pairs = inputs(&self.trace).into_iter().zip(operands(request));
-            if !pairs.all(|(x, y)| chunk(x, self.trace.count, number) == chunk(y, request.count, at)) {
+            if !same(&self.trace.inputs, number, request, at) {
                 continue;
             }
-            let answer = |number| chunk(&self.trace.d, self.trace.count, number);
+            let answer = |number| chunk(&self.trace.d, self.trace.count(), number);
             match found {
                 None => found = Some(number),
                 Some(earlier) if answer(earlier) == answer(number) => {}
@@ -79,7 +78,8 @@ impl TraceDevice {
         Error::request(format!(
             "{}: tile {at} of the request was not recorded; a trace replays only its recorded tiles ({} of them). \
              `tcnum verify --device {0}` compares those with a model; for other inputs choose a device that computes",
-            self.identity.name, self.trace.count
+            self.identity.name,
+            self.trace.count()
         ))
     }
 }
@@ -113,36 +113,30 @@ impl Device for TraceDevice {
         self.prepare(instruction)?;
         if self.index.is_empty() {
             let t = &self.trace;
-            self.index = (0..t.count).map(|number| (digest(inputs(t), t.count, number), number)).collect();
+            self.index = (0..t.count()).map(|number| (digest(&t.inputs, number), number)).collect();
             self.index.sort_unstable();
         }
-        let (m, n, k) = (self.trace.m, self.trace.n, self.trace.k);
-        let a = tiles.a.resized((m, instruction.k), (m, k));
-        let b = tiles.b.resized((instruction.k, n), (k, n));
-        let arrays = [("a", a), ("b", b), ("c", tiles.c.clone())];
-        let request = Tiles::from_arrays(tiles.count, arrays).expect("A, B and C");
-        let whole_a = request.a.resized((m, k), (m, instruction.k));
-        let whole_b = request.b.resized((k, n), (instruction.k, n));
+        let part = self.trace.part();
+        let request = tiles.resized(instruction, &part);
+        let whole = request.resized(&part, instruction);
+        let each = part.m * part.n;
         let mut d = Codes::zeros(instruction.d, 0);
         for at in 0..tiles.count {
-            let same = |x: &Codes, y: &Codes| chunk(x, tiles.count, at) == chunk(y, tiles.count, at);
             // Beyond the recorded k a request must be zero, as the recording was.
-            if !same(&whole_a, &tiles.a) || !same(&whole_b, &tiles.b) {
+            if !same(&whole, at, tiles, at) {
                 return Err(self.not_recorded(at));
             }
             let number = self.recorded(&request, at)?;
-            d.extend(&self.trace.d.slice(number * m * n, (number + 1) * m * n));
+            d.extend(&self.trace.d.slice(number * each, (number + 1) * each));
         }
         Ok(d)
     }
 }
 
-fn inputs(trace: &Trace) -> [&Codes; 3] {
-    [&trace.a, &trace.b, &trace.c]
-}
-
-fn operands(tiles: &Tiles) -> [&Codes; 3] {
-    [&tiles.a, &tiles.b, &tiles.c]
+/// Whether one tile of `x` has the operands of one of `y`.
+fn same(x: &Tiles, in_x: usize, y: &Tiles, in_y: usize) -> bool {
+    let mut pairs = x.arrays().zip(y.arrays());
+    pairs.all(|((_, a), (_, b))| chunk(a, x.count, in_x) == chunk(b, y.count, in_y))
 }
 
 /// The bytes of one of `count` equal parts.
@@ -151,9 +145,9 @@ fn chunk(codes: &Codes, count: usize, at: usize) -> &[u8] {
     &codes.as_bytes()[at * each..(at + 1) * each]
 }
 
-/// A digest of one of `count` tiles.
-fn digest(inputs: [&Codes; 3], count: usize, at: usize) -> u64 {
+/// A digest of one tile.
+fn digest(tiles: &Tiles, at: usize) -> u64 {
     let mut hasher = DefaultHasher::new();
-    inputs.into_iter().for_each(|codes| chunk(codes, count, at).hash(&mut hasher));
+    tiles.arrays().for_each(|(_, codes)| chunk(codes, tiles.count, at).hash(&mut hasher));
     hasher.finish()
 }

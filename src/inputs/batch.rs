@@ -38,12 +38,12 @@ impl Op {
         }
     }
 
-    /// How many products are not zero, of k.
-    pub fn terms(self, k: usize) -> usize {
+    /// How many products are not zero, of those that an element of D sums (k; of sparse forms the stored ones).
+    pub fn terms(self, instruction: &Instruction) -> usize {
         match self {
             Op::Multiply | Op::Accumulate => 1,
-            Op::InnerProduct => 2.min(k),
-            Op::Dot => k,
+            Op::InnerProduct => 2.min(instruction.stored_k()),
+            Op::Dot => instruction.stored_k(),
         }
     }
 
@@ -75,7 +75,7 @@ pub struct Position {
 /// The operands before they were rounded to the operand formats, in the layout of the tiles.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Wide {
-    /// A, `[count][m][k]`.
+    /// A, `[count][m][k]` (of sparse forms its stored elements).
     pub a: Vec<f64>,
     /// B, `[count][k][n]`.
     pub b: Vec<f64>,
@@ -120,6 +120,9 @@ const STREAM_TILES: u32 = 32;
 /// its own, drawn in the order a0, b0, a1, b1, c0: the same sequence of values for every instruction. For
 /// [`Op::Dot`] every element of D is a sample, and the first stream of [`Distribution::Corners`] begins with the named
 /// corners ([`Corners`]), after which come tiles of the [adversarial stream](stream).
+///
+/// Of sparse forms the isolated operations have the first elements of the first chunks, and dots random positions. Block
+/// scales are 1, but powers of two about 1 in dots, and the stream's own.
 pub fn draw(
     instruction: &Instruction,
     op: Op,
@@ -139,12 +142,13 @@ pub fn draw(
     let mut batch = Batch {
         tiles: Tiles::zeros(i, count),
         wide: (init == Init::Fp32).then(|| Wide {
-            a: vec![0.0; count * i.m * i.k],
+            a: vec![0.0; count * i.m * i.stored_k()],
             b: vec![0.0; count * i.k * i.n],
             c: vec![0.0; count * i.m * i.n],
         }),
         samples: (0..samples).map(position).collect(),
     };
+    unit_scales(&mut batch.tiles, i);
     match distribution {
         Distribution::Corners => {
             let named = op == Op::Dot && source.stream == 0;
@@ -172,9 +176,9 @@ pub fn draw(
         _ => {
             for s in 0..samples {
                 let at = position(s);
-                for k in 0..op.terms(i.k) {
-                    batch.set_a(i, at.tile, at.row, k, draw_value(&mut rng, distribution, i.a));
-                    batch.set_b(i, at.tile, k, at.column, draw_value(&mut rng, distribution, i.b));
+                for term in 0..op.terms(i) {
+                    batch.set_a(i, at.tile, at.row, term, draw_value(&mut rng, distribution, i.a));
+                    batch.set_b(i, at.tile, first_k(i, term), at.column, draw_value(&mut rng, distribution, i.b));
                 }
                 if op.has_c() {
                     batch.set_c(i, at.tile, at.row, at.column, draw_value(&mut rng, distribution, i.c));
@@ -186,8 +190,8 @@ pub fn draw(
 }
 
 impl Batch {
-    fn set_a(&mut self, i: &Instruction, tile: usize, row: usize, k: usize, value: f64) {
-        let at = (tile * i.m + row) * i.k + k;
+    fn set_a(&mut self, i: &Instruction, tile: usize, row: usize, stored: usize, value: f64) {
+        let at = (tile * i.m + row) * i.stored_k() + stored;
         self.tiles.a.set(at, nearest_code(i.a, value));
         if let Some(wide) = &mut self.wide {
             wide.a[at] = value;
@@ -210,16 +214,18 @@ impl Batch {
         }
     }
 
-    /// Puts the codes of `case` in row and column `r` of a tile, where the tile has them, and its c all along the row.
+    /// Puts the operands of `case` where element (r, r) of a tile takes them from, as far as the tile goes, and its c all
+    /// along the row.
     fn place(&mut self, i: &Instruction, tile: usize, r: usize, case: &Case) {
-        for k in 0..i.k {
-            if r < i.m {
-                self.tiles.a.set((tile * i.m + r) * i.k + k, case.a[k]);
-            }
-            if r < i.n {
-                self.tiles.b.set((tile * i.k + k) * i.n + r, case.b[k]);
-            }
+        let (row, column) = (r.min(i.m - 1), r.min(i.n - 1));
+        let there = self.tiles.case(i, tile, row, column);
+        let mut placed = case.clone();
+        if r >= i.m {
+            placed = Case { b: placed.b, scale_b: placed.scale_b, ..there };
+        } else if r >= i.n {
+            (placed.b, placed.scale_b) = (there.b, there.scale_b);
         }
+        self.tiles.place(i, tile, row, column, &placed);
         for column in 0..if r < i.m { i.n } else { 0 } {
             self.tiles.c.set((tile * i.m + r) * i.n + column, case.c);
         }
@@ -229,7 +235,7 @@ impl Batch {
     fn widen(&mut self, i: &Instruction, tile: usize) {
         let Some(wide) = &mut self.wide else { return };
         let arrays = [
-            (&mut wide.a, &self.tiles.a, i.a, i.m * i.k),
+            (&mut wide.a, &self.tiles.a, i.a, i.m * i.stored_k()),
             (&mut wide.b, &self.tiles.b, i.b, i.k * i.n),
             (&mut wide.c, &self.tiles.c, i.c, i.m * i.n),
         ];
@@ -242,10 +248,23 @@ impl Batch {
     }
 }
 
+/// The element of B that a stored element of A is multiplied by where the first positions of every chunk are stored.
+fn first_k(i: &Instruction, stored: usize) -> usize {
+    i.chunk().map_or(stored, |chunk| stored / chunk.kept * chunk.length + stored % chunk.kept)
+}
+
+/// Sets every block scale to 1.
+fn unit_scales(tiles: &mut Tiles, i: &Instruction) {
+    let Some(scale) = i.scale else { return };
+    for codes in [&mut tiles.scale_a, &mut tiles.scale_b].into_iter().flatten() {
+        (0..codes.len()).for_each(|at| codes.set(at, nearest_code(scale.format, 1.0)));
+    }
+}
+
 fn fill_dense<R: Rng>(batch: &mut Batch, i: &Instruction, distribution: Distribution, tile: usize, rng: &mut R) {
     for row in 0..i.m {
-        for k in 0..i.k {
-            batch.set_a(i, tile, row, k, draw_value(rng, distribution, i.a));
+        for stored in 0..i.stored_k() {
+            batch.set_a(i, tile, row, stored, draw_value(rng, distribution, i.a));
         }
     }
     for k in 0..i.k {
@@ -258,14 +277,48 @@ fn fill_dense<R: Rng>(batch: &mut Batch, i: &Instruction, distribution: Distribu
             batch.set_c(i, tile, row, column, draw_value(rng, distribution, i.c));
         }
     }
+    for row in 0..i.m {
+        let positions = random_positions(rng, i);
+        if let Some(codes) = &mut batch.tiles.positions {
+            let first = (tile * i.m + row) * i.stored_k();
+            positions.iter().enumerate().for_each(|(at, position)| codes.set(first + at, *position));
+        }
+    }
+    let Some(scale) = i.scale else { return };
+    let count = batch.tiles.count;
+    for codes in [&mut batch.tiles.scale_a, &mut batch.tiles.scale_b].into_iter().flatten() {
+        let each = codes.len() / count;
+        for at in tile * each..(tile + 1) * each {
+            codes.set(at, nearest_code(scale.format, 2f64.powi(rng.random_range(-3..=3))));
+        }
+    }
 }
 
-/// Zeroes what does not take part in `op`.
+/// Positions of the stored elements of a row of A, drawn chunk by chunk; none for dense forms.
+fn random_positions<R: Rng>(rng: &mut R, i: &Instruction) -> Vec<u64> {
+    let Some(chunk) = i.chunk() else { return Vec::new() };
+    let groups = (chunk.length / chunk.together) as u64;
+    let mut positions = Vec::with_capacity(i.stored_k());
+    for _ in 0..i.k / chunk.length {
+        let first = rng.random_range(0..groups);
+        // Another group, above or below, where two are kept.
+        let other = (first + rng.random_range(1..groups)) % groups;
+        let kept = if chunk.kept == chunk.together { vec![first] } else { vec![first.min(other), first.max(other)] };
+        for group in kept {
+            positions.extend((0..chunk.together as u64).map(|within| group * chunk.together as u64 + within));
+        }
+    }
+    positions
+}
+
+/// Zeroes what does not take part in `op`; the terms of sparse forms move to the first positions of their chunks.
 fn isolate(tiles: &mut Tiles, i: &Instruction, op: Op) {
-    let (stored, terms) = (i.stored_k(), op.terms(i.k));
+    let (stored, terms) = (i.stored_k(), op.terms(i));
     if terms < stored {
+        let taking_part: Vec<usize> = (0..terms).map(|term| first_k(i, term)).collect();
         (0..tiles.a.len()).filter(|at| at % stored >= terms).for_each(|at| tiles.a.set(at, 0));
-        (0..tiles.b.len()).filter(|at| at / i.n % i.k >= terms).for_each(|at| tiles.b.set(at, 0));
+        (0..tiles.b.len()).filter(|at| !taking_part.contains(&(at / i.n % i.k))).for_each(|at| tiles.b.set(at, 0));
+        tiles.positions = Tiles::zeros(i, tiles.count).positions;
     }
     if !op.has_c() {
         (0..tiles.c.len()).for_each(|at| tiles.c.set(at, 0));
@@ -274,12 +327,16 @@ fn isolate(tiles: &mut Tiles, i: &Instruction, op: Op) {
 
 /// Special values in one to three positions, on a background of zeros or of ordinary numbers.
 fn special_case<R: Rng>(rng: &mut R, i: &Instruction, op: Op) -> Case {
-    let terms = op.terms(i.k);
+    let terms = op.terms(i);
     let mut case = Case::zeros(i);
+    if let Some(scale) = i.scale {
+        case.scale_a.fill(nearest_code(scale.format, 1.0));
+        case.scale_b.fill(nearest_code(scale.format, 1.0));
+    }
     if rng.random_bool(0.5) {
-        for k in 0..terms {
-            case.a[k] = nearest_code(i.a, draw_value(rng, Distribution::Normal, i.a));
-            case.b[k] = nearest_code(i.b, draw_value(rng, Distribution::Normal, i.b));
+        for term in 0..terms {
+            case.a[term] = nearest_code(i.a, draw_value(rng, Distribution::Normal, i.a));
+            case.b[first_k(i, term)] = nearest_code(i.b, draw_value(rng, Distribution::Normal, i.b));
         }
         if op.has_c() {
             case.c = nearest_code(i.c, draw_value(rng, Distribution::Normal, i.c));
@@ -290,17 +347,18 @@ fn special_case<R: Rng>(rng: &mut R, i: &Instruction, op: Op) -> Case {
     let (first, second) = (pick(&a), pick(&b));
     let third = pick(&c);
     for _ in 0..rng.random_range(1..=3) {
-        let k = rng.random_range(0..terms as u32) as usize;
+        let term = rng.random_range(0..terms as u32) as usize;
+        let k = first_k(i, term);
         match rng.random_range(0..4) {
-            0 => case.a[k] = with_random_padding(rng, i.a, first),
+            0 => case.a[term] = with_random_padding(rng, i.a, first),
             1 => case.b[k] = with_random_padding(rng, i.b, second),
             2 => {
-                case.a[k] = a[rng.random_range(0..a.len() as u32) as usize];
+                case.a[term] = a[rng.random_range(0..a.len() as u32) as usize];
                 case.b[k] = b[rng.random_range(0..b.len() as u32) as usize];
             }
             _ if op.has_c() => case.c = third,
             _ => {
-                (case.a[k], case.b[k]) = (first, second);
+                (case.a[term], case.b[k]) = (first, second);
             }
         }
     }

@@ -1,13 +1,11 @@
 use std::collections::HashSet;
 
 use super::{
-    regime::Regime,
     values::{exponents, nearest_code, special_codes},
     *,
 };
 use crate::{
-    exact::Dot,
-    format::{Class, FORMATS, Overflow, Rounding},
+    format::{Class, FORMATS},
     isa::{self, Case, Instruction},
 };
 
@@ -145,40 +143,6 @@ fn special_codes_contain_every_class_of_either_sign() {
 fn regimes_distributions_and_operations_have_names_of_their_own() {
     assert_eq!(Regime::ALL.map(Regime::name).into_iter().collect::<HashSet<_>>().len(), Regime::ALL.len());
     assert_eq!(Op::ALL.map(Op::name).into_iter().collect::<HashSet<_>>().len(), Op::ALL.len());
-}
-
-/// How many of `count` cases of a regime have the property.
-fn share(name: &str, regime: Regime, has: impl Fn(&Instruction, &Case) -> bool) -> usize {
-    let i = instruction(name);
-    let mut rng = <rand_chacha::ChaCha8Rng as rand::SeedableRng>::seed_from_u64(11);
-    (0..400).filter(|_| has(&i, &regime.draw(&mut rng, &i, i.k, true))).count()
-}
-
-#[test]
-fn every_regime_visits_what_it_aims_at() {
-    let result = |i: &Instruction, case: &Case| {
-        let pairs = case.a.iter().copied().zip(case.b.iter().copied());
-        Dot::new(i.a, i.b, i.c, i.d, i.k).sum(pairs, case.c).round(i.d, Rounding::Rz, Overflow::Infinity)
-    };
-    let class = |i: &Instruction, case: &Case| result(i, case).map(|code| i.d.decode(code).class);
-    for name in ["mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k8.f16.f16.f16.f16", "mma.m16n8k8.f32.tf32.tf32.f32"] {
-        let of = |regime, wanted: &[Class]| {
-            share(name, regime, |i, case| class(i, case).is_some_and(|class| wanted.contains(&class)))
-        };
-        assert!(of(Regime::Overflow, &[Class::Infinite]) > 40, "{name}");
-        assert!(of(Regime::Subnormal, &[Class::Subnormal, Class::Normal]) > 200, "{name}");
-        assert!(of(Regime::Floor, &[Class::Subnormal, Class::Zero]) > 100, "{name}");
-        assert!(of(Regime::NonFinite, &[Class::Nan, Class::Infinite]) > 200, "{name}");
-        assert!(of(Regime::Zeros, &[Class::Zero]) > 100, "{name}");
-        let operand = |i: &Instruction, case: &Case| case.a.iter().any(|c| i.a.decode(*c).class == Class::Subnormal);
-        assert!(share(name, Regime::Subnormal, operand) > 200, "{name}");
-        // What is left of a cancelled sum is small beside its largest product.
-        let cancelled = |i: &Instruction, case: &Case| {
-            let products = case.a.iter().zip(&case.b).map(|(x, y)| (i.a.to_f64(*x) * i.b.to_f64(*y)).abs());
-            result(i, case).is_some_and(|d| i.d.to_f64(d).abs() < products.fold(0.0, f64::max) / 256.0)
-        };
-        assert!(share(name, Regime::Cancellation, cancelled) > 100, "{name}");
-    }
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! The operands of one element of D.
 
+use serde::{Deserialize, Serialize};
+
 use super::Instruction;
 
 /// The operands of one dot-product-add, as codes.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct Case {
     /// The row of A: k codes; of sparse forms the k / 2 stored ones.
     pub a: Vec<u64>,

@@ -59,6 +59,25 @@ pub struct Chunk {
     pub together: usize,
 }
 
+impl Chunk {
+    /// Whether these are positions of the stored elements of whole chunks: in each chunk ascending and below its length,
+    /// those of neighbours that are kept together consecutive.
+    pub fn allows(&self, positions: impl IntoIterator<Item = u64>) -> bool {
+        let mut before = None;
+        positions.into_iter().enumerate().all(|(at, position)| {
+            let within = at % self.kept;
+            let follows = match before.filter(|_| within > 0) {
+                None => true,
+                Some(before) if within.is_multiple_of(self.together) => position > before,
+                Some(before) => position == before + 1,
+            };
+            before = Some(position);
+            let aligned = !within.is_multiple_of(self.together) || position.is_multiple_of(self.together as u64);
+            follows && aligned && position < self.length as u64
+        })
+    }
+}
+
 /// An instruction family with one kernel source (`kernels/*.cu`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Kernel {

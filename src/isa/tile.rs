@@ -136,10 +136,6 @@ pub struct Operand {
     pub rows: usize,
     /// Columns of one tile.
     pub columns: usize,
-    /// Whether the rows are those of D.
-    rows_of_d: bool,
-    /// Whether the columns are those of D.
-    columns_of_d: bool,
 }
 
 impl Operand {
@@ -152,23 +148,11 @@ impl Operand {
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
-
-    /// Rows and columns when only the first `m` rows and `n` columns of D are of interest.
-    pub fn part(&self, m: usize, n: usize) -> (usize, usize) {
-        (if self.rows_of_d { m } else { self.rows }, if self.columns_of_d { n } else { self.columns })
-    }
 }
 
 /// The arrays that a tile of `instruction` consists of, in the order of the `exec:` protocol.
 pub fn operands(i: &Instruction) -> Vec<Operand> {
-    let operand = |name, format, rows, columns| Operand {
-        name,
-        format,
-        rows,
-        columns,
-        rows_of_d: matches!(name, "a" | "c" | "positions" | "scale_a"),
-        columns_of_d: matches!(name, "b" | "c" | "scale_b"),
-    };
+    let operand = |name, format, rows, columns| Operand { name, format, rows, columns };
     let mut all = vec![operand("a", i.a, i.m, i.stored_k()), operand("b", i.b, i.k, i.n), operand("c", i.c, i.m, i.n)];
     if i.chunk().is_some() {
         all.push(operand("positions", format::find("u8").expect("u8 is in the format table"), i.m, i.stored_k()));
@@ -296,12 +280,23 @@ impl Tiles {
     }
 
     /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
-    /// instruction's full shape; the rest is zero.
+    /// instruction's full shape; the rest is as in [`Tiles::zeros`].
     pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
-        let operands = operands(instruction);
+        self.resized(&Instruction { m, n, ..instruction.clone() }, instruction)
+    }
+
+    /// Tiles of the shape of `from` at the shape of `to`, which have the same formats: cut, or continued as in
+    /// [`Tiles::zeros`], along m, n and k.
+    pub fn resized(&self, from: &Instruction, to: &Instruction) -> Tiles {
+        let shapes: Vec<_> = operands(from).into_iter().zip(operands(to)).collect();
         self.map(self.count, |name, codes| {
-            let operand = operands.iter().find(|o| o.name == name).expect("the tiles are this instruction's");
-            codes.resized(operand.part(m, n), (operand.rows, operand.columns))
+            let (old, new) = shapes.iter().find(|(o, _)| o.name == name).expect("the tiles are this instruction's");
+            let mut resized = codes.resized((old.rows, old.columns), (new.rows, new.columns));
+            if let ("positions", Some(chunk)) = (name, to.chunk()) {
+                let outside = |at: usize| at / new.columns % new.rows >= old.rows || at % new.columns >= old.columns;
+                (0..resized.len()).filter(|at| outside(*at)).for_each(|at| resized.set(at, (at % chunk.kept) as u64));
+            }
+            resized
         })
     }
 

@@ -5,7 +5,7 @@ use crate::{
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
     inputs::{Batch, Init, Position},
-    isa::{Case, Codes, Instruction},
+    isa::{Codes, Instruction},
 };
 
 /// Buffers for the references of one request's samples.
@@ -27,11 +27,16 @@ impl<'a> References<'a> {
             Init::Fp32 if !format.is_integer() && format.bits <= 32 => format::find("f32").expect("f32 is a format"),
             _ => format,
         };
-        let operands = [i.a, i.b, i.c].map(seen);
+        let mut operands = [i.a, i.b, i.c].map(seen);
+        if i.scale.is_some() {
+            // An operand times its scale is an f64 number.
+            let f64 = format::find("f64").expect("f64 is a format");
+            (operands[0], operands[1]) = (f64, f64);
+        }
         let [a, b, c] = operands;
         References {
             instruction: i,
-            terms: request.op.terms(i.k),
+            terms: request.op.terms(i),
             has_c: request.op.has_c(),
             operands,
             exact: Dot::new(a, b, c, i.d, i.k),
@@ -55,26 +60,30 @@ impl<'a> References<'a> {
     /// Loads the operand codes that the references see, and returns c.
     fn load(&mut self, batch: &Batch, at: Position) -> u64 {
         let i = self.instruction;
+        let case = batch.tiles.case(i, at.tile, at.row, at.column);
+        let [a, b, c] = self.operands;
+        let code = |format: &Format, value: f64| {
+            format.encode_f64(value, Rounding::Rne, Overflow::Standard).expect("the value is the format's")
+        };
+        let scale = |codes: &[u64], k: usize| i.scale.map(|s| s.format.to_f64(codes[k / s.block]));
+        // A code as the references see it: of its unrounded value where there is one, times its scale.
+        let seen =
+            |format: &Format, as_seen: &Format, own: u64, wide: Option<f64>, scale: Option<f64>| match (wide, scale) {
+                (None, None) => own,
+                (wide, scale) => code(as_seen, wide.unwrap_or_else(|| format.to_f64(own)) * scale.unwrap_or(1.0)),
+            };
         self.pairs.clear();
-        match &batch.wide {
-            Some(wide) => {
-                let [a, b, c] = self.operands;
-                let code = |format: &Format, value: f64| {
-                    format.encode_f64(value, Rounding::Rne, Overflow::Standard).expect("the value is the format's")
-                };
-                for k in 0..self.terms {
-                    let x = wide.a[(at.tile * i.m + at.row) * i.k + k];
-                    let y = wide.b[(at.tile * i.k + k) * i.n + at.column];
-                    self.pairs.push((code(a, x), code(b, y)));
-                }
-                code(c, wide.c[at.index(i)])
-            }
-            None => {
-                let Case { a, b, c, .. } = batch.tiles.case(i, at.tile, at.row, at.column);
-                self.pairs.extend(a.into_iter().zip(b).take(self.terms));
-                c
-            }
+        for term in 0..self.terms {
+            let k = case.logical(i, term);
+            let wide = batch.wide.as_ref();
+            let wide_a = wide.map(|wide| wide.a[(at.tile * i.m + at.row) * i.stored_k() + term]);
+            let wide_b = wide.map(|wide| wide.b[(at.tile * i.k + k) * i.n + at.column]);
+            self.pairs.push((
+                seen(i.a, a, case.a[term], wide_a, scale(&case.scale_a, k)),
+                seen(i.b, b, case.b[k], wide_b, scale(&case.scale_b, k)),
+            ));
         }
+        seen(i.c, c, case.c, batch.wide.as_ref().map(|wide| wide.c[at.index(i)]), None)
     }
 
     fn against_exact(&mut self, c: u64, result: u64) -> Tally {

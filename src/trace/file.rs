@@ -10,13 +10,14 @@ use std::{
 use safetensors::Dtype;
 
 use super::{
-    RESERVED, Trace, dense,
-    header::{Declared, Header, TENSORS},
+    RESERVED, Trace,
+    header::{Declared, Header},
+    part,
 };
 use crate::{
     Error, Result,
     format::{self, Format},
-    isa::{self, Codes, Instruction},
+    isa::{self, Codes, Instruction, Tiles, operands},
 };
 
 /// The longest header that is read. Those of real traces stay below 2 KiB.
@@ -59,32 +60,31 @@ impl Trace {
         header.metadata.extend(RESERVED.map(String::from).into_iter().zip(derived));
 
         // Widest codes first, so that every array is aligned to its codes.
-        let mut arrays = TENSORS.map(|name| (name, self.tensor(name)));
-        arrays.sort_by_key(|(_, (_, codes, _))| std::cmp::Reverse(codes.width()));
+        let mut arrays = tensors(&self.part());
+        arrays.sort_by_key(|(_, format, _)| std::cmp::Reverse(format.bytes()));
+        let codes = |name: &str| {
+            let mut found = self.inputs.arrays().chain([("d", &self.d)]);
+            found.find(|(own, _)| *own == name).expect("a trace has the arrays of its instruction").1.as_bytes()
+        };
         let mut offset = 0;
-        for (name, (format, codes, [rows, columns])) in &arrays {
-            let end = offset + codes.as_bytes().len();
-            let shape = [self.count, *rows, *columns];
+        for (name, format, [rows, columns]) in &arrays {
+            let end = offset + codes(name).len();
+            let shape = [self.count(), *rows, *columns];
             header
                 .tensors
                 .insert(name.to_string(), Declared { dtype: dtype(format), shape, data_offsets: (offset, end) });
             offset = end;
         }
         let mut bytes = header.to_bytes();
-        arrays.iter().for_each(|(_, (_, codes, _))| bytes.extend_from_slice(codes.as_bytes()));
+        arrays.iter().for_each(|(name, ..)| bytes.extend_from_slice(codes(name)));
         bytes
     }
+}
 
-    /// Format, codes and rows and columns of a tile of one of the four tensors.
-    fn tensor(&self, name: &str) -> (&'static Format, &Codes, [usize; 2]) {
-        let i = &self.instruction;
-        match name {
-            "a" => (i.a, &self.a, [self.m, self.k]),
-            "b" => (i.b, &self.b, [self.k, self.n]),
-            "c" => (i.c, &self.c, [self.m, self.n]),
-            _ => (i.d, &self.d, [self.m, self.n]),
-        }
-    }
+/// Name, format, and rows and columns of a tile, of each tensor of a trace whose recorded shape is the instruction's.
+fn tensors(part: &Instruction) -> Vec<(&'static str, &'static Format, [usize; 2])> {
+    let d = ("d", part.d, [part.m, part.n]);
+    operands(part).into_iter().map(|o| (o.name, o.format, [o.rows, o.columns])).chain([d]).collect()
 }
 
 /// The safetensors element type of a format's codes.
@@ -112,30 +112,34 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
 
     let instruction = described_instruction(&header.metadata)?;
     let [m, n, k] = described_shape(&header.metadata, &instruction)?;
+    let tensors = tensors(&part(&instruction, [m, n, k]));
     let count = header.tensors.get("a").ok_or("tensor 'a' is missing")?.shape[0];
     if count == 0 {
         return Err("tensor 'a': there are no tiles (its first dimension is 0)".into());
     }
-    let mut load = |name: &str, format, rows, columns| {
+    if let Some(name) = header.tensors.keys().find(|name| !tensors.iter().any(|(known, ..)| known == name)) {
+        return Err(format!("tensor '{name}': {instruction} has no such operand"));
+    }
+    let mut arrays = Vec::new();
+    for (name, format, [rows, columns]) in tensors {
         let declared = header.tensors.get(name).ok_or(format!("tensor '{name}' is missing"))?;
         check_declaration(name, declared, format, [count, rows, columns])?;
         let (start, end) = declared.data_offsets;
         let bytes = read_bytes(&mut file, data_start + start as u64, (end - start) as u64)?;
-        checked_codes(name, format, bytes)
-    };
-    let i = &instruction;
-    Ok(Trace {
-        m,
-        n,
-        k,
-        count,
-        a: load("a", i.a, m, k)?,
-        b: load("b", i.b, k, n)?,
-        c: load("c", i.c, m, n)?,
-        d: load("d", i.d, m, n)?,
-        metadata: header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect(),
-        instruction,
-    })
+        arrays.push((name, checked_codes(name, format, bytes)?));
+    }
+    let (_, d) = arrays.pop().expect("D is the last array");
+    let inputs = Tiles::from_arrays(count, arrays).expect("A, B and C are among the arrays");
+    if let (Some(chunk), Some(positions)) = (instruction.chunk(), &inputs.positions)
+        && !chunk.allows(positions.iter())
+    {
+        return Err(format!(
+            "tensor 'positions': each {} in a row have to be ascending positions below {} ({} at a time)",
+            chunk.kept, chunk.length, chunk.together
+        ));
+    }
+    let metadata = header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect();
+    Ok(Trace { m, n, k, inputs, d, metadata, instruction })
 }
 
 /// The header's declared length, checked against the file's.
@@ -181,7 +185,6 @@ fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Re
     }
     let named = |key: &str, error: Error| format!("metadata '{key}': {error}");
     let i = isa::find(entry(metadata, "instruction")?).map_err(|e| named("instruction", e))?;
-    dense(&i).map_err(|e| named("instruction", e))?;
     for (key, expected) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
         let format = format::find(entry(metadata, key)?).map_err(|e| named(key, e))?;
         if format != expected {
@@ -198,11 +201,17 @@ fn described_shape(
 ) -> std::result::Result<[usize; 3], String> {
     let extent = |key: &str, most: usize| {
         let text = entry(metadata, key)?;
-        text.parse().ok().filter(|extent| (1..=most).contains(extent)).ok_or_else(|| {
+        text.parse().ok().filter(|extent: &usize| (1..=most).contains(extent)).ok_or_else(|| {
             format!("metadata '{key}': '{text}' is not a whole number from 1 to {most}, the {key} of {instruction}")
         })
     };
-    Ok([extent("m", instruction.m)?, extent("n", instruction.n)?, extent("k", instruction.k)?])
+    let [m, n, k] = [extent("m", instruction.m)?, extent("n", instruction.n)?, extent("k", instruction.k)?];
+    let unit =
+        instruction.chunk().map_or(1, |chunk| chunk.length).max(instruction.scale.map_or(1, |scale| scale.block));
+    if !k.is_multiple_of(unit) {
+        return Err(format!("metadata 'k': {k} is not a multiple of {unit}, as the operands of {instruction} have it"));
+    }
+    Ok([m, n, k])
 }
 
 fn check_declaration(

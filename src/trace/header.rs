@@ -1,7 +1,7 @@
 //! The header of a trace file: strict parsing, and deterministic writing.
 //!
 //! safetensors' own header type keeps the last of duplicate keys and any number of tensors; this one refuses
-//! both while it reads, and so never holds more than the four arrays of a trace.
+//! both while it reads, and so never holds more than the arrays of a trace.
 
 use std::{collections::BTreeMap, fmt};
 
@@ -15,8 +15,8 @@ use serde::{
 };
 use serde_json::json;
 
-/// Names of the tensors of a trace.
-pub const TENSORS: [&str; 4] = ["a", "b", "c", "d"];
+/// Names of the tensors of a trace: the operands that an instruction can have, and D.
+pub const TENSORS: [&str; 7] = ["a", "b", "c", "d", "positions", "scale_a", "scale_b"];
 
 /// What the header of a trace file declares.
 #[derive(Debug, Default)]
@@ -116,7 +116,7 @@ impl<'de> Deserialize<'de> for Header {
                         }
                         header.metadata = map.next_value::<UniqueStrings>()?.0;
                     } else if !TENSORS.contains(&key.as_str()) {
-                        return Err(A::Error::custom(format!("tensor '{key}' is not one of a, b, c, d")));
+                        return Err(A::Error::custom(format!("tensor '{key}' is not one of {}", TENSORS.join(", "))));
                     } else {
                         let tensor = map
                             .next_value::<Declared>()

@@ -7,16 +7,21 @@
 //! their ranges were, or how often the run was killed and resumed.
 
 pub mod checkpoint;
+mod counterexample;
 mod drive;
 mod engines;
+pub mod merge;
 mod part;
+pub mod reports;
 mod run;
+pub mod shrink;
 mod state;
 pub mod tables;
 pub mod trace;
 
+pub use counterexample::{Counterexample, counterexamples, trace as counterexample_trace};
 pub use drive::{drive, drive_all};
 pub use engines::engine;
 pub use part::{Part, Ran};
-pub use run::{MOST_CASES, Run, identify};
+pub use run::{MOST_CASES, Run, identify, rule_digest};
 pub use state::{Mark, State};

@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Run, State};
+use super::{Counterexample, Run, State, shrink::Answer};
 use crate::{
     Error, Result,
     device::{Count, Execution, Identity},
+    format::Format,
+    isa::Case,
 };
 
 /// A part of a run, and how far it has come.
@@ -18,6 +20,8 @@ pub struct Part {
     pub ran: Ran,
     /// How far it has come.
     pub state: State,
+    /// The counterexamples, once the part is finished and they are reduced.
+    pub counterexamples: Option<Vec<Counterexample>>,
 }
 
 /// What ran a part: for the reader, and no part of the run's identity.
@@ -26,6 +30,8 @@ pub struct Part {
 pub struct Ran {
     /// The device, as it was asked for.
     pub device: String,
+    /// The model, as it was asked for.
+    pub model: String,
     /// The word for how it executes the instruction.
     pub execution: String,
     /// The machine instructions that ran.
@@ -33,17 +39,18 @@ pub struct Ran {
 }
 
 impl Part {
-    /// A part of which nothing is done yet.
+    /// A part of which nothing is done yet; `model` is the model as it was asked for.
     ///
     /// # Errors
     /// No instruction has the run's name.
-    pub fn new(run: Run, device: &Identity, execution: &Execution) -> Result<Part> {
+    pub fn new(run: Run, device: &Identity, execution: &Execution, model: &str) -> Result<Part> {
         let ran = Ran {
             device: device.name.clone(),
+            model: model.into(),
             execution: execution.kind.name().into(),
             opcodes: execution.opcodes.clone(),
         };
-        Ok(Part { state: State::new(&run)?, run, ran })
+        Ok(Part { state: State::new(&run)?, run, ran, counterexamples: None })
     }
 
     /// Whether a part that was read from a file is possible.
@@ -52,7 +59,8 @@ impl Part {
     /// A request error that says what is not.
     pub fn check(&self) -> Result<()> {
         self.run.check()?;
-        let range = self.run.range(&self.run.instruction()?);
+        let i = self.run.instruction()?;
+        let range = self.run.range(&i);
         let State { next, regimes, spots, marks, .. } = &self.state;
         let counts = |counts: &[Count]| {
             counts.len() == self.run.regimes.len() && counts.iter().all(|count| count.differing <= count.compared)
@@ -66,6 +74,32 @@ impl Part {
             && spots.iter().all(|spot| within(spot.tile) && marks.iter().any(|mark| mark.tile > spot.tile))
             && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes))
             && marks.is_sorted_by_key(|mark| mark.tile);
+        let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
+        let whole = |answer: &Answer| {
+            let case = &answer.case;
+            let zeros = Case::zeros(&i);
+            let lengths = |case: &Case| {
+                [&case.a, &case.b, &case.positions, &case.scale_a, &case.scale_b].map(|codes| codes.len())
+            };
+            let kept = i.chunk().map_or(0, |chunk| chunk.length as u64);
+            let scale = i.scale.map_or(i.a, |scale| scale.format);
+            lengths(case) == lengths(&zeros)
+                && case.positions.iter().all(|position| *position < kept)
+                && codes(i.a, &case.a)
+                && codes(i.b, &case.b)
+                && codes(i.c, &[case.c])
+                && codes(scale, &[&case.scale_a[..], &case.scale_b].concat())
+                && codes(i.d, &[answer.device, answer.model])
+        };
+        let counterexamples = self.counterexamples.iter().flatten();
+        let possible = possible
+            && counterexamples.clone().count() <= spots.len()
+            && counterexamples.zip(spots).all(|(counterexample, spot)| {
+                counterexample.spot == *spot
+                    && counterexample.regime < regimes.len()
+                    && whole(&counterexample.found)
+                    && counterexample.shrunk.as_ref().is_none_or(whole)
+            });
         match possible {
             true => Ok(()),
             false => Err(Error::request(format!("what it says of {} contradicts itself", self.run.instruction))),

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    arithmetic::Model,
-    device::Device,
+    arithmetic::{Model, Rule},
+    device::{Device, Identity},
     digest::fnv1a,
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
@@ -173,14 +173,17 @@ pub fn unit_tiles(i: &Instruction) -> u64 {
 
 /// What stands behind a device, however it is named: two GPUs of one kind are the same, two models are not.
 pub fn identify(device: &dyn Device, i: &Instruction) -> String {
-    let description = &device.identity().description;
+    let Identity { name, description, .. } = device.identity();
     match device.model() {
         Some(model) => format!("{description} (rule {})", rule_digest(model, i)),
+        // Programs need not say what they are.
+        None if name.starts_with("exec:") => format!("{description} ({name})"),
         None => description.clone(),
     }
 }
 
-/// A digest of all that the model says about an instruction.
-fn rule_digest(model: &Model, i: &Instruction) -> String {
-    format!("{:016x}", fnv1a(format!("{:?}", model.rule(i)).as_bytes()))
+/// A digest of all that the model says about how an instruction computes.
+pub fn rule_digest(model: &Model, i: &Instruction) -> String {
+    let rule = model.rule(i).map(|rule| Rule { evidence: String::new(), instructions: Vec::new(), ..rule.clone() });
+    format!("{:016x}", fnv1a(format!("{rule:?}").as_bytes()))
 }

@@ -5,6 +5,7 @@ use crate::{
     device::{Device, Execution},
     exact,
     format::Format,
+    isa::Case,
     report::{Cell, Column, Table},
     trace::Trace,
 };
@@ -34,12 +35,8 @@ pub struct Mismatch {
     pub row: usize,
     /// The column of B, C and D.
     pub column: usize,
-    /// The recorded codes of the row of A.
-    pub a: Vec<u64>,
-    /// The recorded codes of the column of B.
-    pub b: Vec<u64>,
-    /// The code of C.
-    pub c: u64,
+    /// The recorded operands.
+    pub case: Case,
     /// The recorded code of D.
     pub recorded: u64,
     /// The device's code of D.
@@ -55,9 +52,9 @@ pub fn verify(trace: &Trace, device: &mut dyn Device, keep: usize) -> Result<Ver
     let execution = device.prepare(&trace.instruction)?;
     let each = trace.m * trace.n;
     let mut result =
-        Verification { compared: (trace.count * each) as u64, differing: 0, mismatches: Vec::new(), execution };
-    for from in (0..trace.count).step_by(BATCH) {
-        let to = trace.count.min(from + BATCH);
+        Verification { compared: (trace.count() * each) as u64, differing: 0, mismatches: Vec::new(), execution };
+    for from in (0..trace.count()).step_by(BATCH) {
+        let to = trace.count().min(from + BATCH);
         let computed = device.execute_part(&trace.instruction, trace.m, trace.n, &trace.tiles(from, to))?;
         if computed.len() != (to - from) * each {
             let name = &device.identity().name;
@@ -79,15 +76,13 @@ pub fn verify(trace: &Trace, device: &mut dyn Device, keep: usize) -> Result<Ver
 
 /// The output numbered `at` of a trace, for which a device computed another code.
 fn mismatch(trace: &Trace, at: usize, computed: u64) -> Mismatch {
-    let Trace { m, n, k, .. } = *trace;
-    let (tile, row, column) = (at / (m * n), at / n % m, at % n);
+    let part = trace.part();
+    let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
     Mismatch {
         tile,
         row,
         column,
-        a: (0..k).map(|i| trace.a.get((tile * m + row) * k + i)).collect(),
-        b: (0..k).map(|i| trace.b.get((tile * k + i) * n + column)).collect(),
-        c: trace.c.get(at),
+        case: trace.inputs.case(&part, tile, row, column),
         recorded: trace.d.get(at),
         computed,
     }
@@ -117,7 +112,7 @@ pub fn summary_row(file: &str, trace: &Trace, model: &str, result: &Verification
         trace.metadata.get("device").map_or(Cell::Empty, Cell::text),
         Cell::text(model),
         Cell::text(result.execution.kind.name()),
-        Cell::integer(trace.count),
+        Cell::integer(trace.count()),
         Cell::integer(result.compared),
         Cell::integer(result.compared - result.differing),
         Cell::integer(result.differing),
@@ -136,6 +131,9 @@ pub fn mismatch_table() -> Table {
         Column::hidden("a_values"),
         Column::new("b", "B column"),
         Column::hidden("b_values"),
+        Column::hidden("positions"),
+        Column::hidden("scale_a"),
+        Column::hidden("scale_b"),
         Column::new("c", "C"),
         Column::new("c_value", "value of C"),
         Column::new("recorded", "recorded D"),
@@ -155,18 +153,23 @@ pub fn mismatch_rows<'a>(
 ) -> impl Iterator<Item = Vec<Cell>> + 'a {
     let i = &trace.instruction;
     result.mismatches.iter().map(move |m| {
+        let case = &m.case;
+        let scale = |code: u64| i.scale.map_or(Cell::Empty, |scale| scale.format.hex(code).into());
         let list = |codes: &[u64], cell: &dyn Fn(u64) -> Cell| Cell::List(codes.iter().map(|c| cell(*c)).collect());
         vec![
             Cell::text(file),
             Cell::integer(m.tile),
             Cell::integer(m.row),
             Cell::integer(m.column),
-            list(&m.a, &|code| i.a.hex(code).into()),
-            list(&m.a, &|code| value(i.a, code)),
-            list(&m.b, &|code| i.b.hex(code).into()),
-            list(&m.b, &|code| value(i.b, code)),
-            i.c.hex(m.c).into(),
-            value(i.c, m.c),
+            list(&case.a, &|code| i.a.hex(code).into()),
+            list(&case.a, &|code| value(i.a, code)),
+            list(&case.b, &|code| i.b.hex(code).into()),
+            list(&case.b, &|code| value(i.b, code)),
+            list(&case.positions, &|position| Cell::integer(position)),
+            list(&case.scale_a, &scale),
+            list(&case.scale_b, &scale),
+            i.c.hex(case.c).into(),
+            value(i.c, case.c),
             i.d.hex(m.recorded).into(),
             value(i.d, m.recorded),
             i.d.hex(m.computed).into(),
@@ -177,7 +180,7 @@ pub fn mismatch_rows<'a>(
 }
 
 /// A count that may exceed 63 bits (between f64 numbers of opposite signs), then in double precision.
-fn count(count: u64) -> Cell {
+pub(super) fn count(count: u64) -> Cell {
     i64::try_from(count).map_or(Cell::Real(count as f64), Cell::Integer)
 }
 

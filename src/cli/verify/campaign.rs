@@ -1,6 +1,10 @@
 //! A device against a model, on operands that are drawn here.
 
-use std::time::{Duration, Instant};
+use std::{
+    collections::{BTreeMap, HashSet},
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use super::{
     super::{Bar, Progress, invocation},
@@ -11,14 +15,20 @@ use crate::{
     arithmetic::Model,
     device::{self, Device, Work, cuda},
     inputs::Sequence,
+    isa::Instruction,
     report::Report,
-    verify::{Part, Run, State, checkpoint::Checkpoint, drive, drive_all, engine, tables},
+    verify::{
+        Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples, drive, drive_all, engine,
+        tables,
+    },
 };
 
 /// How often a checkpoint is written.
 const KEEP_EVERY: Duration = Duration::from_secs(1);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
+/// The most counterexamples that are listed.
+const MOST_MISMATCHES: u64 = 1000;
 /// The name that stands for every GPU.
 const ALL_GPUS: &str = "cuda:all";
 
@@ -27,11 +37,19 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let instructions = arguments.selection.instructions(&[])?;
+    let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
+    let mut seen = HashSet::new();
+    instructions.retain(|instruction| seen.insert(instruction.name.clone()));
     if let Some(file) = arguments.files.first() {
         return Err(Error::request(format!(
             "{file}: recordings are compared as they are, so --instr, --fmt and --all do not go with them"
         )));
+    }
+    if instructions.len() > 1 && arguments.counterexamples.as_ref().is_some_and(|file| !file.is_dir()) {
+        return Err(Error::request("there are several instructions; give a folder that exists to --counterexamples"));
+    }
+    if arguments.max_mismatches > MOST_MISMATCHES {
+        return Err(Error::request(format!("--max-mismatches: a run lists up to {MOST_MISMATCHES} counterexamples")));
     }
     let model = Model::load(&arguments.model)?;
     let names = devices(&arguments.devices)?;
@@ -40,19 +58,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("verify", invocation());
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
     let mut parts = Vec::new();
+    if arguments.available {
+        let (covered, others): (Vec<_>, Vec<_>) = instructions.into_iter().partition(|i| model.rule(i).is_some());
+        instructions = covered;
+        let names: Vec<&str> = others.iter().map(|i| i.name.as_str()).collect();
+        if !names.is_empty() {
+            report.notes.push(format!("The model '{}' does not cover {}.", model.name, names.join(", ")));
+        }
+    }
     for instruction in &instructions {
-        let execution = match device.prepare(instruction) {
-            Err(error) if arguments.available && error.exit_status() == 2 => {
-                report.notes.push(error.to_string());
-                continue;
-            }
-            outcome => outcome?,
-        };
-        let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
-        let mismatches = arguments.max_mismatches;
-        let mut run = Run::new(instruction, device.as_ref(), &model, sequence(arguments), cases, mismatches)?;
-        (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
-        parts.push(Part::new(run, device.identity(), &execution)?);
+        match part(arguments, instruction, device.as_mut(), &model) {
+            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            part => parts.push(part?),
+        }
     }
     let checkpoint = match &arguments.checkpoint {
         Some(path) => {
@@ -62,17 +80,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
         None => None,
     };
-    let mut keeper = Keeper { checkpoint, last: Instant::now() };
-    let progress = Progress::new(&arguments.destination);
-    for at in 0..parts.len() {
-        let name = &device.identity().name;
-        progress.step(&format!("verifying {} on {name} against {}", parts[at].run.instruction, arguments.model));
-        compare(&mut parts, at, device.as_mut(), &names, timeout, &model, &mut keeper, &progress)?;
+    let mut command = Command {
+        arguments,
+        model,
+        names,
+        parts,
+        keeper: Keeper { checkpoint, last: Instant::now() },
+        progress: Progress::new(&arguments.destination),
+    };
+    for at in 0..command.parts.len() {
+        command.compare(at, device.as_mut())?;
+        command.reduce(at, device.as_mut())?;
     }
-    report.holds = parts.iter().all(|part| part.state.differing() == 0);
-    report.device = Some(device.identity().clone());
-    report.tables = vec![tables::verification(&parts), tables::regimes(&parts)];
+    command.report(&mut report, device.as_mut())?;
     Ok(report)
+}
+
+/// What the arguments ask for of an instruction, of which nothing is done yet.
+fn part(arguments: &Arguments, instruction: &Instruction, device: &mut dyn Device, model: &Model) -> Result<Part> {
+    let execution = device.prepare(instruction)?;
+    let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
+    let mut run = Run::new(instruction, device, model, sequence(arguments), cases, arguments.max_mismatches)?;
+    (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
+    Part::new(run, device.identity(), &execution, &arguments.model)
 }
 
 /// The devices by name, of which there are none for the default device.
@@ -102,38 +132,105 @@ fn sequence(arguments: &Arguments) -> Sequence {
     }
 }
 
-/// Runs what is left of the part at `at`.
-#[allow(clippy::too_many_arguments)]
-fn compare(
-    parts: &mut [Part],
-    at: usize,
-    device: &mut dyn Device,
-    names: &[String],
-    timeout: Duration,
-    model: &Model,
-    keeper: &mut Keeper,
-    progress: &Progress,
-) -> Result<()> {
-    let run = parts[at].run.clone();
-    let instruction = run.instruction()?;
-    let mut state = parts[at].state.clone();
-    if state.finished {
-        return Ok(());
+/// The command under way.
+struct Command<'a> {
+    arguments: &'a Arguments,
+    model: Model,
+    names: Vec<String>,
+    parts: Vec<Part>,
+    keeper: Keeper,
+    progress: Progress,
+}
+
+impl Command<'_> {
+    /// Runs what is left of the part at `at`.
+    fn compare(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
+        let Command { arguments, model, names, parts, keeper, progress } = self;
+        let Part { run, mut state, .. } = parts[at].clone();
+        if state.finished {
+            return Ok(());
+        }
+        let instruction = run.instruction()?;
+        progress.step(&format!("verifying {instruction} on {} against {}", device.identity().name, arguments.model));
+        let range = run.range(&instruction);
+        let mut bar = Bar::new(progress, &run.instruction, (range.end - range.start) as f64);
+        let mut watch = |state: &State| {
+            parts[at].state = state.clone();
+            bar.show((state.next - range.start) as f64, (instruction.m * instruction.n) as f64);
+            keeper.keep(parts, state.finished)
+        };
+        let outcome = if names.len() > 1 {
+            let names: Vec<&str> = names.iter().map(String::as_str).collect();
+            let timeout = Duration::from_secs(arguments.timeout);
+            let open = |name| device::open(Some(name), timeout);
+            drive_all(&run, model, &mut state, &names, &open, &mut watch)
+        } else {
+            let work = Work { instruction: &instruction, sequence: run.sequence(), model };
+            drive(&run, &mut state, engine(device, &work)?.as_mut(), &mut watch)
+        };
+        // Where a device fails, all that was done until then is kept.
+        outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
     }
-    let range = run.range(&instruction);
-    let mut bar = Bar::new(progress, &run.instruction, (range.end - range.start) as f64);
-    let mut watch = |state: &State| {
-        parts[at].state = state.clone();
-        bar.show((state.next - range.start) as f64, (instruction.m * instruction.n) as f64);
-        keeper.keep(parts, state.finished)
-    };
-    if names.len() > 1 {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        let open = |name| device::open(Some(name), timeout);
-        drive_all(&run, model, &mut state, &names, &open, &mut watch)
-    } else {
-        let work = Work { instruction: &instruction, sequence: run.sequence(), model };
-        drive(&run, &mut state, engine(device, &work)?.as_mut(), &mut watch)
+
+    /// Reduces the counterexamples of the part at `at`.
+    fn reduce(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
+        let part = &self.parts[at];
+        if part.counterexamples.is_some() {
+            return Ok(());
+        }
+        if !part.state.spots.is_empty() {
+            self.progress.step(&format!("reducing counterexamples of {}", part.run.instruction));
+        }
+        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model)?);
+        self.keeper.keep(&self.parts, true)
+    }
+
+    /// Fills the report, and writes the traces of counterexamples.
+    fn report(&self, report: &mut Report, device: &mut dyn Device) -> Result<()> {
+        let name = device.identity().name.clone();
+        let simulated = device.model().map(|model| (&name[..], model));
+        let mut tables = vec![tables::verification(&self.parts), tables::regimes(&self.parts)];
+        tables.extend(tables::differences(&self.parts, Some((&self.arguments.model, &self.model)), simulated)?);
+        for part in &self.parts {
+            report.notes.extend(tables::remarks(part)?);
+            report.notes.extend(self.keep_counterexamples(part, device)?);
+        }
+        report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
+        report.device = Some(device.identity().clone());
+        report.tables = tables;
+        Ok(())
+    }
+
+    /// Writes the counterexamples of a part as a trace, and says where.
+    fn keep_counterexamples(&self, part: &Part, device: &mut dyn Device) -> Result<Option<String>> {
+        let all = part.counterexamples.as_deref().unwrap_or_default();
+        if all.is_empty() {
+            return Ok(None);
+        }
+        let instruction = part.run.instruction()?;
+        let Some(file) = self.file(&instruction) else {
+            return Ok(Some("--counterexamples FILE writes them as a trace, which replays against any model.".into()));
+        };
+        let metadata = BTreeMap::from([
+            ("device".into(), device.identity().name.clone()),
+            ("description".into(), device.identity().description.clone()),
+            ("source".into(), invocation()),
+            ("execution".into(), part.ran.execution.clone()),
+            ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
+        ]);
+        counterexample_trace(part, all, device, metadata)?.write(&file)?;
+        let file = file.display();
+        Ok(Some(format!("The counterexamples of {instruction} are in {file}: `tcnum verify {file}` replays them.")))
+    }
+
+    /// Where the counterexamples of an instruction go: the file or the folder of --counterexamples, else beside the result.
+    fn file(&self, instruction: &Instruction) -> Option<PathBuf> {
+        match (&self.arguments.counterexamples, &self.arguments.destination.out) {
+            (Some(folder), _) if folder.is_dir() => Some(folder.join(format!("{instruction}.safetensors"))),
+            (Some(file), _) => Some(file.clone()),
+            (None, Some(out)) => Some(out.with_extension(format!("{instruction}.safetensors"))),
+            (None, None) => None,
+        }
     }
 }
 

@@ -9,15 +9,16 @@ use clap::{Args, ValueEnum};
 
 use super::{
     Destination,
-    options::{MAX_TIMEOUT, cases, integer, output_file, shard},
+    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
 use crate::{Error, Result, report::Report, verify::MOST_CASES};
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
 ///
-/// Examples: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --model hopper --cases 1e9
-///           tcnum verify --device trace:h100.safetensors --model hopper
+/// Example: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --cases 1e9
+///
+/// Example: tcnum verify --device trace:h100.safetensors --model hopper
 ///
 /// With --instr, --fmt or --all, operands are drawn from adversarial regimes, each of which is counted apart, executed, and
 /// compared. Elements that differ are reduced to minimal ones. Without them, every output of the recordings that are
@@ -54,7 +55,11 @@ pub struct Arguments {
     /// Keep how far the run is in this file, and resume from it.
     #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Campaign")]
     checkpoint: Option<PathBuf>,
-    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    /// Write the counterexamples as a trace to this file, or to NAME.safetensors in this folder; without it beside --out.
+    #[arg(long, value_name = "FILE", value_parser = file_or_folder, help_heading = "Campaign")]
+    counterexamples: Option<PathBuf>,
+    /// Leave out the instructions that the device does not have, that the model does not cover, or whose codes are too many to be
+    /// paired, instead of refusing (with --all).
     #[arg(long, requires = "all", help_heading = "Campaign")]
     available: bool,
     /// How many outputs that differ to list: for each recording; for each instruction, where the run then stops (0: none, and

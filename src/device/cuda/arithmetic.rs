@@ -26,7 +26,9 @@ pub fn arithmetic(plan: &Plan) -> Option<String> {
     for (name, format) in [("FactorA", a), ("FactorB", b)] {
         text += &constants(name, format);
     }
+    let to_addend = Target { format: addend(plan), ..to_f32 };
     let targets = [
+        ("Addend", &to_addend),
         ("Result", &plan.result),
         ("Between", &plan.between),
         ("Addition", &plan.addition),
@@ -54,7 +56,7 @@ enum Factor {
 /// The kind of factors of a plan, if it is covered.
 fn factor(plan: &Plan) -> Option<Factor> {
     let i = &plan.instruction;
-    if i.scale.is_some() || plan.product_limit.is_some() || plan.unpack_c.is_some() {
+    if i.scale.is_some() || plan.product_limit.is_some() {
         return None;
     }
     let keeps = plan.operand_subnormals == Subnormals::Keep && plan.result_subnormals == Subnormals::Keep;
@@ -73,10 +75,13 @@ fn factor(plan: &Plan) -> Option<Factor> {
         PlanStep::Fma { .. } => {
             let f64 = format::find("f64").ok()?;
             let f32 = format::find("f32").ok()?;
-            if chain(f64, [a, b, i.c]) && [a, b, i.c, i.d, plan.addition.format].iter().all(|f| *f == f64) {
+            if plan.unpack_c.is_none()
+                && chain(f64, [a, b, i.c])
+                && [a, b, i.c, i.d, plan.addition.format].iter().all(|f| *f == f64)
+            {
                 return (plan.join == Join::Chain && plan.c == CPosition::First).then_some(Factor::F64);
             }
-            (chain(f32, [a, b, i.c]) && results.iter().all(|f| small(f))).then_some(Factor::F32)
+            (chain(f32, [a, b, addend(plan)]) && results.iter().all(|f| small(f))).then_some(Factor::F32)
         }
         PlanStep::Fused(Fused {
             alignment: Some(alignment),
@@ -89,12 +94,17 @@ fn factor(plan: &Plan) -> Option<Factor> {
         }) => {
             let covered = *zero != ZeroSign::Ieee
                 && matches!(alignment.bits, 0..=50)
-                && [a, b, i.c].iter().chain(&results).all(|f| small(f))
+                && [a, b, i.c, addend(plan)].iter().chain(&results).all(|f| small(f))
                 && plan.groups.iter().all(|group| term_bits(plan, alignment.bits) + ceil_log2(group.len() + 1) < 62);
             covered.then_some(Factor::Term)
         }
         _ => None,
     }
+}
+
+/// The format of C after unpacking.
+fn addend(plan: &Plan) -> &'static Format {
+    plan.unpack_c.unwrap_or(plan.instruction.c)
 }
 
 /// Bits of an aligned product.
@@ -214,10 +224,16 @@ fn driver(plan: &Plan) -> String {
     if matches!(plan.step, PlanStep::Integer(_)) {
         return text + "    return integer(x, c);\n}\n";
     }
-    let zero = plan.instruction.c.zero(false).unwrap_or(0);
+    let zero = addend(plan).zero(false).unwrap_or(0);
     // The code that is held, and the format and treatment of subnormal numbers that it has.
-    let c = ("c".to_string(), "FormatC", "OPERAND_SUBNORMALS");
-    let nothing = (format!("{zero:#x}"), "FormatC", "KEEP");
+    let c = match plan.unpack_c {
+        None => ("c".to_string(), "FormatC", "OPERAND_SUBNORMALS"),
+        Some(_) => {
+            text += "    const Word addend = convert<FormatC, OPERAND_SUBNORMALS, TargetAddend>(c);\n";
+            ("addend".to_string(), "FormatAddend", "KEEP")
+        }
+    };
+    let nothing = (format!("{zero:#x}"), c.1, "KEEP");
     let result = |code: String, target: &'static str| (code, target, "RESULT_SUBNORMALS");
     let first = if plan.c == CPosition::First { c.clone() } else { nothing.clone() };
     let mut total = (plan.join == Join::Add && plan.c == CPosition::First).then(|| c.clone());

@@ -1,7 +1,11 @@
 //! The device `exec:PROGRAM ARGS`: any program that computes tiles, over its standard input and output.
 //!
 //! The program gets one line of JSON that offers an instruction and answers one line. Then come batches: a
-//! little-endian u32 tile count (0 ends the session), A, B and C codes; it answers D codes. Whatever the program
+//! little-endian u32 tile count T (0 ends the session), then A codes `[T][m][k]`, B codes `[T][k][n]` and C codes
+//! `[T][m][n]`; it answers D codes `[T][m][n]`. Where the offer has `"sparse":{"length":4,"kept":2}` A has only the
+//! stored elements, kept / length of k in a row, and after C comes a byte for each, its position in its chunk of `length`.
+//! Where it has `"scale":{"format":"e8m0","block":32}` the scale codes of A `[T][m][k/block]` and of B `[T][k/block][n]` come last.
+//! Both are null in other forms. Whatever the program
 //! does (ends, hangs, never reads, writes too much), it is stopped and reaped, and the error says how far it got.
 
 mod process;
@@ -14,7 +18,6 @@ use super::{Device, Execution, ExecutionKind, Identity};
 use crate::{
     Error, Result,
     isa::{Codes, Instruction, Tiles},
-    trace::dense,
 };
 use process::Process;
 use session::{Refusal, Session};
@@ -57,7 +60,6 @@ impl ExecDevice {
             self.close()?;
         }
         if self.session.is_none() {
-            dense(instruction)?;
             self.session = Some(self.start(instruction)?);
         }
         Ok(self.session.as_mut().expect("it was just started"))
@@ -105,8 +107,7 @@ impl Device for ExecDevice {
 
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         let i = instruction;
-        let tile_bytes = i.m * i.k * i.a.bytes() + i.k * i.n * i.b.bytes() + i.m * i.n * i.c.bytes();
-        let batch = (BATCH_BYTES / tile_bytes).clamp(1, BATCH_TILES);
+        let batch = (BATCH_BYTES / i.tile_bytes()).clamp(1, BATCH_TILES);
         let mut d = Codes::zeros(i.d, 0);
         for from in (0..tiles.count).step_by(batch) {
             let session = self.session(instruction)?;

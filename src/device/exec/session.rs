@@ -83,8 +83,9 @@ impl Session {
             return Err(fail(&[], self.too_much()));
         }
         let count = u32::try_from(batch.count).expect("batches are small");
-        self.process
-            .send([&count.to_le_bytes()[..], batch.a.as_bytes(), batch.b.as_bytes(), batch.c.as_bytes()].concat());
+        let mut message = count.to_le_bytes().to_vec();
+        batch.arrays().for_each(|(_, codes)| message.extend_from_slice(codes.as_bytes()));
+        self.process.send(message);
         while answer.len() < expected {
             match self.process.receive(self.timeout) {
                 Arrival::Bytes(bytes) => answer.extend_from_slice(&bytes),
@@ -149,9 +150,11 @@ impl Session {
 
 /// The line that offers an instruction.
 fn offer(i: &Instruction) -> Vec<u8> {
+    let scale = i.scale.map(|scale| json!({"format": scale.format.name, "block": scale.block}));
+    let sparse = i.chunk().map(|chunk| json!({"length": chunk.length, "kept": chunk.kept}));
     let offer = json!({
         "protocol": 1, "instruction": i.ptx, "m": i.m, "n": i.n, "k": i.k,
-        "a": i.a.name, "b": i.b.name, "c": i.c.name, "d": i.d.name, "scale": null,
+        "a": i.a.name, "b": i.b.name, "c": i.c.name, "d": i.d.name, "scale": scale, "sparse": sparse,
     });
     format!("{offer}\n").into_bytes()
 }

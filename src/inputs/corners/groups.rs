@@ -20,7 +20,7 @@ fn pair_and_small(s: &mut Sketch<'_>, at: usize) {
     if at > 1 {
         s.add(format!("group/pair-first-small-at-{at}"), &[small, s.power(0, false, e), s.power(1, true, e)], zero);
     }
-    if at < k - 2 {
+    if at + 2 < k {
         let pair = [s.power(k - 2, false, e), s.power(k - 1, true, e)];
         s.add(format!("group/pair-last-small-at-{at}"), &[small, pair[0], pair[1]], zero);
     }

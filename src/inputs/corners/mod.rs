@@ -13,6 +13,7 @@ mod pack;
 mod padding;
 mod range;
 mod sketch;
+mod spread;
 mod subnormal;
 mod zeros;
 
@@ -55,8 +56,12 @@ impl Corners {
 }
 
 /// Every case that the formats of `instruction` can express.
+///
+/// Those of sparse and block-scaled forms are the ones of the dense form with as many terms, with the first positions of
+/// every chunk and scales of 1, and some of their own.
 fn cases(instruction: &Instruction) -> Vec<sketch::Named> {
-    let mut sketch = sketch::Sketch::new(instruction);
+    let plain = plain(instruction);
+    let mut sketch = sketch::Sketch::new(&plain);
     if instruction.d.is_integer() {
         integers::add(&mut sketch);
     } else {
@@ -69,7 +74,16 @@ fn cases(instruction: &Instruction) -> Vec<sketch::Named> {
         padding::add(&mut sketch);
         c_alone::add(&mut sketch);
     }
-    sketch.into_cases()
+    let mut cases = sketch.into_cases();
+    cases.iter_mut().for_each(|named| named.case = spread::spread(instruction, &named.case));
+    cases.extend(spread::sparse(instruction));
+    cases.extend(spread::scaled(instruction));
+    cases
+}
+
+/// The dense form without scales whose k is the number of stored elements.
+fn plain(i: &Instruction) -> Instruction {
+    Instruction { name: i.name.replacen(".sp.", ".", 1), k: i.stored_k(), scale: None, ..i.clone() }
 }
 
 #[cfg(test)]

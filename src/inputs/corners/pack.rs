@@ -41,7 +41,7 @@ fn candidates(lines: &[Option<usize>], content: usize, cost: usize) -> Vec<(usiz
 }
 
 /// Numbers equal sequences of codes alike.
-fn number<'a>(known: &mut HashMap<&'a [u64], usize>, codes: &'a [u64]) -> usize {
+fn number<'a>(known: &mut HashMap<[&'a [u64]; 3], usize>, codes: [&'a [u64]; 3]) -> usize {
     let next = known.len();
     *known.entry(codes).or_insert(next)
 }
@@ -50,8 +50,11 @@ fn number<'a>(known: &mut HashMap<&'a [u64], usize>, codes: &'a [u64]) -> usize 
 /// that the rare ones fill the gaps.
 pub(super) fn pack(i: &Instruction, cases: &[Named]) -> Corners {
     let (mut rows, mut columns) = (HashMap::new(), HashMap::new());
-    let lines: Vec<(usize, usize)> =
-        cases.iter().map(|Named { case, .. }| (number(&mut rows, &case.a), number(&mut columns, &case.b))).collect();
+    let mut lines = Vec::with_capacity(cases.len());
+    for Named { case, .. } in cases {
+        let row = number(&mut rows, [&case.a, &case.positions, &case.scale_a]);
+        lines.push((row, number(&mut columns, [&case.b, &case.scale_b, &[]])));
+    }
     let mut uses = vec![0usize; columns.len()];
     lines.iter().for_each(|(_, b)| uses[*b] += 1);
     let mut order: Vec<usize> = (0..cases.len()).collect();
@@ -83,10 +86,7 @@ pub(super) fn pack(i: &Instruction, cases: &[Named]) -> Corners {
 /// Writes a case's row, column and c; elements of its row that are nobody's case take its c too.
 fn write(tiles: &mut Tiles, i: &Instruction, case: &Case, at: Position, open: &Open) {
     let Position { tile, row, column } = at;
-    for k in 0..i.k {
-        tiles.a.set((tile * i.m + row) * i.k + k, case.a[k]);
-        tiles.b.set((tile * i.k + k) * i.n + column, case.b[k]);
-    }
+    tiles.place(i, tile, row, column, case);
     for other in (0..i.n).filter(|&other| other == column || !open.taken[row * i.n + other]) {
         tiles.c.set((tile * i.m + row) * i.n + other, case.c);
     }

@@ -109,7 +109,7 @@ impl<'a> Sketch<'a> {
     /// As `swept`, times 3/2 for the factor 3.
     pub(super) fn swept_scaled(&self, k: usize, negative: bool, e: i32, from: i32, factor: u128) -> Option<Product> {
         let (b_low, b_high) = exponents(self.i.b);
-        let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_high - 7);
+        let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_low.max(b_high - 7));
         let eb = base + (e - from).rem_euclid(8);
         let swept = self.factors(k, negative, (e - eb, eb), (factor, 1));
         swept.or_else(|| self.scaled(k, negative, e, (factor, 1)))

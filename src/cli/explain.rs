@@ -1,0 +1,232 @@
+//! `tcnum explain`.
+
+use std::{
+    cmp::Ordering,
+    path::{Path, PathBuf},
+};
+
+use clap::Args;
+
+use super::{Destination, invocation, options::integer};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    convert::Conversion,
+    explain,
+    format::{Format, Overflow, Rounding},
+    isa::{self, Case, Instruction},
+    report::{Cell, Column, Report, Table},
+    trace::Trace,
+    verify::tables::operands,
+};
+
+/// Shows one dot-product-add step by step: terms, exponents, alignment, what is cut off, sums, roundings.
+///
+/// Example: tcnum explain --instr mma.m16n8k16.f32.f16.f16.f32 --a 1,1 --b 1,-0x1p-24 --c 0x3f800000
+///
+/// Example: tcnum explain --trace h100.safetensors --tile 3 --row 0 --column 5 --against ampere
+///
+/// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; what is not given is
+/// zero. With --against, two models side by side. Exit status 1 if results
+/// differ: of two models, or of a model and the recording.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The instruction, by its canonical name or vendor's full spelling.
+    #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
+    instruction: Option<String>,
+    /// The arithmetic model: a shipped name or a model file.
+    #[arg(long, value_name = "MODEL", default_value = "hopper")]
+    model: String,
+    /// Another model, to be set beside it.
+    #[arg(long, value_name = "MODEL")]
+    against: Option<String>,
+    /// The row of A, from its first element (of sparse forms the stored ones).
+    #[arg(long, value_name = "VALUE", value_delimiter = ',', allow_hyphen_values = true)]
+    a: Vec<String>,
+    /// The column of B, from its first element.
+    #[arg(long, value_name = "VALUE", value_delimiter = ',', allow_hyphen_values = true)]
+    b: Vec<String>,
+    /// The element of C.
+    #[arg(long, value_name = "VALUE", allow_hyphen_values = true)]
+    c: Option<String>,
+    /// Of sparse forms, the position of each stored element of A in its chunk.
+    #[arg(long, value_name = "N", value_delimiter = ',')]
+    positions: Vec<u64>,
+    /// Of block-scaled forms, the scales of the row of A; 1 where none is given.
+    #[arg(long, value_name = "VALUE", value_delimiter = ',')]
+    scale_a: Vec<String>,
+    /// Of block-scaled forms, the scales of the column of B; 1 where none is given.
+    #[arg(long, value_name = "VALUE", value_delimiter = ',')]
+    scale_b: Vec<String>,
+    /// Take the operands from a recording.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["a", "b", "c", "positions", "scale_a", "scale_b", "instruction"])]
+    trace: Option<PathBuf>,
+    /// The tile of the recording.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trace")]
+    tile: usize,
+    /// The row of D.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trace", value_parser = integer(0..=usize::MAX))]
+    row: usize,
+    /// The column of D.
+    #[arg(long, value_name = "N", default_value_t = 0, requires = "trace", value_parser = integer(0..=usize::MAX))]
+    column: usize,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// Explains.
+///
+/// # Errors
+/// Unknown names; a model that does not cover the instruction; operands that are no numbers, too many, or not recorded.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let (instruction, case, recorded) = match &arguments.trace {
+        Some(file) => recorded(file, arguments)?,
+        None => {
+            let name = arguments.instruction.as_deref().unwrap_or_default();
+            let instruction = isa::find(name)?;
+            let case = given(&instruction, arguments)?;
+            (instruction, case, None)
+        }
+    };
+    let names: Vec<&String> = [&arguments.model].into_iter().chain(&arguments.against).collect();
+    let mut explanations = Vec::new();
+    for name in &names {
+        explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));
+    }
+    let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
+    let mut steps = explain::table(&titles, false);
+    steps.rows = explain::rows(None, &explanations);
+    let mut results = Table::new("results", format!("{instruction}: {}", operands(&instruction, &case)), columns());
+    let row = |who: &str, code: u64| {
+        let decoded = instruction.d.decode(code);
+        vec![who.into(), instruction.d.hex(code).into(), decoded.decimal().into(), decoded.scaled().into()]
+    };
+    results.rows.extend(recorded.map(|code| row("recorded", code)));
+    results.rows.extend(titles.iter().zip(&explanations).map(|(title, said)| row(title, said.d)));
+    let notes = rounded(&instruction, arguments)?;
+    let codes: Vec<&Cell> = results.rows.iter().map(|row| &row[1]).collect();
+    Ok(Report {
+        holds: codes.windows(2).all(|pair| pair[0] == pair[1]),
+        notes,
+        tables: vec![results, steps],
+        ..Report::new("explain", invocation())
+    })
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column::new("by", "by"),
+        Column::new("d", "D"),
+        Column::new("value", "value"),
+        Column::new("exactly", "exactly"),
+    ]
+}
+
+/// The case that the arguments spell out.
+fn given(i: &Instruction, arguments: &Arguments) -> Result<Case> {
+    let mut case = Case::zeros(i);
+    fill("--a", i.a, &arguments.a, &mut case.a)?;
+    fill("--b", i.b, &arguments.b, &mut case.b)?;
+    if let Some(text) = &arguments.c {
+        case.c = code(i.c, text)?;
+    }
+    if let Some(scale) = i.scale {
+        let one = code(scale.format, "1")?;
+        case.scale_a.fill(one);
+        case.scale_b.fill(one);
+        fill("--scale-a", scale.format, &arguments.scale_a, &mut case.scale_a)?;
+        fill("--scale-b", scale.format, &arguments.scale_b, &mut case.scale_b)?;
+    } else if !arguments.scale_a.is_empty() || !arguments.scale_b.is_empty() {
+        return Err(Error::request(format!("{i} has no block scales")));
+    }
+    positions(i, &arguments.positions, &mut case)?;
+    Ok(case)
+}
+
+/// Puts the codes of `texts` first in `codes`.
+fn fill(option: &str, format: &'static Format, texts: &[String], codes: &mut [u64]) -> Result<()> {
+    if texts.len() > codes.len() {
+        return Err(Error::request(format!(
+            "{option} has {} values, and there is room for {}",
+            texts.len(),
+            codes.len()
+        )));
+    }
+    for (slot, text) in codes.iter_mut().zip(texts) {
+        *slot = code(format, text).map_err(|error| error.within(option))?;
+    }
+    Ok(())
+}
+
+/// The code of a hexadecimal code or a number.
+fn code(format: &'static Format, text: &str) -> Result<u64> {
+    Ok(reading(format).source(text.trim())?.code.expect("a source of a format has a code"))
+}
+
+/// How operands are read.
+fn reading(format: &'static Format) -> Conversion {
+    Conversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard }
+}
+
+/// Which of the operands are not numbers of their formats, and were rounded.
+fn rounded(i: &Instruction, arguments: &Arguments) -> Result<Vec<String>> {
+    let given = [(i.a, &arguments.a[..]), (i.b, &arguments.b[..]), (i.c, arguments.c.as_slice())];
+    let mut notes = Vec::new();
+    for (format, texts) in given {
+        for text in texts.iter().map(|text| text.trim()) {
+            let is_code = text.to_ascii_lowercase().strip_prefix("0x").is_some_and(|digits| !digits.contains('p'));
+            if !is_code && reading(format).convert(&text.parse()?).direction.is_some_and(Ordering::is_ne) {
+                let taken = format.decode(code(format, text)?).decimal();
+                notes.push(format!("{text} is no number of {format}; {taken} is taken."));
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// Checks and sets the positions of stored elements.
+fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
+    let Some(chunk) = i.chunk() else {
+        return match given.is_empty() {
+            true => Ok(()),
+            false => Err(Error::request(format!("{i} is not sparse, so --positions does not apply"))),
+        };
+    };
+    if given.len() > case.positions.len() || !given.len().is_multiple_of(chunk.kept) {
+        return Err(Error::request(format!(
+            "--positions takes {} for each chunk of {} elements, up to {} in all",
+            chunk.kept,
+            chunk.length,
+            case.positions.len()
+        )));
+    }
+    for (number, own) in given.chunks(chunk.kept).enumerate() {
+        let pairs = chunk.together > 1 && own.chunks(chunk.together).any(|p| p[0] % 2 != 0 || p[1] != p[0] + 1);
+        if !own.is_sorted_by(|x, y| x < y) || own.iter().any(|position| *position >= chunk.length as u64) || pairs {
+            return Err(Error::request(format!(
+                "--positions: chunk {number} has {own:?}; positions ascend below {}{}",
+                chunk.length,
+                if chunk.together > 1 { ", in neighbouring pairs" } else { "" }
+            )));
+        }
+    }
+    case.positions[..given.len()].copy_from_slice(given);
+    Ok(())
+}
+
+/// A case of a recording, and its recorded output.
+fn recorded(file: &Path, arguments: &Arguments) -> Result<(Instruction, Case, Option<u64>)> {
+    let trace = Trace::read(file)?;
+    let Arguments { tile, row, column, .. } = *arguments;
+    for (what, given, count) in [("tile", tile, trace.count()), ("row", row, trace.m), ("column", column, trace.n)] {
+        if given >= count {
+            let file = file.display();
+            return Err(Error::request(format!("--{what} {given}: {file} has {count}, counted from 0")));
+        }
+    }
+    let instruction = trace.instruction.clone();
+    let case = trace.padded(tile, tile + 1).case(&instruction, 0, row, column);
+    let code = trace.d.get((tile * trace.m + row) * trace.n + column);
+    Ok((instruction, case, Some(code)))
+}

@@ -1,0 +1,108 @@
+//! `tcnum merge`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::{Destination, invocation};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    device::Identity,
+    report::Report,
+    text,
+    verify::{
+        Part, checkpoint,
+        merge::{Source, merge},
+        reports, rule_digest, tables,
+    },
+};
+
+/// Makes one report of the parts of a run: the totals are those of one run.
+///
+/// Example: tcnum merge part-*.json --output markdown
+///
+/// A part is a report (JSON) or a checkpoint of `tcnum verify --shard I/N`. Exit status 1 if outputs differ; 2 if parts are
+/// missing, unfinished, given twice or of different runs.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// Reports (JSON) or checkpoints.
+    #[arg(value_name = "FILE", required = true)]
+    files: Vec<PathBuf>,
+    /// Merge what there is, where parts are missing or unfinished.
+    #[arg(long)]
+    partial: bool,
+    /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// Merges.
+///
+/// # Errors
+/// A file that is neither a report nor a checkpoint; parts that do not make a run.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let mut sources = Vec::new();
+    for path in &arguments.files {
+        let file = path.display().to_string();
+        sources.extend(read(path)?.into_iter().map(|part| Source { file: file.clone(), part }));
+    }
+    let (parts, notes) = merge(&sources, arguments.partial)?;
+    let mut report = Report { notes, ..Report::new("merge", invocation()) };
+    for part in &parts {
+        report.notes.extend(tables::remarks(part)?);
+    }
+    let model = model(arguments, &parts)?;
+    report.tables = vec![tables::verification(&parts), tables::regimes(&parts)];
+    report.tables.extend(tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?);
+    report.holds = parts.iter().all(|part| part.state.differing() == 0);
+    if let Some(first) = parts.first() {
+        report.seed = first.run.seed;
+        report.device = Some(Identity {
+            name: first.ran.device.clone(),
+            description: first.run.device.clone(),
+            details: Vec::new(),
+        });
+    }
+    Ok(report)
+}
+
+/// The parts in a file.
+fn read(path: &Path) -> Result<Vec<Part>> {
+    let content = text::read(path, "the file")?;
+    let file = path.display();
+    let value: serde_json::Value = serde_json::from_str(&content)
+        .map_err(|error| Error::request(format!("{file} is neither a report in JSON nor a checkpoint: {error}")))?;
+    match value.get("tcnum_checkpoint") {
+        Some(_) => checkpoint::read(path),
+        None => reports::parts(&value)
+            .map_err(|error| error.within(format!("{file} is no report of `tcnum verify` on cases"))),
+    }
+}
+
+/// The model of the runs, if it is the one that is named, or a shipped one of that name.
+fn model(arguments: &Arguments, parts: &[Part]) -> Result<Option<Model>> {
+    let Some(first) = parts.first() else { return Ok(None) };
+    let model = match &arguments.model {
+        Some(name) => Model::load(name)?,
+        None => match Model::load(&first.run.model) {
+            Ok(model) => model,
+            Err(_) => return Ok(None),
+        },
+    };
+    for part in parts {
+        if rule_digest(&model, &part.run.instruction()?) != part.run.model_digest {
+            return match &arguments.model {
+                None => Ok(None),
+                Some(name) => Err(Error::request(format!(
+                    "{name} is not the model of the run: its rule for {} is another one",
+                    part.run.instruction
+                ))),
+            };
+        }
+    }
+    Ok(Some(model))
+}

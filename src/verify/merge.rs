@@ -1,0 +1,134 @@
+//! Putting the parts of runs together.
+
+use super::{Counterexample, Mark, Part, Run, State};
+use crate::{Error, Result, device::Count};
+
+/// A part, and the file that it is from, for messages.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// The name of the file.
+    pub file: String,
+    /// The part.
+    pub part: Part,
+}
+
+/// The runs whose parts are given, each as one part, in the order in which their first parts are given: with the totals that
+/// one run has, which stops where enough outputs differ whatever the parts beyond have found. Seconds are added up.
+///
+/// With `partial`, parts may be missing or unfinished, and the second member says which.
+///
+/// # Errors
+/// A request error: parts of runs that differ in something but the instruction, that were split differently, that
+/// are given twice, are missing, or are not finished.
+pub fn merge(sources: &[Source], partial: bool) -> Result<(Vec<Part>, Vec<String>)> {
+    let mut groups: Vec<Vec<&Source>> = Vec::new();
+    for source in sources {
+        let run = &source.part.run;
+        match groups.iter_mut().find(|group| group[0].part.run.instruction == run.instruction) {
+            None => groups.push(vec![source]),
+            Some(group) => {
+                same_run(group[0], source)?;
+                group.push(source);
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    let merged = groups.into_iter().map(|group| merge_one(group, partial, &mut notes)).collect::<Result<_>>()?;
+    Ok((merged, notes))
+}
+
+fn same_run(one: &Source, other: &Source) -> Result<()> {
+    let parts = |source: &Source| Run { shard: 1, ..source.part.run.clone() };
+    match parts(one).difference(&parts(other)) {
+        None => Ok(()),
+        Some((key, there, here)) => Err(Error::request(format!(
+            "{} and {} are of different runs of {}: {key} is {there} in the first and {here} in the second",
+            one.file, other.file, one.part.run.instruction
+        ))),
+    }
+}
+
+fn merge_one(mut group: Vec<&Source>, partial: bool, notes: &mut Vec<String>) -> Result<Part> {
+    group.sort_by_key(|source| source.part.run.shard);
+    let first = group[0];
+    let Run { instruction, shards, .. } = &first.part.run;
+    if let Some(pair) = group.windows(2).find(|pair| pair[0].part.run.shard == pair[1].part.run.shard) {
+        let shard = pair[0].part.run.shard;
+        return Err(Error::request(format!(
+            "{} and {} are both part {shard}/{shards} of {instruction}",
+            pair[0].file, pair[1].file
+        )));
+    }
+    let missing: Vec<String> = (1..=*shards)
+        .filter(|shard| !group.iter().any(|s| s.part.run.shard == *shard))
+        .map(|s| s.to_string())
+        .collect();
+    let unfinished: Vec<&str> = group.iter().filter(|s| !s.part.state.finished).map(|s| &s.file[..]).collect();
+    let mut defects = Vec::new();
+    if !missing.is_empty() {
+        defects.push(format!("of {shards} parts of {instruction} there is no part {}", missing.join(", ")));
+    }
+    if !unfinished.is_empty() {
+        defects.push(format!("parts of {instruction} are not finished: {}", unfinished.join(", ")));
+    }
+    if !defects.is_empty() && !partial {
+        return Err(Error::request(format!("{}; --partial merges what there is", defects.join("; "))));
+    }
+    let mut merged = Part { run: first.part.run.whole(), ..first.part.clone() };
+    merged.ran.device = distinct(group.iter().map(|source| &source.part.ran.device[..]));
+    merged.state = State {
+        regimes: vec![Count::default(); merged.run.regimes.len()],
+        spots: Vec::new(),
+        marks: Vec::new(),
+        seconds: 0.0,
+        finished: defects.is_empty(),
+        ..first.part.state
+    };
+    let mut counterexamples = Vec::new();
+    for source in group {
+        merged.state.seconds += source.part.state.seconds;
+        if !merged.state.stopped(&merged.run) {
+            append(&mut merged.state, &merged.run, &source.part.state);
+            counterexamples.extend(source.part.counterexamples.iter().flatten().cloned());
+        }
+    }
+    counterexamples.truncate(merged.state.spots.len());
+    merged.counterexamples =
+        Some(counterexamples).filter(|all: &Vec<Counterexample>| all.len() == merged.state.spots.len());
+    notes.extend(defects.into_iter().map(|defect| format!("This is not the whole run: {defect}.")));
+    Ok(merged)
+}
+
+/// Adds a later part to what the parts before it have found, up to where one run would have stopped.
+fn append(state: &mut State, run: &Run, part: &State) {
+    let plus = |counts: &[Count], more: &[Count]| -> Vec<Count> {
+        let sum = |(mut one, other): (Count, &Count)| {
+            one.add(*other);
+            one
+        };
+        counts.iter().copied().zip(more).map(sum).collect()
+    };
+    let before = state.regimes.clone();
+    let wanted = state.wanted(run).min(part.spots.len());
+    state.spots.extend(&part.spots[..wanted]);
+    let last = part.spots[..wanted].last();
+    let marks = part.marks.iter().map(|mark| Mark { tile: mark.tile, regimes: plus(&before, &mark.regimes) });
+    // The marks up to the end of the unit of the last place that is listed.
+    let beyond = last.map_or(0, |spot| part.marks.partition_point(|mark| mark.tile <= spot.tile) + 1);
+    state.marks.extend(marks.take(beyond));
+    (state.next, state.regimes) = match state.marks.last() {
+        Some(mark) if state.stopped(run) => (mark.tile, mark.regimes.clone()),
+        _ => (part.next, plus(&before, &part.regimes)),
+    };
+}
+
+/// The distinct ones among names, in order of appearance.
+fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> String {
+    let mut all: Vec<&str> = Vec::new();
+    for name in names {
+        if !all.contains(&name) {
+            all.push(name);
+        }
+    }
+    all.join(", ")
+}

@@ -1,0 +1,307 @@
+//! Changes of a case that may make it simpler.
+
+use super::{
+    cost::leading,
+    terms::{Term, terms, without},
+};
+use crate::{
+    format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
+    isa::{Case, Instruction},
+};
+
+/// Terms up to which pairs of them are changed together.
+const FEW: usize = 6;
+
+/// Cases that differ from `case` by one change: the simpler ones among them are worth a try.
+pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
+    let present = terms(i, case);
+    let mut found: Vec<Case> = present.iter().map(|term| without(i, case, [*term])).collect();
+    found.push(without(i, case, present.iter().copied().filter(|term| matches!(term, Term::Lone(_)))));
+    for term in &present {
+        simpler_operands(i, case, *term, &mut found);
+        if let Term::Product(at) = *term {
+            within_product(i, case, at, &mut found);
+        }
+    }
+    if present.len() <= FEW {
+        for term in &present {
+            lower_position(i, case, *term, &mut found);
+            // Without one term, but another larger or smaller.
+            for other in present.iter().filter(|other| *other != term) {
+                let less = without(i, case, [*term]);
+                found.extend([-2, -1, 1, 2, 3].into_iter().filter_map(|by| scaled(i, &less, &[*other], by)));
+            }
+            found.extend([-1, 1].into_iter().filter_map(|by| scaled(i, case, &[*term], by)));
+        }
+    }
+    all_exponents(i, case, &present, &mut found);
+    plain_positions(i, case, &mut found);
+    plain_scales(i, case, &mut found);
+    found
+}
+
+/// Each operand of a term replaced by simpler ones.
+fn simpler_operands(i: &Instruction, case: &Case, term: Term, found: &mut Vec<Case>) {
+    let slots: &[Slot] = match term {
+        Term::Product(at) => &[Slot::A(at), Slot::B(case.logical(i, at))],
+        Term::Lone(k) => &[Slot::B(k)],
+        Term::C => &[Slot::C],
+    };
+    for slot in slots {
+        let format = slot.format(i);
+        found.extend(simpler_codes(format, slot.get(case)).into_iter().map(|code| slot.with(case, code)));
+    }
+}
+
+/// The place of an operand in a case.
+#[derive(Debug, Clone, Copy)]
+enum Slot {
+    A(usize),
+    B(usize),
+    C,
+}
+
+impl Slot {
+    fn format(self, i: &Instruction) -> &'static Format {
+        match self {
+            Slot::A(_) => i.a,
+            Slot::B(_) => i.b,
+            Slot::C => i.c,
+        }
+    }
+
+    fn get(self, case: &Case) -> u64 {
+        match self {
+            Slot::A(at) => case.a[at],
+            Slot::B(k) => case.b[k],
+            Slot::C => case.c,
+        }
+    }
+
+    fn with(self, case: &Case, code: u64) -> Case {
+        let mut changed = case.clone();
+        match self {
+            Slot::A(at) => changed.a[at] = code,
+            Slot::B(k) => changed.b[k] = code,
+            Slot::C => changed.c = code,
+        }
+        changed
+    }
+}
+
+/// Simpler codes than `code`: without ignored bits, of the other sign, of fewer significant bits, of an exponent nearer to 0.
+fn simpler_codes(format: &Format, code: u64) -> Vec<u64> {
+    let datum = format.decode(code);
+    let exact = |negative, significand, exponent| exact_code(format, negative, significand, exponent);
+    let mut codes: Vec<u64> =
+        [Some(0), exact(false, 1, 0), exact(datum.negative, 1, 0)].into_iter().flatten().collect();
+    match datum.class {
+        Class::Nan | Class::Infinite => {
+            codes.extend([format.infinity(false), format.infinity(datum.negative), format.nan()].into_iter().flatten());
+            codes.extend([format.largest(false), format.largest(datum.negative)]);
+        }
+        Class::Zero => {}
+        Class::Subnormal | Class::Normal => {
+            let (odd, quantum) = odd(&datum);
+            let width = 64 - odd.leading_zeros();
+            let leading = quantum + width as i32 - 1;
+            codes.extend([false, datum.negative].into_iter().filter_map(|sign| exact(sign, odd, quantum)));
+            for kept in 1..width {
+                let cut = width - kept;
+                codes.extend(exact(datum.negative, odd >> cut, quantum + cut as i32));
+                codes.extend(exact(datum.negative, (odd >> cut) + 1, quantum + cut as i32));
+                codes.extend(exact(datum.negative, odd & ((1 << kept) - 1), quantum));
+            }
+            for target in [0, leading / 2, leading - leading.signum(), leading - 8 * leading.signum()] {
+                codes.extend(exact(datum.negative, odd, quantum - leading + target));
+            }
+        }
+    }
+    codes
+}
+
+/// A product with its factors' exponents or significands brought to one side.
+fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>) {
+    let k = case.logical(i, at);
+    let (a, b) = (i.a.decode(case.a[at]), i.b.decode(case.b[k]));
+    if a.significand == 0 || b.significand == 0 || !a.is_finite() || !b.is_finite() {
+        return;
+    }
+    let ((a_odd, a_quantum), (b_odd, b_quantum)) = (odd(&a), odd(&b));
+    let mut push = |a_code: Option<u64>, b_code: Option<u64>| {
+        if let (Some(a_code), Some(b_code)) = (a_code, b_code) {
+            let mut changed = case.clone();
+            (changed.a[at], changed.b[k]) = (a_code, b_code);
+            found.push(changed);
+        }
+    };
+    let negative = a.negative != b.negative;
+    let leading = |odd: u64, quantum: i32| quantum + 63 - odd.leading_zeros() as i32;
+    // The exponent of one to the other.
+    for (to_a, to_b) in [(leading(b_odd, b_quantum), 0), (0, leading(a_odd, a_quantum))] {
+        let shift = if to_b == 0 { to_a } else { -to_b };
+        push(
+            exact_code(i.a, a.negative, a_odd, a_quantum + shift),
+            exact_code(i.b, b.negative, b_odd, b_quantum - shift),
+        );
+    }
+    // The whole product on one side, and 1 on the other.
+    if let Some(product) = a_odd.checked_mul(b_odd) {
+        let quantum = a_quantum + b_quantum;
+        push(exact_code(i.a, negative, product, quantum), exact_code(i.b, false, 1, 0));
+        push(exact_code(i.a, false, 1, 0), exact_code(i.b, negative, product, quantum));
+    }
+    // The sign to one side.
+    push(exact_code(i.a, negative, a_odd, a_quantum), exact_code(i.b, false, b_odd, b_quantum));
+    // The product as c.
+    let product =
+        a_odd.checked_mul(b_odd).and_then(|product| exact_code(i.c, negative, product, a_quantum + b_quantum));
+    if let (Some(c), 0) = (product, case.c) {
+        found.push(Case { c, ..without(i, case, [Term::Product(at)]) });
+    }
+}
+
+/// All terms larger or smaller by the same power of two: the largest or the smallest then has exponent 0, or a step nearer.
+fn all_exponents(i: &Instruction, case: &Case, present: &[Term], found: &mut Vec<Case>) {
+    let exponents: Vec<i32> = present.iter().filter_map(|term| exponent(i, case, *term)).collect();
+    let (Some(low), Some(high)) = (exponents.iter().min(), exponents.iter().max()) else { return };
+    for by in [-high, -low, -(high + low) / 2, -high / 2, -high.signum(), -4 * high.signum(), 1, -1] {
+        if by != 0 {
+            found.extend(scaled(i, case, present, by));
+        }
+    }
+}
+
+/// The exponent of the leading bit of a term, about; `None` for zeros and what is not finite.
+fn exponent(i: &Instruction, case: &Case, term: Term) -> Option<i32> {
+    match term {
+        Term::Product(at) => Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?),
+        Term::Lone(_) => None,
+        Term::C => leading(i.c, case.c),
+    }
+}
+
+/// `case` with some terms multiplied by `2^by`, exactly; of products the first factor that can be.
+fn scaled(i: &Instruction, case: &Case, some: &[Term], by: i32) -> Option<Case> {
+    let mut changed = case.clone();
+    let shifted = |format: &Format, code: u64| {
+        let datum = format.decode(code);
+        match datum.is_finite() && datum.significand != 0 {
+            true => exact_code(format, datum.negative, datum.significand, datum.exponent + by),
+            false => Some(code),
+        }
+    };
+    for term in some {
+        match *term {
+            Term::Product(at) => {
+                let k = case.logical(i, at);
+                match shifted(i.a, case.a[at]) {
+                    Some(code) => changed.a[at] = code,
+                    None => changed.b[k] = shifted(i.b, case.b[k])?,
+                }
+            }
+            Term::Lone(_) => {}
+            Term::C => changed.c = shifted(i.c, case.c)?,
+        }
+    }
+    Some(changed)
+}
+
+/// A product moved to each lower position that is free.
+fn lower_position(i: &Instruction, case: &Case, term: Term, found: &mut Vec<Case>) {
+    let Term::Product(at) = term else { return };
+    let from = case.logical(i, at);
+    for lower in 0..at {
+        let to = case.logical(i, lower);
+        if (case.a[lower], case.b[to]) == (0, 0) {
+            let mut moved = case.clone();
+            moved.a.swap(at, lower);
+            moved.b.swap(from, to);
+            found.push(moved);
+        }
+    }
+}
+
+/// Of sparse forms, each chunk (and all of them) with the first positions, its elements of B moved along.
+fn plain_positions(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
+    let Some(chunk) = i.chunk() else { return };
+    let plain = |case: &Case, number: usize| {
+        let mut changed = case.clone();
+        let stored = number * chunk.kept..(number + 1) * chunk.kept;
+        stored.clone().for_each(|at| changed.positions[at] = (at % chunk.kept) as u64);
+        for k in number * chunk.length..(number + 1) * chunk.length {
+            changed.b[k] = 0;
+        }
+        for at in stored {
+            let to = changed.logical(i, at);
+            changed.b[to] = case.b[case.logical(i, at)];
+        }
+        changed
+    };
+    let chunks = i.k / chunk.length;
+    found.extend((0..chunks).map(|number| plain(case, number)).filter(|changed| changed.positions != case.positions));
+    found.push((0..chunks).fold(case.clone(), |case, number| plain(&case, number)));
+}
+
+/// Of block-scaled forms, each scale, and all of them, simpler.
+fn plain_scales(i: &Instruction, case: &Case, found: &mut Vec<Case>) {
+    let Some(scale) = i.scale else { return };
+    let one = exact_code(scale.format, false, 1, 0).unwrap_or(0);
+    let mut all = case.clone();
+    all.scale_a.fill(one);
+    all.scale_b.fill(one);
+    found.push(all);
+    for at in 0..case.scale_a.len() {
+        for code in simpler_codes(scale.format, case.scale_a[at]) {
+            let mut changed = case.clone();
+            changed.scale_a[at] = code;
+            found.push(changed);
+        }
+        for code in simpler_codes(scale.format, case.scale_b[at]) {
+            let mut changed = case.clone();
+            changed.scale_b[at] = code;
+            found.push(changed);
+        }
+    }
+}
+
+/// The significand without zeros at its end, and its quantum exponent.
+fn odd(datum: &Decoded) -> (u64, i32) {
+    let zeros = datum.significand.trailing_zeros();
+    (datum.significand >> zeros, datum.exponent + zeros as i32)
+}
+
+/// The code of exactly `(-1)^negative * significand * 2^exponent`, if the format has it.
+fn exact_code(format: &Format, negative: bool, significand: u64, exponent: i32) -> Option<u64> {
+    let value = Real::Finite(Finite::exact(negative, significand.into(), exponent));
+    let code = format.encode(&value, Rounding::Rz, Overflow::Saturate)?;
+    let datum = format.decode(code);
+    if !datum.is_finite() || datum.significand == 0 || datum.negative != negative {
+        return None;
+    }
+    let zeros = significand.trailing_zeros();
+    (odd(&datum) == (significand >> zeros, exponent + zeros as i32)).then_some(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format;
+
+    #[test]
+    fn exact_codes_are_exact_and_others_are_refused() {
+        for format in format::FORMATS.iter().filter(|format| format.bits <= 8) {
+            for code in 0..=format.code_mask() {
+                let datum = format.decode(code);
+                if datum.is_finite() && datum.significand != 0 {
+                    let again = exact_code(format, datum.negative, datum.significand, datum.exponent);
+                    assert_eq!(again.map(|code| format.decode(code)), Some(datum), "{format} {code:#x}");
+                }
+            }
+        }
+        let e4m3 = format::find("e4m3").unwrap();
+        assert_eq!(exact_code(e4m3, false, 17, 0), None);
+        assert_eq!(exact_code(e4m3, false, 1, 9), None);
+        assert_eq!(exact_code(e4m3, false, 1, -10), None);
+    }
+}

@@ -1,0 +1,70 @@
+//! The terms of a case, and the cases that keep some of them.
+
+use crate::isa::{Case, Instruction};
+
+/// Something of a case that can be made zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Term {
+    /// The factors at a stored k.
+    Product(usize),
+    /// An element of B that no element of A meets, of sparse forms.
+    Lone(usize),
+    /// c.
+    C,
+}
+
+/// What of `case` is not code 0: products in order, lone elements of B, c.
+pub(super) fn terms(i: &Instruction, case: &Case) -> Vec<Term> {
+    let mut met = vec![false; i.k];
+    let mut found = Vec::new();
+    for at in 0..case.a.len() {
+        let logical = case.logical(i, at);
+        met[logical] = true;
+        if (case.a[at], case.b[logical]) != (0, 0) {
+            found.push(Term::Product(at));
+        }
+    }
+    found.extend((0..i.k).filter(|k| !met[*k] && case.b[*k] != 0).map(Term::Lone));
+    found.extend((case.c != 0).then_some(Term::C));
+    found
+}
+
+/// `case` without some terms.
+pub(super) fn without(i: &Instruction, case: &Case, terms: impl IntoIterator<Item = Term>) -> Case {
+    let mut less = case.clone();
+    for term in terms {
+        match term {
+            Term::Product(at) => {
+                less.a[at] = 0;
+                less.b[case.logical(i, at)] = 0;
+            }
+            Term::Lone(k) => less.b[k] = 0,
+            Term::C => less.c = 0,
+        }
+    }
+    less
+}
+
+/// The cases with `size` of the terms of `case` and nothing else.
+pub(super) fn subsets(i: &Instruction, case: &Case, size: usize) -> Vec<Case> {
+    let all = terms(i, case);
+    let mut chosen: Vec<Vec<usize>> = vec![Vec::new()];
+    for _ in 0..size {
+        let longer = |set: &Vec<usize>| {
+            let set = set.clone();
+            let next = set.last().map_or(0, |last| last + 1);
+            (next..all.len()).map(move |at| [&set[..], &[at]].concat())
+        };
+        chosen = chosen.iter().flat_map(longer).collect();
+    }
+    let rest = |set: &[usize]| {
+        let gone: Vec<Term> = (0..all.len()).filter(|at| !set.contains(at)).map(|at| all[at]).collect();
+        without(i, case, gone)
+    };
+    chosen.iter().map(|set| rest(set)).collect()
+}
+
+/// How many cases [`subsets`] gives for so many terms.
+pub(super) fn subset_count(terms: usize, size: usize) -> usize {
+    (0..size).fold(1, |count, at| count * terms.saturating_sub(at) / (at + 1))
+}

@@ -1,0 +1,208 @@
+//! The totals of a run do not depend on how it is cut: how many engines, how long their ranges, how many parts, how often
+//! it is resumed.
+
+use std::{ops::Range, sync::Arc};
+
+use proptest::prelude::*;
+use tcnum::{
+    Result,
+    arithmetic::Model,
+    device::{Count, Device, Engine, Execution, ExecutionKind, Found, Identity, Spot, Work},
+    inputs::Sequence,
+    isa::{self, Codes, Instruction, Tiles},
+    verify::{
+        Part, Run, State, drive, drive_all, engine,
+        merge::{Source, merge},
+    },
+};
+
+const NAME: &str = "mma.m16n8k16.f32.f16.f16.f32";
+/// Tiles of a unit of this instruction.
+const UNIT: u64 = 512;
+
+/// A device that differs from every model in given places and nowhere else, and lists so many of them.
+struct Imaginary {
+    identity: Identity,
+    spots: Arc<Vec<Spot>>,
+    room: usize,
+}
+
+impl Imaginary {
+    fn new(spots: &Arc<Vec<Spot>>, room: usize) -> Imaginary {
+        let identity = Identity { name: "imaginary".into(), description: "an idea".into(), details: Vec::new() };
+        Imaginary { identity, spots: spots.clone(), room }
+    }
+}
+
+impl Device for Imaginary {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn prepare(&mut self, _: &Instruction) -> Result<Execution> {
+        Ok(Execution { kind: ExecutionKind::External, opcodes: Vec::new() })
+    }
+
+    fn execute(&mut self, _: &Instruction, _: &Tiles) -> Result<Codes> {
+        unreachable!("it has an engine")
+    }
+
+    fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
+        let regimes = work.sequence.regimes().len() as u64;
+        Ok(Some(Box::new(Places { spots: self.spots.clone(), room: self.room, regimes })))
+    }
+}
+
+struct Places {
+    spots: Arc<Vec<Spot>>,
+    room: usize,
+    regimes: u64,
+}
+
+impl Engine for Places {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+        let mut found = Found::nothing(self.regimes as usize);
+        for (regime, count) in (0..self.regimes).zip(&mut found.regimes) {
+            // Tile t has regime t mod regimes.
+            let below = |end: u64| (end + self.regimes - 1 - regime) / self.regimes;
+            *count = Count { compared: 128 * (below(tiles.end) - below(tiles.start)), differing: 0 };
+        }
+        for spot in self.spots.iter().filter(|spot| tiles.contains(&spot.tile)) {
+            found.regimes[(spot.tile % self.regimes) as usize].differing += 1;
+            found.spots.push(*spot);
+        }
+        found.spots.reverse();
+        // An engine lists at least all of one tile.
+        if tiles.end - tiles.start > 1 {
+            found.spots.truncate(self.room);
+        }
+        Ok(found)
+    }
+}
+
+fn hopper() -> Model {
+    Model::load("hopper").unwrap()
+}
+
+fn whole(device: &Imaginary, model: &Model, cases: u64, max_mismatches: u64) -> Run {
+    let i = isa::find(NAME).unwrap();
+    Run::new(&i, device, model, Sequence::Random { seed: 1 }, Some(cases), max_mismatches).unwrap()
+}
+
+/// What a run finds by definition: units in order, until one ends with enough places.
+fn expected(run: &Run, spots: &[Spot]) -> (u64, Vec<Count>, Vec<Spot>) {
+    let range = run.range(&isa::find(NAME).unwrap());
+    let mut engine = Places { spots: Arc::new(spots.to_vec()), room: usize::MAX, regimes: run.regimes.len() as u64 };
+    let mut total = Found::nothing(run.regimes.len());
+    let mut next = range.start;
+    let enough = if run.max_mismatches == 0 { u64::MAX } else { run.max_mismatches };
+    while next < range.end && total.differing() < enough {
+        let end = (next + UNIT).min(range.end);
+        total.add(&engine.run(next..end).unwrap(), usize::MAX);
+        next = end;
+    }
+    total.spots.sort_unstable();
+    total.spots.truncate(run.max_mismatches as usize);
+    (next, total.regimes, total.spots)
+}
+
+fn totals(state: &State) -> (u64, Vec<Count>, Vec<Spot>) {
+    assert!(state.finished);
+    (state.next, state.regimes.clone(), state.spots.clone())
+}
+
+/// Runs a part, stopping with an error after every so many steps and going on from what was last seen.
+fn drive_interrupted(run: &Run, device: &mut Imaginary, model: &Model, steps: usize) -> State {
+    let i = isa::find(NAME).unwrap();
+    let mut kept = State::new(run).unwrap();
+    while !kept.finished {
+        let mut left = steps;
+        let mut state = kept.clone();
+        let work = Work { instruction: &i, sequence: run.sequence(), model };
+        let outcome = drive(run, &mut state, engine(device, &work).unwrap().as_mut(), &mut |state| {
+            kept = state.clone();
+            left -= 1;
+            if left == 0 { Err(tcnum::Error::device("killed")) } else { Ok(()) }
+        });
+        assert!(outcome.is_err() || kept.finished);
+    }
+    kept
+}
+
+fn places() -> impl Strategy<Value = Vec<Spot>> {
+    let spot = (0..40 * UNIT, 0..16u32, 0..8u32).prop_map(|(tile, row, column)| Spot { tile, row, column });
+    proptest::collection::btree_set(spot, 0..30).prop_map(|set| set.into_iter().collect())
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn any_cut_gives_the_totals_of_one_run(
+        spots in places(),
+        cases in 1..40 * UNIT * 128,
+        max_mismatches in 0..12u64,
+        room in 0..5usize,
+        steps in 1..4usize,
+        shards in 1..9u64,
+        engines in 1..4usize,
+    ) {
+        let (model, spots) = (hopper(), Arc::new(spots));
+        let mut device = Imaginary::new(&spots, room);
+        let run = whole(&device, &model, cases, max_mismatches);
+        let expected = expected(&run, &spots);
+
+        let one = drive_interrupted(&run, &mut device, &model, steps);
+        prop_assert_eq!(&totals(&one), &expected);
+
+        let mut several = State::new(&run).unwrap();
+        let names = vec!["imaginary"; engines];
+        let open = |_| Ok(Box::new(Imaginary::new(&spots, room)) as Box<dyn Device>);
+        drive_all(&run, &model, &mut several, &names, &open, &mut |_| Ok(())).unwrap();
+        prop_assert_eq!(&totals(&several), &expected);
+        prop_assert_eq!(&several.marks, &one.marks);
+
+        let execution = device.prepare(&isa::find(NAME).unwrap()).unwrap();
+        let part = |shard| {
+            let run = Run { shard, shards, ..run.clone() };
+            let mut part = Part::new(run, &device.identity, &execution, "hopper").unwrap();
+            part.state = drive_interrupted(&part.run, &mut Imaginary::new(&spots, room), &model, 3);
+            Source { file: format!("part {shard}"), part }
+        };
+        let parts: Vec<Source> = (1..=shards).rev().map(part).collect();
+        let (merged, notes) = merge(&parts, false).unwrap();
+        prop_assert!(notes.is_empty() && merged.len() == 1);
+        prop_assert_eq!(&totals(&merged[0].state), &expected);
+        prop_assert_eq!(&merged[0].state.marks, &one.marks);
+        prop_assert_eq!(&merged[0].run, &run);
+    }
+}
+
+#[test]
+fn parts_cover_the_tiles_of_the_run_once_each_and_by_whole_units() {
+    let model = hopper();
+    let run = whole(&Imaginary::new(&Arc::default(), 0), &model, 10 * UNIT * 128 + 1, 1);
+    let i = isa::find(NAME).unwrap();
+    for shards in 1..15 {
+        let mut next = 0;
+        for shard in 1..=shards {
+            let range = Run { shard, shards, ..run.clone() }.range(&i);
+            assert_eq!(range.start, next);
+            assert!(range.start.is_multiple_of(UNIT) || range.is_empty());
+            next = range.end;
+        }
+        assert_eq!(next, run.tiles(&i));
+    }
+}
+
+#[test]
+fn a_device_of_another_kind_does_not_join_a_run() {
+    let model = hopper();
+    let spots = Arc::default();
+    let run = Run { device: "another idea".into(), ..whole(&Imaginary::new(&spots, 0), &model, 1, 1) };
+    let open = |_| Ok(Box::new(Imaginary::new(&spots, 0)) as Box<dyn Device>);
+    let error =
+        drive_all(&run, &model, &mut State::new(&run).unwrap(), &["x", "y"], &open, &mut |_| Ok(())).unwrap_err();
+    assert_eq!(error.exit_status(), 2);
+    assert!(error.to_string().contains("an idea, but the run is on another idea"), "{error}");
+}
