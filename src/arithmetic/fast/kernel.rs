@@ -68,7 +68,7 @@ impl Kernel {
         let i = &plan.instruction;
         let [a, b] = [i.a, i.b].map(|format| Decoder::new(format, plan.operand_subnormals, plan.unpack));
         let (a, b) = (a?, b?);
-        let c = Decoder::new(i.c, plan.operand_subnormals, None)?;
+        let c = Decoder::new(i.c, plan.operand_subnormals, plan.unpack_c)?;
         let stage = |target: &Target| Stage::new(target, plan.result_subnormals, &plan.output);
         let (mut result, mut between) = (stage(&plan.result)?, stage(&plan.between)?);
         let end = |end: &mut usize, group: &Vec<usize>| {

@@ -208,7 +208,7 @@ impl Decoder {
     pub(super) fn numbers(&self, codes: &Batch<u32>) -> Number {
         let mut number = Number::ZERO;
         for l in 0..COUNT {
-            let element = self.decode(codes[l]);
+            let element = self.operand(codes[l]);
             number.magnitude[l] = element.significand.into();
             number.negative[l] = element.negative;
             number.exponent[l] = element.exponent - self.fraction_bits as i32;
