@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How often a checkpoint is written.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
+const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
 /// The most counterexamples that are listed.
