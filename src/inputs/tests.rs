@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{
     format::{Class, FORMATS},
-    isa::{self, Case, Instruction},
+    isa::{self, Case, Instruction, Tiles, operands},
 };
 
 fn instruction(name: &str) -> Instruction {
@@ -154,5 +154,22 @@ fn integers_are_drawn_over_their_range() {
         assert!(zeros < batch.tiles.a.len() / 50, "{distribution:?}: {zeros} zeros of {}", batch.tiles.a.len());
         let signs = batch.tiles.b.iter().filter(|code| *code >= 0x80).count();
         assert!((4..6).contains(&(10 * signs / batch.tiles.b.len())), "{distribution:?}: {signs}");
+    }
+}
+
+#[test]
+fn forms_without_kernels_have_corners_and_tiles_of_every_distribution() {
+    // Every short one, and every ninth of the many that differ in a format only.
+    let without = isa::all().iter().filter(|i| i.kernel.is_none()).enumerate();
+    for (_, i) in without.filter(|(at, i)| i.k < 8 || at % 9 == 0) {
+        let shape = |codes: &Tiles| operands(i).iter().map(|o| o.len()).eq(codes.arrays().map(|(_, c)| c.len() / 2));
+        for distribution in [Distribution::Normal, Distribution::Special, Distribution::Corners] {
+            let draw =
+                |op| draw(i, op, distribution, Init::Fp32, Source { seed: 1, stream: 0 }, 2 * op.samples_per_tile(i));
+            assert!(Op::ALL.iter().all(|op| shape(&draw(*op).tiles)), "{i}");
+        }
+        assert!(!Corners::of(i).list.is_empty(), "{i}");
+        let positions = record_batch(i, 1, record_tiles(i)).positions;
+        assert!(i.chunk().is_none_or(|chunk| chunk.allows(positions.unwrap().iter())), "{i}");
     }
 }
