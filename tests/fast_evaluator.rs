@@ -40,8 +40,13 @@ fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
         let model = Model::load(name).unwrap();
         for i in isa::all() {
             let Ok(evaluator) = model.evaluator(i) else { continue };
-            let count = inputs::record_tiles(i).min(120);
-            let tiles = inputs::record_batch(i, 1, count);
+            let mut tiles = Tiles::zeros(i, 1);
+            if i.kernel.is_some() {
+                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
+            }
+            if (4..=128).contains(&i.stored_k()) {
+                tiles.extend(&inputs::stream::tiles(i, 1, 0, (10_000 / (i.m * i.n)).max(2)));
+            }
             if let Some(difference) = difference(&evaluator, i, &tiles) {
                 panic!("{name}: {difference}");
             }
