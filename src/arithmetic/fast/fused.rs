@@ -187,6 +187,7 @@ impl Sum {
     ) -> Part<S> {
         let count = terms.len();
         let mut largest = c.map_or([ZERO; LANES], |c| c.exponent);
+        // The compiler does not know the step, and so makes vectors of lanes and not of terms.
         for term in (first..count).step_by(step) {
             let exponent = terms.exponent(term);
             largest = each(|l| largest[l].max(exponent[l]));
@@ -201,10 +202,11 @@ impl Sum {
         let mut products = [P::default(); LANES];
         for term in (first..count).step_by(step) {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
-            for l in 0..LANES {
+            let units: Lane<P> = each(|l| {
                 let shift = largest[l].wrapping_sub(exponent[l]).wrapping_add(right);
-                products[l] = products[l].plus(value[l].lifted(left).cut(shift, rounding));
-            }
+                value[l].lifted(left).cut(shift, rounding)
+            });
+            products = each(|l| products[l].plus(units[l]));
         }
         let mut units = over(&products, S::from);
         if let Some(c) = c {

@@ -90,7 +90,7 @@ pub(super) struct Element {
 }
 
 /// How the codes of a format of at most 32 bits decode.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decoder {
     /// Of an integer format, the unused bits of 32, and whether codes have a sign.
     integer: Option<(u32, bool)>,
@@ -192,18 +192,39 @@ impl Decoder {
         }
     }
 
-    /// The datum as the format to unpack to has it, where there is one.
+    /// The datum of a code, converted to the format to unpack to, where there is one.
     #[inline(always)]
     pub(super) fn operand(&self, code: u32) -> Element {
-        if let Some((unused, signed)) = self.integer {
-            let aligned = code << unused;
-            let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
-            let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
-            let significand = (value ^ negative).wrapping_sub(negative);
-            return Element { significand, negative, exponent: 0, special: false };
+        match (self.integer, self.unpacked_emin) {
+            (Some((unused, signed)), _) => integer(code, unused, signed),
+            (None, Some(emin)) => self.unpacked(code, emin),
+            (None, None) => self.decode(code),
         }
+    }
+
+    /// Calls `each` with the place and the datum of every code: one plain loop for every kind of format.
+    #[inline(always)]
+    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, Element)) {
+        // A copy: what a loop reads of it stays in registers.
+        let own = *self;
+        match (self.integer, self.unpacked_emin) {
+            (Some((unused, true)), _) => {
+                codes.iter().enumerate().for_each(|(at, code)| each(at, integer(*code, unused, true)));
+            }
+            (Some((unused, false)), _) => {
+                codes.iter().enumerate().for_each(|(at, code)| each(at, integer(*code, unused, false)));
+            }
+            (None, Some(emin)) => {
+                codes.iter().enumerate().for_each(|(at, code)| each(at, own.unpacked(*code, emin)));
+            }
+            (None, None) => codes.iter().enumerate().for_each(|(at, code)| each(at, own.decode(*code))),
+        }
+    }
+
+    /// The datum as a format with this smallest exponent has it.
+    #[inline(always)]
+    fn unpacked(&self, code: u32, emin: i32) -> Element {
         let element = self.decode(code);
-        let Some(emin) = self.unpacked_emin else { return element };
         let Element { significand, exponent, .. } = element;
         let length = 32 - (significand | 1).leading_zeros() as i32;
         let quantum = exponent - self.trailing_bits as i32;
@@ -220,15 +241,23 @@ impl Decoder {
     #[inline(always)]
     pub(super) fn numbers(&self, codes: &Batch<u32>) -> Number {
         let mut number = Number::ZERO;
-        for l in 0..COUNT {
-            let element = self.operand(codes[l]);
-            number.magnitude[l] = element.significand.into();
-            number.negative[l] = element.negative;
-            number.exponent[l] = element.exponent - self.fraction_bits as i32;
-            number.void[l] = if element.special { TRUE } else { 0 };
-        }
+        self.operands(codes, |at, element| {
+            number.magnitude[at] = element.significand.into();
+            number.negative[at] = element.negative;
+            number.exponent[at] = element.exponent - self.fraction_bits as i32;
+            number.void[at] = if element.special { TRUE } else { 0 };
+        });
         number
     }
+}
+
+/// An integer of which some upper bits of 32 are unused.
+#[inline(always)]
+fn integer(code: u32, unused: u32, signed: bool) -> Element {
+    let aligned = code << unused;
+    let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
+    let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
+    Element { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: false }
 }
 
 /// The record of a format that the kernel has.
@@ -237,7 +266,7 @@ fn supported(format: &Format) -> Option<&Float> {
 }
 
 /// How numbers are rounded to a target.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Encoder {
     rounding: Rounding,
     trailing_bits: u32,
@@ -316,11 +345,12 @@ impl Encoder {
             Rounding::Rd => self.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
             Rounding::Ro => self.round(number, |_, odd, rest, _| (rest != 0) & !odd),
         };
-        if let Some(flushed) = &self.flushed {
+        if let Some(flushed) = self.flushed {
+            let own = *self;
             for code in &mut codes {
-                let fields = (*code & !self.sign_bit) >> self.padding_bits;
-                let subnormal = fields != 0 && fields >> self.trailing_bits == 0;
-                let zero = if *code & self.sign_bit != 0 { flushed[1] } else { flushed[0] };
+                let fields = (*code & !own.sign_bit) >> own.padding_bits;
+                let subnormal = fields != 0 && fields >> own.trailing_bits == 0;
+                let zero = if *code & own.sign_bit != 0 { flushed[1] } else { flushed[0] };
                 *code = if subnormal { zero } else { *code };
             }
         }
@@ -330,10 +360,12 @@ impl Encoder {
     #[inline(always)]
     fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> Batch<u32> {
         let mut codes = [0; COUNT];
-        let trailing_bits = self.trailing_bits as i32;
-        let smallest = self.emin - trailing_bits;
-        let signs = self.zeros[0] ^ self.zeros[1];
-        let beyond = self.overflowed[0] ^ self.overflowed[1];
+        // A copy: what the loop reads of it stays in registers.
+        let own = *self;
+        let trailing_bits = own.trailing_bits as i32;
+        let smallest = own.emin - trailing_bits;
+        let signs = own.zeros[0] ^ own.zeros[1];
+        let beyond = own.overflowed[0] ^ own.overflowed[1];
         for l in 0..COUNT {
             let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
             let leading = exponent + 63 - (magnitude | 1).leading_zeros() as i32;
@@ -347,10 +379,10 @@ impl Encoder {
             // The leading bit of a normal significand adds one to the biased exponent.
             let fields = (((quantum - smallest) as i64 as u64) << trailing_bits).wrapping_add(significand);
             let fields = if magnitude == 0 { 0 } else { fields };
-            let code = (fields as u32) << self.padding_bits | negative & self.sign_bit;
-            let code = if fields == 0 { self.zeros[0] ^ negative & signs } else { code };
-            let overflowed = self.overflowed[0] ^ negative & beyond;
-            codes[l] = if fields > self.largest { overflowed } else { code };
+            let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
+            let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
+            let overflowed = own.overflowed[0] ^ negative & beyond;
+            codes[l] = if fields > own.largest { overflowed } else { code };
         }
         codes
     }

@@ -36,6 +36,16 @@ impl Shape {
     }
 }
 
+/// A piece of a row of D: [`LANES`] columns, or as many as there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    row: usize,
+    block: usize,
+    columns: usize,
+    /// Its first element.
+    element: usize,
+}
+
 /// Decoded elements.
 #[derive(Debug, Default)]
 struct Elements {
@@ -77,15 +87,16 @@ impl Elements {
     fn decode(&mut self, decoder: &Decoder, codes: &[u32], lifted: u32) -> bool {
         self.resize(codes.len());
         let mut special = 0;
-        let out = self.significands.iter_mut().zip(&mut self.exponents).zip(&mut self.negative);
-        for (((significand, exponent), negative), code) in out.zip(codes) {
-            let element = decoder.operand(*code);
+        let count = codes.len();
+        let (significands, exponents) = (&mut self.significands[..count], &mut self.exponents[..count]);
+        let negative = &mut self.negative[..count];
+        decoder.operands(codes, |at, element| {
             let flip = element.negative as i32;
-            *significand = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
-            *exponent = element.exponent;
-            *negative = element.negative;
+            significands[at] = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
+            exponents[at] = element.exponent;
+            negative[at] = element.negative;
             special |= u32::from(element.special);
-        }
+        });
         special != 0
     }
 
@@ -151,9 +162,20 @@ impl Tile {
         if let Some(scales) = &kernel.scales {
             self.load_scales(kernel, scales, i, tiles, tile);
         }
-        let blocks = i.n.div_ceil(LANES);
-        for first in (0..i.m * blocks).step_by(PIECES) {
-            self.batch(kernel, i, first, PIECES.min(i.m * blocks - first), d);
+        let mut places = [Place::default(); PIECES];
+        let mut count = 0;
+        for row in 0..i.m {
+            for (block, first) in (0..i.n).step_by(LANES).enumerate() {
+                places[count] = Place { row, block, columns: LANES.min(i.n - first), element: row * i.n + first };
+                count += 1;
+                if count == PIECES {
+                    self.batch(kernel, i, &places, d);
+                    count = 0;
+                }
+            }
+        }
+        if count > 0 {
+            self.batch(kernel, i, &places[..count], d);
         }
     }
 
@@ -240,22 +262,18 @@ impl Tile {
         }
     }
 
-    /// The elements of D in `count` pieces.
+    /// The elements of D in some pieces.
     #[inline(always)]
-    fn batch(&mut self, kernel: &Kernel, i: &Shape, first: usize, count: usize, d: &mut [u8]) {
-        let blocks = i.n.div_ceil(LANES);
-        let place = |at: usize| ((first + at) / blocks, (first + at) % blocks);
+    fn batch(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], d: &mut [u8]) {
         let mut c = [0; COUNT];
         let mut starts = [(0, 0); PIECES];
-        for (at, start) in starts.iter_mut().enumerate().take(count) {
-            let (row, block) = place(at);
-            let columns = LANES.min(i.n - block * LANES);
-            c[at * LANES..][..columns].copy_from_slice(&self.c[row * i.n + block * LANES..][..columns]);
-            *start = (row * i.stored, if i.chunk.is_some() { at * i.stored } else { block * i.k });
+        for (at, place) in places.iter().enumerate() {
+            copy_lanes(&self.c[place.element..], place.columns, &mut c[at * LANES..]);
+            starts[at] = (place.row * i.stored, if i.chunk.is_some() { at * i.stored } else { place.block * i.k });
         }
         let sums = kernel.scales.as_ref().is_some_and(|scales| scales.run > 0);
         if i.chunk.is_some() {
-            self.choose(kernel, i, (0..count).map(place), sums);
+            self.choose(kernel, i, places, sums);
         }
         let (b, b_scales) =
             if i.chunk.is_some() { (&self.chosen, &self.chosen_scales) } else { (&self.b, &self.b_scales) };
@@ -264,31 +282,38 @@ impl Tile {
             b: b.lanes(),
             scales: sums.then(|| Factors { a: self.a_scales.row(), b: b_scales.lanes() }),
             starts: &starts,
-            count,
+            count: places.len(),
             group: (0, i.stored),
         };
         let outcome = kernel.run(&pieces, &c, &mut self.workspace);
-        for at in 0..count {
-            let (row, block) = place(at);
-            let columns = LANES.min(i.n - block * LANES);
-            let element = row * i.n + block * LANES;
-            let codes = &outcome.codes[at * LANES..][..columns];
-            narrow(codes, &mut d[element * i.width..][..columns * i.width]);
-            let void = &outcome.void[at * LANES..][..columns];
-            let outside = &self.void_columns[block * LANES..][..columns];
-            if self.void_rows[row] || void.iter().any(|void| *void != 0) || outside.contains(&true) {
-                let spoilt = |lane: &usize| self.void_rows[row] || void[*lane] != 0 || outside[*lane];
-                self.void.extend((0..columns).filter(spoilt).map(|lane| element + lane));
+        for (at, place) in places.iter().enumerate() {
+            narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
+        }
+        let void = outcome.void[..places.len() * LANES].iter().fold(0, |any, void| any | void) != 0;
+        if void || self.void_rows.contains(&true) || self.void_columns.contains(&true) {
+            self.note_void(&outcome.void, places);
+        }
+    }
+
+    /// Notes the elements that are void, by their own outcome or by their operands.
+    #[cold]
+    fn note_void(&mut self, outcome: &[u32; COUNT], places: &[Place]) {
+        for (at, place) in places.iter().enumerate() {
+            for lane in 0..place.columns {
+                let operands = self.void_rows[place.row] || self.void_columns[place.block * LANES + lane];
+                if operands || outcome[at * LANES + lane] != 0 {
+                    self.void.push(place.element + lane);
+                }
             }
         }
     }
 
     /// Collects the elements of B that the rows of a sparse A are multiplied by.
     #[inline(always)]
-    fn choose(&mut self, kernel: &Kernel, i: &Shape, places: impl Iterator<Item = (usize, usize)>, scales: bool) {
+    fn choose(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], scales: bool) {
         self.chosen.clear();
         self.chosen_scales.clear();
-        for (row, block) in places {
+        for &Place { row, block, .. } in places {
             for &at in &kernel.order {
                 let k = block * i.k + i.logical(&self.positions[row * i.stored..], at);
                 self.chosen.push_lanes(&self.b, k);
@@ -312,12 +337,31 @@ fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
     }
 }
 
-/// Codes in as many bytes as there are for each.
+/// Copies the first `count` of up to [`LANES`] codes.
 #[inline(always)]
-fn narrow(codes: &[u32], bytes: &mut [u8]) {
-    match bytes.len() / codes.len() {
-        1 => bytes.iter_mut().zip(codes).for_each(|(byte, code)| *byte = *code as u8),
-        2 => bytes.as_chunks_mut().0.iter_mut().zip(codes).for_each(|(b, code)| *b = (*code as u16).to_le_bytes()),
-        _ => bytes.as_chunks_mut().0.iter_mut().zip(codes).for_each(|(b, code)| *b = code.to_le_bytes()),
+fn copy_lanes(from: &[u32], count: usize, to: &mut [u32]) {
+    match count {
+        LANES => to[..LANES].copy_from_slice(&from[..LANES]),
+        _ => to[..count].copy_from_slice(&from[..count]),
+    }
+}
+
+/// The first `count` of [`LANES`] codes, in `width` bytes each.
+#[inline(always)]
+fn narrow(codes: &[u32], count: usize, width: usize, bytes: &mut [u8]) {
+    match (width, count) {
+        (4, LANES) => {
+            let bytes = &mut bytes.as_chunks_mut().0[..LANES];
+            bytes.iter_mut().zip(&codes[..LANES]).for_each(|(b, code)| *b = code.to_le_bytes());
+        }
+        (2, LANES) => {
+            let bytes = &mut bytes.as_chunks_mut().0[..LANES];
+            bytes.iter_mut().zip(&codes[..LANES]).for_each(|(b, code)| *b = (*code as u16).to_le_bytes());
+        }
+        _ => {
+            for (bytes, code) in bytes.chunks_exact_mut(width).zip(&codes[..count]) {
+                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        }
     }
 }
