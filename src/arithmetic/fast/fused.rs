@@ -1,5 +1,7 @@
 //! Fused sums: aligned, cut, added in integers.
 
+use std::hint::black_box;
+
 use super::{
     number::{Decoder, NONE, Number, TRUE, ZERO},
     terms::{Factors, Stored, Terms},
@@ -185,12 +187,16 @@ impl Sum {
         alignment: &Alignment,
         rounding: Rounding,
     ) -> Part<S> {
+        let terms = &terms.trimmed();
         let count = terms.len();
+        // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        let step = black_box(step);
         let mut largest = c.map_or([ZERO; LANES], |c| c.exponent);
-        // The compiler does not know the step, and so makes vectors of lanes and not of terms.
-        for term in (first..count).step_by(step) {
+        let mut term = first;
+        while term < count {
             let exponent = terms.exponent(term);
             largest = each(|l| largest[l].max(exponent[l]));
+            term += step;
         }
         if let Some(floor) = alignment.floor {
             // Without any term the sum is zero, whatever its exponent, unless that counts in a second alignment.
@@ -198,15 +204,17 @@ impl Sum {
             largest = over(&largest, |e| if alone || e > NONE { e.max(floor) } else { e });
         }
         let excess = self.fraction_bits + self.lifted - alignment.bits;
-        let (left, right) = ((-excess).max(0) as u32, excess.max(0));
+        let (left, right) = (if P::LIFTED { 0 } else { (-excess).max(0) as u32 }, excess.max(0));
         let mut products = [P::default(); LANES];
-        for term in (first..count).step_by(step) {
+        let mut term = first;
+        while term < count {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
             let units: Lane<P> = each(|l| {
                 let shift = largest[l].wrapping_sub(exponent[l]).wrapping_add(right);
                 value[l].lifted(left).cut(shift, rounding)
             });
             products = each(|l| products[l].plus(units[l]));
+            term += step;
         }
         let mut units = over(&products, S::from);
         if let Some(c) = c {

@@ -32,13 +32,21 @@ impl<'a, T, M> Row<'a, T, M> {
 }
 
 /// Terms of a sum: values in units of `2^(exponent - fraction bits)`.
-pub(super) trait Terms<P: Word> {
+pub(super) trait Terms<P: Word>: Sized {
+    /// The same, with nothing that is no term.
+    fn trimmed(&self) -> Self;
     fn len(&self) -> usize;
     fn exponent(&self, term: usize) -> Lane<i32>;
     fn value(&self, term: usize) -> Lane<P>;
 }
 
 impl<P: Word> Terms<P> for Factors<'_> {
+    #[inline(always)]
+    fn trimmed(&self) -> Self {
+        let count = self.a.significands.len();
+        self.part(0, count)
+    }
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.a.significands.len()
@@ -91,6 +99,11 @@ pub(super) struct Stored {
 }
 
 impl<P: Word> Terms<P> for &Stored {
+    #[inline(always)]
+    fn trimmed(&self) -> Self {
+        self
+    }
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.values.len().min(self.exponents.len())
