@@ -113,7 +113,9 @@ impl Floating {
                 // Products are below 2^(e + 2), and rounding them may carry once more.
                 let beyond = |e| if e >= limit.saturating_sub(2) { TRUE } else { 0 };
                 let mut void = [0; COUNT];
-                (0..pieces.count).for_each(|at| set_piece(&mut void, at, &over(&pieces.factors(at).largest(), beyond)));
+                for at in 0..pieces.count {
+                    set_piece(&mut void, at, &over(&pieces.factors(at).largest(), beyond));
+                }
                 sum.spoil(&void);
             }
             if !chained && (number > 0 || c_first) {

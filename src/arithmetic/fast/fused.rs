@@ -158,16 +158,18 @@ impl Sum {
         let sum = match &self.lanes {
             None => self.aligned(terms, (0, 1), None, alignment, alignment.rounding),
             Some(lanes) => {
-                let lane = |l| self.aligned(terms, (l, lanes.period), None, alignment, alignment.rounding);
-                let exponents = (0..lanes.period).map(|l| lane(l).exponent);
                 let early = self.late.is_none().then_some(&c);
-                let start = early.map_or([ZERO; LANES], |c| c.exponent);
-                let largest = exponents.fold(start, |x, y| each(|l| x[l].max(y[l])));
-                let parts = (0..lanes.period).map(lane).chain(early.copied());
-                let units = parts.fold([S::default(); LANES], |sum, part| {
-                    let cut = cut(&part, &largest, lanes.bits, lanes.rounding);
-                    each(|l| sum[l].plus(cut[l]))
-                });
+                let mut largest = early.map_or([ZERO; LANES], |c| c.exponent);
+                for first in 0..lanes.period {
+                    let lane: Part<S> = self.aligned(terms, (first, lanes.period), None, alignment, alignment.rounding);
+                    largest = each(|l| largest[l].max(lane.exponent[l]));
+                }
+                let mut units = early.map_or([S::default(); LANES], |c| cut(c, &largest, lanes.bits, lanes.rounding));
+                for first in 0..lanes.period {
+                    let lane = self.aligned(terms, (first, lanes.period), None, alignment, alignment.rounding);
+                    let lane = cut(&lane, &largest, lanes.bits, lanes.rounding);
+                    units = each(|l| units[l].plus(lane[l]));
+                }
                 Part { units, exponent: largest, bits: lanes.bits }
             }
         };

@@ -66,7 +66,9 @@ impl Number {
     /// Makes elements void.
     #[inline(always)]
     pub(super) fn spoil(&mut self, void: &Batch<u32>) {
-        self.void.iter_mut().zip(void).for_each(|(own, void)| *own |= void);
+        for (own, void) in self.void.iter_mut().zip(void) {
+            *own |= void;
+        }
     }
 }
 
@@ -207,17 +209,28 @@ impl Decoder {
     pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, Element)) {
         // A copy: what a loop reads of it stays in registers.
         let own = *self;
+        // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
         match (self.integer, self.unpacked_emin) {
             (Some((unused, true)), _) => {
-                codes.iter().enumerate().for_each(|(at, code)| each(at, integer(*code, unused, true)));
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, integer(*code, unused, true));
+                }
             }
             (Some((unused, false)), _) => {
-                codes.iter().enumerate().for_each(|(at, code)| each(at, integer(*code, unused, false)));
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, integer(*code, unused, false));
+                }
             }
             (None, Some(emin)) => {
-                codes.iter().enumerate().for_each(|(at, code)| each(at, own.unpacked(*code, emin)));
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, own.unpacked(*code, emin));
+                }
             }
-            (None, None) => codes.iter().enumerate().for_each(|(at, code)| each(at, own.decode(*code))),
+            (None, None) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, own.decode(*code));
+                }
+            }
         }
     }
 

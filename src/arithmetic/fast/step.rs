@@ -84,7 +84,9 @@ impl FusedStep {
             return [0; LANES];
         }
         let Some(stage) = &self.product else {
-            (0..count).for_each(|term| self.push(stored, (factors.value(term), exponent(factors, term))));
+            for term in 0..count {
+                self.push(stored, (factors.value(term), exponent(factors, term)));
+            }
             return [0; LANES];
         };
         let mut void = [0; LANES];
@@ -138,7 +140,9 @@ impl FusedStep {
         zeros.add(c, c_negative);
         if self.runs.is_some() {
             // Exact sums of zero are positive.
-            stored.values.iter().for_each(|values| zeros.add(values, &[0; LANES]));
+            for values in &stored.values {
+                zeros.add(values, &[0; LANES]);
+            }
         } else {
             for term in 0..factors.a.significands.len() {
                 let value = if self.is_simple() { factors.value(term) } else { stored.values[term] };

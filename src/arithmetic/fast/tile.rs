@@ -289,8 +289,11 @@ impl Tile {
         for (at, place) in places.iter().enumerate() {
             narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
         }
-        let void = outcome.void[..places.len() * LANES].iter().fold(0, |any, void| any | void) != 0;
-        if void || self.void_rows.contains(&true) || self.void_columns.contains(&true) {
+        let mut void = 0;
+        for own in &outcome.void[..places.len() * LANES] {
+            void |= own;
+        }
+        if void != 0 || self.void_rows.contains(&true) || self.void_columns.contains(&true) {
             self.note_void(&outcome.void, places);
         }
     }
@@ -329,19 +332,31 @@ impl Tile {
 #[inline(always)]
 fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
     let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-    out.clear();
+    out.resize(count, 0);
     match codes.width() {
-        1 => out.extend(bytes.iter().map(|byte| u32::from(*byte))),
-        2 => out.extend(bytes.as_chunks().0.iter().map(|b| u32::from(u16::from_le_bytes(*b)))),
-        _ => out.extend(bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b))),
+        1 => {
+            for (code, byte) in out.iter_mut().zip(bytes) {
+                *code = (*byte).into();
+            }
+        }
+        2 => {
+            for (code, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *code = u16::from_le_bytes(*bytes).into();
+            }
+        }
+        _ => {
+            for (code, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *code = u32::from_le_bytes(*bytes);
+            }
+        }
     }
 }
 
 /// Copies the first `count` of up to [`LANES`] codes.
 #[inline(always)]
 fn copy_lanes(from: &[u32], count: usize, to: &mut [u32]) {
-    match count {
-        LANES => to[..LANES].copy_from_slice(&from[..LANES]),
+    match (from.first_chunk::<LANES>(), to.first_chunk_mut::<LANES>()) {
+        (Some(from), Some(to)) if count == LANES => *to = *from,
         _ => to[..count].copy_from_slice(&from[..count]),
     }
 }
@@ -351,12 +366,14 @@ fn copy_lanes(from: &[u32], count: usize, to: &mut [u32]) {
 fn narrow(codes: &[u32], count: usize, width: usize, bytes: &mut [u8]) {
     match (width, count) {
         (4, LANES) => {
-            let bytes = &mut bytes.as_chunks_mut().0[..LANES];
-            bytes.iter_mut().zip(&codes[..LANES]).for_each(|(b, code)| *b = code.to_le_bytes());
+            for (bytes, code) in bytes.as_chunks_mut().0[..LANES].iter_mut().zip(codes) {
+                *bytes = code.to_le_bytes();
+            }
         }
         (2, LANES) => {
-            let bytes = &mut bytes.as_chunks_mut().0[..LANES];
-            bytes.iter_mut().zip(&codes[..LANES]).for_each(|(b, code)| *b = (*code as u16).to_le_bytes());
+            for (bytes, code) in bytes.as_chunks_mut().0[..LANES].iter_mut().zip(codes) {
+                *bytes = (*code as u16).to_le_bytes();
+            }
         }
         _ => {
             for (bytes, code) in bytes.chunks_exact_mut(width).zip(&codes[..count]) {
