@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::{
-    number::{Decoder, NONE, Number, TRUE, ZERO},
+    number::{Decoder, NONE, Number, UNKNOWN, ZERO},
     terms::{Factors, Stored, Terms},
     word::{LANES, Lane, Word, each, over, piece},
 };
@@ -72,8 +72,8 @@ impl Addend {
 pub(super) struct Exact {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
-    /// Masks.
-    pub(super) void: Lane<u32>,
+    /// Whether it is left to the reference evaluator: [`UNKNOWN`] or 0.
+    pub(super) unknown: Lane<u32>,
 }
 
 /// The widths that serve: of terms and of sums.
@@ -128,10 +128,10 @@ impl Sum {
     #[inline(always)]
     pub(super) fn of_factors(&self, width: Width, terms: &Factors, c: Addend) -> Exact {
         match (width, &self.alignment) {
-            (_, None) => self.exact(terms, c),
+            (_, None) => exact(self, terms, c),
             (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, c, alignment),
             (Width::Middle, Some(alignment)) => self.run::<i64, i64, _>(terms, c, alignment),
-            (Width::Wide, Some(alignment)) => self.run::<i128, i128, _>(terms, c, alignment),
+            (Width::Wide, Some(alignment)) => wide(self, terms, c, alignment),
         }
     }
 
@@ -139,8 +139,8 @@ impl Sum {
     #[inline(always)]
     pub(super) fn of_stored(&self, width: Width, terms: &Stored, c: Addend) -> Exact {
         match (width, &self.alignment) {
-            (_, None) => self.exact(&terms, c),
-            (Width::Wide, Some(alignment)) => self.run::<i128, i128, _>(&terms, c, alignment),
+            (_, None) => exact(self, &terms, c),
+            (Width::Wide, Some(alignment)) => wide(self, &terms, c, alignment),
             (_, Some(alignment)) => self.run::<i64, i64, _>(&terms, c, alignment),
         }
     }
@@ -226,7 +226,7 @@ impl Sum {
         Part { units, exponent: largest, bits: alignment.bits }
     }
 
-    /// The exact sum; void where its terms lie too far apart.
+    /// The exact sum; unknown where its terms lie too far apart.
     #[inline(always)]
     fn exact<T: Terms<i128>>(&self, terms: &T, c: Addend) -> Exact {
         let fraction_bits = self.fraction_bits + self.lifted;
@@ -256,10 +256,22 @@ impl Sum {
         let exponent = over(&lowest, |e| if e == i32::MAX { ZERO } else { e });
         let mut sum = narrowed(&Part { units: sum, exponent, bits: 0 });
         for l in 0..LANES {
-            sum.void[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { TRUE } else { 0 };
+            sum.unknown[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { UNKNOWN } else { 0 };
         }
         sum
     }
+}
+
+/// Sums of 128 bits, for which there are no vector instructions: compiled once.
+#[inline(never)]
+fn wide<T: Terms<i128>>(sum: &Sum, terms: &T, c: Addend, alignment: &Alignment) -> Exact {
+    sum.run::<i128, i128, _>(terms, c, alignment)
+}
+
+/// Exact sums, the same.
+#[inline(never)]
+fn exact<T: Terms<i128>>(sum: &Sum, terms: &T, c: Addend) -> Exact {
+    sum.exact(terms, c)
 }
 
 /// A part in units of `2^(largest - bits)`, cut.
@@ -297,6 +309,6 @@ fn narrowed<S: Word>(part: &Part<S>) -> Exact {
     Exact {
         units: over(&units, |(units, _)| units),
         exponent: each(|l| part.exponent[l] - part.bits + units[l].1),
-        void: [0; LANES],
+        unknown: [0; LANES],
     }
 }

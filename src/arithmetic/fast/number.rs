@@ -16,6 +16,15 @@ pub(super) const NONE: i32 = ZERO / 2;
 /// Of a mask, that something holds.
 pub(super) const TRUE: u32 = u32::MAX;
 
+/// Of what is not finite: plus infinity.
+pub(super) const INFINITY: u32 = 1;
+/// Minus infinity; with plus infinity NaN.
+pub(super) const MINUS_INFINITY: u32 = 2;
+/// NaN.
+pub(super) const NAN: u32 = 4;
+/// Left to the reference evaluator.
+pub(super) const UNKNOWN: u32 = 8;
+
 /// Elements of a batch.
 pub(super) const COUNT: usize = PIECES * LANES;
 
@@ -26,14 +35,14 @@ pub(super) struct Number {
     /// Masks: [`TRUE`] or 0.
     pub(super) negative: Batch<u32>,
     pub(super) exponent: Batch<i32>,
-    /// Whether it is in truth infinite or NaN, or not known: all further results are void.
-    pub(super) void: Batch<u32>,
+    /// What it is in truth if it is not finite: bits, of which a sum has those of its terms.
+    pub(super) special: Batch<u32>,
 }
 
 impl Number {
     /// Exact zeros.
     pub(super) const ZERO: Number =
-        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], void: [0; COUNT] };
+        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
 
     /// The sum; a last bit of 1 may stand for a fraction. Both are exact, of at most 56 bits; `negative_zero`: whether
     /// numbers that cancel give -0.
@@ -58,16 +67,24 @@ impl Number {
             sum.exponent[l] = x_exponent.max(y_exponent);
             let zero_sign = if differ == 0 { large_negative } else { cancelled };
             sum.negative[l] = if units == 0 { zero_sign } else { negative };
-            sum.void[l] = self.void[l] | other.void[l];
+            sum.special[l] = self.special[l] | other.special[l];
         }
         sum
     }
 
-    /// Makes elements void.
+    /// Adds what is not finite.
     #[inline(always)]
-    pub(super) fn spoil(&mut self, void: &Batch<u32>) {
-        for (own, void) in self.void.iter_mut().zip(void) {
-            *own |= void;
+    pub(super) fn add_special(&mut self, special: &Batch<u32>) {
+        for (own, special) in self.special.iter_mut().zip(special) {
+            *own |= special;
+        }
+    }
+
+    /// Adds what is unknown in another number.
+    #[inline(always)]
+    pub(super) fn add_unknown(&mut self, other: &Number) {
+        for (own, special) in self.special.iter_mut().zip(&other.special) {
+            *own |= special & UNKNOWN;
         }
     }
 }
@@ -87,8 +104,8 @@ pub(super) struct Element {
     pub(super) negative: u32,
     /// Exponent of the significand's units digit; [`ZERO`] of a zero.
     pub(super) exponent: i32,
-    /// Infinite or NaN.
-    pub(super) special: bool,
+    /// [`INFINITY`] (of either sign), [`NAN`] or 0.
+    pub(super) special: u32,
 }
 
 /// How the codes of a format of at most 32 bits decode.
@@ -106,6 +123,8 @@ pub(super) struct Decoder {
     special_mask: u32,
     special_offset: u32,
     special_low: u32,
+    /// And infinite if it is this.
+    infinity: u32,
     /// The trailing bits that subnormal numbers keep.
     subnormal_mask: u32,
     /// Whether subnormal numbers lose their sign.
@@ -138,11 +157,14 @@ impl Decoder {
         let trailing_mask = (1 << f.trailing_bits) - 1;
         let exponent_mask = (1 << f.exponent_bits) - 1;
         let all_ones = (exponent_mask << f.trailing_bits | trailing_mask) << f.padding_bits;
-        let (special_mask, special_offset, special_low) = match f.specials {
-            Specials::Ieee => (magnitude_mask, 0, exponent_mask << (f.trailing_bits + f.padding_bits)),
-            Specials::AllOnesNan => (magnitude_mask, 0, all_ones),
-            Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX),
-            Specials::None => (0, 0, 1),
+        let kept = magnitude_mask & !((1 << f.padding_bits) - 1);
+        let top = exponent_mask << (f.trailing_bits + f.padding_bits);
+        let (special_mask, special_offset, special_low, infinity) = match f.specials {
+            Specials::Ieee => (kept, 0, top, top),
+            Specials::AllOnesNan => (kept, 0, all_ones, u32::MAX),
+            // Of 8 bits: 2^30 is out of reach.
+            Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX, 1 << 30),
+            Specials::None => (0, 0, 1, u32::MAX),
         };
         let wide = unpacked.unwrap_or(f);
         Some(Decoder {
@@ -156,6 +178,7 @@ impl Decoder {
             special_mask,
             special_offset,
             special_low,
+            infinity,
             subnormal_mask: if subnormals == Subnormals::Keep { u32::MAX } else { 0 },
             unsigned_subnormals: subnormals == Subnormals::PositiveZero,
             fraction_bits: wide.trailing_bits,
@@ -178,7 +201,9 @@ impl Decoder {
     /// The datum of a code.
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> Element {
-        let special = (code & self.special_mask).wrapping_sub(self.special_offset) >= self.special_low;
+        let key = (code & self.special_mask).wrapping_sub(self.special_offset);
+        let special = if key >= self.special_low { NAN } else { 0 };
+        let special = if key == self.infinity { INFINITY } else { special };
         let fields = code >> self.padding_bits;
         let biased = fields >> self.trailing_bits & self.exponent_mask;
         let trailing = fields & self.trailing_mask;
@@ -191,16 +216,6 @@ impl Decoder {
             negative: if code & self.sign_mask != 0 && signed { TRUE } else { 0 },
             exponent: if significand == 0 { ZERO } else { exponent },
             special,
-        }
-    }
-
-    /// The datum of a code, converted to the format to unpack to, where there is one.
-    #[inline(always)]
-    pub(super) fn operand(&self, code: u32) -> Element {
-        match (self.integer, self.unpacked_emin) {
-            (Some((unused, signed)), _) => integer(code, unused, signed),
-            (None, Some(emin)) => self.unpacked(code, emin),
-            (None, None) => self.decode(code),
         }
     }
 
@@ -258,7 +273,8 @@ impl Decoder {
             number.magnitude[at] = element.significand.into();
             number.negative[at] = element.negative;
             number.exponent[at] = element.exponent - self.fraction_bits as i32;
-            number.void[at] = if element.special { TRUE } else { 0 };
+            let infinite = element.special == INFINITY;
+            number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
         });
         number
     }
@@ -270,7 +286,7 @@ fn integer(code: u32, unused: u32, signed: bool) -> Element {
     let aligned = code << unused;
     let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
     let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
-    Element { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: false }
+    Element { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
 }
 
 /// The record of a format that the kernel has.
@@ -290,6 +306,8 @@ pub(super) struct Encoder {
     /// What becomes of numbers beyond, by sign.
     overflowed: [u32; 2],
     sign_bit: u32,
+    /// The codes of plus and minus infinity and NaN.
+    specials: [u32; 3],
     /// The codes of zero results, by sign.
     zeros: [u32; 2],
     /// The codes that subnormal results become, by sign.
@@ -313,6 +331,8 @@ impl Encoder {
             emin: f.emin(),
             largest: biased << f.trailing_bits | trailing,
             overflowed: [beyond(false), beyond(true)],
+            specials: [Real::Infinity { negative: false }, Real::Infinity { negative: true }, Real::Nan]
+                .map(|special| target.round(&special) as u32),
             sign_bit: 1 << (target.format.bits - 1),
             zeros: [0, negative_zero],
             flushed: match subnormals {
@@ -342,10 +362,14 @@ impl Encoder {
         let same = from.format == to.format
             || layout(f) == layout(t) && t.specials == f.specials && t.trailing_bits >= f.trailing_bits;
         let convert = |code: u32| to.round(&from.format.value(code.into())) as u32;
-        same.then(|| Encoder { overflowed: self.overflowed.map(convert), ..self.clone() })
+        same.then(|| Encoder {
+            overflowed: self.overflowed.map(convert),
+            specials: self.specials.map(convert),
+            ..*self
+        })
     }
 
-    /// The codes of numbers that are not void.
+    /// The codes of numbers; those of unknown ones are void.
     #[inline(always)]
     pub(super) fn encode(&self, number: &Number) -> Batch<u32> {
         let mut codes = match self.rounding {
@@ -358,6 +382,13 @@ impl Encoder {
             Rounding::Rd => self.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
             Rounding::Ro => self.round(number, |_, odd, rest, _| (rest != 0) & !odd),
         };
+        let mut special = 0;
+        for own in &number.special {
+            special |= own;
+        }
+        if special != 0 {
+            self.set_specials(&number.special, &mut codes);
+        }
         if let Some(flushed) = self.flushed {
             let own = *self;
             for code in &mut codes {
@@ -368,6 +399,19 @@ impl Encoder {
             }
         }
         codes
+    }
+
+    /// Sets the codes of what is not finite.
+    #[inline(always)]
+    fn set_specials(&self, specials: &Batch<u32>, codes: &mut Batch<u32>) {
+        let [infinity, minus_infinity, nan] = self.specials;
+        for (code, special) in codes.iter_mut().zip(specials) {
+            let sign = special & (INFINITY | MINUS_INFINITY);
+            let infinite = if sign == INFINITY { infinity } else { minus_infinity };
+            let is_nan = (special & NAN != 0) | (sign == INFINITY | MINUS_INFINITY);
+            let own = if is_nan { nan } else { infinite };
+            *code = if *special == 0 { *code } else { own };
+        }
     }
 
     #[inline(always)]

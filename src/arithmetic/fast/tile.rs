@@ -3,7 +3,7 @@
 use super::{
     floating::Workspace,
     kernel::Kernel,
-    number::{COUNT, Decoder, Element, ZERO},
+    number::{COUNT, Decoder, Element, NAN, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
     terms::{Factors, Row},
@@ -52,6 +52,9 @@ struct Elements {
     significands: Vec<i32>,
     exponents: Vec<i32>,
     negative: Vec<u32>,
+    special: Vec<u32>,
+    /// Whether one of them is infinite or NaN.
+    any_special: bool,
 }
 
 /// The decoded operands of a tile.
@@ -73,41 +76,41 @@ pub(super) struct Tile {
     /// The elements of B that the rows of a sparse A choose.
     chosen: Elements,
     chosen_scales: Elements,
-    /// Rows of A and columns of B with something infinite or NaN.
-    void_rows: Vec<bool>,
-    void_columns: Vec<bool>,
     workspace: Workspace,
-    /// The elements of D that are to be computed by other means.
-    pub(super) void: Vec<usize>,
+    /// The elements of D that are left to the reference evaluator.
+    pub(super) unknown: Vec<usize>,
 }
 
 impl Elements {
-    /// The data of codes that `decoder` decodes, shifted left; whether one is infinite or NaN.
+    /// The data of codes that `decoder` decodes, shifted left.
     #[inline(always)]
-    fn decode(&mut self, decoder: &Decoder, codes: &[u32], lifted: u32) -> bool {
+    fn decode(&mut self, decoder: &Decoder, codes: &[u32], lifted: u32) {
         self.resize(codes.len());
         let mut special = 0;
         let count = codes.len();
         let (significands, exponents) = (&mut self.significands[..count], &mut self.exponents[..count]);
-        let negative = &mut self.negative[..count];
+        let (negative, specials) = (&mut self.negative[..count], &mut self.special[..count]);
         decoder.operands(codes, |at, element| {
             let flip = element.negative as i32;
             significands[at] = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
             exponents[at] = element.exponent;
             negative[at] = element.negative;
-            special |= u32::from(element.special);
+            specials[at] = element.special;
+            special |= element.special;
         });
-        special != 0
+        self.any_special = special != 0;
     }
 
     fn resize(&mut self, count: usize) {
         self.significands.resize(count, 0);
         self.exponents.resize(count, 0);
         self.negative.resize(count, 0);
+        self.special.resize(count, 0);
     }
 
     fn clear(&mut self) {
         self.resize(0);
+        self.any_special = false;
     }
 
     /// Multiplies by the scale of each element.
@@ -117,7 +120,11 @@ impl Elements {
             self.significands[at] *= scales.significands[at];
             let zero = self.significands[at] == 0;
             self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
+            // A scale of zero makes an infinity NaN.
+            let nan = (self.special[at] != 0) & (scales.significands[at] == 0) | (scales.special[at] != 0);
+            self.special[at] = if nan { NAN } else { self.special[at] };
         }
+        self.any_special |= scales.any_special;
     }
 
     /// Appends [`LANES`] elements of `other`.
@@ -126,17 +133,25 @@ impl Elements {
         let range = at * LANES..(at + 1) * LANES;
         self.significands.extend_from_slice(&other.significands[range.clone()]);
         self.exponents.extend_from_slice(&other.exponents[range.clone()]);
-        self.negative.extend_from_slice(&other.negative[range]);
+        self.negative.extend_from_slice(&other.negative[range.clone()]);
+        self.special.extend_from_slice(&other.special[range]);
     }
 
     fn push(&mut self, element: &Element) {
         self.significands.push(element.significand as i32);
         self.exponents.push(element.exponent);
         self.negative.push(element.negative);
+        self.special.push(element.special);
+        self.any_special |= element.special != 0;
     }
 
     fn row(&self) -> Row<'_, i32, u32> {
-        Row { significands: &self.significands, exponents: &self.exponents, negative: &self.negative }
+        Row {
+            significands: &self.significands,
+            exponents: &self.exponents,
+            negative: &self.negative,
+            special: &self.special,
+        }
     }
 
     fn lanes(&self) -> Row<'_, [i32; LANES], [u32; LANES]> {
@@ -144,15 +159,16 @@ impl Elements {
             significands: self.significands.as_chunks().0,
             exponents: self.exponents.as_chunks().0,
             negative: self.negative.as_chunks().0,
+            special: self.special.as_chunks().0,
         }
     }
 }
 
 impl Tile {
-    /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are void.
+    /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are unknown.
     #[inline(always)]
     pub(super) fn run(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
-        self.void.clear();
+        self.unknown.clear();
         if let Some(positions) = &tiles.positions {
             widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
@@ -192,13 +208,7 @@ impl Tile {
             }
             &self.ordered
         };
-        self.void_rows.clear();
-        self.void_rows.resize(i.m, false);
-        if self.a.decode(&kernel.a, codes, kernel.lifted) {
-            for (void, row) in self.void_rows.iter_mut().zip(codes.chunks_exact(i.stored)) {
-                *void = row.iter().any(|code| kernel.a.operand(*code).special);
-            }
-        }
+        self.a.decode(&kernel.a, codes, kernel.lifted);
     }
 
     /// Decodes B.
@@ -220,13 +230,7 @@ impl Tile {
             }
             &self.ordered
         };
-        self.void_columns.clear();
-        self.void_columns.resize(i.n.next_multiple_of(LANES), false);
-        if self.b.decode(&kernel.b, codes, 0) {
-            for (at, code) in codes.iter().enumerate() {
-                self.void_columns[at / (i.k * LANES) * LANES + at % LANES] |= kernel.b.operand(*code).special;
-            }
-        }
+        self.b.decode(&kernel.b, codes, 0);
     }
 
     /// Decodes the scales, and scales A and B where their sums are not.
@@ -240,7 +244,6 @@ impl Tile {
             for &at in &kernel.order {
                 let k = i.logical(self.positions.get(row * i.stored..).unwrap_or_default(), at);
                 let scale = scales.decode(a[row * blocks + k / scales.block]);
-                self.void_rows[row] |= scale.special;
                 self.a_scales.push(&scale);
             }
         }
@@ -251,7 +254,6 @@ impl Tile {
                 for column in first..first + LANES {
                     let code = if column < i.n { b[k / scales.block * i.n + column] } else { 0 };
                     let scale = scales.decode(code);
-                    self.void_columns[column] |= scale.special;
                     self.b_scales.push(&scale);
                 }
             }
@@ -282,6 +284,7 @@ impl Tile {
             b: b.lanes(),
             scales: sums.then(|| Factors { a: self.a_scales.row(), b: b_scales.lanes() }),
             starts: &starts,
+            special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
             count: places.len(),
             group: (0, i.stored),
         };
@@ -289,25 +292,21 @@ impl Tile {
         for (at, place) in places.iter().enumerate() {
             narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
         }
-        let mut void = 0;
-        for own in &outcome.void[..places.len() * LANES] {
-            void |= own;
+        let mut special = 0;
+        for own in &outcome.special[..places.len() * LANES] {
+            special |= own;
         }
-        if void != 0 || self.void_rows.contains(&true) || self.void_columns.contains(&true) {
-            self.note_void(&outcome.void, places);
+        if special & UNKNOWN != 0 {
+            self.note_unknown(&outcome.special, places);
         }
     }
 
-    /// Notes the elements that are void, by their own outcome or by their operands.
+    /// Notes the elements that are unknown.
     #[cold]
-    fn note_void(&mut self, outcome: &[u32; COUNT], places: &[Place]) {
+    fn note_unknown(&mut self, special: &[u32; COUNT], places: &[Place]) {
         for (at, place) in places.iter().enumerate() {
-            for lane in 0..place.columns {
-                let operands = self.void_rows[place.row] || self.void_columns[place.block * LANES + lane];
-                if operands || outcome[at * LANES + lane] != 0 {
-                    self.void.push(place.element + lane);
-                }
-            }
+            let unknown = (0..place.columns).filter(|lane| special[at * LANES + lane] & UNKNOWN != 0);
+            self.unknown.extend(unknown.map(|lane| place.element + lane));
         }
     }
 
