@@ -120,7 +120,7 @@ impl Instruction {
 
     /// How A is stored in sparse forms; `None` if every element is.
     pub fn chunk(&self) -> Option<Chunk> {
-        self.is_sparse().then(|| match self.a.bits {
+        self.is_sparse().then_some(match self.a.bits {
             32 => Chunk { length: 2, kept: 1, together: 1 },
             4 => Chunk { length: 8, kept: 4, together: 2 },
             _ => Chunk { length: 4, kept: 2, together: 1 },
