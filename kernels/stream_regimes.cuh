@@ -14,7 +14,7 @@ struct StreamShape {
     static constexpr bool REACHES = LOW <= D::LOW + 6;
     static constexpr bool NARROW = HIGH - LOW < 60;
     static constexpr int SLOTS_BITS = STORED_K >= 128 ? 7 : STORED_K >= 64 ? 6 : STORED_K >= 32 ? 5 : STORED_K >= 16 ? 4
-                                    : STORED_K >= 8 ? 3 : 2;
+                                    : STORED_K >= 8 ? 3 : STORED_K / 2;
 };
 
 STREAM void stream_slot(StreamTile& t, int slot, int gap, unsigned flags) {

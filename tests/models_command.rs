@@ -95,8 +95,9 @@ fn the_keys_are_explained_and_the_readme_of_the_models_has_the_same_table() {
     assert_eq!(rows.iter().map(|row| row["key"].as_str().unwrap()).collect::<Vec<_>>(), KEYS.map(|key| key.name));
     let readme = include_str!("../models/README.md");
     let markdown = tcnum(&["models", "--keys", "--output", "markdown"]).stdout;
-    for line in markdown.lines().filter(|line| line.starts_with('|')) {
-        assert!(readme.contains(line), "models/README.md lacks: {line}");
+    let rows = markdown.lines().filter(|line| line.starts_with("| ") && !line.contains("---"));
+    for line in rows.map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ")) {
+        assert!(readme.contains(&line), "models/README.md lacks: {line}");
     }
 }
 
@@ -104,7 +105,7 @@ fn the_keys_are_explained_and_the_readme_of_the_models_has_the_same_table() {
 #[test]
 fn every_key_and_no_other_is_read() {
     let message = refused(&format!("{HEAD}{RULE}colour = 1\n"));
-    for part in ["unknown field `colour`", "line 14"] {
+    for part in ["unknown field `colour`", "line 13"] {
         assert!(message.contains(part), "{message}");
     }
     let expected = message.split("expected one of").nth(1).unwrap();
@@ -130,22 +131,22 @@ fn broken_model_files_are_refused_with_file_line_key_and_what_is_allowed() {
         (without("step"), &["missing field `step`"]),
         (without("instructions"), &["missing field `instructions`"]),
         (without("nan"), &["rule 1", "'nan' is missing", "fused"]),
-        (without("alignment"), &["rule 1", "'alignment' is missing"]),
+        (without("alignment"), &["rule 1", "line 5:", "'alignment' is missing"]),
         (with("\"fused\"", "\"fusion\""), &["line 8", "unknown variant `fusion`", "`pairwise`"]),
         (
             with("\"RZ\" }", "\"toward zero\" }"),
             &["line 11", "unknown rounding 'toward zero'", "RNE, RNA, RZ, RU, RD or RO"],
         ),
         (with("\"f32\", rounding", "\"f33\", rounding"), &["line 11", "unknown format", "f32"]),
-        (with("bits = 25", "bits = 61"), &["rule 1", "'alignment.bits' is 61", "0 to 60"]),
-        (with("bits = 25", "bits = \"25\""), &["line 10", "integer"]),
-        (with("group = 16", "group = 0"), &["rule 1", "'group' must be at least 1"]),
+        (with("bits = 25", "bits = 61"), &["rule 1", "line 10", "'alignment.bits' is 61", "0 to 60"]),
+        (with("bits = 25", "bits = \"25\""), &["line 10", "invalid type: string", "expected i32"]),
+        (with("group = 16", "group = 0"), &["rule 1", "line 9:", "'group' must be at least 1"]),
         (with("0x7fffffff", "7fffffff"), &["line 12", "hexadecimal"]),
         (with("[\"mma", "[\"mma{"), &["rule 1", "'{' without '}'"]),
         (with("floor = -133", "ceiling = 1"), &["line 10", "unknown field `ceiling`", "`floor`"]),
         (
             RULE.to_string() + "wrap = \"wrap\"\n",
-            &["rule 1", "'wrap' has no effect with step 'fused'", "belongs to integer"],
+            &["rule 1", "line 13:", "'wrap' has no effect with step 'fused'", "belongs to integer"],
         ),
         (RULE.to_string() + "start = \"product\"\n", &["rule 1", "'start' has no effect", "fma, sequential, pairwise"]),
         (with("\"fused\"", "\"exact\""), &["rule 1", "'alignment' has no effect with step 'exact'"]),

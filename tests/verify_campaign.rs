@@ -137,7 +137,7 @@ fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        std::thread::sleep(Duration::from_millis(50 + (random >> 32) % 1024));
+        std::thread::sleep(Duration::from_millis(50 + (random >> 32) % 1500));
         // SIGKILL, of which a process learns nothing.
         child.kill().unwrap();
         child.wait().unwrap();

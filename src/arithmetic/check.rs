@@ -11,6 +11,8 @@ use crate::format::{Format, Zeros};
 
 /// What `alignment.bits` and the other widths may be: with them the exact sum of a group fits into 128 bits.
 const BITS: RangeInclusive<i32> = 0..=60;
+/// How many lanes there may be: no group is longer.
+const LANES: RangeInclusive<usize> = 1..=1024;
 /// What exponents may be. The terms of formats here have exponents above -3000.
 const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
 
@@ -50,8 +52,9 @@ fn grouping(rule: &Rule) -> Option<String> {
     if rule.scale_sums == Some(0) {
         return Some("'scale-sums' must be at least 1".into());
     }
-    if rule.lanes.as_ref().is_some_and(|lanes| lanes.period == 0) {
-        return Some("'lanes.period' must be at least 1".into());
+    if let Some(lanes) = rule.lanes.as_ref().filter(|lanes| !LANES.contains(&lanes.period)) {
+        let (low, high) = LANES.into_inner();
+        return Some(format!("'lanes.period' is {}; allowed are {low} to {high}", lanes.period));
     }
     let Parts { period, residues } = rule.parts.as_ref()?;
     let mut seen: Vec<usize> = residues.concat();

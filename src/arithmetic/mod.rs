@@ -6,6 +6,7 @@
 mod check;
 mod evaluate;
 mod explain;
+mod fast;
 mod fused;
 mod keys;
 mod model;

@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How often a checkpoint is written.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
+const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
 /// The most counterexamples that are listed.
@@ -58,6 +58,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("verify", invocation());
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
     let mut parts = Vec::new();
+    if arguments.available {
+        let (covered, others): (Vec<_>, Vec<_>) = instructions.into_iter().partition(|i| model.rule(i).is_some());
+        instructions = covered;
+        let names: Vec<&str> = others.iter().map(|i| i.name.as_str()).collect();
+        if !names.is_empty() {
+            report.notes.push(format!("The model '{}' does not cover {}.", model.name, names.join(", ")));
+        }
+    }
     for instruction in &instructions {
         match part(arguments, instruction, device.as_mut(), &model) {
             Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),

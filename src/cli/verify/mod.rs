@@ -16,8 +16,9 @@ use crate::{Error, Result, report::Report, verify::MOST_CASES};
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
 ///
-/// Examples: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --model hopper --cases 1e9
-///           tcnum verify --device trace:h100.safetensors --model hopper
+/// Example: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --cases 1e9
+///
+/// Example: tcnum verify --device trace:h100.safetensors --model hopper
 ///
 /// With --instr, --fmt or --all, operands are drawn from adversarial regimes, each of which is counted apart, executed, and
 /// compared. Elements that differ are reduced to minimal ones. Without them, every output of the recordings that are

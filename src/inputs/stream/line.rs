@@ -45,7 +45,7 @@ impl Line {
         let lead = slot < plan.leads;
         let byte = |word: u64| (word >> (8 * slot)) as u32 & 255;
         let flags = if lead { byte(plan.flags) } else { plan.rest };
-        let pair = flags / PAIR & 1;
+        let pair = (flags / PAIR) & 1;
         let source = slot & !pair;
         let hash = plan.hash(LINES + source);
         let choice = hash.wrapping_mul(GOLDEN);
@@ -62,7 +62,7 @@ impl Line {
             b: factor(zero_b, b, Fraction::of(flags >> 3 & 3, &shape.b)),
             source,
             spread: if flags & SPREAD != 0 { 15 } else { 0 },
-            sign: flags / MINUS & 1 ^ slot & pair,
+            sign: ((flags / MINUS) & 1) ^ (slot & pair),
             odd: slot & pair,
             dropout: if lead { 0 } else { plan.dropout },
         }
@@ -90,26 +90,25 @@ fn split(plan: &Plan, shape: &Shape, product: i32, choice: u32) -> (i32, i32) {
     (low + above, product - low - above)
 }
 
-/// How a row or a column changes its elements.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Side {
-    pub(super) sign: u32,
+/// How rows or columns change their elements: each array has an entry for every one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sides {
+    pub(super) sign: Vec<u32>,
     /// What is taken from the exponents of spread slots.
-    pub(super) spread: u32,
+    pub(super) spread: Vec<u32>,
     /// What is added to all exponents.
-    pub(super) shift: i32,
+    pub(super) shift: Vec<i32>,
 }
 
-impl Side {
-    pub(super) fn row(plan: &Plan, row: usize) -> Side {
-        Side::new(plan, (2 * row as u32 + 1).wrapping_mul(plan.rows), plan.spread_rows)
-    }
-
-    pub(super) fn column(plan: &Plan, column: usize) -> Side {
-        Side::new(plan, (2 * column as u32 + 1).wrapping_mul(plan.columns), plan.spread_columns)
-    }
-
-    fn new(plan: &Plan, hash: u32, spread: u32) -> Side {
-        Side { sign: hash >> 31, spread: hash >> 24 & spread, shift: (hash >> 28 & plan.shift) as i32 }
+impl Sides {
+    /// The sides of `count` rows or columns; `key` and `spread` are the plan's for them.
+    pub(super) fn set(&mut self, plan: &Plan, count: usize, key: u32, spread: u32) {
+        let hash = |at: usize| (2 * at as u32 + 1).wrapping_mul(key);
+        self.sign.clear();
+        self.sign.extend((0..count).map(|at| hash(at) >> 31));
+        self.spread.clear();
+        self.spread.extend((0..count).map(|at| hash(at) >> 24 & spread));
+        self.shift.clear();
+        self.shift.extend((0..count).map(|at| (hash(at) >> 28 & plan.shift) as i32));
     }
 }

@@ -17,6 +17,7 @@ mod plan;
 mod regime;
 mod regimes;
 mod sparse;
+mod word;
 
 pub use regime::Regime;
 
@@ -34,25 +35,19 @@ pub const CUDA: &str = concat!(
     include_str!("../../../kernels/stream.cuh")
 );
 
-/// The fewest elements of a row of A that a regime needs.
-const SHORTEST: usize = 4;
-
 /// The tiles `first..first + count` of the stream of `i` and `seed`.
 ///
-/// Of instructions with fewer than four elements along k, those of one with four are cut.
-///
-/// Panics if a row of A has more than 128 stored elements or not a power of two, which no instruction of the table has.
+/// Panics if a row of A does not have 1, 2, 4, .. 128 stored elements, which no instruction of the table has.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
-    if i.stored_k() < SHORTEST {
-        let longer = Instruction { k: SHORTEST, ..i.clone() };
-        return tiles(&longer, seed, first, count).resized(&longer, i);
-    }
     let shape = Shape::of(i);
     let operands = operands(i);
     let mut arrays: Vec<Vec<u8>> =
         operands.iter().map(|o| Vec::with_capacity(count * o.len() * o.format.bytes())).collect();
-    for tile in 0..count as u64 {
-        let tile = Tile::new(&shape, seed, first.wrapping_add(tile));
+    let mut tile = Tile::new(&shape, seed, first);
+    for number in 0..count as u64 {
+        if number > 0 {
+            tile.make(seed, first.wrapping_add(number));
+        }
         for (operand, bytes) in operands.iter().zip(&mut arrays) {
             let (rows, columns, width) = (operand.rows, operand.columns, operand.format.bytes());
             let codes = Matrix { rows, columns, width, bytes };
