@@ -143,7 +143,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
 fn scale_sums(i: &'static Instruction, step: &str, lines: &mut Vec<Line>) -> bool {
     let Some(scale) = i.scale.filter(|_| step == "fused" || step == "exact") else { return false };
     let stored = scale.block * i.stored_k() / i.k;
-    let sums: Vec<usize> = (1..=stored).filter(|sums| stored % sums == 0).collect();
+    let sums: Vec<usize> = (1..=stored).filter(|sums| stored.is_multiple_of(*sums)).collect();
     let with = (select(sums), any::<Index>()).prop_map(move |(sums, multiple)| {
         let group = sums * (1 + multiple.index(i.stored_k() / sums));
         format!("scale-sums = {sums}\ngroup = {group}\n")
