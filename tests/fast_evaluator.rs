@@ -1,11 +1,16 @@
 //! The fast evaluator agrees with the reference evaluator in every bit.
 
+mod arithmetics;
+
+use proptest::{collection::vec, prelude::*};
 use tcnum::{
     arithmetic::{Evaluator, Model, shipped},
     format::Format,
     inputs,
-    isa::{self, Instruction, Tiles},
+    isa::{self, Case, Instruction, Tiles},
 };
+
+use arithmetics::{Arithmetic, arithmetics, cases};
 
 /// The first element of D where the two evaluators differ, in words.
 fn difference(evaluator: &Evaluator, i: &Instruction, tiles: &Tiles) -> Option<String> {
@@ -41,5 +46,36 @@ fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
                 panic!("{name}: {difference}");
             }
         }
+    }
+}
+
+/// A tile whose diagonal holds `cases`.
+fn diagonal(i: &Instruction, cases: &[Case]) -> Tiles {
+    let mut tiles = Tiles::zeros(i, cases.len().div_ceil(i.m.min(i.n)));
+    for (at, case) in cases.iter().enumerate() {
+        let diagonal = i.m.min(i.n);
+        tiles.place(i, at / diagonal, at % diagonal, at % diagonal, case);
+    }
+    tiles
+}
+
+fn arithmetics_with_operands() -> impl Strategy<Value = (Arithmetic, Vec<Case>, u64)> {
+    arithmetics().prop_flat_map(|arithmetic| {
+        let cases = vec(cases(arithmetic.instruction), arithmetic.instruction.m.min(arithmetic.instruction.n));
+        (Just(arithmetic), cases, any::<u64>())
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(1000))]
+
+    #[test]
+    fn random_arithmetics_agree_on_random_tiles((arithmetic, cases, seed) in arithmetics_with_operands()) {
+        let i = arithmetic.instruction;
+        let evaluator = arithmetic.evaluator();
+        let mut tiles = diagonal(i, &cases);
+        tiles.extend(&inputs::stream::tiles(i, seed, 0, 2));
+        let difference = difference(&evaluator, i, &tiles);
+        prop_assert!(difference.is_none(), "{}", difference.unwrap_or_default());
     }
 }

@@ -264,7 +264,10 @@ fn cut<S: Word>(part: &Part<S>, largest: &Lane<i32>, bits: i32, rounding: Roundi
 /// The sum of the products and a late c, each cut to its own width below the larger exponent.
 #[inline(always)]
 fn joined<S: Word>(sum: &Part<S>, c: &Part<S>, late: &Late) -> Part<S> {
-    let exponent: Lane<i32> = each(|l| sum.exponent[l].max(c.exponent[l]));
+    let largest = |l: usize| sum.exponent[l].max(c.exponent[l]);
+    // Without any term there is nothing to align.
+    let floor = |e: i32| if e > NONE { e.max(late.floor.unwrap_or(e)) } else { e };
+    let exponent: Lane<i32> = each(|l| floor(largest(l)));
     let bits = late.sum_bits.max(late.c_bits);
     let sum = cut(sum, &exponent, late.sum_bits, late.rounding);
     let kept = cut(c, &exponent, late.c_bits, late.rounding);
