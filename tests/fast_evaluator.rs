@@ -40,8 +40,13 @@ fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
         let model = Model::load(name).unwrap();
         for i in isa::all() {
             let Ok(evaluator) = model.evaluator(i) else { continue };
-            let count = inputs::record_tiles(i).min(120);
-            let tiles = inputs::record_batch(i, 1, count);
+            let mut tiles = Tiles::zeros(i, 1);
+            if i.kernel.is_some() {
+                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
+            }
+            if (4..=128).contains(&i.stored_k()) {
+                tiles.extend(&inputs::stream::tiles(i, 1, 0, (10_000 / (i.m * i.n)).max(2)));
+            }
             if let Some(difference) = difference(&evaluator, i, &tiles) {
                 panic!("{name}: {difference}");
             }
@@ -67,14 +72,16 @@ fn arithmetics_with_operands() -> impl Strategy<Value = (Arithmetic, Vec<Case>, 
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1000))]
+    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_arithmetics_agree_on_random_tiles((arithmetic, cases, seed) in arithmetics_with_operands()) {
         let i = arithmetic.instruction;
         let evaluator = arithmetic.evaluator();
         let mut tiles = diagonal(i, &cases);
-        tiles.extend(&inputs::stream::tiles(i, seed, 0, 2));
+        if (4..=128).contains(&i.stored_k()) {
+            tiles.extend(&inputs::stream::tiles(i, seed, 0, 2));
+        }
         let difference = difference(&evaluator, i, &tiles);
         prop_assert!(difference.is_none(), "{}", difference.unwrap_or_default());
     }

@@ -3,7 +3,7 @@
 use super::word::{Batch, LANES, PIECES};
 use crate::{
     arithmetic::{Subnormals, ZeroSign},
-    format::{Finite, Float, Format, Real, Rounding, Specials, Zeros},
+    format::{Encoding, Finite, Float, Format, Real, Rounding, Specials, Zeros},
     softfloat::Target,
 };
 
@@ -90,8 +90,10 @@ pub(super) struct Element {
 }
 
 /// How the codes of a format of at most 32 bits decode.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Decoder {
+    /// Of an integer format, the unused bits of 32, and whether codes have a sign.
+    integer: Option<(u32, bool)>,
     padding_bits: u32,
     trailing_bits: u32,
     trailing_mask: u32,
@@ -116,9 +118,12 @@ pub(super) struct Decoder {
 }
 
 impl Decoder {
-    /// `None` for formats that the kernel does not have: integers, those of more than 32 bits, those without subnormal
-    /// numbers.
+    /// `None` for formats that the kernel does not have: those of more than 32 bits, those without subnormal numbers.
     pub(super) fn new(format: &Format, subnormals: Subnormals, unpack: Option<&'static Format>) -> Option<Decoder> {
+        if let Encoding::Integer { signed } = format.encoding {
+            return (format.bits <= 32)
+                .then(|| Decoder { integer: Some((32 - format.bits, signed)), ..Decoder::default() });
+        }
         let f = supported(format)?;
         let unpacked = unpack.map(supported);
         let unpacked = match unpacked {
@@ -139,6 +144,7 @@ impl Decoder {
         };
         let wide = unpacked.unwrap_or(f);
         Some(Decoder {
+            integer: None,
             padding_bits: f.padding_bits,
             trailing_bits: f.trailing_bits,
             trailing_mask,
@@ -189,6 +195,13 @@ impl Decoder {
     /// The datum as the format to unpack to has it, where there is one.
     #[inline(always)]
     pub(super) fn operand(&self, code: u32) -> Element {
+        if let Some((unused, signed)) = self.integer {
+            let aligned = code << unused;
+            let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
+            let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
+            let significand = (value ^ negative).wrapping_sub(negative);
+            return Element { significand, negative, exponent: 0, special: false };
+        }
         let element = self.decode(code);
         let Some(emin) = self.unpacked_emin else { return element };
         let Element { significand, exponent, .. } = element;

@@ -1,7 +1,8 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
-    kernel::{Kernel, Workspace},
+    floating::Workspace,
+    kernel::Kernel,
     number::{COUNT, Decoder, Element, ZERO},
     pieces::Pieces,
     scale::Scales,

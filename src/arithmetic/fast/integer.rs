@@ -1,0 +1,50 @@
+//! Exact integer sums.
+
+use super::{
+    floating::Outcome,
+    number::COUNT,
+    pieces::Pieces,
+    terms::Terms,
+    word::{Batch, LANES, Lane, over, set_piece},
+};
+use crate::{arithmetic::Wrap, format::Format, isa::Instruction};
+
+/// Sums of products of 8 bits and fewer, and c and D of 32 bits with a sign.
+#[derive(Debug, Clone)]
+pub(super) struct Integer {
+    wrap: Wrap,
+}
+
+impl Integer {
+    /// `None` for other formats, or more products than 32 bits hold.
+    pub(super) fn new(i: &Instruction, wrap: Wrap) -> Option<Integer> {
+        let word = |format: &Format| format.is_integer() && format.bits == 32 && format.largest(true) != 0;
+        let serves = i.a.bits <= 8 && i.b.bits <= 8 && word(i.c) && word(i.d) && i.k < 1 << 15;
+        serves.then_some(Integer { wrap })
+    }
+
+    /// D for some pieces, with the elements of C.
+    #[inline(always)]
+    pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>) -> Outcome {
+        let mut codes = [0; COUNT];
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let mut sum = [0i32; LANES];
+            for term in 0..pieces.terms() {
+                let product: Lane<i32> = factors.value(term);
+                for l in 0..LANES {
+                    sum[l] = sum[l].wrapping_add(product[l]);
+                }
+            }
+            set_piece(&mut codes, at, &over(&sum, |sum| sum as u32));
+        }
+        for (code, c) in codes.iter_mut().zip(c) {
+            let (sum, c) = (*code as i32, *c as i32);
+            *code = match self.wrap {
+                Wrap::Wrap => sum.wrapping_add(c),
+                Wrap::Saturate => sum.saturating_add(c),
+            } as u32;
+        }
+        Outcome { codes, void: [0; COUNT] }
+    }
+}
