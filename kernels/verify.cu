@@ -1,7 +1,7 @@
 // The entry `verify`: operands are made, the instruction is executed on them, its arithmetic is evaluated, and every code of D
 // is compared; only counts and the places of differences leave the GPU.
 //
-// Put behind a family, `model.cuh` with its definitions and the function `model`, and what makes operands (`random.cuh` or
+// Put behind a family, the arithmetic with its definitions and the function `model`, and what makes operands (`random.cuh` or
 // `exhaustive.cuh`): `make_tile(seed, number)`, `regime_of(tile)`, and `make_a`, `make_b`, `make_c`, `make_position` of a tile.
 
 const int REGIMES = 16;
