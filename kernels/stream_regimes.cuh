@@ -14,7 +14,7 @@ struct StreamShape {
     static constexpr bool REACHES = LOW <= D::LOW + 6;
     static constexpr bool NARROW = HIGH - LOW < 60;
     static constexpr int SLOTS_BITS = STORED_K >= 128 ? 7 : STORED_K >= 64 ? 6 : STORED_K >= 32 ? 5 : STORED_K >= 16 ? 4
-                                    : STORED_K >= 8 ? 3 : 2;
+                                    : STORED_K >= 8 ? 3 : STORED_K / 2;
 };
 
 STREAM void stream_slot(StreamTile& t, int slot, int gap, unsigned flags) {
@@ -188,19 +188,30 @@ STREAM void stream_floor(StreamTile& t, StreamDraw& d) {
     typedef StreamShape S;
     const int low = S::REACHES ? S::D::LOW : S::LOW;
     t.base = low + 32;
-    const unsigned kinds = d.below(2) ? d.kinds() : 0;
-    const int first = d.from(-3, 9), second = d.from(-24, 45), pair = d.from(0, 31);
-    stream_spread(t, d);
+    t.shift = 0;
+    unsigned kinds = d.below(4);
+    kinds = kinds < 2 ? STREAM_POWER : kinds == 2 ? STREAM_HALF : d.kinds();
+    const int first = d.below(3) ? d.from(-3, 9) : -1;
+    int second = d.from(-24, 45);
+    const int pair = d.below(31);
+    if (d.below(2)) {
+        // The last bits that units keep whose floor is 7 below D's smallest exponent.
+        second = S::D::T - 32 + d.from(-2, 9);
+        t.spread_rows = t.spread_columns = 3;
+    } else {
+        stream_spread(t, d);
+    }
+    const unsigned sign = d.below(2) ? STREAM_MINUS : 0;
     const unsigned c = d.below(8);
-    const bool alone = c == 0 || (!S::REACHES && c < 4);
+    const bool alone = c == 0 || (!S::REACHES && c < 4), c_first = c == 1;
     if (!alone) {
         const bool widened = d.below(4) == 0;
-        stream_slot(t, 0, 32 - first, kinds);
-        stream_slot(t, 1, 32 - second, STREAM_SPREAD);
+        stream_slot(t, 0, c_first ? STREAM_NO_TERM : 32 - first, kinds);
+        stream_slot(t, 1, 32 - second, STREAM_SPREAD | sign);
         stream_slot(t, 4, widened ? 32 - pair : STREAM_NO_TERM, STREAM_PAIR);
         stream_slot(t, 5, widened ? 32 - pair : STREAM_NO_TERM, STREAM_PAIR);
     }
-    if (alone || c == 1) {
+    if (alone || c_first) {
         const int above = d.below(alone ? 40 : 4);
         stream_c_number(t, t.base - S::C::LOW - above, d.below(2) ? STREAM_RANDOM : STREAM_POWER);
     }

@@ -11,7 +11,7 @@
 //!    directed operands; [`trace`]: recordings as files;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
-//! 7. what is asked of formats ([`catalogue`], [`convert`]) and of devices ([`probe`], [`verify`], [`chain`],
+//! 7. what is asked of formats ([`catalogue`], [`convert`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
 //!    and [`experiment`], which sets published figures beside measured ones);
 //! 8. [`cli`]: the command line.
 

@@ -47,6 +47,7 @@ fn a_run_is_the_same_on_any_number_of_threads() {
             "--device",
             "model:hopper",
             "--all",
+            "--available",
             "--chains",
             "3",
             "--length",
@@ -92,7 +93,7 @@ fn named_initialisations_are_run_once_each() {
 fn a_wrong_request_is_refused_with_status_2() {
     for (arguments, expected) in [
         (&["--instr", "mma.m16n8k8.f32.bf16"][..], "unknown instruction"),
-        (&["--instr", "wmma.m16n16k16.f32.f16.f16.f32"], "wmma"),
+        (&["--instr", "mma.sp.m16n8k16.f32.f16.f16.f32"], "sparse operands"),
         (&["--fmt", "bf17"], "unknown format"),
         (&["--fmt", "e2m1"], "e2m1"),
         (&["--length", "0"], "--length"),

@@ -8,7 +8,7 @@ use tcnum::{
         Device, ExecutionKind,
         cuda::{self, CudaDevice, architecture},
     },
-    format::{Format, Overflow, Rounding},
+    format::{self, Format, Overflow, Rounding},
     isa::{self, Codes, Instruction, Tiles},
 };
 
@@ -47,19 +47,42 @@ fn codes(format: &Format, values: &[i64]) -> Codes {
     Codes::from_values(format, &values.iter().map(|&v| code(format, v)).collect::<Vec<_>>())
 }
 
-/// Random tiles, and D by integer arithmetic.
+/// Random positions of the stored elements of `rows` rows of A, or none for dense forms.
+fn positions(rng: &mut ChaCha8Rng, i: &Instruction, rows: usize) -> Option<Codes> {
+    let chunk = i.chunk()?;
+    let groups = chunk.length / chunk.together;
+    let mut bytes = Vec::new();
+    for _ in 0..rows * i.k / chunk.length {
+        let mut kept = vec![rng.random_range(0..groups)];
+        while kept.len() * chunk.together < chunk.kept {
+            let other = rng.random_range(0..groups);
+            if !kept.contains(&other) {
+                kept.push(other);
+            }
+        }
+        kept.sort_unstable();
+        bytes.extend(kept.iter().flat_map(|g| g * chunk.together..(g + 1) * chunk.together).map(|at| at as u8));
+    }
+    Codes::from_bytes(format::find("u8").unwrap(), bytes)
+}
+
+/// Random tiles, and D by integer arithmetic: of each dot-product-add on its own, from the operands that it is said to have.
 fn tiles(i: &Instruction, count: usize, seed: u64) -> (Tiles, Vec<i64>) {
     let mut rng = ChaCha8Rng::seed_from_u64(seed);
-    let a = integers(&mut rng, i.a, count * i.m * i.k, 3);
-    let b = integers(&mut rng, i.b, count * i.k * i.n, 3);
-    let c = integers(&mut rng, i.c, count * i.m * i.n, 100);
-    let mut d = c.clone();
-    for (e, sum) in d.iter_mut().enumerate() {
-        let (tile, row, column) = (e / (i.m * i.n), e / i.n % i.m, e % i.n);
-        *sum += (0..i.k).map(|k| a[(tile * i.m + row) * i.k + k] * b[(tile * i.k + k) * i.n + column]).sum::<i64>();
-    }
-    let arrays = [("a", codes(i.a, &a)), ("b", codes(i.b, &b)), ("c", codes(i.c, &c))];
-    (Tiles::from_arrays(count, arrays).unwrap(), d)
+    let a = codes(i.a, &integers(&mut rng, i.a, count * i.m * i.stored_k(), 3));
+    let b = codes(i.b, &integers(&mut rng, i.b, count * i.k * i.n, 3));
+    let c = codes(i.c, &integers(&mut rng, i.c, count * i.m * i.n, 100));
+    let positions = positions(&mut rng, i, count * i.m).map(|positions| ("positions", positions));
+    let arrays = [("a", a), ("b", b), ("c", c)].into_iter().chain(positions);
+    let tiles = Tiles::from_arrays(count, arrays).unwrap();
+    let value = |format: &Format, code| format.to_f64(code) as i64;
+    let d = (0..count * i.m * i.n).map(|e| {
+        let case = tiles.case(i, e / (i.m * i.n), e / i.n % i.m, e % i.n);
+        let products = (0..i.stored_k()).map(|at| value(i.a, case.a[at]) * value(i.b, case.b[case.logical(i, at)]));
+        value(i.c, case.c) + products.sum::<i64>()
+    });
+    let d = d.collect();
+    (tiles, d)
 }
 
 /// The first element of D that is not what integer arithmetic says.
@@ -94,10 +117,21 @@ fn wgmma_places_every_element_for_wider_n() {
     if !executed(&device).iter().any(|i| i.family() == "wgmma") {
         return println!("skipped: this GPU has no wgmma");
     }
-    let forms = ["k16.f32.bf16.bf16", "k16.f16.f16.f16.rs", "k8.f32.tf32.tf32", "k32.f32.e4m3.e5m2", "k32.s32.s8.u8"];
+    let forms = [
+        "wgmma.m64n#k16.f32.bf16.bf16",
+        "wgmma.m64n#k16.f16.f16.f16.rs",
+        "wgmma.m64n#k8.f32.tf32.tf32",
+        "wgmma.m64n#k32.f32.e4m3.e5m2",
+        "wgmma.m64n#k32.s32.s8.u8",
+        "wgmma.sp.m64n#k32.f32.bf16.bf16",
+        "wgmma.sp.m64n#k32.f16.f16.f16.rs",
+        "wgmma.sp.m64n#k16.f32.tf32.tf32",
+        "wgmma.sp.m64n#k64.f32.e4m3.e5m2",
+        "wgmma.sp.m64n#k64.s32.s8.u8.rs",
+    ];
     for n in [16, 24, 32, 48, 96, 128, 192, 240, 256] {
         for form in forms {
-            let i = isa::find(&format!("wgmma.m64n{n}{form}")).unwrap();
+            let i = isa::find(&form.replace('#', &n.to_string())).unwrap();
             let (tiles, expected) = tiles(&i, 3, n);
             let d = device.execute(&i, &tiles).unwrap_or_else(|error| panic!("{error}"));
             assert_eq!(first_difference(&i, &d, &expected), None);

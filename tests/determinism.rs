@@ -120,7 +120,8 @@ fn the_json_of_every_command_is_as_the_schema_says() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (file, device) = (path("r.safetensors"), "model:hopper");
-    let commands: [(&[&str], &[&str]); 11] = [
+    let (half, part) = ("mma.m16n8k16.f32.f16.f16.f32", path("part.json"));
+    let commands: [(&[&str], &[&str]); 15] = [
         (&["formats"], &["formats"]),
         (&["formats", "e4m3"], &[]),
         (&["convert", "--from", "f32", "--to", "e4m3", "1.5", "464", "nan"], &[]),
@@ -134,12 +135,17 @@ fn the_json_of_every_command_is_as_the_schema_says() {
         ),
         (&["verify", &file], &["verification"]),
         (&["verify", "--device", &format!("trace:{file}"), "--model", "hopper"], &["verification"]),
+        (&["verify", "--device", device, "--instr", half, "--cases", "1000"], &["verification", "regimes"]),
+        (&["verify", "--device", device, "--instr", half, "--cases", "1", "--out", &part], &[]),
+        (&["merge", &part], &["verification", "regimes"]),
+        (&["explain", "--instr", half, "--a", "1,nan", "--b", "1,0"], &["results", "steps"]),
         (&["chain", "--device", device, "--chains", "4", "--length", "2", "--fmt", "bf16"], &[]),
     ];
     for (arguments, tables) in commands {
         let run = tcnum(&[arguments, &["--output", "json"]].concat());
         assert!(run.status <= 1, "{arguments:?}: {}", run.stderr);
-        let document = validate_report(&run.stdout);
+        let written = arguments.contains(&part.as_str()) && arguments[0] == "verify";
+        let document = validate_report(&if written { std::fs::read_to_string(&part).unwrap() } else { run.stdout });
         assert_eq!(document["command"], json!(arguments[0]), "{arguments:?}");
         let rows = document["tables"].as_object().unwrap();
         assert!(rows.values().any(|rows| !rows.as_array().unwrap().is_empty()), "{arguments:?}: no row");

@@ -42,7 +42,12 @@ fn a_header_that_contradicts_itself_is_refused_by_field() {
         (r#""tcnum.trace":"1""#, r#""tcnum.trace":1"#, "__metadata__ 'tcnum.trace'"),
         (r#""instruction":"mma.m16n8k16.f32.f16.f16.f32","#, "", "metadata 'instruction' is missing"),
         ("mma.m16n8k16.f32.f16", "mma.m16n8k99.f32.f16", "metadata 'instruction': unknown instruction"),
-        ("mma.m16n8k16.f32.f16", "mma.sp.m16n8k16.f32.f16", "sparse operands"),
+        ("mma.m16n8k16.f32.f16", "mma.sp.m16n8k16.f32.f16", "metadata 'k': 2 is not a multiple of 4"),
+        (
+            r#""d":{"dtype""#,
+            r#""positions":{"dtype""#,
+            "tensor 'positions': mma.m16n8k16.f32.f16.f16.f32 has no such operand",
+        ),
         (r#""a":"f16","#, "", "metadata 'a' is missing"),
         (r#""a":"f16""#, r#""a":"f17""#, "metadata 'a': unknown format 'f17'"),
         (r#""b":"f16""#, r#""b":"bf16""#, "metadata 'b': bf16, but mma.m16n8k16.f32.f16.f16.f32 has f16"),

@@ -34,7 +34,7 @@ fn every_recording_loads_as_its_index_describes_it() {
         let i = &trace.instruction;
         assert_eq!([i.a.name, i.b.name, i.c.name, i.d.name], [&line[3], &line[4], &line[5], &line[6]], "{line:?}");
         assert_eq!([trace.m, trace.n, trace.k], [1, 1, line[7].parse().unwrap()], "{line:?}");
-        assert_eq!(trace.count.to_string(), line[8], "{line:?}");
+        assert_eq!(trace.count().to_string(), line[8], "{line:?}");
         assert_eq!(i.name, line[10].replace("nN", "n8"), "{line:?}");
         assert!(trace.metadata["device"].contains(line[1].as_str()), "{line:?}");
     }
@@ -59,7 +59,7 @@ fn recorded_outputs_of_other_generations_are_not_those_of_the_hopper_model() {
         let result = verify(&trace, model.as_mut(), 3).unwrap();
         assert!(result.differing > 0, "{line:?}");
         assert_eq!(result.mismatches.len(), 3, "{line:?}");
-        assert!(result.mismatches.iter().all(|m| m.recorded != m.computed && m.a.len() == trace.k), "{line:?}");
+        assert!(result.mismatches.iter().all(|m| m.recorded != m.computed && m.case.a.len() == trace.k), "{line:?}");
     }
 }
 
@@ -92,10 +92,10 @@ fn a_file_of_pythons_safetensors_loads_and_its_exact_sums_agree() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/python_trace.safetensors");
     let trace = Trace::read(&path).unwrap();
     assert_eq!(trace.instruction.name, "mma.m16n8k16.f32.bf16.bf16.f32");
-    assert_eq!((trace.m, trace.n, trace.k, trace.count), (2, 3, 4, 3));
+    assert_eq!((trace.m, trace.n, trace.k, trace.count()), (2, 3, 4, 3));
     assert_eq!(trace.metadata["device"], "exact sums");
     // c of tile 2, row 1, column 0 is 10*2 + 1 - 0 + 1.
-    assert_eq!(f32::from_bits(trace.c.get(2 * 6 + 3) as u32), 22.0);
+    assert_eq!(f32::from_bits(trace.inputs.c.get(2 * 6 + 3) as u32), 22.0);
     let result = verify(&trace, open("model:hopper").as_mut(), 1).unwrap();
     assert_eq!((result.compared, result.differing), (18, 0));
 

@@ -6,7 +6,7 @@ use tcnum::{
     Error,
     device::{self, Device, TraceDevice},
     inputs::record_batch,
-    isa::{self, Case, Codes, Instruction, Tiles},
+    isa::{self, Codes, Instruction, Tiles},
     trace::Trace,
     verify::trace::verify,
 };
@@ -64,8 +64,7 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     assert_eq!((result.compared, result.differing, result.mismatches.len()), (6 * 128, 1, 1));
     let found = &result.mismatches[0];
     assert_eq!((found.tile, found.row, found.column), (4, 9, 3));
-    let Case { a, b, c, .. } = tiles.case(&instruction, 4, 9, 3);
-    assert_eq!((&found.case.a, &found.case.b, found.case.c), (&a, &b, c));
+    assert_eq!(found.case, tiles.case(&instruction, 4, 9, 3));
     assert_eq!((found.recorded, found.computed), (d.get(at), d.get(at) ^ 1));
 }
 
@@ -92,9 +91,8 @@ fn beyond_the_recorded_k_a_tile_must_be_zero() {
     tiles.b = tiles.b.resized((16, 8), (5, 8)).resized((5, 8), (16, 8));
     let d = model().execute(&instruction, &tiles).unwrap();
     let whole = Trace::from_run(&instruction, &tiles, d.clone(), BTreeMap::new()).unwrap();
-    let mut trace = Trace { k: 5, ..whole.clone() };
-    trace.inputs.a = tiles.a.resized((16, 16), (16, 5));
-    trace.inputs.b = tiles.b.resized((16, 8), (5, 8));
+    let inputs = tiles.resized(&instruction, &Instruction { k: 5, ..instruction.clone() });
+    let trace = Trace { k: 5, inputs, ..whole.clone() };
     assert_eq!(trace.padded(0, 2), tiles);
     let mut device = TraceDevice::new(trace, "F");
     assert_eq!(device.execute(&instruction, &tiles).unwrap(), d);
@@ -102,6 +100,83 @@ fn beyond_the_recorded_k_a_tile_must_be_zero() {
         let mut other = tiles.clone();
         other.a.set(nonzero, 0x3c00);
         assert!(message(device.execute(&instruction, &other)).contains("tile 0 of the request was not recorded"));
+    }
+}
+
+/// Tiles of a form that no model need know, and outputs that count.
+fn counted(name: &str, count: usize) -> (Instruction, Tiles, Codes) {
+    let i = isa::find(name).unwrap();
+    let tiles = record_batch(&i, 6, count);
+    let mut d = Codes::zeros(i.d, count * i.m * i.n);
+    (0..d.len()).for_each(|at| d.set(at, at as u64));
+    (i, tiles, d)
+}
+
+#[test]
+fn sparse_and_scaled_recordings_keep_positions_and_scales() {
+    for name in [
+        "mma.sp.m16n8k32.f32.bf16.bf16.f32",
+        "wgmma.sp.m64n8k16.f32.tf32.tf32",
+        "mma.sp.m16n8k128.s32.s4.u4.s32",
+        "mma.m16n8k32.f32.e4m3.e2m1.f32.ue8m0.block32",
+        "mma.sp.m16n8k128.f32.e2m1.e2m1.f32.ordered.ue4m3.block16",
+        "mfma.32x32x8.f32.f16.f16.f32",
+    ] {
+        let (i, tiles, d) = counted(name, 7);
+        let trace = Trace::from_run(&i, &tiles, d.clone(), BTreeMap::new()).unwrap();
+        let file = tempfile::NamedTempFile::new().unwrap();
+        trace.write(file.path()).unwrap();
+        assert_eq!(Trace::read(file.path()).unwrap(), trace, "{name}");
+        let mut device = TraceDevice::new(trace, "F");
+        assert_eq!(device.execute(&i, &tiles).unwrap(), d, "{name}");
+        for array in ["positions", "scale_a"] {
+            let mut other = tiles.clone();
+            let codes = if array == "positions" { &mut other.positions } else { &mut other.scale_a };
+            let Some(codes) = codes else { continue };
+            codes.set(0, codes.get(0) ^ 1);
+            let message = message(device.execute(&i, &other));
+            assert!(message.contains("tile 0 of the request was not recorded"), "{name}: {message}");
+        }
+    }
+}
+
+#[test]
+fn a_part_of_a_sparse_recording_is_continued_with_the_first_positions() {
+    let (i, tiles, d) = counted("mma.sp.m16n8k64.s32.s4.s4.s32", 3);
+    let part = Instruction { m: 5, n: 3, k: 16, ..i.clone() };
+    let inputs = tiles.resized(&i, &part);
+    let d = d.resized((16, 8), (5, 3));
+    let trace = Trace {
+        m: 5,
+        n: 3,
+        k: 16,
+        inputs: inputs.clone(),
+        ..Trace::from_run(&i, &tiles, Codes::zeros(i.d, 3 * 128), BTreeMap::new()).unwrap()
+    };
+    let trace = Trace { d, ..trace };
+    let file = tempfile::NamedTempFile::new().unwrap();
+    trace.write(file.path()).unwrap();
+    assert_eq!(Trace::read(file.path()).unwrap(), trace);
+    let whole = trace.padded(0, 3);
+    assert!(i.chunk().unwrap().allows(whole.positions.as_ref().unwrap().iter()));
+    assert_eq!(whole.resized(&i, &part), inputs);
+    assert_eq!(trace.tiles(1, 2), whole.slice(1, 2).resized(&i, &Instruction { k: i.k, ..part.clone() }));
+    // Seven of eight, a fraction of a chunk.
+    let odd = Instruction { k: 20, ..part };
+    let wrong = Trace { k: 20, inputs: tiles.resized(&i, &odd), ..trace };
+    wrong.write(file.path()).unwrap();
+    assert!(Trace::read(file.path()).unwrap_err().to_string().contains("'k': 20 is not a multiple of 8"));
+}
+
+#[test]
+fn positions_that_are_none_are_refused() {
+    let (i, tiles, d) = counted("mma.sp.m16n8k32.f32.f16.f16.f32", 1);
+    let file = tempfile::NamedTempFile::new().unwrap();
+    for (at, position) in [(0, 4), (1, 0), (0, 3)] {
+        let mut wrong = Tiles { positions: Tiles::zeros(&i, 1).positions, ..tiles.clone() };
+        wrong.positions.as_mut().unwrap().set(at, position);
+        Trace::from_run(&i, &wrong, d.clone(), BTreeMap::new()).unwrap().write(file.path()).unwrap();
+        assert!(Trace::read(file.path()).unwrap_err().to_string().contains("tensor 'positions'"));
     }
 }
 
@@ -132,5 +207,7 @@ fn a_run_that_is_no_recording_is_refused() {
     assert!(refused(&instruction, &tiles, &d.slice(0, 255), "x").contains("d has 255 codes of 4 bytes, but 2 tiles"));
     assert!(refused(&instruction, &tiles, &d, "m").contains("the note 'm'"));
     let sparse = isa::find("mma.sp.m16n8k32.f32.f16.f16.f32").unwrap();
-    assert!(refused(&sparse, &tiles, &d, "x").contains("sparse operands"));
+    assert!(refused(&sparse, &tiles, &d, "x").contains("of mma.sp.m16n8k32.f32.f16.f16.f32 have"));
+    let without = Tiles { positions: None, ..Tiles::zeros(&sparse, 2) };
+    assert!(refused(&sparse, &without, &d, "x").contains("positions has 0 codes of 1 bytes"));
 }

@@ -16,7 +16,7 @@ use tcnum::{
 const SEEDS: [u64; 2] = [1, 0xfedc_ba98_7654_3210];
 /// First tiles of the ranges that are compared, each of `COUNT`.
 const FIRST: [u64; 3] = [0, 12_345, 1 << 40];
-const COUNT: usize = 50;
+const COUNT: usize = 20;
 
 /// The main program, after one namespace for each form, which defines `digests()`.
 const MAIN: &str = r#"

@@ -3,38 +3,18 @@
 use std::ops::RangeInclusive;
 
 use super::{
+    keys::KEYS,
     pattern,
-    rule::{Parts, Rule, Start, Step},
+    rule::{Parts, Rule, Start},
 };
 use crate::format::{Format, Zeros};
 
 /// What `alignment.bits` and the other widths may be: with them the exact sum of a group fits into 128 bits.
 const BITS: RangeInclusive<i32> = 0..=60;
+/// How many lanes there may be: no group is longer.
+const LANES: RangeInclusive<usize> = 1..=1024;
 /// What exponents may be. The terms of formats here have exponents above -3000.
 const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
-
-/// Which steps a key belongs to, and which of them need it.
-type Key = (&'static str, fn(&Rule) -> bool, &'static [Step], &'static [Step]);
-
-const FLOATING: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise];
-
-#[rustfmt::skip]
-const KEYS: [Key; 14] = [
-    ("alignment", |r| r.alignment.is_some(), &[Step::Fused], &[Step::Fused]),
-    ("result", |r| r.result.is_some(), FLOATING, FLOATING),
-    ("nan", |r| r.nan.is_some(), FLOATING, FLOATING),
-    ("wrap", |r| r.wrap.is_some(), &[Step::Integer], &[Step::Integer]),
-    ("lanes", |r| r.lanes.is_some(), &[Step::Fused], &[]),
-    ("late", |r| r.late.is_some(), &[Step::Fused], &[]),
-    ("scale-sums", |r| r.scale_sums.is_some(), &[Step::Fused, Step::Exact], &[]),
-    ("zero", |r| r.zero.is_some(), &[Step::Fused, Step::Exact], &[]),
-    ("normalised", |r| r.normalised.is_some(), &[Step::Fused], &[]),
-    ("product", |r| r.product.is_some(), &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise], &[]),
-    ("product-limit", |r| r.product_limit.is_some(), &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise], &[]),
-    ("nan-operands", |r| r.nan_operands.is_some(), &[Step::Fma], &[]),
-    ("start = \"product\"", |r| r.start == Start::Product, &[Step::Fma, Step::Sequential, Step::Pairwise], &[]),
-    ("output", |r| r.output.is_some(), FLOATING, &[]),
-];
 
 /// What is wrong with a rule, in words, with the key and what is allowed.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
@@ -51,13 +31,14 @@ fn patterns(rule: &Rule) -> Option<String> {
 
 fn keys(rule: &Rule) -> Option<String> {
     let step = rule.step.name();
-    for (key, present, allowed, needed) in KEYS {
-        if needed.contains(&rule.step) && !present(rule) {
-            return Some(format!("the key '{key}' is missing; step '{step}' needs it"));
+    for key in KEYS {
+        let (name, belongs, present) = (key.name, key.steps.contains(&rule.step), (key.present)(rule));
+        if key.required && belongs && !present {
+            return Some(format!("the key '{name}' is missing; step '{step}' needs it"));
         }
-        if !allowed.contains(&rule.step) && present(rule) {
-            let steps: Vec<&str> = allowed.iter().map(|step| step.name()).collect();
-            return Some(format!("'{key}' has no effect with step '{step}'; it belongs to {}", steps.join(", ")));
+        if !belongs && present {
+            let steps: Vec<&str> = key.steps.iter().map(|step| step.name()).collect();
+            return Some(format!("'{name}' has no effect with step '{step}'; it belongs to {}", steps.join(", ")));
         }
     }
     (rule.nan_operands.is_some() && rule.start == Start::Product)
@@ -71,8 +52,9 @@ fn grouping(rule: &Rule) -> Option<String> {
     if rule.scale_sums == Some(0) {
         return Some("'scale-sums' must be at least 1".into());
     }
-    if rule.lanes.as_ref().is_some_and(|lanes| lanes.period == 0) {
-        return Some("'lanes.period' must be at least 1".into());
+    if let Some(lanes) = rule.lanes.as_ref().filter(|lanes| !LANES.contains(&lanes.period)) {
+        let (low, high) = LANES.into_inner();
+        return Some(format!("'lanes.period' is {}; allowed are {low} to {high}", lanes.period));
     }
     let Parts { period, residues } = rule.parts.as_ref()?;
     let mut seen: Vec<usize> = residues.concat();

@@ -4,6 +4,7 @@ use rayon::prelude::*;
 
 use super::{
     explain::{Explanation, Line, Log, Silent},
+    fast::{Fast, Scratch},
     plan::{Plan, PlanStep},
     rule::{CPosition, Join, Operand, Rule, Start, Subnormals, Wrap},
 };
@@ -17,6 +18,7 @@ use crate::{
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     plan: Plan,
+    fast: Option<Fast>,
 }
 
 /// A value between two steps: decoded, with the fraction bits of the format that holds it.
@@ -53,7 +55,8 @@ impl Evaluator {
     /// # Errors
     /// What keeps the rule from holding for this instruction, with the key.
     pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
-        Ok(Evaluator { plan: Plan::new(rule, instruction)? })
+        let plan = Plan::new(rule, instruction)?;
+        Ok(Evaluator { fast: Fast::new(&plan), plan })
     }
 
     /// The arithmetic, spelled out.
@@ -77,13 +80,23 @@ impl Evaluator {
         Explanation { lines, d }
     }
 
-    /// D codes `[count][m][n]` of `tiles`, computed on all cores.
+    /// D codes `[count][m][n]` of `tiles`, computed on all cores by the fast evaluator; equal to [`Evaluator::dot`] of each
+    /// element.
     pub fn execute(&self, tiles: &Tiles) -> Codes {
         let i = &self.plan.instruction;
         let each = i.m * i.n;
-        let element = |at: usize| self.dot(&tiles.case(i, at / each, at / i.n % i.m, at % i.n));
-        let outputs: Vec<u64> = (0..tiles.count * each).into_par_iter().map(element).collect();
-        Codes::from_values(i.d, &outputs)
+        let dot = |tile: usize, at: usize| self.dot(&tiles.case(i, tile, at / i.n, at % i.n));
+        let Some(fast) = &self.fast else {
+            let outputs: Vec<u64> =
+                (0..tiles.count * each).into_par_iter().map(|at| dot(at / each, at % each)).collect();
+            return Codes::from_values(i.d, &outputs);
+        };
+        let mut bytes = vec![0; tiles.count * each * i.d.bytes()];
+        let chunks = bytes.par_chunks_exact_mut(each * i.d.bytes()).enumerate();
+        chunks.for_each_init(Scratch::default, |scratch, (tile, d)| {
+            fast.tile(tiles, tile, scratch, d, |at| dot(tile, at));
+        });
+        Codes::from_bytes(i.d, bytes).expect("whole codes")
     }
 
     fn run<L: Log>(&self, case: &Case, log: &mut L) -> u64 {

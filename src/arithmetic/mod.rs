@@ -6,7 +6,9 @@
 mod check;
 mod evaluate;
 mod explain;
+mod fast;
 mod fused;
+mod keys;
 mod model;
 mod pattern;
 mod plan;
@@ -14,6 +16,7 @@ mod rule;
 
 pub use evaluate::Evaluator;
 pub use explain::{Explanation, Line};
+pub use keys::{KEYS, Key};
 pub use model::{Model, shipped};
 pub use plan::{Fused, Plan, PlanStep};
 pub use rule::{

@@ -42,6 +42,9 @@ pub struct Model {
     /// Where it was read from, for messages.
     #[serde(skip)]
     origin: String,
+    /// The file, for messages.
+    #[serde(skip)]
+    text: String,
 }
 
 /// The names of the models inside the program.
@@ -76,7 +79,7 @@ impl Model {
     /// Unknown keys, missing rules, impossible values: with line and key.
     pub fn parse(text: &str, origin: &str) -> Result<Model> {
         let mut model: Model = toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
-        model.origin = origin.into();
+        (model.origin, model.text) = (origin.into(), text.into());
         if model.rules.is_empty() {
             return Err(Error::request(format!("{origin}: there is no [[rule]], so it covers no instruction")));
         }
@@ -89,7 +92,21 @@ impl Model {
     /// The error for the rule at `index`.
     fn refused(&self, index: usize, defect: &str) -> Error {
         let named = self.rules[index].instructions.first().map_or("", String::as_str);
-        Error::request(format!("{}: rule {} ('{named}'): {defect}", self.origin, index + 1))
+        let line = self.line(index, defect).map_or_else(String::new, |line| format!(", line {line}"));
+        Error::request(format!("{}: rule {} ('{named}'){line}: {defect}", self.origin, index + 1))
+    }
+
+    /// The line of the key of the rule at `index` that a defect names first, else that of the rule.
+    fn line(&self, index: usize, defect: &str) -> Option<usize> {
+        let lines = || (1..).zip(self.text.lines().map(str::trim));
+        let (start, _) = lines().filter(|(_, line)| line.starts_with("[[rule]]")).nth(index)?;
+        let key = defect.split('\'').nth(1).and_then(|key| key.split('.').next()).unwrap_or_default();
+        let names = |line: &str| {
+            let rest = line.strip_prefix(key).or_else(|| line.strip_prefix("[rule.")?.strip_prefix(key));
+            rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
+        };
+        let mut own = lines().skip(start).take_while(|(_, line)| !line.starts_with("[[")).filter(|_| !key.is_empty());
+        Some(own.find(|(_, line)| names(line)).map_or(start, |(at, _)| at))
     }
 
     /// Whether an instruction's name matches a pattern of the model files.

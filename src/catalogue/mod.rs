@@ -1,9 +1,11 @@
-//! The formats in tables: their records, their codes, and a published table beside ours.
+//! Formats and models in tables: the records of formats, their codes, and a published table beside ours; the rules of models.
 
 mod codes;
+mod models;
 mod published;
 mod records;
 
 pub use codes::{codes, landmarks};
+pub use models::{EVIDENCE, keys, model, models};
 pub use published::published;
 pub use records::{Detail, records};

@@ -10,7 +10,7 @@ use super::{
     select::Selection,
 };
 use crate::{
-    Result,
+    Error, Result,
     chain::{self, Curve, Plan, plot, table},
     device::{self, Device},
     inputs::Init,
@@ -62,7 +62,7 @@ pub struct Arguments {
 /// the device.
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
-    let instructions = chosen(&arguments.selection)?;
+    let instructions = chosen(&arguments.selection, common.device.as_deref())?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
     report.seed = Some(common.seed);
@@ -93,12 +93,24 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 }
 
 /// The chosen instructions, each once.
-fn chosen(selection: &Selection) -> Result<Vec<Instruction>> {
+///
+/// # Errors
+/// Those of the selection; one with sparse operands or block scales, in which a result is no operand of the next link.
+fn chosen(selection: &Selection, device: Option<&str>) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
+    let plain = |i: &Instruction| !i.is_sparse() && i.scale.is_none();
     let mut unique: Vec<Instruction> = Vec::new();
-    let chosen =
-        if nothing { PUBLISHED.iter().map(|name| isa::find(name)).collect() } else { selection.instructions(&[]) };
-    for instruction in chosen? {
+    let chosen = if nothing {
+        PUBLISHED.iter().map(|name| isa::find(name)).collect()
+    } else {
+        selection.instructions(&[], device)
+    };
+    for instruction in chosen?.into_iter().filter(|i| !selection.all || plain(i)) {
+        if !plain(&instruction) {
+            return Err(Error::request(format!(
+                "{instruction} has sparse operands or block scales; chains are of instructions without"
+            )));
+        }
         if !unique.contains(&instruction) {
             unique.push(instruction);
         }

@@ -22,11 +22,13 @@ use crate::{
 
 /// Shows one dot-product-add step by step: terms, exponents, alignment, what is cut off, sums, roundings.
 ///
-/// Examples: tcnum explain --instr mma.m16n8k16.f32.f16.f16.f32 --a 1,1 --b 1,-0x1p-24 --c 0x3f800000
-///           tcnum explain --trace h100.safetensors --tile 3 --row 0 --column 5 --against ampere
+/// Example: tcnum explain --instr mma.m16n8k16.f32.f16.f16.f32 --a 1,1 --b 1,-0x1p-24 --c 0x3f800000
+///
+/// Example: tcnum explain --trace h100.safetensors --tile 3 --row 0 --column 5 --against ampere
 ///
 /// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; what is not given is
-/// zero. With --against, two models side by side: exit status 1 if their results differ.
+/// zero. With --against, two models side by side. Exit status 1 if results
+/// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The instruction, by its canonical name or vendor's full spelling.

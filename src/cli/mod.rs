@@ -7,6 +7,7 @@ mod explain;
 mod formats;
 mod instructions;
 mod merge;
+mod models;
 mod options;
 mod probe;
 mod progress;
@@ -42,6 +43,7 @@ enum Command {
     Formats(formats::Arguments),
     Convert(convert::Arguments),
     Instructions(instructions::Arguments),
+    Models(models::Arguments),
     Devices(devices::Arguments),
     Probe(Box<probe::Arguments>),
     Record(Box<record::Arguments>),
@@ -82,6 +84,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Formats(a) => (formats::run(&a)?, a.destination),
         Command::Convert(a) => (convert::run(&a)?, a.destination),
         Command::Instructions(a) => (instructions::run(&a)?, a.destination),
+        Command::Models(a) => (models::run(&a)?, a.destination),
         Command::Devices(a) => (devices::run(&a)?, a.destination),
         Command::Probe(a) => (probe::run(&a)?, a.common.destination),
         // --out names the recording; its report goes to standard output.

@@ -62,7 +62,7 @@ pub struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails.
 pub fn run(arguments: &Arguments) -> Result<Report> {
-    let instructions = arguments.selection.instructions(&["bf16"])?;
+    let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let model = Model::load(&arguments.model)?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;

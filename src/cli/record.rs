@@ -59,7 +59,7 @@ pub struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub fn run(arguments: &Arguments) -> Result<Report> {
-    let instructions = arguments.selection.instructions(&[])?;
+    let instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
         (0, ..) => return Err(Error::request("no instruction is chosen; give --instr, --fmt or --all")),

@@ -16,50 +16,39 @@ pub struct Selection {
     /// The mma instructions of this operand format with the largest k, one for each format of D; may be repeated.
     #[arg(long = "fmt", value_name = "FORMAT")]
     pub formats: Vec<String>,
-    /// Every instruction that can be executed.
+    /// Every instruction; of a GPU, every one that it is programmed for.
     #[arg(long, conflicts_with_all = ["instructions", "formats"])]
     pub all: bool,
 }
 
 impl Selection {
-    /// The chosen instructions: those of `--instr`, then those of `--fmt`, or all of them; `default` stands for
-    /// `--fmt` where nothing was chosen.
+    /// The chosen instructions: those of `--instr`, then those of `--fmt`, or all that `device` may have; `default`
+    /// stands for `--fmt` where nothing was chosen.
     ///
     /// # Errors
-    /// Unknown names, with the nearest; instructions that no kernel executes yet; formats that no executed
-    /// instruction multiplies.
-    pub fn instructions(&self, default: &[&str]) -> Result<Vec<Instruction>> {
-        let executed = || isa::all().iter().filter(|i| i.missing().is_none());
+    /// Unknown names, with the nearest; formats that no `mma` instruction multiplies.
+    pub fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
         if self.all {
-            return Ok(executed().cloned().collect());
+            let gpu = device.is_none_or(|name| name.starts_with("cuda:"));
+            return Ok(isa::all().iter().filter(|i| !gpu || i.missing().is_none()).cloned().collect());
         }
-        let mut chosen = Vec::new();
-        for name in &self.instructions {
-            let instruction = isa::find(name)?;
-            if let Some(missing) = instruction.missing() {
-                return Err(Error::request(format!(
-                    "{instruction} cannot be executed: {missing}. It exists on {}",
-                    instruction.architectures()
-                )));
-            }
-            chosen.push(instruction);
-        }
+        let mut chosen = self.instructions.iter().map(|name| isa::find(name)).collect::<Result<Vec<_>>>()?;
         let nothing = self.instructions.is_empty() && self.formats.is_empty();
         let formats: Vec<&str> =
             if nothing { default.to_vec() } else { self.formats.iter().map(String::as_str).collect() };
         for name in formats {
-            chosen.extend(of_format(name, executed())?);
+            chosen.extend(of_format(name)?);
         }
         Ok(chosen)
     }
 }
 
 /// The plain `mma` instructions whose A and B have the format, with the largest k for each pair of C and D formats.
-fn of_format<'a>(name: &str, executed: impl Iterator<Item = &'a Instruction>) -> Result<Vec<Instruction>> {
+fn of_format(name: &str) -> Result<Vec<Instruction>> {
     let format = format::find(name)?;
     let plain = |i: &&Instruction| i.family() == "mma" && i.a == format && i.b == format && i.qualifiers().count() == 0;
     let mut chosen: Vec<&Instruction> = Vec::new();
-    for instruction in executed.filter(plain).filter(|i| i.c == i.d) {
+    for instruction in isa::all().iter().filter(|i| i.missing().is_none()).filter(plain).filter(|i| i.c == i.d) {
         match chosen.iter_mut().find(|other| other.d == instruction.d) {
             Some(other) if other.k < instruction.k => *other = instruction,
             Some(_) => {}

@@ -5,9 +5,8 @@ use super::{
     *,
 };
 use crate::{
-    exact::Dot,
-    format::{Class, FORMATS, Overflow, Rounding},
-    isa::{self, Case, Instruction},
+    format::{Class, FORMATS},
+    isa::{self, Case, Instruction, Tiles, operands},
 };
 
 fn instruction(name: &str) -> Instruction {
@@ -146,44 +145,6 @@ fn regimes_distributions_and_operations_have_names_of_their_own() {
     assert_eq!(Op::ALL.map(Op::name).into_iter().collect::<HashSet<_>>().len(), Op::ALL.len());
 }
 
-/// How many of `count` cases of a regime have the property.
-fn share(name: &str, regime: Regime, has: impl Fn(&Instruction, &Case) -> bool) -> usize {
-    let i = instruction(name);
-    let tiles = (0..).filter(|tile| stream::regime(&i, 11, *tile) == regime).map(|tile| stream::tiles(&i, 11, tile, 1));
-    tiles
-        .flat_map(|tile| (0..8).map(move |r| (tile.clone(), r)))
-        .take(400)
-        .filter(|(tile, r)| has(&i, &tile.case(&i, 0, *r, *r)))
-        .count()
-}
-
-#[test]
-fn every_regime_visits_what_it_aims_at() {
-    let result = |i: &Instruction, case: &Case| {
-        let pairs = case.a.iter().copied().zip(case.b.iter().copied());
-        Dot::new(i.a, i.b, i.c, i.d, i.k).sum(pairs, case.c).round(i.d, Rounding::Rz, Overflow::Infinity)
-    };
-    let class = |i: &Instruction, case: &Case| result(i, case).map(|code| i.d.decode(code).class);
-    for name in ["mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k8.f16.f16.f16.f16", "mma.m16n8k8.f32.tf32.tf32.f32"] {
-        let of = |regime, wanted: &[Class]| {
-            share(name, regime, |i, case| class(i, case).is_some_and(|class| wanted.contains(&class)))
-        };
-        assert!(of(Regime::Overflow, &[Class::Infinite]) > 40, "{name}");
-        assert!(of(Regime::Subnormal, &[Class::Subnormal, Class::Normal]) > 200, "{name}");
-        assert!(of(Regime::Floor, &[Class::Subnormal, Class::Zero]) > 100, "{name}");
-        assert!(of(Regime::NonFinite, &[Class::Nan, Class::Infinite]) > 200, "{name}");
-        assert!(of(Regime::Zeros, &[Class::Zero]) > 100, "{name}");
-        let operand = |i: &Instruction, case: &Case| case.a.iter().any(|c| i.a.decode(*c).class == Class::Subnormal);
-        assert!(share(name, Regime::Subnormal, operand) > 200, "{name}");
-        // What is left of a cancelled sum is small beside its largest product.
-        let cancelled = |i: &Instruction, case: &Case| {
-            let products = case.a.iter().zip(&case.b).map(|(x, y)| (i.a.to_f64(*x) * i.b.to_f64(*y)).abs());
-            result(i, case).is_some_and(|d| i.d.to_f64(d).abs() < products.fold(0.0, f64::max) / 256.0)
-        };
-        assert!(share(name, Regime::Cancellation, cancelled) > 100, "{name}");
-    }
-}
-
 #[test]
 fn integers_are_drawn_over_their_range() {
     let i = instruction("mma.m16n8k32.s32.u8.s8.s32");
@@ -193,5 +154,22 @@ fn integers_are_drawn_over_their_range() {
         assert!(zeros < batch.tiles.a.len() / 50, "{distribution:?}: {zeros} zeros of {}", batch.tiles.a.len());
         let signs = batch.tiles.b.iter().filter(|code| *code >= 0x80).count();
         assert!((4..6).contains(&(10 * signs / batch.tiles.b.len())), "{distribution:?}: {signs}");
+    }
+}
+
+#[test]
+fn forms_without_kernels_have_corners_and_tiles_of_every_distribution() {
+    // Every short one, and every ninth of the many that differ in a format only.
+    let without = isa::all().iter().filter(|i| i.kernel.is_none()).enumerate();
+    for (_, i) in without.filter(|(at, i)| i.k < 8 || at % 9 == 0) {
+        let shape = |codes: &Tiles| operands(i).iter().map(|o| o.len()).eq(codes.arrays().map(|(_, c)| c.len() / 2));
+        for distribution in [Distribution::Normal, Distribution::Special, Distribution::Corners] {
+            let draw =
+                |op| draw(i, op, distribution, Init::Fp32, Source { seed: 1, stream: 0 }, 2 * op.samples_per_tile(i));
+            assert!(Op::ALL.iter().all(|op| shape(&draw(*op).tiles)), "{i}");
+        }
+        assert!(!Corners::of(i).list.is_empty(), "{i}");
+        let positions = record_batch(i, 1, record_tiles(i)).positions;
+        assert!(i.chunk().is_none_or(|chunk| chunk.allows(positions.unwrap().iter())), "{i}");
     }
 }

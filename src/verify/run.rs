@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     arithmetic::{Model, Rule},
-    device::Device,
+    device::{Device, Identity},
     digest::fnv1a,
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
@@ -173,9 +173,11 @@ pub fn unit_tiles(i: &Instruction) -> u64 {
 
 /// What stands behind a device, however it is named: two GPUs of one kind are the same, two models are not.
 pub fn identify(device: &dyn Device, i: &Instruction) -> String {
-    let description = &device.identity().description;
+    let Identity { name, description, .. } = device.identity();
     match device.model() {
         Some(model) => format!("{description} (rule {})", rule_digest(model, i)),
+        // Programs need not say what they are.
+        None if name.starts_with("exec:") => format!("{description} ({name})"),
         None => description.clone(),
     }
 }

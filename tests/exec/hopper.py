@@ -272,9 +272,11 @@ def dot_product(i):
     name, k = i["instruction"], i["k"]
     a, b, c, d = i["a"], i["b"], i["c"], i["d"]
     family = re.match(r"wgmma|wmma|mma", name)
-    if family is None or ".sp" in name or "sparse" in name or i["scale"] is not None:
+    if family is None or i["scale"] is not None:
         return None
     family = family.group()
+    if i["sparse"] is not None and c != "s32":
+        return None
     if a in ("s8", "u8") and b in ("s8", "u8") and (c, d) == ("s32", "s32"):
         return integers("satfinite" in name)
     if {a, b, c, d} == {"f64"}:
@@ -334,21 +336,28 @@ def option(name):
 def serve(i, dot):
     m, n, k = i["m"], i["n"], i["k"]
     decode_a, decode_b = table(i["a"]), table(i["b"])
+    length, kept = (i["sparse"]["length"], i["sparse"]["kept"]) if i["sparse"] else (1, 1)
+    stored = k // length * kept
     d_code = CODES[bits_of(i["d"]) // 8]
     die_after, answered = option("--die-after"), 0
     while count := struct.unpack("<I", read(4))[0]:
-        a = [decode_a(code) for code in codes(i["a"], count * m * k)]
+        a = [decode_a(code) for code in codes(i["a"], count * m * stored)]
         b = [decode_b(code) for code in codes(i["b"], count * k * n)]
         c = codes(i["c"], count * m * n)
+        # Which elements of B the stored ones of a row of A are multiplied by.
+        positions = read(count * m * stored) if i["sparse"] else bytes(count * m * stored)
+        chosen = [at % stored // kept * length + position for at, position in enumerate(positions)]
         while option("--hang"):
             time.sleep(1)
         for t in range(count):
             if die_after is not None and answered == die_after:
                 sys.stderr.write("something broke\n")
                 sys.exit(7)
-            rows = [a[(t * m + row) * k:(t * m + row + 1) * k] for row in range(m)]
+            rows = [a[(t * m + row) * stored:(t * m + row + 1) * stored] for row in range(m)]
+            picks = [chosen[(t * m + row) * stored:(t * m + row + 1) * stored] for row in range(m)]
             columns = [b[t * k * n + column:(t + 1) * k * n:n] for column in range(n)]
-            d = [dot(rows[at // n], columns[at % n], c[t * m * n + at]) for at in range(m * n)]
+            d = [dot(rows[at // n], [columns[at % n][j] for j in picks[at // n]], c[t * m * n + at])
+                 for at in range(m * n)]
             data = struct.pack(f"<{m * n}{d_code}", *d)
             if option("--short") and t == count - 1:
                 write(data[:-1])

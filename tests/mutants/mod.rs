@@ -29,6 +29,11 @@ pub fn hopper() -> Model {
 
 /// The model of Hopper whose rule for `i` is changed.
 pub fn changed(i: &Instruction, edit: &Edit) -> Evaluator {
+    Model::parse(&changed_file(i, edit), "changed").unwrap().evaluator(i).unwrap()
+}
+
+/// The text of that model's file.
+pub fn changed_file(i: &Instruction, edit: &Edit) -> String {
     let index = {
         let model = hopper();
         let rule = model.rule(i).expect("Hopper has the instruction");
@@ -51,7 +56,7 @@ pub fn changed(i: &Instruction, edit: &Edit) -> Evaluator {
         None => table.remove(key),
     };
     assert_ne!(&before, model["rule"][index].as_table().unwrap(), "{i}: {edit:?} changes nothing");
-    Model::parse(&model.to_string(), "changed").unwrap().evaluator(i).unwrap()
+    model.to_string()
 }
 
 fn rule_value<'a>(rule: &'a Table, path: &str) -> &'a Value {

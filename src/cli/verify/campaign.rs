@@ -24,7 +24,7 @@ use crate::{
 };
 
 /// How often a checkpoint is written.
-const KEEP_EVERY: Duration = Duration::from_secs(1);
+const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
 /// The most counterexamples that are listed.
@@ -37,7 +37,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let mut instructions = arguments.selection.instructions(&[])?;
+    let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
     if let Some(file) = arguments.files.first() {
@@ -58,19 +58,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("verify", invocation());
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
     let mut parts = Vec::new();
+    if arguments.available {
+        let (covered, others): (Vec<_>, Vec<_>) = instructions.into_iter().partition(|i| model.rule(i).is_some());
+        instructions = covered;
+        let names: Vec<&str> = others.iter().map(|i| i.name.as_str()).collect();
+        if !names.is_empty() {
+            report.notes.push(format!("The model '{}' does not cover {}.", model.name, names.join(", ")));
+        }
+    }
     for instruction in &instructions {
-        let execution = match device.prepare(instruction) {
-            Err(error) if arguments.available && error.exit_status() == 2 => {
-                report.notes.push(error.to_string());
-                continue;
-            }
-            outcome => outcome?,
-        };
-        let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
-        let mismatches = arguments.max_mismatches;
-        let mut run = Run::new(instruction, device.as_ref(), &model, sequence(arguments), cases, mismatches)?;
-        (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
-        parts.push(Part::new(run, device.identity(), &execution, &arguments.model)?);
+        match part(arguments, instruction, device.as_mut(), &model) {
+            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            part => parts.push(part?),
+        }
     }
     let checkpoint = match &arguments.checkpoint {
         Some(path) => {
@@ -94,6 +94,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     command.report(&mut report, device.as_mut())?;
     Ok(report)
+}
+
+/// What the arguments ask for of an instruction, of which nothing is done yet.
+fn part(arguments: &Arguments, instruction: &Instruction, device: &mut dyn Device, model: &Model) -> Result<Part> {
+    let execution = device.prepare(instruction)?;
+    let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
+    let mut run = Run::new(instruction, device, model, sequence(arguments), cases, arguments.max_mismatches)?;
+    (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
+    Part::new(run, device.identity(), &execution, &arguments.model)
 }
 
 /// The devices by name, of which there are none for the default device.
@@ -150,7 +159,7 @@ impl Command<'_> {
             bar.show((state.next - range.start) as f64, (instruction.m * instruction.n) as f64);
             keeper.keep(parts, state.finished)
         };
-        if names.len() > 1 {
+        let outcome = if names.len() > 1 {
             let names: Vec<&str> = names.iter().map(String::as_str).collect();
             let timeout = Duration::from_secs(arguments.timeout);
             let open = |name| device::open(Some(name), timeout);
@@ -158,7 +167,9 @@ impl Command<'_> {
         } else {
             let work = Work { instruction: &instruction, sequence: run.sequence(), model };
             drive(&run, &mut state, engine(device, &work)?.as_mut(), &mut watch)
-        }
+        };
+        // Where a device fails, all that was done until then is kept.
+        outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
     }
 
     /// Reduces the counterexamples of the part at `at`.

@@ -16,8 +16,9 @@ use crate::{Error, Result, report::Report, verify::MOST_CASES};
 
 /// Compares a device, or recordings, with an arithmetic model, in every bit.
 ///
-/// Examples: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --model hopper --cases 1e9
-///           tcnum verify --device trace:h100.safetensors --model hopper
+/// Example: tcnum verify --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0 --cases 1e9
+///
+/// Example: tcnum verify --device trace:h100.safetensors --model hopper
 ///
 /// With --instr, --fmt or --all, operands are drawn from adversarial regimes, each of which is counted apart, executed, and
 /// compared. Elements that differ are reduced to minimal ones. Without them, every output of the recordings that are
@@ -57,7 +58,8 @@ pub struct Arguments {
     /// Write the counterexamples as a trace to this file, or to NAME.safetensors in this folder; without it beside --out.
     #[arg(long, value_name = "FILE", value_parser = file_or_folder, help_heading = "Campaign")]
     counterexamples: Option<PathBuf>,
-    /// Leave out the instructions that the device does not have, instead of refusing (with --all).
+    /// Leave out the instructions that the device does not have, that the model does not cover, or whose codes are too many to be
+    /// paired, instead of refusing (with --all).
     #[arg(long, requires = "all", help_heading = "Campaign")]
     available: bool,
     /// How many outputs that differ to list: for each recording; for each instruction, where the run then stops (0: none, and

@@ -179,17 +179,17 @@ pub fn ordinal(name: &str) -> Option<Result<usize>> {
 /// The kernel of `instruction`, and how `architecture` has it.
 ///
 /// # Errors
-/// A request error: no kernel executes it yet, or the architecture does not have it (the message says which do).
+/// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
 pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture) -> Result<(Specialised, &'a Support)> {
-    let kernel = specialise::specialise(instruction).ok_or_else(|| {
-        Error::request(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it yet")))
-    })?;
     let support = instruction.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!(
             "{} does not have {instruction}; {} do",
             architecture.target,
             instruction.architectures()
         ))
+    })?;
+    let kernel = specialise::specialise(instruction).ok_or_else(|| {
+        Error::request(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it yet")))
     })?;
     Ok((kernel, support))
 }
@@ -239,7 +239,7 @@ mod tests {
     #[test]
     fn what_is_not_executed_says_what_is_missing() {
         let scaled = isa::all().iter().find(|i| i.scale.is_some()).unwrap();
-        let error = executable(scaled, sm("sm_90a")).unwrap_err();
+        let error = executable(scaled, sm("sm_120a")).unwrap_err();
         assert_eq!(error.exit_status(), 2);
         assert!(error.to_string().contains(scaled.missing().unwrap()), "{error}");
     }

@@ -42,10 +42,11 @@ impl<'a> Sketch<'a> {
         self.cases
     }
 
-    /// Adds a case of these products and c; leaves it out if one of them has no code. Elsewhere A is +0 and B
-    /// has the first product's factor, so that cases share columns.
+    /// Adds a case of these products and c; leaves it out if one of them has no code or lies beyond k. Elsewhere A is +0
+    /// and B has the first product's factor, so that cases share columns.
     pub(super) fn add(&mut self, name: impl Into<String>, products: &[Option<Product>], c: Option<u64>) {
-        let (Some(c), true) = (c, products.iter().all(Option::is_some)) else { return };
+        let there = |product: &Option<Product>| product.is_some_and(|product| product.k < self.i.k);
+        let (Some(c), true) = (c, products.iter().all(there)) else { return };
         let mut case = Case { c, ..Case::zeros(self.i) };
         if let Some(Some(first)) = products.first() {
             case.b.fill(first.b);
@@ -109,7 +110,7 @@ impl<'a> Sketch<'a> {
     /// As `swept`, times 3/2 for the factor 3.
     pub(super) fn swept_scaled(&self, k: usize, negative: bool, e: i32, from: i32, factor: u128) -> Option<Product> {
         let (b_low, b_high) = exponents(self.i.b);
-        let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_high - 7);
+        let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_low.max(b_high - 7));
         let eb = base + (e - from).rem_euclid(8);
         let swept = self.factors(k, negative, (e - eb, eb), (factor, 1));
         swept.or_else(|| self.scaled(k, negative, e, (factor, 1)))

@@ -14,7 +14,7 @@ pub(super) fn mix(x: u64) -> u64 {
 /// `x / 2^32` of `n`, rounded down: below `n`.
 #[inline]
 pub(super) fn scaled(x: u32, n: u32) -> u32 {
-    (u64::from(x) * u64::from(n) >> 32) as u32
+    ((u64::from(x) * u64::from(n)) >> 32) as u32
 }
 
 /// The numbers that the parameters of a tile are made from, in order: the upper half of a 64-bit linear congruential

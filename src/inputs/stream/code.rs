@@ -1,20 +1,11 @@
 //! Codes from random bits.
 
 use super::{
-    bits::GOLDEN,
     fields::Fields,
     plan::{Plan, kind},
+    word::Word,
 };
 use crate::format::Specials;
-
-/// 32 random bits, or 64 for formats that need them.
-#[inline]
-fn bits(fields: &Fields, hash: u32) -> u64 {
-    if fields.bits <= 32 {
-        return hash.into();
-    }
-    u64::from(hash.rotate_left(16).wrapping_mul(GOLDEN)) << 32 | u64::from(hash)
-}
 
 /// The trailing significands of one kind: random where `random` has ones, few bits where `few` has them, and those of `set`.
 #[derive(Debug, Clone, Copy)]
@@ -32,41 +23,43 @@ impl Fraction {
             kind::FEW => (0, full, 0),
             kind::ONES => (0, 0, full),
             kind::LAST => (0, 0, full & 1),
-            kind::HALF => (0, 0, full / 2 + 1 & full),
+            kind::HALF => (0, 0, (full / 2 + 1) & full),
             _ => (0, 0, 0),
         };
         Fraction { random, few, set }
     }
 
-    #[inline]
-    pub(super) fn draw(&self, fields: &Fields, hash: u32) -> u64 {
-        let all = bits(fields, hash);
-        let thin = bits(fields, hash.rotate_left(9) & hash.rotate_left(18));
-        all & (self.random | thin & self.few) | self.set
+    #[inline(always)]
+    pub(super) fn draw<W: Word>(&self, fields: &Fields, hash: u32) -> W {
+        let all = W::random(hash, fields.bits);
+        let thin = W::random(hash.rotate_left(9) & hash.rotate_left(18), fields.bits);
+        all & (W::of(self.random) | thin & W::of(self.few)) | W::of(self.set)
     }
 }
 
 /// The magnitude of `1.fraction * 2^exponent`, brought into the range.
-#[inline]
-pub(super) fn number(fields: &Fields, exponent: i32, fraction: u64) -> u64 {
-    let e = exponent.clamp(fields.low, fields.high);
+#[inline(always)]
+pub(super) fn number<W: Word>(fields: &Fields, exponent: i32, fraction: W) -> W {
+    let e = exponent.max(fields.low).min(fields.high);
     let normal = e.max(fields.emin);
-    let field = ((normal + fields.bias - 1) as u64) << fields.trailing;
-    (field + ((fields.full + 1 | fraction) >> (normal - e))).min(fields.largest)
+    let field = W::from((normal + fields.bias - 1) as u32).left(fields.trailing as u32);
+    let significand = W::of(fields.full + 1) | fraction;
+    (field + significand.right((normal - e) as u32)).min(W::of(fields.largest))
 }
 
 /// Any finite magnitude.
-#[inline]
-pub(super) fn any(fields: &Fields, hash: u32) -> u64 {
-    let magnitude = bits(fields, hash) & ((1 << fields.magnitude) - 1);
-    if magnitude <= fields.largest { magnitude } else { magnitude ^ 1 << (fields.magnitude - 1) }
+#[inline(always)]
+pub(super) fn any<W: Word>(fields: &Fields, hash: u32) -> W {
+    let magnitude = W::random(hash, fields.bits) & W::of((1 << fields.magnitude) - 1);
+    let lower = magnitude ^ W::of(1 << (fields.magnitude - 1));
+    if magnitude <= W::of(fields.largest) { magnitude } else { lower }
 }
 
 /// A magnitude at a special place of the format.
 pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
     let ieee = fields.specials == Some(Specials::Ieee);
     match hash >> 29 {
-        0 | 1 if ieee => fields.infinity | bits(fields, hash.rotate_left(3)) & fields.full,
+        0 | 1 if ieee => fields.infinity | u64::random(hash.rotate_left(3), fields.bits) & fields.full,
         0..=2 => fields.nan,
         3 | 4 if ieee => fields.infinity,
         3..=5 => fields.largest,
@@ -76,16 +69,20 @@ pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
 }
 
 /// The code of a magnitude and a sign, with or without random padding.
-#[inline]
-pub(super) fn code(plan: &Plan, fields: &Fields, magnitude: u64, negative: u32, hash: u32) -> u64 {
-    let has_sign = if fields.specials == Some(Specials::NegativeZeroNan) {
-        magnitude != 0 && magnitude & fields.sign == 0
+#[inline(always)]
+pub(super) fn code<W: Word>(plan: &Plan, fields: &Fields, magnitude: W, negative: u32, hash: u32) -> W {
+    let (zero, sign) = (W::from(0), W::of(fields.sign));
+    let negative = W::from(negative & 1).left(fields.bits - 1);
+    let negative = if fields.specials == Some(Specials::NegativeZeroNan) {
+        // Zero has no sign, and what looks like its negative is NaN.
+        if magnitude != zero && magnitude & sign == zero { negative } else { zero }
+    } else if fields.signed {
+        negative
     } else {
-        fields.signed
+        zero
     };
-    let sign = if has_sign && negative & 1 != 0 { fields.sign } else { 0 };
-    let padding = if plan.padding { u64::from(hash.rotate_left(16)) & ((1 << fields.padding) - 1) } else { 0 };
-    magnitude << fields.padding | sign | padding
+    let padding = if plan.padding { hash.rotate_left(16) & ((1 << fields.padding) - 1) } else { 0 };
+    magnitude.left(fields.padding) | negative | W::from(padding)
 }
 
 /// An integer: the ends of the range, small numbers, or any; `minus` its negative where there is one.
@@ -113,5 +110,5 @@ pub(super) fn significand(fields: &Fields, code: u64) -> (u64, i32) {
     let magnitude = code >> fields.padding & ((1 << fields.magnitude) - 1);
     let field = (magnitude >> fields.trailing) as i32;
     let exponent = field.max(1) - fields.bias - fields.trailing;
-    (if field != 0 { magnitude & fields.full | fields.full + 1 } else { magnitude }, exponent)
+    (if field != 0 { magnitude & fields.full | (fields.full + 1) } else { magnitude }, exponent)
 }

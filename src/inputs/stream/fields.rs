@@ -64,6 +64,7 @@ impl Fields {
 pub(super) struct Shape {
     pub(super) m: usize,
     pub(super) n: usize,
+    pub(super) k: usize,
     /// Elements of a row of A, a power of two: as many as there are slots.
     pub(super) stored: u32,
     pub(super) chunk: Option<Chunk>,
@@ -90,11 +91,12 @@ impl Shape {
     pub(super) fn of(i: &Instruction) -> Shape {
         let [a, b, c, d] = [i.a, i.b, i.c, i.d].map(Fields::of);
         let stored = i.stored_k();
-        assert!((4..=128).contains(&stored) && stored.is_power_of_two(), "{i}: rows of A are 4 to 128 long");
+        assert!((1..=128).contains(&stored) && stored.is_power_of_two(), "{i}: rows of A are 1 to 128 long");
         let (low, high) = (a.low + b.low, a.high + b.high);
         Shape {
             m: i.m,
             n: i.n,
+            k: i.k,
             stored: stored as u32,
             chunk: i.chunk(),
             a,

@@ -26,11 +26,13 @@ pub(super) struct Line {
     pub(super) dropout: u32,
 }
 
-/// One factor of the products of a line.
+/// One factor of the products of a line. Masks, not conditions: elements are made without branches.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Factor {
-    pub(super) zero: bool,
-    pub(super) any: bool,
+    /// All ones unless the factor is zero.
+    pub(super) present: u64,
+    /// All ones if the factor is any finite number, else zero.
+    pub(super) any: u64,
     pub(super) exponent: i32,
     pub(super) fraction: Fraction,
 }
@@ -43,7 +45,7 @@ impl Line {
         let lead = slot < plan.leads;
         let byte = |word: u64| (word >> (8 * slot)) as u32 & 255;
         let flags = if lead { byte(plan.flags) } else { plan.rest };
-        let pair = flags / PAIR & 1;
+        let pair = (flags / PAIR) & 1;
         let source = slot & !pair;
         let hash = plan.hash(LINES + source);
         let choice = hash.wrapping_mul(GOLDEN);
@@ -53,16 +55,24 @@ impl Line {
         // Of a product that is zero A, B or both are; the other factor is anything.
         let (zero_a, zero_b) = (no_term && choice >> 30 != 1, no_term && matches!(choice >> 30, 1 | 2));
         let any = plan.any || no_term;
+        let factor =
+            |zero: bool, exponent, fraction| Factor { present: mask(!zero), any: mask(any), exponent, fraction };
         Line {
-            a: Factor { zero: zero_a, any, exponent: a, fraction: Fraction::of(flags & 7, &shape.a) },
-            b: Factor { zero: zero_b, any, exponent: b, fraction: Fraction::of(flags >> 3 & 3, &shape.b) },
+            a: factor(zero_a, a, Fraction::of(flags & 7, &shape.a)),
+            b: factor(zero_b, b, Fraction::of(flags >> 3 & 3, &shape.b)),
             source,
             spread: if flags & SPREAD != 0 { 15 } else { 0 },
-            sign: flags / MINUS & 1 ^ slot & pair,
+            sign: ((flags / MINUS) & 1) ^ (slot & pair),
             odd: slot & pair,
             dropout: if lead { 0 } else { plan.dropout },
         }
     }
+}
+
+/// All ones or none.
+#[inline]
+pub(super) fn mask(on: bool) -> u64 {
+    u64::from(on).wrapping_neg()
 }
 
 /// Splits the exponent of a product between its factors, within their ranges.
@@ -80,26 +90,25 @@ fn split(plan: &Plan, shape: &Shape, product: i32, choice: u32) -> (i32, i32) {
     (low + above, product - low - above)
 }
 
-/// How a row or a column changes its elements.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Side {
-    pub(super) sign: u32,
+/// How rows or columns change their elements: each array has an entry for every one.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Sides {
+    pub(super) sign: Vec<u32>,
     /// What is taken from the exponents of spread slots.
-    pub(super) spread: u32,
+    pub(super) spread: Vec<u32>,
     /// What is added to all exponents.
-    pub(super) shift: i32,
+    pub(super) shift: Vec<i32>,
 }
 
-impl Side {
-    pub(super) fn row(plan: &Plan, row: usize) -> Side {
-        Side::new(plan, (2 * row as u32 + 1).wrapping_mul(plan.rows), plan.spread_rows)
-    }
-
-    pub(super) fn column(plan: &Plan, column: usize) -> Side {
-        Side::new(plan, (2 * column as u32 + 1).wrapping_mul(plan.columns), plan.spread_columns)
-    }
-
-    fn new(plan: &Plan, hash: u32, spread: u32) -> Side {
-        Side { sign: hash >> 31, spread: hash >> 24 & spread, shift: (hash >> 28 & plan.shift) as i32 }
+impl Sides {
+    /// The sides of `count` rows or columns; `key` and `spread` are the plan's for them.
+    pub(super) fn set(&mut self, plan: &Plan, count: usize, key: u32, spread: u32) {
+        let hash = |at: usize| (2 * at as u32 + 1).wrapping_mul(key);
+        self.sign.clear();
+        self.sign.extend((0..count).map(|at| hash(at) >> 31));
+        self.spread.clear();
+        self.spread.extend((0..count).map(|at| hash(at) >> 24 & spread));
+        self.shift.clear();
+        self.shift.extend((0..count).map(|at| (hash(at) >> 28 & plan.shift) as i32));
     }
 }

@@ -17,6 +17,7 @@ mod plan;
 mod regime;
 mod regimes;
 mod sparse;
+mod word;
 
 pub use regime::Regime;
 
@@ -36,14 +37,17 @@ pub const CUDA: &str = concat!(
 
 /// The tiles `first..first + count` of the stream of `i` and `seed`.
 ///
-/// Panics if a row of A does not have 4, 8, .. 128 stored elements, which no instruction of the table has.
+/// Panics if a row of A does not have 1, 2, 4, .. 128 stored elements, which no instruction of the table has.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
     let shape = Shape::of(i);
     let operands = operands(i);
     let mut arrays: Vec<Vec<u8>> =
         operands.iter().map(|o| Vec::with_capacity(count * o.len() * o.format.bytes())).collect();
-    for tile in 0..count as u64 {
-        let tile = Tile::new(&shape, seed, first.wrapping_add(tile));
+    let mut tile = Tile::new(&shape, seed, first);
+    for number in 0..count as u64 {
+        if number > 0 {
+            tile.make(seed, first.wrapping_add(number));
+        }
         for (operand, bytes) in operands.iter().zip(&mut arrays) {
             let (rows, columns, width) = (operand.rows, operand.columns, operand.format.bytes());
             let codes = Matrix { rows, columns, width, bytes };
@@ -89,9 +93,11 @@ impl Matrix<'_> {
     }
 
     fn push_wide<const WIDTH: usize>(self, code: impl Fn(usize, usize) -> u64) {
-        for row in 0..self.rows {
-            for column in 0..self.columns {
-                self.bytes.extend_from_slice(&code(row, column).to_le_bytes()[..WIDTH]);
+        let start = self.bytes.len();
+        self.bytes.resize(start + self.rows * self.columns * WIDTH, 0);
+        for (row, bytes) in self.bytes[start..].chunks_exact_mut(self.columns * WIDTH).enumerate() {
+            for (column, bytes) in bytes.chunks_exact_mut(WIDTH).enumerate() {
+                bytes.copy_from_slice(&code(row, column).to_le_bytes()[..WIDTH]);
             }
         }
     }

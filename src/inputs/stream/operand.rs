@@ -1,42 +1,81 @@
-//! The codes of A, B, C and of scales.
+//! The codes of a tile's A, B and C, and of its scales.
 
 use super::{
     Regime,
     bits::GOLDEN,
     code::{self, Fraction},
     fields::{Fields, Shape},
-    line::{Factor, Line, Side},
+    line::{Factor, Line, Sides, mask},
     plan::{Addend, Plan},
     sparse,
+    word::Word,
 };
 
-/// Where the numbers of elements begin: those of A at 0.
+/// Where the numbers of elements begin: those of A at 0. They have 256 for each row of A, column of B and row of C.
 const B: u32 = 0x10000;
 const C: u32 = 0x40000;
 const SCALES_A: u32 = 0x80000;
 const SCALES_B: u32 = 0x90000;
 
-/// One tile: its parameters and its lines, sides and c's fractions, computed once.
+/// One tile at a time of an instruction's stream.
 pub(super) struct Tile<'a> {
-    pub(super) shape: &'a Shape,
-    pub(super) plan: Plan,
-    pub(super) lines: Vec<Line>,
-    rows: Vec<Side>,
-    columns: Vec<Side>,
-    c_fraction: Fraction,
+    shape: &'a Shape,
+    plan: Plan,
+    lines: Vec<Line>,
+    rows: Sides,
+    columns: Sides,
+    /// Codes of A by role, `[stored][m]`; of B, `[k][n]`; of C, `[m][n]`.
+    a: Vec<u64>,
+    b: Vec<u64>,
+    c: Vec<u64>,
 }
 
 impl<'a> Tile<'a> {
-    pub(super) fn new(shape: &'a Shape, seed: u64, tile: u64) -> Tile<'a> {
-        let plan = Plan::new(shape, seed, tile);
-        Tile {
-            lines: (0..shape.stored).map(|role| Line::new(&plan, shape, role)).collect(),
-            rows: (0..shape.m).map(|row| Side::row(&plan, row)).collect(),
-            columns: (0..shape.n).map(|column| Side::column(&plan, column)).collect(),
-            c_fraction: Fraction::of(plan.c_kind, &shape.c),
-            plan,
+    /// The tile `number` of the stream of `seed`.
+    pub(super) fn new(shape: &'a Shape, seed: u64, number: u64) -> Tile<'a> {
+        let mut tile = Tile {
             shape,
-        }
+            plan: Plan::new(shape, seed, number),
+            lines: Vec::new(),
+            rows: Sides::default(),
+            columns: Sides::default(),
+            a: vec![0; shape.stored as usize * shape.m],
+            b: vec![0; shape.k * shape.n],
+            c: vec![0; shape.m * shape.n],
+        };
+        tile.make(seed, number);
+        tile
+    }
+
+    /// Makes another tile of the same instruction.
+    pub(super) fn make(&mut self, seed: u64, number: u64) {
+        let shape = self.shape;
+        self.plan = Plan::new(shape, seed, number);
+        self.lines.clear();
+        self.lines.extend((0..shape.stored).map(|role| Line::new(&self.plan, shape, role)));
+        self.rows.set(&self.plan, shape.m, self.plan.rows, self.plan.spread_rows);
+        self.columns.set(&self.plan, shape.n, self.plan.columns, self.plan.spread_columns);
+        vectorised(self);
+        self.sometimes();
+    }
+
+    /// The code of A at a row and a stored index.
+    #[inline]
+    pub(super) fn a(&self, row: usize, stored: usize) -> u64 {
+        let role = sparse::role(self.shape, sparse::logical(&self.plan, self.shape, row, stored));
+        self.a[role * self.shape.m + row]
+    }
+
+    /// The code of B at an index along k and a column.
+    #[inline]
+    pub(super) fn b(&self, k: usize, column: usize) -> u64 {
+        self.b[k * self.shape.n + column]
+    }
+
+    /// The code of C at a row and a column.
+    #[inline]
+    pub(super) fn c(&self, row: usize, column: usize) -> u64 {
+        self.c[row * self.shape.n + column]
     }
 
     /// The position of the stored element `stored` of a row of A in its chunk.
@@ -44,103 +83,63 @@ impl<'a> Tile<'a> {
         sparse::position(&self.plan, self.shape, row, stored)
     }
 
-    fn line(&self, k: usize) -> &Line {
-        &self.lines[sparse::role(self.shape, k)]
-    }
-
-    /// The code of A at a row and a stored index.
-    #[inline]
-    pub(super) fn a(&self, row: usize, stored: usize) -> u64 {
-        let (plan, line, side) =
-            (&self.plan, self.line(sparse::logical(&self.plan, self.shape, row, stored)), self.rows[row]);
-        let hash = plan.hash(row as u32 * 256 + line.source);
-        if self.shape.a.integer {
-            return code::integer(plan, &self.shape.a, hash, line.odd & plan.flips != 0);
+    /// Fills A, B and C with the codes that elements mostly have.
+    #[inline(always)]
+    fn mostly(&mut self) {
+        let Shape { m, n, a, b, c, .. } = self.shape;
+        for (line, out) in self.lines.iter().zip(self.a.chunks_exact_mut(*m)) {
+            let flip = line.odd & self.plan.flips;
+            let across = Across { plan: &self.plan, fields: a, line, factor: &line.a, sides: &self.rows, first: 0 };
+            across.fill(line.sign, flip, line.dropout, out);
         }
-        let factor = Factor { zero: line.a.zero || (hash >> 26 & 3) < line.dropout, ..line.a };
-        let exponent = factor.exponent + side.shift - (side.spread & line.spread) as i32;
-        let flip = line.odd & plan.flips & hash >> 30;
-        self.element(&self.shape.a, hash, &factor, exponent, side.sign ^ line.sign, flip, plan.special_a)
-    }
-
-    /// The code of B at an index along k and a column. What no row multiplies is often infinite or NaN.
-    #[inline]
-    pub(super) fn b(&self, k: usize, column: usize) -> u64 {
-        let (plan, line, side, fields) = (&self.plan, self.line(k), self.columns[column], &self.shape.b);
-        let hash = plan.hash(B + column as u32 * 256 + line.source);
-        if fields.integer {
-            return code::integer(plan, fields, hash, false);
+        for (k, out) in self.b.chunks_exact_mut(*n).enumerate() {
+            let line = &self.lines[sparse::role(self.shape, k)];
+            let across = Across { plan: &self.plan, fields: b, line, factor: &line.b, sides: &self.columns, first: B };
+            across.fill(0, 0, 0, out);
         }
-        if sparse::unused(plan, self.shape, k) {
-            let hash = plan.hash(B + (column * 256 + 128 + k % 128) as u32).wrapping_mul(GOLDEN);
-            return code::code(plan, fields, code::special(fields, hash), hash, hash);
-        }
-        let exponent = line.b.exponent + side.shift - (side.spread & line.spread) as i32;
-        self.element(fields, hash, &line.b, exponent, side.sign, 0, plan.special_b)
-    }
-
-    #[inline]
-    #[allow(clippy::too_many_arguments)]
-    fn element(
-        &self,
-        fields: &Fields,
-        hash: u32,
-        factor: &Factor,
-        exponent: i32,
-        sign: u32,
-        flip: u32,
-        special: u32,
-    ) -> u64 {
-        let magnitude = if (hash >> 24 & 127) < special {
-            code::special(fields, hash.wrapping_mul(GOLDEN))
-        } else if factor.zero {
-            0
-        } else if factor.any {
-            code::any(fields, hash)
-        } else {
-            code::number(fields, exponent, factor.fraction.draw(fields, hash) ^ u64::from(flip))
-        };
-        code::code(&self.plan, fields, magnitude, sign ^ hash >> 31 & self.plan.signs, hash)
-    }
-
-    /// The code of C at a row and a column.
-    #[inline]
-    pub(super) fn c(&self, row: usize, column: usize) -> u64 {
-        let (plan, fields) = (&self.plan, &self.shape.c);
-        let hash = plan.hash(C + (row * 256 + column) as u32);
-        if fields.integer {
-            return self.c_integer(hash);
-        }
-        if (hash >> 24 & 127) < plan.special_c {
-            let magnitude = code::special(fields, hash.wrapping_mul(GOLDEN));
-            return code::code(plan, fields, magnitude, hash >> 23, hash);
-        }
-        let (of_row, of_column) = (self.rows[row], self.columns[column]);
-        let magnitude = match plan.c {
-            Addend::Zero => 0,
-            Addend::Number => {
-                let spread = if plan.c_spread { of_row.spread + of_column.spread } else { 0 };
-                let exponent = plan.base - plan.c_gap + of_row.shift + of_column.shift - spread as i32;
-                code::number(fields, exponent, self.c_fraction.draw(fields, hash))
+        for (row, out) in self.c.chunks_exact_mut(*n).enumerate() {
+            if c.bits <= 32 {
+                addends::<u32>(&self.plan, c, row, &self.rows, &self.columns, out);
+            } else {
+                addends::<u64>(&self.plan, c, row, &self.rows, &self.columns, out);
             }
-            Addend::Cancels => return self.c_cancels(row, column, hash),
-            Addend::Largest => fields.largest - u64::from(hash & hash >> 3 & 7),
-            Addend::Any => code::any(fields, hash),
-        };
-        let sign = of_row.sign ^ of_column.sign ^ plan.c_sign ^ hash >> 31 & plan.signs;
-        code::code(plan, fields, magnitude, sign, hash)
+        }
     }
 
-    fn c_integer(&self, hash: u32) -> u64 {
-        let most = self.shape.c.largest as u32;
-        let near = hash >> 12 >> (hash & 15);
-        u64::from(match self.plan.c {
-            Addend::Zero => 0,
-            Addend::Number => near,
-            Addend::Cancels => most - near,
-            Addend::Largest => most + 1 + near,
-            Addend::Any => hash,
-        })
+    /// The codes that some elements of some tiles have instead.
+    fn sometimes(&mut self) {
+        let Shape { m, n, a, b, c, .. } = *self.shape;
+        let plan = &self.plan;
+        if plan.special_a > 0 {
+            for (line, out) in self.lines.iter().zip(self.a.chunks_exact_mut(m)) {
+                specials(plan, &a, plan.special_a, line.source, |at| self.rows.sign[at] ^ line.sign, out);
+            }
+        }
+        for (k, out) in self.b.chunks_exact_mut(n).enumerate() {
+            if sparse::unused(plan, self.shape, k) && !b.integer {
+                // What no row multiplies is often infinite or NaN.
+                for (column, code) in out.iter_mut().enumerate() {
+                    let hash = plan.hash(B + (column * 256 + 128 + k % 128) as u32).wrapping_mul(GOLDEN);
+                    *code = code::code(plan, &b, code::special(&b, hash), hash, hash);
+                }
+            } else if plan.special_b > 0 {
+                let source = self.lines[sparse::role(self.shape, k)].source;
+                specials(plan, &b, plan.special_b, B + source, |at| self.columns.sign[at], out);
+            }
+        }
+        if c.integer || plan.special_c == 0 && plan.c != Addend::Cancels {
+            return;
+        }
+        for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+            let hash = self.plan.hash(C + (row * 256 + column) as u32);
+            let at = row * n + column;
+            if (hash >> 24 & 127) < self.plan.special_c {
+                let magnitude = code::special(&c, hash.wrapping_mul(GOLDEN));
+                self.c[at] = code::code(&self.plan, &c, magnitude, hash >> 23, hash);
+            } else if self.plan.c == Addend::Cancels {
+                self.c[at] = self.c_cancels(row, column, hash);
+            }
+        }
     }
 
     /// Minus the product of the slot that c cancels, give or take a few units.
@@ -153,7 +152,7 @@ impl<'a> Tile<'a> {
         let exponent = a_exponent + b_exponent;
         // Of a product of two doubles the upper word.
         let magnitude = if a.trailing + b.trailing > 60 {
-            below(c, (u128::from(x << 11) * u128::from(y << 11) >> 64) as u64, exponent + 42)
+            below(c, ((u128::from(x << 11) * u128::from(y << 11)) >> 64) as u64, exponent + 42)
         } else {
             below(c, x * y, exponent)
         };
@@ -203,6 +202,136 @@ impl<'a> Tile<'a> {
         }
         let one = (scale.bias as u64) << scale.trailing;
         one + u64::from(hash >> 8 & plan.shift) - u64::from(hash >> 12 & plan.shift)
+    }
+}
+
+/// Fills a tile with the vector instructions of this machine.
+#[allow(unsafe_code)]
+fn vectorised(tile: &mut Tile<'_>) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
+        fn avx512(tile: &mut Tile<'_>) {
+            tile.mostly();
+        }
+        #[target_feature(enable = "avx2")]
+        fn avx2(tile: &mut Tile<'_>) {
+            tile.mostly();
+        }
+        if is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl")
+        {
+            // SAFETY: this machine has every instruction set that the function is compiled for.
+            return unsafe { avx512(tile) };
+        }
+        if is_x86_feature_detected!("avx2") {
+            // SAFETY: as above.
+            return unsafe { avx2(tile) };
+        }
+    }
+    tile.mostly();
+}
+
+/// The elements of a line in all rows of A, or all columns of B.
+struct Across<'a> {
+    plan: &'a Plan,
+    fields: &'a Fields,
+    line: &'a Line,
+    factor: &'a Factor,
+    sides: &'a Sides,
+    /// Where the numbers of elements begin.
+    first: u32,
+}
+
+impl Across<'_> {
+    #[inline(always)]
+    fn fill(&self, sign: u32, flip: u32, dropout: u32, out: &mut [u64]) {
+        if self.fields.integer {
+            for (at, code) in out.iter_mut().enumerate() {
+                let hash = self.plan.hash(self.first + at as u32 * 256 + self.line.source);
+                *code = code::integer(self.plan, self.fields, hash, flip != 0);
+            }
+        } else if self.fields.bits <= 32 {
+            self.fill_words::<u32>(sign, flip, dropout, out);
+        } else {
+            self.fill_words::<u64>(sign, flip, dropout, out);
+        }
+    }
+
+    #[inline(always)]
+    fn fill_words<W: Word>(&self, sign: u32, flip: u32, dropout: u32, out: &mut [u64]) {
+        let (plan, fields, factor, line) = (self.plan.clone(), *self.fields, *self.factor, *self.line);
+        let count = out.len();
+        let (signs, spreads, shifts) =
+            (&self.sides.sign[..count], &self.sides.spread[..count], &self.sides.shift[..count]);
+        let (usual, present) = (W::of(!factor.any), W::of(factor.present));
+        for at in 0..count {
+            let hash = plan.hash(self.first + at as u32 * 256 + line.source);
+            let exponent = factor.exponent + shifts[at] - (spreads[at] & line.spread) as i32;
+            let fraction: W = factor.fraction.draw(&fields, hash);
+            let number = code::number(&fields, exponent, fraction ^ W::from(flip & hash >> 30));
+            let kept = W::of(mask(hash >> 26 & 3 >= dropout));
+            let magnitude = (number & usual | code::any::<W>(&fields, hash) & !usual) & present & kept;
+            let negative = signs[at] ^ sign ^ hash >> 31 & plan.signs;
+            out[at] = code::code(&plan, &fields, magnitude, negative, hash).into();
+        }
+    }
+}
+
+/// The elements of a row of C, unless they cancel a product.
+#[inline(always)]
+fn addends<W: Word>(plan: &Plan, fields: &Fields, row: usize, rows: &Sides, columns: &Sides, out: &mut [u64]) {
+    let (plan, fields) = (plan.clone(), *fields);
+    let first = C + row as u32 * 256;
+    if fields.integer {
+        for (column, code) in out.iter_mut().enumerate() {
+            *code = integer_addend(&plan, &fields, plan.hash(first + column as u32));
+        }
+        return;
+    }
+    let count = out.len();
+    let (signs, spreads, shifts) = (&columns.sign[..count], &columns.spread[..count], &columns.shift[..count]);
+    let (sign, exponent) = (rows.sign[row] ^ plan.c_sign, plan.base - plan.c_gap + rows.shift[row]);
+    let spread = if plan.c_spread { u32::MAX } else { 0 };
+    let fraction = Fraction::of(plan.c_kind, &fields);
+    let (number, any, largest) = (
+        W::of(mask(plan.c == Addend::Number)),
+        W::of(mask(plan.c == Addend::Any)),
+        W::of(mask(plan.c == Addend::Largest)),
+    );
+    for column in 0..count {
+        let hash = plan.hash(first + column as u32);
+        let exponent = exponent + shifts[column] - ((rows.spread[row] + spreads[column]) & spread) as i32;
+        let magnitude = code::number(&fields, exponent, fraction.draw::<W>(&fields, hash)) & number
+            | code::any::<W>(&fields, hash) & any
+            | W::of(fields.largest - u64::from(hash & hash >> 3 & 7)) & largest;
+        let negative = sign ^ signs[column] ^ hash >> 31 & plan.signs;
+        out[column] = code::code(&plan, &fields, magnitude, negative, hash).into();
+    }
+}
+
+fn integer_addend(plan: &Plan, fields: &Fields, hash: u32) -> u64 {
+    let most = fields.largest as u32;
+    let near = hash >> 12 >> (hash & 15);
+    u64::from(match plan.c {
+        Addend::Zero => 0,
+        Addend::Number => near,
+        Addend::Cancels => most - near,
+        Addend::Largest => most + 1 + near,
+        Addend::Any => hash,
+    })
+}
+
+/// Puts special codes in place of `share` of 128 elements of a line.
+fn specials(plan: &Plan, fields: &Fields, share: u32, first: u32, sign: impl Fn(usize) -> u32, out: &mut [u64]) {
+    for (at, code) in out.iter_mut().enumerate() {
+        let hash = plan.hash(first + at as u32 * 256);
+        if (hash >> 24 & 127) < share {
+            let magnitude = code::special(fields, hash.wrapping_mul(GOLDEN));
+            *code = code::code(plan, fields, magnitude, sign(at) ^ hash >> 31 & plan.signs, hash);
+        }
     }
 }
 

@@ -199,21 +199,35 @@ fn tie(plan: &mut Plan, shape: &Shape, draw: &mut Draw) {
 fn floor(plan: &mut Plan, shape: &Shape, draw: &mut Draw) {
     let low = if shape.reaches { shape.d.low } else { shape.low };
     plan.base = low + 32;
-    let kinds = if draw.below(2) != 0 { draw.kinds() } else { 0 };
-    let first = draw.from(-3, 9);
-    let second = draw.from(-24, 45);
-    let pair = draw.from(0, 31);
-    plan.spread(draw);
+    plan.shift = 0;
+    let kinds = match draw.below(4) {
+        0 | 1 => kind::POWER,
+        2 => kind::HALF,
+        _ => draw.kinds(),
+    };
+    let first = if draw.below(3) != 0 { draw.from(-3, 9) } else { -1 };
+    let anywhere = draw.from(-24, 45);
+    let pair = draw.below(31);
+    let second = if draw.below(2) != 0 {
+        // The last bits that units keep whose floor is 7 below D's smallest exponent.
+        (plan.spread_rows, plan.spread_columns) = (3, 3);
+        shape.d.trailing - 32 + draw.from(-2, 9)
+    } else {
+        plan.spread(draw);
+        anywhere
+    };
+    let sign = if draw.below(2) != 0 { MINUS } else { 0 };
     let c = draw.below(8);
     let alone = c == 0 || !shape.reaches && c < 4;
+    let c_first = c == 1;
     if !alone {
         let pair = if draw.one_in(4) { 32 - pair } else { NO_TERM };
-        plan.slot(0, 32 - first, kinds);
-        plan.slot(1, 32 - second, SPREAD);
+        plan.slot(0, if c_first { NO_TERM } else { 32 - first }, kinds);
+        plan.slot(1, 32 - second, SPREAD | sign);
         plan.slot(4, pair, PAIR);
         plan.slot(5, pair, PAIR);
     }
-    if alone || c == 1 {
+    if alone || c_first {
         let above = draw.below(if alone { 40 } else { 4 });
         let kind = if draw.below(2) != 0 { kind::RANDOM } else { kind::POWER };
         plan.c_number(plan.base - shape.c.low - above, kind);

@@ -46,7 +46,7 @@ pub(super) fn logical(plan: &Plan, shape: &Shape, row: usize, stored: usize) -> 
 pub(super) fn role(shape: &Shape, k: usize) -> usize {
     match shape.chunk {
         None => k,
-        Some(chunk) => k / chunk.length * chunk.kept + (k % chunk.length & (chunk.kept - 1)),
+        Some(chunk) => k / chunk.length * chunk.kept + ((k % chunk.length) & (chunk.kept - 1)),
     }
 }
 

@@ -153,6 +153,12 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
     }
     // The sign to one side.
     push(exact_code(i.a, negative, a_odd, a_quantum), exact_code(i.b, false, b_odd, b_quantum));
+    // The product as c.
+    let product =
+        a_odd.checked_mul(b_odd).and_then(|product| exact_code(i.c, negative, product, a_quantum + b_quantum));
+    if let (Some(c), 0) = (product, case.c) {
+        found.push(Case { c, ..without(i, case, [Term::Product(at)]) });
+    }
 }
 
 /// All terms larger or smaller by the same power of two: the largest or the smallest then has exponent 0, or a step nearer.

@@ -1,0 +1,47 @@
+//! The operands of pieces of rows of D that are computed together.
+
+use super::{
+    terms::{Factors, Row},
+    word::{Lane, PIECES},
+};
+
+/// Decoded elements of A and of B, and which of them each piece takes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Pieces<'a> {
+    pub(super) a: Row<'a, i32, u32>,
+    pub(super) b: Row<'a, Lane<i32>, Lane<u32>>,
+    /// Scales of the same elements, where those are not scaled already.
+    pub(super) scales: Option<Factors<'a>>,
+    /// Where the elements of A and of B begin that a piece takes.
+    pub(super) starts: &'a [(usize, usize); PIECES],
+    /// How many pieces there are.
+    pub(super) count: usize,
+    /// The elements of the group, from there.
+    pub(super) group: (usize, usize),
+}
+
+impl<'a> Pieces<'a> {
+    /// Products of the group.
+    #[inline(always)]
+    pub(super) fn terms(&self) -> usize {
+        self.group.1 - self.group.0
+    }
+
+    /// The factors of the group for one piece.
+    #[inline(always)]
+    pub(super) fn factors(&self, piece: usize) -> Factors<'a> {
+        self.part(self.a, self.b, piece)
+    }
+
+    /// Their scales.
+    #[inline(always)]
+    pub(super) fn scales(&self, piece: usize) -> Option<Factors<'a>> {
+        self.scales.map(|scales| self.part(scales.a, scales.b, piece))
+    }
+
+    #[inline(always)]
+    fn part(&self, a: Row<'a, i32, u32>, b: Row<'a, Lane<i32>, Lane<u32>>, piece: usize) -> Factors<'a> {
+        let ((a_start, b_start), (from, to)) = (self.starts[piece], self.group);
+        Factors { a: a.part(a_start + from, a_start + to), b: b.part(b_start + from, b_start + to) }
+    }
+}

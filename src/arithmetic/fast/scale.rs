@@ -1,0 +1,68 @@
+//! Block scales.
+
+use super::number::{Decoder, Element, ZERO};
+use crate::{format::Class, isa::Scale};
+
+/// How the scale codes of an instruction decode.
+#[derive(Debug, Clone)]
+pub(super) struct Scales {
+    /// Consecutive logical k with one scale.
+    pub(super) block: usize,
+    /// Products summed exactly before they are scaled; 0: none, the factors are scaled.
+    pub(super) run: usize,
+    /// By code.
+    table: Vec<Element>,
+    precision: u32,
+    fraction_bits: i32,
+    /// The smallest exponents of A and B: of the fixed-point numbers that hold the factors of exact sums.
+    pub(super) lowest: [i32; 2],
+    /// Bits of those numbers.
+    widths: [u32; 2],
+}
+
+impl Scales {
+    /// `None` for scales with a sign or of more than 8 bits.
+    pub(super) fn new(scale: Scale, run: Option<usize>, factors: [&Decoder; 2]) -> Option<Scales> {
+        let float = scale.format.float().filter(|float| scale.format.bits <= 8 && !float.signed)?;
+        let factor = |code| {
+            let datum = scale.format.decode(code);
+            Element {
+                significand: datum.significand as u32,
+                negative: 0,
+                exponent: if datum.significand == 0 { ZERO } else { datum.exponent + float.trailing_bits as i32 },
+                special: matches!(datum.class, Class::Nan | Class::Infinite),
+            }
+        };
+        Some(Scales {
+            block: scale.block,
+            run: run.unwrap_or(0),
+            table: (0..=scale.format.code_mask()).map(factor).collect(),
+            precision: float.precision(),
+            fraction_bits: float.trailing_bits as i32,
+            lowest: factors.map(Decoder::lowest),
+            widths: factors.map(Decoder::span),
+        })
+    }
+
+    /// The scale with this code.
+    #[inline(always)]
+    pub(super) fn decode(&self, code: u32) -> Element {
+        self.table[code as usize & (self.table.len() - 1)]
+    }
+
+    /// Bits that scaling adds to the significand of A.
+    pub(super) fn factor_bits(&self) -> u32 {
+        if self.run == 0 { self.precision } else { 0 }
+    }
+
+    /// Bits after the binary point, and in all, of terms whose unscaled products have `fraction_bits` and `bits`. `None`: too
+    /// many.
+    pub(super) fn terms(&self, fraction_bits: i32, bits: u32) -> Option<(i32, u32)> {
+        let (fraction_bits, bits) = match self.run {
+            0 => (fraction_bits, bits),
+            run => (fraction_bits - self.lowest[0] - self.lowest[1], self.widths[0] + self.widths[1] + run.ilog2() + 1),
+        };
+        let bits = bits + 2 * self.precision;
+        (bits <= 61).then_some((fraction_bits + 2 * self.fraction_bits, bits))
+    }
+}

@@ -1,0 +1,194 @@
+//! A fused step: its terms, and their sum.
+
+use super::{
+    fused::{Addend, Sum, Width},
+    number::{Number, TRUE, ZERO},
+    pieces::Pieces,
+    scale::Scales,
+    stage::Stage,
+    terms::{Factors, Stored, Terms},
+    word::{LANES, Lane, PIECES, each, over, piece, set_piece},
+};
+use crate::format::Rounding;
+
+/// A fused step.
+#[derive(Debug, Clone)]
+pub(super) struct FusedStep {
+    pub(super) sum: Sum,
+    pub(super) width: Width,
+    /// Bits after the binary point of exact products.
+    pub(super) fraction_bits: i32,
+    /// The rounding of each product.
+    pub(super) product: Option<Stage>,
+    /// Of normalised terms, the bits after the binary point before.
+    pub(super) normalised: Option<i32>,
+    /// Products summed exactly before they are scaled.
+    pub(super) runs: Option<Scales>,
+    /// Whether the sign of zero sums is that of IEEE 754.
+    pub(super) ieee: bool,
+}
+
+impl FusedStep {
+    /// The sums of a group, not yet rounded. `from` was decoded from a format with `fraction_bits`.
+    #[inline(always)]
+    pub(super) fn run(
+        &self,
+        pieces: &Pieces,
+        from: &Number,
+        fraction_bits: u32,
+        rounding: Rounding,
+        stored: &mut Stored,
+    ) -> Number {
+        let mut number = Number::ZERO;
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let c = Addend::new(from, at, fraction_bits as i32);
+            let sum = if self.is_simple() {
+                self.sum.of_factors(self.width, &factors, c)
+            } else {
+                let void = self.store(&factors, pieces.scales(at).as_ref(), stored);
+                let mut sum = self.sum.of_stored(self.width, stored, c);
+                sum.void = each(|l| sum.void[l] | void[l]);
+                sum
+            };
+            let mut negative = over(&sum.units, |units| (units >> 63) as u32);
+            if self.ieee && sum.units.contains(&0) {
+                let signs = self.zero_signs(&factors, &c.units, &piece(&from.negative, at), rounding, stored);
+                negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
+            }
+            set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
+            set_piece(&mut number.negative, at, &negative);
+            set_piece(&mut number.exponent, at, &sum.exponent);
+            set_piece(&mut number.void, at, &sum.void);
+        }
+        number.spoil(&from.void);
+        number
+    }
+
+    /// Whether the terms are the products.
+    pub(super) fn is_simple(&self) -> bool {
+        self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
+    }
+
+    /// Computes the terms; which lanes are void.
+    #[inline(always)]
+    fn store(&self, factors: &Factors, scales: Option<&Factors>, stored: &mut Stored) -> Lane<u32> {
+        stored.values.clear();
+        stored.exponents.clear();
+        let count = factors.a.significands.len();
+        if let (Some(runs), Some(scales)) = (&self.runs, scales) {
+            for first in (0..count).step_by(runs.run) {
+                let run = factors.part(first, first + runs.run);
+                self.push(stored, scaled_sum(runs, &run, scales, first));
+            }
+            return [0; LANES];
+        }
+        let Some(stage) = &self.product else {
+            (0..count).for_each(|term| self.push(stored, (factors.value(term), exponent(factors, term))));
+            return [0; LANES];
+        };
+        let mut void = [0; LANES];
+        for first in (0..count).step_by(PIECES) {
+            let terms = PIECES.min(count - first);
+            let mut exact = Number::ZERO;
+            for at in 0..terms {
+                let value: Lane<i64> = factors.value(first + at);
+                set_piece(&mut exact.magnitude, at, &over(&value, i64::unsigned_abs));
+                set_piece(&mut exact.negative, at, &over(&value, |value| (value >> 63) as u32));
+                let quantum = over(&exponent(factors, first + at), |e| e - self.fraction_bits);
+                set_piece(&mut exact.exponent, at, &quantum);
+            }
+            let rounded = stage.hold(&exact);
+            for at in 0..terms {
+                let term = Addend::new(&rounded, at, stage.decoder.fraction_bits as i32);
+                let own = piece(&rounded.void, at);
+                void = each(|l| void[l] | own[l]);
+                self.push(stored, (term.units, term.exponent));
+            }
+        }
+        void
+    }
+
+    /// Stores a term, normalised where terms are.
+    #[inline(always)]
+    fn push(&self, stored: &mut Stored, (mut values, mut exponents): (Lane<i64>, Lane<i32>)) {
+        if let Some(fraction_bits) = self.normalised {
+            let width = self.sum.fraction_bits + 1;
+            for l in 0..LANES {
+                let length = 64 - (values[l].unsigned_abs() | 1).leading_zeros() as i32;
+                exponents[l] = if values[l] == 0 { ZERO } else { exponents[l] + length - 1 - fraction_bits };
+                values[l] <<= (width - length).clamp(0, 63);
+            }
+        }
+        stored.values.push(values);
+        stored.exponents.push(exponents);
+    }
+
+    /// The signs of zero sums by IEEE 754, as masks.
+    #[inline(always)]
+    fn zero_signs(
+        &self,
+        factors: &Factors,
+        c: &Lane<i64>,
+        c_negative: &Lane<u32>,
+        rounding: Rounding,
+        stored: &Stored,
+    ) -> Lane<u32> {
+        let mut zeros = Zeros { minus: [true; LANES], plus: [true; LANES] };
+        zeros.add(c, c_negative);
+        if self.runs.is_some() {
+            // Exact sums of zero are positive.
+            stored.values.iter().for_each(|values| zeros.add(values, &[0; LANES]));
+        } else {
+            for term in 0..factors.a.significands.len() {
+                let value = if self.is_simple() { factors.value(term) } else { stored.values[term] };
+                zeros.add(&value, &factors.negative(term));
+            }
+        }
+        each(|l| {
+            let negative = zeros.minus[l] || rounding == Rounding::Rd && !zeros.plus[l];
+            if negative { TRUE } else { 0 }
+        })
+    }
+}
+
+/// Whether all terms are negative zeros, or positive ones.
+struct Zeros {
+    minus: Lane<bool>,
+    plus: Lane<bool>,
+}
+
+impl Zeros {
+    #[inline(always)]
+    fn add(&mut self, values: &Lane<i64>, negative: &Lane<u32>) {
+        for l in 0..LANES {
+            self.minus[l] &= values[l] == 0 && negative[l] != 0;
+            self.plus[l] &= values[l] == 0 && negative[l] == 0;
+        }
+    }
+}
+
+/// The exponents of products.
+#[inline(always)]
+fn exponent(factors: &Factors, term: usize) -> Lane<i32> {
+    Terms::<i64>::exponent(factors, term)
+}
+
+/// The exact sum of products times their common scales.
+#[inline(always)]
+fn scaled_sum(runs: &Scales, run: &Factors, scales: &Factors, first: usize) -> (Lane<i64>, Lane<i32>) {
+    let fixed =
+        |significand: i32, exponent: i32, lowest: i32| i64::from(significand) << (exponent - lowest).clamp(0, 62);
+    let mut sum = [0i64; LANES];
+    for term in 0..run.a.significands.len() {
+        let x = fixed(run.a.significands[term], run.a.exponents[term], runs.lowest[0]);
+        let (y, y_exponent) = (&run.b.significands[term], &run.b.exponents[term]);
+        for l in 0..LANES {
+            sum[l] += x * fixed(y[l], y_exponent[l], runs.lowest[1]);
+        }
+    }
+    let scale: Lane<i64> = scales.value(first);
+    let scale_exponent = exponent(scales, first);
+    let sum: Lane<i64> = each(|l| sum[l] * scale[l]);
+    (sum, each(|l| if sum[l] == 0 { ZERO } else { scale_exponent[l] }))
+}

@@ -1,0 +1,134 @@
+//! Integers of three widths under one name, so that one kernel serves them all: the narrowest that holds a sum is the
+//! fastest.
+
+use crate::format::Rounding;
+
+/// Columns of D whose products are formed together: one vector register of 64-bit words, or half of one of 32-bit words.
+pub(super) const LANES: usize = 8;
+
+/// One value for each of those columns.
+pub(super) type Lane<T> = [T; LANES];
+
+/// The value of each lane. (A plain loop: what it calls is compiled for the same instruction set as the caller.)
+#[inline(always)]
+pub(super) fn each<T: Copy + Default>(mut value: impl FnMut(usize) -> T) -> Lane<T> {
+    let mut lanes = [T::default(); LANES];
+    for (lane, slot) in lanes.iter_mut().enumerate() {
+        *slot = value(lane);
+    }
+    lanes
+}
+
+/// A function of each lane.
+#[inline(always)]
+pub(super) fn over<T: Copy, U: Copy + Default>(lanes: &Lane<T>, mut value: impl FnMut(T) -> U) -> Lane<U> {
+    each(|lane| value(lanes[lane]))
+}
+
+/// Pieces of rows of D, of [`LANES`] columns each, that are rounded together: long loops are what compilers turn into
+/// vector instructions.
+pub(super) const PIECES: usize = 16;
+
+/// One value for each element of those pieces.
+pub(super) type Batch<T> = [T; PIECES * LANES];
+
+/// The lanes of one piece.
+#[inline(always)]
+pub(super) fn piece<T: Copy + Default>(batch: &Batch<T>, piece: usize) -> Lane<T> {
+    each(|lane| batch[piece * LANES + lane])
+}
+
+/// Sets the lanes of one piece.
+#[inline(always)]
+pub(super) fn set_piece<T: Copy>(batch: &mut Batch<T>, piece: usize, lanes: &Lane<T>) {
+    batch[piece * LANES..][..LANES].copy_from_slice(lanes);
+}
+
+/// A signed integer of some width.
+pub(super) trait Word: Copy + Default {
+    /// Bits that a term may have, and a sum of terms: two fewer than the width, so that the largest shift leaves less
+    /// than half a unit of any term.
+    const CAPACITY: u32;
+
+    /// The value of a 64-bit integer that fits.
+    fn of(value: i64) -> Self;
+    /// The exact product of two significands that fits.
+    fn product(x: i32, y: i32) -> Self;
+    /// `self + other`.
+    fn plus(self, other: Self) -> Self;
+    /// `self * 2^left`; `left` below the width.
+    fn lifted(self, left: u32) -> Self;
+    /// `self / 2^right` under `rounding`; `right` of any size.
+    fn cut(self, right: i32, rounding: Rounding) -> Self;
+    /// The magnitude's bits.
+    fn length(self) -> i32;
+    /// A number of at most 62 bits and the exponent that it is to be multiplied with: what is beyond sets the last bit.
+    fn narrowed(self) -> (i64, i32);
+}
+
+macro_rules! word {
+    ($word:ty, $unsigned:ty, $narrowed:expr) => {
+        impl Word for $word {
+            const CAPACITY: u32 = <$word>::BITS - 3;
+
+            #[inline(always)]
+            fn of(value: i64) -> Self {
+                value as $word
+            }
+
+            #[inline(always)]
+            fn product(x: i32, y: i32) -> Self {
+                (x as $word).wrapping_mul(y as $word)
+            }
+
+            #[inline(always)]
+            fn plus(self, other: Self) -> Self {
+                self.wrapping_add(other)
+            }
+
+            #[inline(always)]
+            fn lifted(self, left: u32) -> Self {
+                self.wrapping_shl(left)
+            }
+
+            #[inline(always)]
+            fn cut(self, right: i32, rounding: Rounding) -> Self {
+                let right = right.clamp(0, <$word>::BITS as i32 - 2) as u32;
+                let magnitude = self.unsigned_abs();
+                let kept = magnitude >> right;
+                let rest = magnitude & (((1 as $unsigned) << right) - 1);
+                let half = ((1 as $unsigned) << right) >> 1;
+                let up = match rounding {
+                    Rounding::Rz | Rounding::Sr { .. } => false,
+                    Rounding::Rne => rest > half || rest == half && half != 0 && kept & 1 == 1,
+                    Rounding::Rna => rest >= half && half != 0,
+                    Rounding::Ru => rest != 0 && self >= 0,
+                    Rounding::Rd => rest != 0 && self < 0,
+                    Rounding::Ro => rest != 0 && kept & 1 == 0,
+                };
+                let units = (kept + up as $unsigned) as $word;
+                if self < 0 { units.wrapping_neg() } else { units }
+            }
+
+            #[inline(always)]
+            fn length(self) -> i32 {
+                (<$word>::BITS - self.unsigned_abs().leading_zeros()) as i32
+            }
+
+            #[inline(always)]
+            fn narrowed(self) -> (i64, i32) {
+                $narrowed(self)
+            }
+        }
+    };
+}
+
+word!(i32, u32, |value: i32| (i64::from(value), 0));
+word!(i64, u64, |value: i64| (value, 0));
+word!(i128, u128, |value: i128| {
+    let magnitude = value.unsigned_abs();
+    let right = 66u32.saturating_sub(magnitude.leading_zeros());
+    let lost = magnitude & ((1 << right) - 1) != 0;
+    let kept = (magnitude >> right) as i64 | i64::from(lost);
+    (if value < 0 { -kept } else { kept }, right as i32)
+});

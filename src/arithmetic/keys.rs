@@ -1,0 +1,106 @@
+//! The keys of a rule: what each means, what it may be, and which steps it belongs to.
+
+use super::rule::{CPosition, Join, Rule, Start, Step, Subnormals};
+
+/// A key of a rule.
+#[derive(Debug, Clone, Copy)]
+pub struct Key {
+    /// The key as model files write it.
+    pub name: &'static str,
+    /// What it says, and what holds where it is absent.
+    pub meaning: &'static str,
+    /// The allowed values.
+    pub values: &'static str,
+    /// The steps for which it says something.
+    pub steps: &'static [Step],
+    /// Whether those steps need it.
+    pub required: bool,
+    /// Whether a rule has it (and not with the value that is meant where it is absent).
+    pub(super) present: fn(&Rule) -> bool,
+}
+
+const ALL: &[Step] = &Step::ALL;
+const FLOATING: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise];
+const ALIGNED: &[Step] = &[Step::Fused];
+const ONCE: &[Step] = &[Step::Fused, Step::Exact];
+const PRODUCTS: &[Step] = &[Step::Fused, Step::Exact, Step::Sequential, Step::Pairwise];
+const CHAINS: &[Step] = &[Step::Fma, Step::Sequential, Step::Pairwise];
+
+const TO: &str = "{ format, rounding, overflow }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate";
+
+macro_rules! key {
+    ($name:literal, $steps:ident, $required:ident, $present:expr, $values:expr, $meaning:literal) => {
+        Key {
+            name: $name,
+            meaning: $meaning,
+            values: $values,
+            steps: $steps,
+            required: $required == NEEDED,
+            present: $present,
+        }
+    };
+}
+const NEEDED: bool = true;
+const OPTIONAL: bool = false;
+
+/// Every key of a rule, in the order of the computation.
+#[rustfmt::skip]
+pub const KEYS: [Key; 27] = [
+    key!("instructions", ALL, NEEDED, |r| !r.instructions.is_empty(), "patterns: * is anything, {x,y} is x or y",
+        "the instructions that the rule covers, by name; of several rules the first holds"),
+    key!("evidence", ALL, NEEDED, |r| !r.evidence.is_empty(), "text: measured, recorded, literature, assumed",
+        "where the rule comes from"),
+    key!("unpack", FLOATING, OPTIONAL, |r| r.unpack.is_some(), "a format that holds every number of A and B",
+        "what A and B are first converted to, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: nothing"),
+    key!("unpack-c", FLOATING, OPTIONAL, |r| r.unpack_c.is_some(), "a format that holds every number of C",
+        "what C is first converted to; absent: nothing"),
+    key!("operand-subnormals", FLOATING, OPTIONAL, |r| r.operand_subnormals != Subnormals::Keep, "keep, signed-zero or positive-zero",
+        "what becomes of subnormal operands; absent: keep"),
+    key!("result-subnormals", FLOATING, OPTIONAL, |r| r.result_subnormals != Subnormals::Keep, "keep, signed-zero or positive-zero",
+        "what becomes of subnormal results of steps, rounded products and additions; absent: keep"),
+    key!("parts", FLOATING, OPTIONAL, |r| r.parts.is_some(), "{ period, residues }: each remainder below the period in one list",
+        "how k (of sparse forms the stored elements) is split by remainder before it is grouped; absent: not"),
+    key!("group", FLOATING, OPTIONAL, |r| r.group.is_some(), "1 or more",
+        "how many consecutive k of a part one step sums; absent: all"),
+    key!("step", ALL, NEEDED, |_| true, "fused, exact, fma, sequential, pairwise or integer",
+        "how a group is summed. fused: its terms (non-zero products, exact and unnormalised, and c) are aligned to the largest exponent, cut, added exactly, and the sum is rounded once; exact: the same without alignment; fma: a chain of fused multiply-adds; sequential: products added in order; pairwise: products added in a binary tree, whose sum is added to c; integer: exact"),
+    key!("product", PRODUCTS, OPTIONAL, |r| r.product.is_some(), TO,
+        "what each product is rounded to; absent: it is exact"),
+    key!("product-limit", PRODUCTS, OPTIONAL, |r| r.product_limit.is_some(), "an exponent",
+        "products of magnitude 2^this or more are infinite; absent: none is"),
+    key!("normalised", ALIGNED, OPTIONAL, |r| r.normalised.is_some(), "true or false",
+        "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents"),
+    key!("alignment", ALIGNED, NEEDED, |r| r.alignment.is_some(), "{ bits, rounding, floor }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (sticky); an exponent, absent: none",
+        "bits kept after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off"),
+    key!("lanes", ALIGNED, OPTIONAL, |r| r.lanes.is_some(), "{ period, bits, rounding }",
+        "positions of a group that differ by remainder are aligned and summed apart; then the sums are aligned, cut and added; absent: they are not"),
+    key!("late", ALIGNED, OPTIONAL, |r| r.late.is_some(), "{ sum-bits, c-bits, rounding, drop, floor }",
+        "the sum of the products and c are aligned to the larger exponent (at least the floor), each cut to its own width, and added; a c more than drop below is left out; absent: c is a term among the products"),
+    key!("scale-sums", ONCE, OPTIONAL, |r| r.scale_sums.is_some(), "a divisor of the products in a block",
+        "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled"),
+    key!("zero", ONCE, OPTIONAL, |r| r.zero.is_some(), "positive, negative or ieee",
+        "the sign of a zero result; absent: positive"),
+    key!("start", CHAINS, OPTIONAL, |r| r.start != Start::C, "c or product",
+        "what a group starts from: c, or its first product (or sum of products) itself; absent: c"),
+    key!("join", FLOATING, OPTIONAL, |r| r.join != Join::Chain, "chain or add",
+        "chain: the result of a group is the c of the next; add: groups are summed apart and added in order; absent: chain"),
+    key!("c", FLOATING, OPTIONAL, |r| r.c != CPosition::First, "first or last",
+        "whether c enters before everything else, or after it by an ordinary addition; absent: first"),
+    key!("result", FLOATING, NEEDED, |r| r.result.is_some(), TO,
+        "what a step rounds its sum to"),
+    key!("between", FLOATING, OPTIONAL, |r| r.between.is_some(), TO,
+        "what it is rounded to where another group continues from it; absent: as result"),
+    key!("addition", FLOATING, OPTIONAL, |r| r.addition.is_some(), TO,
+        "what the ordinary additions of join and c round to; absent: as result"),
+    key!("output", FLOATING, OPTIONAL, |r| r.output.is_some(), "{ rounding, overflow }",
+        "how the last value becomes a number of D's format; absent: to nearest"),
+    key!("wrap", INTEGER, NEEDED, |r| r.wrap.is_some(), "wrap or saturate",
+        "what an integer sum beyond the range of D becomes"),
+    key!("nan-operands", FMA, OPTIONAL, |r| r.nan_operands.is_some(), "a list of a, b and c",
+        "the order in which a NaN among the operands of a fused multiply-add becomes the result, made quiet; absent: every NaN result is nan"),
+    key!("nan", FLOATING, NEEDED, |r| r.nan.is_some(), "a NaN of D in hexadecimal: \"0x7fffffff\"",
+        "the code of D for every NaN; with nan-operands for those of invalid operations"),
+];
+
+const INTEGER: &[Step] = &[Step::Integer];
+const FMA: &[Step] = &[Step::Fma];
