@@ -131,10 +131,8 @@ fn driver(plan: &Plan) -> String {
         let _ = writeln!(text, "    const Held sum{number} = {step}<{number}, {target}>(x, {from});");
         total = Some(match total {
             Some(previous) if plan.join == Join::Add => {
-                let _ = writeln!(
-                    text,
-                    "    const Held total{number} = add_held<TargetAddition>({previous}, sum{number});"
-                );
+                let _ =
+                    writeln!(text, "    const Held total{number} = add_held<TargetAddition>({previous}, sum{number});");
                 format!("total{number}")
             }
             _ => format!("sum{number}"),

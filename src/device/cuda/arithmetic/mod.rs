@@ -53,7 +53,9 @@ pub fn arithmetic(plan: &Plan) -> String {
     match factor {
         Factor::Term => text + OPERANDS + FUSED + &driver(plan),
         Factor::F32 | Factor::F64 => text + OPERANDS + CHAIN + &driver(plan),
-        Factor::Integer => text + OPERANDS + INTEGER + "\nMODEL Word model(const Operands& x, Word c) { return integer(x, c); }\n",
+        Factor::Integer => {
+            text + OPERANDS + INTEGER + "\nMODEL Word model(const Operands& x, Word c) { return integer(x, c); }\n"
+        }
         Factor::None => text + &general::steps(plan),
     }
 }
@@ -126,7 +128,8 @@ fn chain(plan: &Plan, nan_operands: &[Operand]) -> Factor {
 
 /// Whether the terms and sums of a fused step fit into 64 bits, and nothing but c and the products is in it.
 fn is_narrow(plan: &Plan, fused: &Fused) -> bool {
-    let Fused { alignment: Some(alignment), product: None, lanes: None, late: None, scale_sums: None, zero, .. } = fused
+    let Fused { alignment: Some(alignment), product: None, lanes: None, late: None, scale_sums: None, zero, .. } =
+        fused
     else {
         return false;
     };
