@@ -1,15 +1,27 @@
 //! The kernels that verify whole sequences compile: model, operands, instruction and comparison, for the instructions of
-//! every kind that the shipped models cover. NVRTC alone does it; without it the test says so and passes.
+//! every kind that the shipped models cover, and for random arithmetics. NVRTC alone does it; without it the tests say so
+//! and pass.
+
+#[allow(dead_code)] // operands are not needed here
+mod arithmetics;
 
 use std::sync::Mutex;
 
+use arithmetics::arithmetics;
+use proptest::{
+    strategy::{Strategy, ValueTree},
+    test_runner::TestRunner,
+};
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::Model,
-    device::cuda::{compile, verifier},
+    device::cuda::{arithmetic::is_fast, compile, verifier},
     inputs::Sequence,
     isa,
 };
+
+/// Random arithmetics whose kernels are compiled.
+const GENERAL: usize = 16;
 
 #[test]
 fn every_verification_kernel_compiles() {
@@ -52,4 +64,24 @@ fn every_verification_kernel_compiles() {
     let faults = faults.into_inner().unwrap();
     println!("{} kernels with NVRTC {version}", instructions.len());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
+}
+
+#[test]
+fn kernels_with_the_general_steps_compile() {
+    let Ok(version) = compile::version() else {
+        return println!("skipped: there is no NVRTC (tools/nvrtc installs it): {:?}", compile::version());
+    };
+    let mut runner = TestRunner::deterministic();
+    let mut draw = || arithmetics().new_tree(&mut runner).unwrap().current();
+    let drawn = std::iter::repeat_with(&mut draw)
+        .filter(|drawn| drawn.instruction.support_on("sm_90a").is_some())
+        .filter(|drawn| !is_fast(drawn.evaluator().plan()))
+        .filter_map(|drawn| {
+            verifier(drawn.evaluator().plan(), Sequence::Random { seed: 1 }).map(|kernel| (drawn, kernel))
+        });
+    let kernels: Vec<_> = drawn.take(GENERAL).collect();
+    kernels.par_iter().for_each(|(drawn, kernel)| {
+        compile::compile(&kernel.source, "sm_90a").unwrap_or_else(|error| panic!("{drawn:?}{error}"));
+    });
+    println!("{GENERAL} kernels with NVRTC {version}");
 }

@@ -62,7 +62,7 @@ impl Fused {
             None => group.iter().map(|&at| self.product(plan, inputs, at)).collect(),
             Some(length) => group.chunks(length).map(|run| self.scaled_sum(plan, inputs, run)).collect::<Vec<_>>(),
         };
-        let c = Term { name: Name::C, value: from.value.real(), exponent: from.exponent() };
+        let c = Term { name: Name::C, value: from.real(), exponent: from.exponent() };
         let terms = || products.iter().chain([&c]);
         let code = match special(terms().map(|term| &term.value)) {
             Some(special) => target.round(&special),
