@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     arithmetic::Plan,
     device::{Count, Engine, Found, Spot},
-    format::Format,
+    format::{Format, Overflow, Rounding},
     inputs::{Sequence, stream},
     isa::Instruction,
 };
@@ -44,6 +44,10 @@ fn exhaustive(i: &Instruction, position: usize) -> String {
     for (name, format) in [("A", i.a), ("B", i.b)] {
         let padding = padding(format);
         let _ = write!(text, "#define {name}_CODES {}\n#define {name}_PADDING {padding}\n", format.bits - padding);
+    }
+    if let Some(scale) = i.scale {
+        let one = scale.format.encode_f64(1.0, Rounding::Rne, Overflow::Standard).expect("scales can be 1");
+        let _ = writeln!(text, "#define SCALE_ONE {one:#x}");
     }
     text + include_str!("../../../kernels/exhaustive.cuh")
 }
