@@ -8,6 +8,8 @@ struct Factor {
     float number;
 #elif FACTOR == FACTOR_NONE
     unsigned char none;  // the steps work from codes
+#elif FACTOR == FACTOR_INTEGER
+    short number;
 #else
     int significand;  // signed, and of A lifted by FACTOR_LIFT bits
     int exponent;     // of the last bit, before lifting; NOWHERE of a zero, SPECIAL of an infinity or NaN
@@ -44,8 +46,7 @@ template <class FROM, class TO, bool LIFTED> MODEL Factor factor(Word code) {
 #elif FACTOR == FACTOR_NONE
     f.none = 0;
 #elif FACTOR == FACTOR_INTEGER
-    f.significand = FROM::SIGNED ? (int)((unsigned)code << (32 - FROM::BITS)) >> (32 - FROM::BITS) : (int)code;
-    f.exponent = 0;
+    f.number = (short)(FROM::SIGNED ? (int)((unsigned)code << (32 - FROM::BITS)) >> (32 - FROM::BITS) : (int)code);
 #else
     const Value value = UNPACKED ? unpacked<FROM, TO>(code) : decode<FROM, OPERAND_SUBNORMALS>(code);
     const int magnitude = (int)value.significand << (LIFTED ? FACTOR_LIFT : 0);

@@ -14,7 +14,7 @@ use crate::{
     device::{Count, Engine, Found, Spot},
     format::{Format, Overflow, Rounding},
     inputs::{Sequence, stream},
-    isa::Instruction,
+    isa::{Instruction, Kernel},
 };
 
 /// Regimes that the kernel counts apart.
@@ -26,8 +26,11 @@ const PLACES: usize = 1 << 14;
 /// Words in front of the list.
 const COUNTS: usize = 2 * REGIMES + 1;
 
+/// Shared memory that a kernel can have without asking for more, less what counts and alignment may take.
+const SHARED_BYTES: usize = (48 << 10) - (2 << 10);
+
 /// The kernel that verifies `plan` on the operands of `sequence`; `None` if no kernel executes the
-/// instruction.
+/// instruction, or if its tiles are too large for shared memory.
 pub fn verifier(plan: &Plan, sequence: Sequence) -> Option<Specialised> {
     let i = &plan.instruction;
     let arithmetic = arithmetic(plan);
@@ -37,6 +40,18 @@ pub fn verifier(plan: &Plan, sequence: Sequence) -> Option<Specialised> {
     };
     let entry = include_str!("../../../kernels/verify.cu");
     with_entry(i, "verify", &format!("#define PLACES {PLACES}\n{arithmetic}\n{operands}\n{entry}"))
+        .filter(|kernel| kernel.tiles_per_block as usize * workspace_bytes(i) <= SHARED_BYTES)
+}
+
+/// Shared memory for one tile: its codes and factors, and the scratch memory of families that have some.
+fn workspace_bytes(i: &Instruction) -> usize {
+    let scratch = match i.kernel {
+        Some(Kernel::Wgmma) => i.m * i.stored_k() * i.a.bytes() + i.k * i.n * i.b.bytes(),
+        Some(Kernel::Wmma) => i.tile_bytes(),
+        _ => 0,
+    };
+    let factor = if i.d.is_integer() { 2 } else { 8 };
+    i.tile_bytes() + scratch + factor * (i.m * i.stored_k() + i.k * i.n)
 }
 
 fn exhaustive(i: &Instruction, position: usize) -> String {
