@@ -69,6 +69,9 @@ impl Chain {
             set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
             set_piece(&mut number.negative, at, &factors.negative(term));
             set_piece(&mut number.exponent, at, &over(&exponent, |e| e - self.fraction_bits));
+            if pieces.special {
+                set_piece(&mut number.special, at, &factors.special(term));
+            }
         }
         number
     }

@@ -42,10 +42,10 @@ impl Double {
         })
     }
 
-    /// The bytes of the D codes of a tile; notes the elements that are void.
+    /// The bytes of the D codes of a tile; notes the elements that are left to the reference evaluator.
     #[inline(always)]
-    pub(super) fn run(&self, tiles: &Tiles, tile: usize, d: &mut [u8], void: &mut Vec<usize>) {
-        void.clear();
+    pub(super) fn run(&self, tiles: &Tiles, tile: usize, d: &mut [u8], unknown: &mut Vec<usize>) {
+        unknown.clear();
         let Double { m, n, k, .. } = *self;
         for row in 0..m {
             for first in (0..n).step_by(LANES) {
@@ -69,7 +69,7 @@ impl Double {
                     let element = row * n + first + l;
                     d[element * 8..][..8].copy_from_slice(&sum.to_bits().to_le_bytes());
                     if sum.is_nan() {
-                        void.push(element);
+                        unknown.push(element);
                     }
                 }
             }

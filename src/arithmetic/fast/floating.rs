@@ -3,7 +3,7 @@
 use super::{
     chain::{Chain, Order, tree},
     fused::Sum,
-    number::{COUNT, Decoder, Encoder, Number, TRUE},
+    number::{COUNT, Decoder, Encoder, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
     pieces::Pieces,
     scale::Scales,
     stage::{Last, Stage},
@@ -31,6 +31,8 @@ pub(super) struct Floating {
     between: Stage,
     addition: Stage,
     output: Encoder,
+    /// Whether a NaN operand becomes the result.
+    hands_nan_on: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -39,11 +41,11 @@ enum Step {
     Chain(Chain),
 }
 
-/// Codes of D, and which of them are void.
+/// Codes of D, and which of them are unknown.
 pub(super) struct Outcome {
     pub(super) codes: Batch<u32>,
-    /// Masks.
-    pub(super) void: Batch<u32>,
+    /// Bits, among them [`UNKNOWN`].
+    pub(super) special: Batch<u32>,
 }
 
 /// Storage for the terms of a group.
@@ -81,6 +83,7 @@ impl Floating {
             between,
             addition: stage(&plan.addition)?,
             output: Encoder::new(&plan.output, Subnormals::Keep)?,
+            hands_nan_on: matches!(&plan.step, PlanStep::Fma { nan_operands } if !nan_operands.is_empty()),
             c,
         })
     }
@@ -111,10 +114,12 @@ impl Floating {
             let (mut sum, mut next) = self.group(number, &pieces, from, workspace);
             if let Some(limit) = self.limit {
                 // Products are below 2^(e + 2), and rounding them may carry once more.
-                let beyond = |e| if e >= limit.saturating_sub(2) { TRUE } else { 0 };
-                let mut void = [0; COUNT];
-                (0..pieces.count).for_each(|at| set_piece(&mut void, at, &over(&pieces.factors(at).largest(), beyond)));
-                sum.spoil(&void);
+                let beyond = |e| if e >= limit.saturating_sub(2) { UNKNOWN } else { 0 };
+                let mut special = [0; COUNT];
+                for at in 0..pieces.count {
+                    set_piece(&mut special, at, &over(&pieces.factors(at).largest(), beyond));
+                }
+                sum.add_special(&special);
             }
             if !chained && (number > 0 || c_first) {
                 sum = self.addition.sum(&total, &next.hold(&sum));
@@ -148,10 +153,24 @@ impl Floating {
     #[inline(always)]
     fn finish(&self, total: &Number, last: Last) -> Outcome {
         if let Last::Unrounded(Stage { last: Some(encoder), .. }) = last {
-            return Outcome { codes: encoder.encode(total), void: total.void };
+            return Outcome { codes: encoder.encode(total), special: self.known(total) };
         }
         let held = last.hold(total);
-        Outcome { codes: self.output.encode(&held), void: held.void }
+        Outcome { codes: self.output.encode(&held), special: self.known(&held) }
+    }
+
+    /// What is not finite of the last value; a NaN is unknown where it would be handed on.
+    #[inline(always)]
+    fn known(&self, total: &Number) -> Batch<u32> {
+        let mut special = total.special;
+        if self.hands_nan_on {
+            for special in &mut special {
+                let infinities = INFINITY | MINUS_INFINITY;
+                let nan = (*special & NAN != 0) | (*special & infinities == infinities);
+                *special |= if nan { UNKNOWN } else { 0 };
+            }
+        }
+        special
     }
 }
 

@@ -1,7 +1,9 @@
 //! Fused sums: aligned, cut, added in integers.
 
+use std::hint::black_box;
+
 use super::{
-    number::{Decoder, NONE, Number, TRUE, ZERO},
+    number::{Decoder, NONE, Number, UNKNOWN, ZERO},
     terms::{Factors, Stored, Terms},
     word::{LANES, Lane, Word, each, over, piece},
 };
@@ -70,8 +72,8 @@ impl Addend {
 pub(super) struct Exact {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
-    /// Masks.
-    pub(super) void: Lane<u32>,
+    /// Whether it is left to the reference evaluator: [`UNKNOWN`] or 0.
+    pub(super) unknown: Lane<u32>,
 }
 
 /// The widths that serve: of terms and of sums.
@@ -126,10 +128,10 @@ impl Sum {
     #[inline(always)]
     pub(super) fn of_factors(&self, width: Width, terms: &Factors, c: Addend) -> Exact {
         match (width, &self.alignment) {
-            (_, None) => self.exact(terms, c),
+            (_, None) => exact(self, terms, c),
             (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, c, alignment),
             (Width::Middle, Some(alignment)) => self.run::<i64, i64, _>(terms, c, alignment),
-            (Width::Wide, Some(alignment)) => self.run::<i128, i128, _>(terms, c, alignment),
+            (Width::Wide, Some(alignment)) => wide(self, terms, c, alignment),
         }
     }
 
@@ -137,8 +139,8 @@ impl Sum {
     #[inline(always)]
     pub(super) fn of_stored(&self, width: Width, terms: &Stored, c: Addend) -> Exact {
         match (width, &self.alignment) {
-            (_, None) => self.exact(&terms, c),
-            (Width::Wide, Some(alignment)) => self.run::<i128, i128, _>(&terms, c, alignment),
+            (_, None) => exact(self, &terms, c),
+            (Width::Wide, Some(alignment)) => wide(self, &terms, c, alignment),
             (_, Some(alignment)) => self.run::<i64, i64, _>(&terms, c, alignment),
         }
     }
@@ -156,16 +158,18 @@ impl Sum {
         let sum = match &self.lanes {
             None => self.aligned(terms, (0, 1), None, alignment, alignment.rounding),
             Some(lanes) => {
-                let lane = |l| self.aligned(terms, (l, lanes.period), None, alignment, alignment.rounding);
-                let exponents = (0..lanes.period).map(|l| lane(l).exponent);
                 let early = self.late.is_none().then_some(&c);
-                let start = early.map_or([ZERO; LANES], |c| c.exponent);
-                let largest = exponents.fold(start, |x, y| each(|l| x[l].max(y[l])));
-                let parts = (0..lanes.period).map(lane).chain(early.copied());
-                let units = parts.fold([S::default(); LANES], |sum, part| {
-                    let cut = cut(&part, &largest, lanes.bits, lanes.rounding);
-                    each(|l| sum[l].plus(cut[l]))
-                });
+                let mut largest = early.map_or([ZERO; LANES], |c| c.exponent);
+                for first in 0..lanes.period {
+                    let lane: Part<S> = self.aligned(terms, (first, lanes.period), None, alignment, alignment.rounding);
+                    largest = each(|l| largest[l].max(lane.exponent[l]));
+                }
+                let mut units = early.map_or([S::default(); LANES], |c| cut(c, &largest, lanes.bits, lanes.rounding));
+                for first in 0..lanes.period {
+                    let lane = self.aligned(terms, (first, lanes.period), None, alignment, alignment.rounding);
+                    let lane = cut(&lane, &largest, lanes.bits, lanes.rounding);
+                    units = each(|l| units[l].plus(lane[l]));
+                }
                 Part { units, exponent: largest, bits: lanes.bits }
             }
         };
@@ -185,11 +189,16 @@ impl Sum {
         alignment: &Alignment,
         rounding: Rounding,
     ) -> Part<S> {
+        let terms = &terms.trimmed();
         let count = terms.len();
+        // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        let step = black_box(step);
         let mut largest = c.map_or([ZERO; LANES], |c| c.exponent);
-        for term in (first..count).step_by(step) {
+        let mut term = first;
+        while term < count {
             let exponent = terms.exponent(term);
             largest = each(|l| largest[l].max(exponent[l]));
+            term += step;
         }
         if let Some(floor) = alignment.floor {
             // Without any term the sum is zero, whatever its exponent, unless that counts in a second alignment.
@@ -197,14 +206,17 @@ impl Sum {
             largest = over(&largest, |e| if alone || e > NONE { e.max(floor) } else { e });
         }
         let excess = self.fraction_bits + self.lifted - alignment.bits;
-        let (left, right) = ((-excess).max(0) as u32, excess.max(0));
+        let (left, right) = (if P::LIFTED { 0 } else { (-excess).max(0) as u32 }, excess.max(0));
         let mut products = [P::default(); LANES];
-        for term in (first..count).step_by(step) {
+        let mut term = first;
+        while term < count {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
-            for l in 0..LANES {
+            let units: Lane<P> = each(|l| {
                 let shift = largest[l].wrapping_sub(exponent[l]).wrapping_add(right);
-                products[l] = products[l].plus(value[l].lifted(left).cut(shift, rounding));
-            }
+                value[l].lifted(left).cut(shift, rounding)
+            });
+            products = each(|l| products[l].plus(units[l]));
+            term += step;
         }
         let mut units = over(&products, S::from);
         if let Some(c) = c {
@@ -214,7 +226,7 @@ impl Sum {
         Part { units, exponent: largest, bits: alignment.bits }
     }
 
-    /// The exact sum; void where its terms lie too far apart.
+    /// The exact sum; unknown where its terms lie too far apart.
     #[inline(always)]
     fn exact<T: Terms<i128>>(&self, terms: &T, c: Addend) -> Exact {
         let fraction_bits = self.fraction_bits + self.lifted;
@@ -244,10 +256,22 @@ impl Sum {
         let exponent = over(&lowest, |e| if e == i32::MAX { ZERO } else { e });
         let mut sum = narrowed(&Part { units: sum, exponent, bits: 0 });
         for l in 0..LANES {
-            sum.void[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { TRUE } else { 0 };
+            sum.unknown[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { UNKNOWN } else { 0 };
         }
         sum
     }
+}
+
+/// Sums of 128 bits, for which there are no vector instructions: compiled once.
+#[inline(never)]
+fn wide<T: Terms<i128>>(sum: &Sum, terms: &T, c: Addend, alignment: &Alignment) -> Exact {
+    sum.run::<i128, i128, _>(terms, c, alignment)
+}
+
+/// Exact sums, the same.
+#[inline(never)]
+fn exact<T: Terms<i128>>(sum: &Sum, terms: &T, c: Addend) -> Exact {
+    sum.exact(terms, c)
 }
 
 /// A part in units of `2^(largest - bits)`, cut.
@@ -285,6 +309,6 @@ fn narrowed<S: Word>(part: &Part<S>) -> Exact {
     Exact {
         units: over(&units, |(units, _)| units),
         exponent: each(|l| part.exponent[l] - part.bits + units[l].1),
-        void: [0; LANES],
+        unknown: [0; LANES],
     }
 }

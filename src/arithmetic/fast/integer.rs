@@ -45,6 +45,6 @@ impl Integer {
                 Wrap::Saturate => sum.saturating_add(c),
             } as u32;
         }
-        Outcome { codes, void: [0; COUNT] }
+        Outcome { codes, special: [0; COUNT] }
     }
 }

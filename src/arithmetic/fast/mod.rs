@@ -73,7 +73,7 @@ impl Fast {
             Vectors::Portable => self.portable(tiles, tile, &mut scratch.0, d),
         }
         let width = self.shape.width;
-        for &at in &scratch.0.void {
+        for &at in &scratch.0.unknown {
             d[at * width..][..width].copy_from_slice(&reference(at).to_le_bytes()[..width]);
         }
     }
@@ -94,7 +94,7 @@ impl Fast {
     fn portable(&self, tiles: &Tiles, tile: usize, scratch: &mut Tile, d: &mut [u8]) {
         match &self.kind {
             Kind::Kernel(kernel) => scratch.run(kernel, &self.shape, tiles, tile, d),
-            Kind::Double(double) => double.run(tiles, tile, d, &mut scratch.void),
+            Kind::Double(double) => double.run(tiles, tile, d, &mut scratch.unknown),
         }
     }
 }

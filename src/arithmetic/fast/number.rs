@@ -16,6 +16,15 @@ pub(super) const NONE: i32 = ZERO / 2;
 /// Of a mask, that something holds.
 pub(super) const TRUE: u32 = u32::MAX;
 
+/// Of what is not finite: plus infinity.
+pub(super) const INFINITY: u32 = 1;
+/// Minus infinity; with plus infinity NaN.
+pub(super) const MINUS_INFINITY: u32 = 2;
+/// NaN.
+pub(super) const NAN: u32 = 4;
+/// Left to the reference evaluator.
+pub(super) const UNKNOWN: u32 = 8;
+
 /// Elements of a batch.
 pub(super) const COUNT: usize = PIECES * LANES;
 
@@ -26,14 +35,14 @@ pub(super) struct Number {
     /// Masks: [`TRUE`] or 0.
     pub(super) negative: Batch<u32>,
     pub(super) exponent: Batch<i32>,
-    /// Whether it is in truth infinite or NaN, or not known: all further results are void.
-    pub(super) void: Batch<u32>,
+    /// What it is in truth if it is not finite: bits, of which a sum has those of its terms.
+    pub(super) special: Batch<u32>,
 }
 
 impl Number {
     /// Exact zeros.
     pub(super) const ZERO: Number =
-        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], void: [0; COUNT] };
+        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
 
     /// The sum; a last bit of 1 may stand for a fraction. Both are exact, of at most 56 bits; `negative_zero`: whether
     /// numbers that cancel give -0.
@@ -58,15 +67,25 @@ impl Number {
             sum.exponent[l] = x_exponent.max(y_exponent);
             let zero_sign = if differ == 0 { large_negative } else { cancelled };
             sum.negative[l] = if units == 0 { zero_sign } else { negative };
-            sum.void[l] = self.void[l] | other.void[l];
+            sum.special[l] = self.special[l] | other.special[l];
         }
         sum
     }
 
-    /// Makes elements void.
+    /// Adds what is not finite.
     #[inline(always)]
-    pub(super) fn spoil(&mut self, void: &Batch<u32>) {
-        self.void.iter_mut().zip(void).for_each(|(own, void)| *own |= void);
+    pub(super) fn add_special(&mut self, special: &Batch<u32>) {
+        for (own, special) in self.special.iter_mut().zip(special) {
+            *own |= special;
+        }
+    }
+
+    /// Adds what is unknown in another number.
+    #[inline(always)]
+    pub(super) fn add_unknown(&mut self, other: &Number) {
+        for (own, special) in self.special.iter_mut().zip(&other.special) {
+            *own |= special & UNKNOWN;
+        }
     }
 }
 
@@ -85,12 +104,12 @@ pub(super) struct Element {
     pub(super) negative: u32,
     /// Exponent of the significand's units digit; [`ZERO`] of a zero.
     pub(super) exponent: i32,
-    /// Infinite or NaN.
-    pub(super) special: bool,
+    /// [`INFINITY`] (of either sign), [`NAN`] or 0.
+    pub(super) special: u32,
 }
 
 /// How the codes of a format of at most 32 bits decode.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Decoder {
     /// Of an integer format, the unused bits of 32, and whether codes have a sign.
     integer: Option<(u32, bool)>,
@@ -104,6 +123,8 @@ pub(super) struct Decoder {
     special_mask: u32,
     special_offset: u32,
     special_low: u32,
+    /// And infinite if it is this.
+    infinity: u32,
     /// The trailing bits that subnormal numbers keep.
     subnormal_mask: u32,
     /// Whether subnormal numbers lose their sign.
@@ -136,11 +157,14 @@ impl Decoder {
         let trailing_mask = (1 << f.trailing_bits) - 1;
         let exponent_mask = (1 << f.exponent_bits) - 1;
         let all_ones = (exponent_mask << f.trailing_bits | trailing_mask) << f.padding_bits;
-        let (special_mask, special_offset, special_low) = match f.specials {
-            Specials::Ieee => (magnitude_mask, 0, exponent_mask << (f.trailing_bits + f.padding_bits)),
-            Specials::AllOnesNan => (magnitude_mask, 0, all_ones),
-            Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX),
-            Specials::None => (0, 0, 1),
+        let kept = magnitude_mask & !((1 << f.padding_bits) - 1);
+        let top = exponent_mask << (f.trailing_bits + f.padding_bits);
+        let (special_mask, special_offset, special_low, infinity) = match f.specials {
+            Specials::Ieee => (kept, 0, top, top),
+            Specials::AllOnesNan => (kept, 0, all_ones, u32::MAX),
+            // Of 8 bits: 2^30 is out of reach.
+            Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX, 1 << 30),
+            Specials::None => (0, 0, 1, u32::MAX),
         };
         let wide = unpacked.unwrap_or(f);
         Some(Decoder {
@@ -154,6 +178,7 @@ impl Decoder {
             special_mask,
             special_offset,
             special_low,
+            infinity,
             subnormal_mask: if subnormals == Subnormals::Keep { u32::MAX } else { 0 },
             unsigned_subnormals: subnormals == Subnormals::PositiveZero,
             fraction_bits: wide.trailing_bits,
@@ -176,7 +201,9 @@ impl Decoder {
     /// The datum of a code.
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> Element {
-        let special = (code & self.special_mask).wrapping_sub(self.special_offset) >= self.special_low;
+        let key = (code & self.special_mask).wrapping_sub(self.special_offset);
+        let special = if key >= self.special_low { NAN } else { 0 };
+        let special = if key == self.infinity { INFINITY } else { special };
         let fields = code >> self.padding_bits;
         let biased = fields >> self.trailing_bits & self.exponent_mask;
         let trailing = fields & self.trailing_mask;
@@ -192,18 +219,40 @@ impl Decoder {
         }
     }
 
-    /// The datum as the format to unpack to has it, where there is one.
+    /// Calls `each` with the place and the datum of every code: one plain loop for every kind of format.
     #[inline(always)]
-    pub(super) fn operand(&self, code: u32) -> Element {
-        if let Some((unused, signed)) = self.integer {
-            let aligned = code << unused;
-            let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
-            let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
-            let significand = (value ^ negative).wrapping_sub(negative);
-            return Element { significand, negative, exponent: 0, special: false };
+    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, Element)) {
+        // A copy: what a loop reads of it stays in registers.
+        let own = *self;
+        // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
+        match (self.integer, self.unpacked_emin) {
+            (Some((unused, true)), _) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, integer(*code, unused, true));
+                }
+            }
+            (Some((unused, false)), _) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, integer(*code, unused, false));
+                }
+            }
+            (None, Some(emin)) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, own.unpacked(*code, emin));
+                }
+            }
+            (None, None) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, own.decode(*code));
+                }
+            }
         }
+    }
+
+    /// The datum as a format with this smallest exponent has it.
+    #[inline(always)]
+    fn unpacked(&self, code: u32, emin: i32) -> Element {
         let element = self.decode(code);
-        let Some(emin) = self.unpacked_emin else { return element };
         let Element { significand, exponent, .. } = element;
         let length = 32 - (significand | 1).leading_zeros() as i32;
         let quantum = exponent - self.trailing_bits as i32;
@@ -220,15 +269,24 @@ impl Decoder {
     #[inline(always)]
     pub(super) fn numbers(&self, codes: &Batch<u32>) -> Number {
         let mut number = Number::ZERO;
-        for l in 0..COUNT {
-            let element = self.operand(codes[l]);
-            number.magnitude[l] = element.significand.into();
-            number.negative[l] = element.negative;
-            number.exponent[l] = element.exponent - self.fraction_bits as i32;
-            number.void[l] = if element.special { TRUE } else { 0 };
-        }
+        self.operands(codes, |at, element| {
+            number.magnitude[at] = element.significand.into();
+            number.negative[at] = element.negative;
+            number.exponent[at] = element.exponent - self.fraction_bits as i32;
+            let infinite = element.special == INFINITY;
+            number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
+        });
         number
     }
+}
+
+/// An integer of which some upper bits of 32 are unused.
+#[inline(always)]
+fn integer(code: u32, unused: u32, signed: bool) -> Element {
+    let aligned = code << unused;
+    let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
+    let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
+    Element { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
 }
 
 /// The record of a format that the kernel has.
@@ -237,7 +295,7 @@ fn supported(format: &Format) -> Option<&Float> {
 }
 
 /// How numbers are rounded to a target.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Encoder {
     rounding: Rounding,
     trailing_bits: u32,
@@ -248,6 +306,8 @@ pub(super) struct Encoder {
     /// What becomes of numbers beyond, by sign.
     overflowed: [u32; 2],
     sign_bit: u32,
+    /// The codes of plus and minus infinity and NaN.
+    specials: [u32; 3],
     /// The codes of zero results, by sign.
     zeros: [u32; 2],
     /// The codes that subnormal results become, by sign.
@@ -271,6 +331,8 @@ impl Encoder {
             emin: f.emin(),
             largest: biased << f.trailing_bits | trailing,
             overflowed: [beyond(false), beyond(true)],
+            specials: [Real::Infinity { negative: false }, Real::Infinity { negative: true }, Real::Nan]
+                .map(|special| target.round(&special) as u32),
             sign_bit: 1 << (target.format.bits - 1),
             zeros: [0, negative_zero],
             flushed: match subnormals {
@@ -300,10 +362,14 @@ impl Encoder {
         let same = from.format == to.format
             || layout(f) == layout(t) && t.specials == f.specials && t.trailing_bits >= f.trailing_bits;
         let convert = |code: u32| to.round(&from.format.value(code.into())) as u32;
-        same.then(|| Encoder { overflowed: self.overflowed.map(convert), ..self.clone() })
+        same.then(|| Encoder {
+            overflowed: self.overflowed.map(convert),
+            specials: self.specials.map(convert),
+            ..*self
+        })
     }
 
-    /// The codes of numbers that are not void.
+    /// The codes of numbers; those of unknown ones are void.
     #[inline(always)]
     pub(super) fn encode(&self, number: &Number) -> Batch<u32> {
         let mut codes = match self.rounding {
@@ -316,24 +382,47 @@ impl Encoder {
             Rounding::Rd => self.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
             Rounding::Ro => self.round(number, |_, odd, rest, _| (rest != 0) & !odd),
         };
-        if let Some(flushed) = &self.flushed {
+        let mut special = 0;
+        for own in &number.special {
+            special |= own;
+        }
+        if special != 0 {
+            self.set_specials(&number.special, &mut codes);
+        }
+        if let Some(flushed) = self.flushed {
+            let own = *self;
             for code in &mut codes {
-                let fields = (*code & !self.sign_bit) >> self.padding_bits;
-                let subnormal = fields != 0 && fields >> self.trailing_bits == 0;
-                let zero = if *code & self.sign_bit != 0 { flushed[1] } else { flushed[0] };
+                let fields = (*code & !own.sign_bit) >> own.padding_bits;
+                let subnormal = fields != 0 && fields >> own.trailing_bits == 0;
+                let zero = if *code & own.sign_bit != 0 { flushed[1] } else { flushed[0] };
                 *code = if subnormal { zero } else { *code };
             }
         }
         codes
     }
 
+    /// Sets the codes of what is not finite.
+    #[inline(always)]
+    fn set_specials(&self, specials: &Batch<u32>, codes: &mut Batch<u32>) {
+        let [infinity, minus_infinity, nan] = self.specials;
+        for (code, special) in codes.iter_mut().zip(specials) {
+            let sign = special & (INFINITY | MINUS_INFINITY);
+            let infinite = if sign == INFINITY { infinity } else { minus_infinity };
+            let is_nan = (special & NAN != 0) | (sign == INFINITY | MINUS_INFINITY);
+            let own = if is_nan { nan } else { infinite };
+            *code = if *special == 0 { *code } else { own };
+        }
+    }
+
     #[inline(always)]
     fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> Batch<u32> {
         let mut codes = [0; COUNT];
-        let trailing_bits = self.trailing_bits as i32;
-        let smallest = self.emin - trailing_bits;
-        let signs = self.zeros[0] ^ self.zeros[1];
-        let beyond = self.overflowed[0] ^ self.overflowed[1];
+        // A copy: what the loop reads of it stays in registers.
+        let own = *self;
+        let trailing_bits = own.trailing_bits as i32;
+        let smallest = own.emin - trailing_bits;
+        let signs = own.zeros[0] ^ own.zeros[1];
+        let beyond = own.overflowed[0] ^ own.overflowed[1];
         for l in 0..COUNT {
             let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
             let leading = exponent + 63 - (magnitude | 1).leading_zeros() as i32;
@@ -347,10 +436,10 @@ impl Encoder {
             // The leading bit of a normal significand adds one to the biased exponent.
             let fields = (((quantum - smallest) as i64 as u64) << trailing_bits).wrapping_add(significand);
             let fields = if magnitude == 0 { 0 } else { fields };
-            let code = (fields as u32) << self.padding_bits | negative & self.sign_bit;
-            let code = if fields == 0 { self.zeros[0] ^ negative & signs } else { code };
-            let overflowed = self.overflowed[0] ^ negative & beyond;
-            codes[l] = if fields > self.largest { overflowed } else { code };
+            let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
+            let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
+            let overflowed = own.overflowed[0] ^ negative & beyond;
+            codes[l] = if fields > own.largest { overflowed } else { code };
         }
         codes
     }

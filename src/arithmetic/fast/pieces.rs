@@ -14,6 +14,8 @@ pub(super) struct Pieces<'a> {
     pub(super) scales: Option<Factors<'a>>,
     /// Where the elements of A and of B begin that a piece takes.
     pub(super) starts: &'a [(usize, usize); PIECES],
+    /// Whether an element may be infinite or NaN.
+    pub(super) special: bool,
     /// How many pieces there are.
     pub(super) count: usize,
     /// The elements of the group, from there.

@@ -1,6 +1,6 @@
 //! Block scales.
 
-use super::number::{Decoder, Element, ZERO};
+use super::number::{Decoder, Element, INFINITY, NAN, ZERO};
 use crate::{format::Class, isa::Scale};
 
 /// How the scale codes of an instruction decode.
@@ -30,7 +30,11 @@ impl Scales {
                 significand: datum.significand as u32,
                 negative: 0,
                 exponent: if datum.significand == 0 { ZERO } else { datum.exponent + float.trailing_bits as i32 },
-                special: matches!(datum.class, Class::Nan | Class::Infinite),
+                special: match datum.class {
+                    Class::Nan => NAN,
+                    Class::Infinite => INFINITY,
+                    _ => 0,
+                },
             }
         };
         Some(Scales {

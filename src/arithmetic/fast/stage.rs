@@ -42,7 +42,7 @@ impl Stage {
     #[inline(always)]
     pub(super) fn hold(&self, number: &Number) -> Number {
         let mut held = self.decoder.numbers(&self.encoder.encode(number));
-        held.spoil(&number.void);
+        held.add_unknown(number);
         held
     }
 

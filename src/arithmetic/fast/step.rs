@@ -2,7 +2,7 @@
 
 use super::{
     fused::{Addend, Sum, Width},
-    number::{Number, TRUE, ZERO},
+    number::{Number, TRUE, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
     stage::Stage,
@@ -43,14 +43,17 @@ impl FusedStep {
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             let c = Addend::new(from, at, fraction_bits as i32);
+            let mut special = [0; LANES];
             let sum = if self.is_simple() {
                 self.sum.of_factors(self.width, &factors, c)
             } else {
-                let void = self.store(&factors, pieces.scales(at).as_ref(), stored);
-                let mut sum = self.sum.of_stored(self.width, stored, c);
-                sum.void = each(|l| sum.void[l] | void[l]);
-                sum
+                special = self.store(&factors, pieces, at, stored);
+                self.sum.of_stored(self.width, stored, c)
             };
+            if pieces.special && self.product.is_none() {
+                let own = factors.specials();
+                special = each(|l| special[l] | own[l]);
+            }
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
             if self.ieee && sum.units.contains(&0) {
                 let signs = self.zero_signs(&factors, &c.units, &piece(&from.negative, at), rounding, stored);
@@ -59,9 +62,9 @@ impl FusedStep {
             set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
             set_piece(&mut number.negative, at, &negative);
             set_piece(&mut number.exponent, at, &sum.exponent);
-            set_piece(&mut number.void, at, &sum.void);
+            set_piece(&mut number.special, at, &each(|l| special[l] | sum.unknown[l]));
         }
-        number.spoil(&from.void);
+        number.add_special(&from.special);
         number
     }
 
@@ -70,48 +73,63 @@ impl FusedStep {
         self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
     }
 
-    /// Computes the terms; which lanes are void.
+    /// Computes the terms; what a sum of them is if one is not finite by its rounding or its scales.
     #[inline(always)]
-    fn store(&self, factors: &Factors, scales: Option<&Factors>, stored: &mut Stored) -> Lane<u32> {
+    fn store(&self, factors: &Factors, pieces: &Pieces, at: usize, stored: &mut Stored) -> Lane<u32> {
         stored.values.clear();
         stored.exponents.clear();
+        stored.negative.clear();
         let count = factors.a.significands.len();
-        if let (Some(runs), Some(scales)) = (&self.runs, scales) {
+        if let (Some(runs), Some(scales)) = (&self.runs, pieces.scales(at)) {
             for first in (0..count).step_by(runs.run) {
                 let run = factors.part(first, first + runs.run);
-                self.push(stored, scaled_sum(runs, &run, scales, first));
+                // Exact sums of zero are positive.
+                let (values, exponents) = scaled_sum(runs, &run, &scales, first);
+                self.push(stored, (values, exponents), over(&values, |value| (value >> 63) as u32));
             }
-            return [0; LANES];
+            // A sum with an infinity may be scaled by zero.
+            let special = if pieces.special {
+                over(&scales.specials(), |s| if s != 0 { UNKNOWN } else { 0 })
+            } else {
+                [0; LANES]
+            };
+            let own = if pieces.special { factors.specials() } else { [0; LANES] };
+            return each(|l| if special[l] | own[l] != 0 { UNKNOWN } else { 0 });
         }
         let Some(stage) = &self.product else {
-            (0..count).for_each(|term| self.push(stored, (factors.value(term), exponent(factors, term))));
+            for term in 0..count {
+                self.push(stored, (factors.value(term), exponent(factors, term)), factors.negative(term));
+            }
             return [0; LANES];
         };
-        let mut void = [0; LANES];
+        let mut special = [0; LANES];
         for first in (0..count).step_by(PIECES) {
             let terms = PIECES.min(count - first);
             let mut exact = Number::ZERO;
             for at in 0..terms {
                 let value: Lane<i64> = factors.value(first + at);
                 set_piece(&mut exact.magnitude, at, &over(&value, i64::unsigned_abs));
-                set_piece(&mut exact.negative, at, &over(&value, |value| (value >> 63) as u32));
+                set_piece(&mut exact.negative, at, &factors.negative(first + at));
+                if pieces.special {
+                    set_piece(&mut exact.special, at, &factors.special(first + at));
+                }
                 let quantum = over(&exponent(factors, first + at), |e| e - self.fraction_bits);
                 set_piece(&mut exact.exponent, at, &quantum);
             }
             let rounded = stage.hold(&exact);
             for at in 0..terms {
                 let term = Addend::new(&rounded, at, stage.decoder.fraction_bits as i32);
-                let own = piece(&rounded.void, at);
-                void = each(|l| void[l] | own[l]);
-                self.push(stored, (term.units, term.exponent));
+                let own = piece(&rounded.special, at);
+                special = each(|l| special[l] | own[l]);
+                self.push(stored, (term.units, term.exponent), piece(&rounded.negative, at));
             }
         }
-        void
+        special
     }
 
     /// Stores a term, normalised where terms are.
     #[inline(always)]
-    fn push(&self, stored: &mut Stored, (mut values, mut exponents): (Lane<i64>, Lane<i32>)) {
+    fn push(&self, stored: &mut Stored, (mut values, mut exponents): (Lane<i64>, Lane<i32>), negative: Lane<u32>) {
         if let Some(fraction_bits) = self.normalised {
             let width = self.sum.fraction_bits + 1;
             for l in 0..LANES {
@@ -122,6 +140,7 @@ impl FusedStep {
         }
         stored.values.push(values);
         stored.exponents.push(exponents);
+        stored.negative.push(negative);
     }
 
     /// The signs of zero sums by IEEE 754, as masks.
@@ -136,13 +155,13 @@ impl FusedStep {
     ) -> Lane<u32> {
         let mut zeros = Zeros { minus: [true; LANES], plus: [true; LANES] };
         zeros.add(c, c_negative);
-        if self.runs.is_some() {
-            // Exact sums of zero are positive.
-            stored.values.iter().for_each(|values| zeros.add(values, &[0; LANES]));
-        } else {
+        if self.is_simple() {
             for term in 0..factors.a.significands.len() {
-                let value = if self.is_simple() { factors.value(term) } else { stored.values[term] };
-                zeros.add(&value, &factors.negative(term));
+                zeros.add(&factors.value(term), &factors.negative(term));
+            }
+        } else {
+            for (values, negative) in stored.values.iter().zip(&stored.negative) {
+                zeros.add(values, negative);
             }
         }
         each(|l| {

@@ -1,6 +1,9 @@
 //! The terms of a group: products formed where they are needed, or stored because they were changed on the way.
 
-use super::word::{LANES, Lane, Word, each, over};
+use super::{
+    number::{INFINITY, MINUS_INFINITY, NAN},
+    word::{LANES, Lane, Word, each, over},
+};
 
 /// The factors of the products of one group, in order: for each one value of A, and one of B for each lane.
 #[derive(Debug, Clone, Copy)]
@@ -17,6 +20,8 @@ pub(super) struct Row<'a, T, M> {
     pub(super) exponents: &'a [T],
     /// Masks.
     pub(super) negative: &'a [M],
+    /// What elements are that are not finite: [`INFINITY`] of either sign, or [`NAN`].
+    pub(super) special: &'a [M],
 }
 
 impl<'a, T, M> Row<'a, T, M> {
@@ -27,18 +32,27 @@ impl<'a, T, M> Row<'a, T, M> {
             significands: &self.significands[from..to],
             exponents: &self.exponents[from..to],
             negative: &self.negative[from..to],
+            special: &self.special[from..to],
         }
     }
 }
 
 /// Terms of a sum: values in units of `2^(exponent - fraction bits)`.
-pub(super) trait Terms<P: Word> {
+pub(super) trait Terms<P: Word>: Sized {
+    /// The same, with nothing that is no term.
+    fn trimmed(&self) -> Self;
     fn len(&self) -> usize;
     fn exponent(&self, term: usize) -> Lane<i32>;
     fn value(&self, term: usize) -> Lane<P>;
 }
 
 impl<P: Word> Terms<P> for Factors<'_> {
+    #[inline(always)]
+    fn trimmed(&self) -> Self {
+        let count = self.a.significands.len();
+        self.part(0, count)
+    }
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.a.significands.len()
@@ -71,6 +85,39 @@ impl<'a> Factors<'a> {
         over(y, |y| x ^ y)
     }
 
+    /// What a product is if it is not finite.
+    #[inline(always)]
+    pub(super) fn special(&self, term: usize) -> Lane<u32> {
+        let (x, x_zero) = (self.a.special[term], self.a.significands[term] == 0);
+        let (y, significands) = (&self.b.special[term], &self.b.significands[term]);
+        let negative = self.negative(term);
+        each(|l| {
+            let x_zero = x_zero & (x == 0);
+            let y_zero = (significands[l] == 0) & (y[l] == 0);
+            let infinity = if negative[l] == 0 { INFINITY } else { MINUS_INFINITY };
+            let any = x | y[l];
+            let invalid = (any & NAN != 0) | ((any != 0) & (x_zero | y_zero));
+            if invalid {
+                NAN
+            } else if any != 0 {
+                infinity
+            } else {
+                0
+            }
+        })
+    }
+
+    /// What the sum of all products is if it is not finite.
+    #[inline(always)]
+    pub(super) fn specials(&self) -> Lane<u32> {
+        let mut all = [0; LANES];
+        for term in 0..self.a.special.len() {
+            let special = self.special(term);
+            all = each(|l| all[l] | special[l]);
+        }
+        all
+    }
+
     /// The largest exponent of a product.
     #[inline(always)]
     pub(super) fn largest(&self) -> Lane<i32> {
@@ -88,9 +135,16 @@ impl<'a> Factors<'a> {
 pub(super) struct Stored {
     pub(super) values: Vec<Lane<i64>>,
     pub(super) exponents: Vec<Lane<i32>>,
+    /// The signs, of zeros too: masks.
+    pub(super) negative: Vec<Lane<u32>>,
 }
 
 impl<P: Word> Terms<P> for &Stored {
+    #[inline(always)]
+    fn trimmed(&self) -> Self {
+        self
+    }
+
     #[inline(always)]
     fn len(&self) -> usize {
         self.values.len().min(self.exponents.len())

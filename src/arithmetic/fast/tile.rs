@@ -3,7 +3,7 @@
 use super::{
     floating::Workspace,
     kernel::Kernel,
-    number::{COUNT, Decoder, Element, ZERO},
+    number::{COUNT, Decoder, Element, NAN, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
     terms::{Factors, Row},
@@ -36,12 +36,25 @@ impl Shape {
     }
 }
 
+/// A piece of a row of D: [`LANES`] columns, or as many as there are.
+#[derive(Debug, Clone, Copy, Default)]
+struct Place {
+    row: usize,
+    block: usize,
+    columns: usize,
+    /// Its first element.
+    element: usize,
+}
+
 /// Decoded elements.
 #[derive(Debug, Default)]
 struct Elements {
     significands: Vec<i32>,
     exponents: Vec<i32>,
     negative: Vec<u32>,
+    special: Vec<u32>,
+    /// Whether one of them is infinite or NaN.
+    any_special: bool,
 }
 
 /// The decoded operands of a tile.
@@ -63,40 +76,41 @@ pub(super) struct Tile {
     /// The elements of B that the rows of a sparse A choose.
     chosen: Elements,
     chosen_scales: Elements,
-    /// Rows of A and columns of B with something infinite or NaN.
-    void_rows: Vec<bool>,
-    void_columns: Vec<bool>,
     workspace: Workspace,
-    /// The elements of D that are to be computed by other means.
-    pub(super) void: Vec<usize>,
+    /// The elements of D that are left to the reference evaluator.
+    pub(super) unknown: Vec<usize>,
 }
 
 impl Elements {
-    /// The data of codes that `decoder` decodes, shifted left; whether one is infinite or NaN.
+    /// The data of codes that `decoder` decodes, shifted left.
     #[inline(always)]
-    fn decode(&mut self, decoder: &Decoder, codes: &[u32], lifted: u32) -> bool {
+    fn decode(&mut self, decoder: &Decoder, codes: &[u32], lifted: u32) {
         self.resize(codes.len());
         let mut special = 0;
-        let out = self.significands.iter_mut().zip(&mut self.exponents).zip(&mut self.negative);
-        for (((significand, exponent), negative), code) in out.zip(codes) {
-            let element = decoder.operand(*code);
+        let count = codes.len();
+        let (significands, exponents) = (&mut self.significands[..count], &mut self.exponents[..count]);
+        let (negative, specials) = (&mut self.negative[..count], &mut self.special[..count]);
+        decoder.operands(codes, |at, element| {
             let flip = element.negative as i32;
-            *significand = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
-            *exponent = element.exponent;
-            *negative = element.negative;
-            special |= u32::from(element.special);
-        }
-        special != 0
+            significands[at] = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
+            exponents[at] = element.exponent;
+            negative[at] = element.negative;
+            specials[at] = element.special;
+            special |= element.special;
+        });
+        self.any_special = special != 0;
     }
 
     fn resize(&mut self, count: usize) {
         self.significands.resize(count, 0);
         self.exponents.resize(count, 0);
         self.negative.resize(count, 0);
+        self.special.resize(count, 0);
     }
 
     fn clear(&mut self) {
         self.resize(0);
+        self.any_special = false;
     }
 
     /// Multiplies by the scale of each element.
@@ -106,7 +120,11 @@ impl Elements {
             self.significands[at] *= scales.significands[at];
             let zero = self.significands[at] == 0;
             self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
+            // A scale of zero makes an infinity NaN.
+            let nan = (self.special[at] != 0) & (scales.significands[at] == 0) | (scales.special[at] != 0);
+            self.special[at] = if nan { NAN } else { self.special[at] };
         }
+        self.any_special |= scales.any_special;
     }
 
     /// Appends [`LANES`] elements of `other`.
@@ -115,17 +133,25 @@ impl Elements {
         let range = at * LANES..(at + 1) * LANES;
         self.significands.extend_from_slice(&other.significands[range.clone()]);
         self.exponents.extend_from_slice(&other.exponents[range.clone()]);
-        self.negative.extend_from_slice(&other.negative[range]);
+        self.negative.extend_from_slice(&other.negative[range.clone()]);
+        self.special.extend_from_slice(&other.special[range]);
     }
 
     fn push(&mut self, element: &Element) {
         self.significands.push(element.significand as i32);
         self.exponents.push(element.exponent);
         self.negative.push(element.negative);
+        self.special.push(element.special);
+        self.any_special |= element.special != 0;
     }
 
     fn row(&self) -> Row<'_, i32, u32> {
-        Row { significands: &self.significands, exponents: &self.exponents, negative: &self.negative }
+        Row {
+            significands: &self.significands,
+            exponents: &self.exponents,
+            negative: &self.negative,
+            special: &self.special,
+        }
     }
 
     fn lanes(&self) -> Row<'_, [i32; LANES], [u32; LANES]> {
@@ -133,15 +159,16 @@ impl Elements {
             significands: self.significands.as_chunks().0,
             exponents: self.exponents.as_chunks().0,
             negative: self.negative.as_chunks().0,
+            special: self.special.as_chunks().0,
         }
     }
 }
 
 impl Tile {
-    /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are void.
+    /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are unknown.
     #[inline(always)]
     pub(super) fn run(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
-        self.void.clear();
+        self.unknown.clear();
         if let Some(positions) = &tiles.positions {
             widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
@@ -151,9 +178,20 @@ impl Tile {
         if let Some(scales) = &kernel.scales {
             self.load_scales(kernel, scales, i, tiles, tile);
         }
-        let blocks = i.n.div_ceil(LANES);
-        for first in (0..i.m * blocks).step_by(PIECES) {
-            self.batch(kernel, i, first, PIECES.min(i.m * blocks - first), d);
+        let mut places = [Place::default(); PIECES];
+        let mut count = 0;
+        for row in 0..i.m {
+            for (block, first) in (0..i.n).step_by(LANES).enumerate() {
+                places[count] = Place { row, block, columns: LANES.min(i.n - first), element: row * i.n + first };
+                count += 1;
+                if count == PIECES {
+                    self.batch(kernel, i, &places, d);
+                    count = 0;
+                }
+            }
+        }
+        if count > 0 {
+            self.batch(kernel, i, &places[..count], d);
         }
     }
 
@@ -170,13 +208,7 @@ impl Tile {
             }
             &self.ordered
         };
-        self.void_rows.clear();
-        self.void_rows.resize(i.m, false);
-        if self.a.decode(&kernel.a, codes, kernel.lifted) {
-            for (void, row) in self.void_rows.iter_mut().zip(codes.chunks_exact(i.stored)) {
-                *void = row.iter().any(|code| kernel.a.operand(*code).special);
-            }
-        }
+        self.a.decode(&kernel.a, codes, kernel.lifted);
     }
 
     /// Decodes B.
@@ -198,13 +230,7 @@ impl Tile {
             }
             &self.ordered
         };
-        self.void_columns.clear();
-        self.void_columns.resize(i.n.next_multiple_of(LANES), false);
-        if self.b.decode(&kernel.b, codes, 0) {
-            for (at, code) in codes.iter().enumerate() {
-                self.void_columns[at / (i.k * LANES) * LANES + at % LANES] |= kernel.b.operand(*code).special;
-            }
-        }
+        self.b.decode(&kernel.b, codes, 0);
     }
 
     /// Decodes the scales, and scales A and B where their sums are not.
@@ -218,7 +244,6 @@ impl Tile {
             for &at in &kernel.order {
                 let k = i.logical(self.positions.get(row * i.stored..).unwrap_or_default(), at);
                 let scale = scales.decode(a[row * blocks + k / scales.block]);
-                self.void_rows[row] |= scale.special;
                 self.a_scales.push(&scale);
             }
         }
@@ -229,7 +254,6 @@ impl Tile {
                 for column in first..first + LANES {
                     let code = if column < i.n { b[k / scales.block * i.n + column] } else { 0 };
                     let scale = scales.decode(code);
-                    self.void_columns[column] |= scale.special;
                     self.b_scales.push(&scale);
                 }
             }
@@ -240,22 +264,18 @@ impl Tile {
         }
     }
 
-    /// The elements of D in `count` pieces.
+    /// The elements of D in some pieces.
     #[inline(always)]
-    fn batch(&mut self, kernel: &Kernel, i: &Shape, first: usize, count: usize, d: &mut [u8]) {
-        let blocks = i.n.div_ceil(LANES);
-        let place = |at: usize| ((first + at) / blocks, (first + at) % blocks);
+    fn batch(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], d: &mut [u8]) {
         let mut c = [0; COUNT];
         let mut starts = [(0, 0); PIECES];
-        for (at, start) in starts.iter_mut().enumerate().take(count) {
-            let (row, block) = place(at);
-            let columns = LANES.min(i.n - block * LANES);
-            c[at * LANES..][..columns].copy_from_slice(&self.c[row * i.n + block * LANES..][..columns]);
-            *start = (row * i.stored, if i.chunk.is_some() { at * i.stored } else { block * i.k });
+        for (at, place) in places.iter().enumerate() {
+            copy_lanes(&self.c[place.element..], place.columns, &mut c[at * LANES..]);
+            starts[at] = (place.row * i.stored, if i.chunk.is_some() { at * i.stored } else { place.block * i.k });
         }
         let sums = kernel.scales.as_ref().is_some_and(|scales| scales.run > 0);
         if i.chunk.is_some() {
-            self.choose(kernel, i, (0..count).map(place), sums);
+            self.choose(kernel, i, places, sums);
         }
         let (b, b_scales) =
             if i.chunk.is_some() { (&self.chosen, &self.chosen_scales) } else { (&self.b, &self.b_scales) };
@@ -264,31 +284,38 @@ impl Tile {
             b: b.lanes(),
             scales: sums.then(|| Factors { a: self.a_scales.row(), b: b_scales.lanes() }),
             starts: &starts,
-            count,
+            special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
+            count: places.len(),
             group: (0, i.stored),
         };
         let outcome = kernel.run(&pieces, &c, &mut self.workspace);
-        for at in 0..count {
-            let (row, block) = place(at);
-            let columns = LANES.min(i.n - block * LANES);
-            let element = row * i.n + block * LANES;
-            let codes = &outcome.codes[at * LANES..][..columns];
-            narrow(codes, &mut d[element * i.width..][..columns * i.width]);
-            let void = &outcome.void[at * LANES..][..columns];
-            let outside = &self.void_columns[block * LANES..][..columns];
-            if self.void_rows[row] || void.iter().any(|void| *void != 0) || outside.contains(&true) {
-                let spoilt = |lane: &usize| self.void_rows[row] || void[*lane] != 0 || outside[*lane];
-                self.void.extend((0..columns).filter(spoilt).map(|lane| element + lane));
-            }
+        for (at, place) in places.iter().enumerate() {
+            narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
+        }
+        let mut special = 0;
+        for own in &outcome.special[..places.len() * LANES] {
+            special |= own;
+        }
+        if special & UNKNOWN != 0 {
+            self.note_unknown(&outcome.special, places);
+        }
+    }
+
+    /// Notes the elements that are unknown.
+    #[cold]
+    fn note_unknown(&mut self, special: &[u32; COUNT], places: &[Place]) {
+        for (at, place) in places.iter().enumerate() {
+            let unknown = (0..place.columns).filter(|lane| special[at * LANES + lane] & UNKNOWN != 0);
+            self.unknown.extend(unknown.map(|lane| place.element + lane));
         }
     }
 
     /// Collects the elements of B that the rows of a sparse A are multiplied by.
     #[inline(always)]
-    fn choose(&mut self, kernel: &Kernel, i: &Shape, places: impl Iterator<Item = (usize, usize)>, scales: bool) {
+    fn choose(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], scales: bool) {
         self.chosen.clear();
         self.chosen_scales.clear();
-        for (row, block) in places {
+        for &Place { row, block, .. } in places {
             for &at in &kernel.order {
                 let k = block * i.k + i.logical(&self.positions[row * i.stored..], at);
                 self.chosen.push_lanes(&self.b, k);
@@ -304,20 +331,53 @@ impl Tile {
 #[inline(always)]
 fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
     let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-    out.clear();
+    out.resize(count, 0);
     match codes.width() {
-        1 => out.extend(bytes.iter().map(|byte| u32::from(*byte))),
-        2 => out.extend(bytes.as_chunks().0.iter().map(|b| u32::from(u16::from_le_bytes(*b)))),
-        _ => out.extend(bytes.as_chunks().0.iter().map(|b| u32::from_le_bytes(*b))),
+        1 => {
+            for (code, byte) in out.iter_mut().zip(bytes) {
+                *code = (*byte).into();
+            }
+        }
+        2 => {
+            for (code, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *code = u16::from_le_bytes(*bytes).into();
+            }
+        }
+        _ => {
+            for (code, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
+                *code = u32::from_le_bytes(*bytes);
+            }
+        }
     }
 }
 
-/// Codes in as many bytes as there are for each.
+/// Copies the first `count` of up to [`LANES`] codes.
 #[inline(always)]
-fn narrow(codes: &[u32], bytes: &mut [u8]) {
-    match bytes.len() / codes.len() {
-        1 => bytes.iter_mut().zip(codes).for_each(|(byte, code)| *byte = *code as u8),
-        2 => bytes.as_chunks_mut().0.iter_mut().zip(codes).for_each(|(b, code)| *b = (*code as u16).to_le_bytes()),
-        _ => bytes.as_chunks_mut().0.iter_mut().zip(codes).for_each(|(b, code)| *b = code.to_le_bytes()),
+fn copy_lanes(from: &[u32], count: usize, to: &mut [u32]) {
+    match (from.first_chunk::<LANES>(), to.first_chunk_mut::<LANES>()) {
+        (Some(from), Some(to)) if count == LANES => *to = *from,
+        _ => to[..count].copy_from_slice(&from[..count]),
+    }
+}
+
+/// The first `count` of [`LANES`] codes, in `width` bytes each.
+#[inline(always)]
+fn narrow(codes: &[u32], count: usize, width: usize, bytes: &mut [u8]) {
+    match (width, count) {
+        (4, LANES) => {
+            for (bytes, code) in bytes.as_chunks_mut().0[..LANES].iter_mut().zip(codes) {
+                *bytes = code.to_le_bytes();
+            }
+        }
+        (2, LANES) => {
+            for (bytes, code) in bytes.as_chunks_mut().0[..LANES].iter_mut().zip(codes) {
+                *bytes = (*code as u16).to_le_bytes();
+            }
+        }
+        _ => {
+            for (bytes, code) in bytes.chunks_exact_mut(width).zip(&codes[..count]) {
+                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        }
     }
 }

@@ -50,6 +50,9 @@ pub(super) trait Word: Copy + Default {
     /// than half a unit of any term.
     const CAPACITY: u32;
 
+    /// Whether terms of this width are shifted left before they are multiplied, as far as they have to.
+    const LIFTED: bool;
+
     /// The value of a 64-bit integer that fits.
     fn of(value: i64) -> Self;
     /// The exact product of two significands that fits.
@@ -58,7 +61,7 @@ pub(super) trait Word: Copy + Default {
     fn plus(self, other: Self) -> Self;
     /// `self * 2^left`; `left` below the width.
     fn lifted(self, left: u32) -> Self;
-    /// `self / 2^right` under `rounding`; `right` of any size.
+    /// `self / 2^right` under `rounding`; `right` of any size from 0 on.
     fn cut(self, right: i32, rounding: Rounding) -> Self;
     /// The magnitude's bits.
     fn length(self) -> i32;
@@ -70,6 +73,7 @@ macro_rules! word {
     ($word:ty, $unsigned:ty, $narrowed:expr) => {
         impl Word for $word {
             const CAPACITY: u32 = <$word>::BITS - 3;
+            const LIFTED: bool = <$word>::BITS == 32;
 
             #[inline(always)]
             fn of(value: i64) -> Self {
@@ -93,8 +97,12 @@ macro_rules! word {
 
             #[inline(always)]
             fn cut(self, right: i32, rounding: Rounding) -> Self {
-                let right = right.clamp(0, <$word>::BITS as i32 - 2) as u32;
                 let magnitude = self.unsigned_abs();
+                if rounding == Rounding::Rz {
+                    let units = magnitude.checked_shr(right as u32).unwrap_or(0) as $word;
+                    return if self < 0 { units.wrapping_neg() } else { units };
+                }
+                let right = right.clamp(0, <$word>::BITS as i32 - 2) as u32;
                 let kept = magnitude >> right;
                 let rest = magnitude & (((1 as $unsigned) << right) - 1);
                 let half = ((1 as $unsigned) << right) >> 1;
