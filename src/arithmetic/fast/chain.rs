@@ -5,6 +5,7 @@ use super::{
     pieces::Pieces,
     stage::{Last, Stage},
     terms::Terms,
+    vectors::vectorised,
     word::{Lane, over, set_piece},
 };
 use crate::arithmetic::Start;
@@ -42,7 +43,6 @@ pub(super) fn tree(count: usize) -> Vec<bool> {
 
 impl Chain {
     /// The sum of group `number` and `from`, and what is still to be done to it.
-    #[inline(always)]
     pub(super) fn run<'a>(
         &self,
         number: usize,
@@ -58,47 +58,26 @@ impl Chain {
         }
     }
 
-    /// The exact products of one term.
-    #[inline(always)]
-    fn exact(&self, pieces: &Pieces, term: usize) -> Number {
-        let mut number = Number::ZERO;
-        for at in 0..pieces.count {
-            let factors = pieces.factors(at);
-            let value: Lane<i64> = factors.value(term);
-            let exponent = Terms::<i64>::exponent(&factors, term);
-            set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
-            set_piece(&mut number.negative, at, &factors.negative(term));
-            set_piece(&mut number.exponent, at, &over(&exponent, |e| e - self.fraction_bits));
-            if pieces.special {
-                set_piece(&mut number.special, at, &factors.special(term));
-            }
-        }
-        number
-    }
-
-    #[inline(always)]
     fn product(&self, pieces: &Pieces, term: usize) -> Number {
-        let exact = self.exact(pieces, term);
+        let exact = exact(pieces, term, self.fraction_bits);
         match &self.product {
             Some(stage) => stage.hold(&exact),
             None => exact,
         }
     }
 
-    #[inline(always)]
     fn fma<'a>(&self, pieces: &Pieces, from: &Number, stage: &'a Stage) -> (Number, Last<'a>) {
         let mut sum = from.clone();
         for term in 0..pieces.terms() {
             if term > 0 {
                 sum = stage.hold(&sum);
             }
-            let product = self.exact(pieces, term);
+            let product = exact(pieces, term, self.fraction_bits);
             sum = if term == 0 && self.start == Start::Product { product } else { stage.sum(&product, &sum) };
         }
         (sum, Last::Unrounded(stage))
     }
 
-    #[inline(always)]
     fn sequential<'a>(&self, pieces: &Pieces, from: &Number, stage: &'a Stage) -> (Number, Last<'a>) {
         let mut sum = from.clone();
         let mut last = Last::Held;
@@ -114,7 +93,6 @@ impl Chain {
         (sum, last)
     }
 
-    #[inline(always)]
     fn pairwise<'a>(
         &self,
         pieces: &Pieces,
@@ -138,5 +116,24 @@ impl Chain {
             Some(sum) => (stage.sum(from, &sum), Last::Unrounded(stage)),
             None => (from.clone(), Last::Held),
         }
+    }
+}
+
+vectorised! {
+    /// The exact products of one term; significands together have `fraction_bits` after the binary point.
+    fn exact(pieces: &Pieces<'_>, term: usize, fraction_bits: i32) -> Number {
+        let mut number = Number::ZERO;
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let value: Lane<i64> = factors.value(term);
+            let exponent = Terms::<i64>::exponent(&factors, term);
+            set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
+            set_piece(&mut number.negative, at, &factors.negative(term));
+            set_piece(&mut number.exponent, at, &over(&exponent, |e| e - fraction_bits));
+            if pieces.special {
+                set_piece(&mut number.special, at, &factors.special(term));
+            }
+        }
+        number
     }
 }

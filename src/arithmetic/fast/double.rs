@@ -1,6 +1,9 @@
 //! Chains of fused multiply-adds in binary64.
 
-use super::word::{LANES, each};
+use super::{
+    vectors::vectorised,
+    word::{LANES, each},
+};
 use crate::{
     arithmetic::{CPosition, Join, Plan, PlanStep, Start, Subnormals},
     format::{self, Format, Overflow, Rounding},
@@ -41,12 +44,13 @@ impl Double {
             target: plan.result,
         })
     }
+}
 
+vectorised! {
     /// The bytes of the D codes of a tile; notes the elements that are left to the reference evaluator.
-    #[inline(always)]
-    pub(super) fn run(&self, tiles: &Tiles, tile: usize, d: &mut [u8], unknown: &mut Vec<usize>) {
+    pub(super) fn chains(double: &Double, tiles: &Tiles, tile: usize, d: &mut [u8], unknown: &mut Vec<usize>) {
         unknown.clear();
-        let Double { m, n, k, .. } = *self;
+        let Double { m, n, k, .. } = *double;
         for row in 0..m {
             for first in (0..n).step_by(LANES) {
                 let columns = LANES.min(n - first);
@@ -54,15 +58,15 @@ impl Double {
                     each(|l| if l < columns { f64::from_bits(codes.get(at + first + l)) } else { 0.0 })
                 };
                 let mut sum = take(&tiles.c, (tile * m + row) * n);
-                for &at in &self.order {
+                for &at in &double.order {
                     let a = f64::from_bits(tiles.a.get((tile * m + row) * k + at));
                     let b = take(&tiles.b, (tile * k + at) * n);
-                    sum = if self.target.rounding == Rounding::Rne {
+                    sum = if double.target.rounding == Rounding::Rne {
                         // The host's is the same operation, but for the NaN that it gives.
                         each(|l| a.mul_add(b[l], sum[l]))
                     } else {
-                        let value = |x: f64| self.target.format.value(x.to_bits());
-                        each(|l| f64::from_bits(fma(&value(a), &value(b[l]), &value(sum[l]), &self.target)))
+                        let value = |x: f64| double.target.format.value(x.to_bits());
+                        each(|l| f64::from_bits(fma(&value(a), &value(b[l]), &value(sum[l]), &double.target)))
                     };
                 }
                 for (l, sum) in sum.iter().enumerate().take(columns) {

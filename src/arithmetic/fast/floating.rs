@@ -2,12 +2,14 @@
 
 use super::{
     chain::{Chain, Order, tree},
+    decoder::{Decoder, numbers},
+    encoder::{Encoder, encode},
     fused::Sum,
-    number::{COUNT, Decoder, Encoder, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
+    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
     pieces::Pieces,
     scale::Scales,
     stage::{Last, Stage},
-    step::FusedStep,
+    step::{FusedStep, sums},
     terms::Stored,
     word::{Batch, over, set_piece},
 };
@@ -97,9 +99,8 @@ impl Floating {
     }
 
     /// D for some pieces, with the elements of C.
-    #[inline(always)]
     pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>, workspace: &mut Workspace) -> Outcome {
-        let c = self.c.numbers(c);
+        let c = numbers(&self.c, c);
         let chained = self.join == Join::Chain;
         let c_first = self.c_position == CPosition::First;
         let mut total = if c_first { c.clone() } else { Number::ZERO };
@@ -135,14 +136,13 @@ impl Floating {
     }
 
     /// The sum of a group, and what is still to be done to it.
-    #[inline(always)]
     fn group(&self, number: usize, pieces: &Pieces, from: &Number, workspace: &mut Workspace) -> (Number, Last<'_>) {
         let chained = self.join == Join::Chain;
         let stage = if number + 1 == self.ends.len() || !chained { &self.result } else { &self.between };
         match &self.step {
             Step::Fused(step) => {
                 let operand = if number == 0 || !chained { &self.c } else { &self.between.decoder };
-                let sum = step.run(pieces, from, operand.fraction_bits, stage.rounding, &mut workspace.stored);
+                let sum = sums(step, pieces, from, operand.fraction_bits, stage.rounding, &mut workspace.stored);
                 (sum, Last::Unrounded(stage))
             }
             Step::Chain(chain) => chain.run(number, pieces, from, stage, &mut workspace.stack),
@@ -150,17 +150,15 @@ impl Floating {
     }
 
     /// The conversion of the last value to D.
-    #[inline(always)]
     fn finish(&self, total: &Number, last: Last) -> Outcome {
         if let Last::Unrounded(Stage { last: Some(encoder), .. }) = last {
-            return Outcome { codes: encoder.encode(total), special: self.known(total) };
+            return Outcome { codes: encode(encoder, total), special: self.known(total) };
         }
         let held = last.hold(total);
-        Outcome { codes: self.output.encode(&held), special: self.known(&held) }
+        Outcome { codes: encode(&self.output, &held), special: self.known(&held) }
     }
 
     /// What is not finite of the last value; a NaN is unknown where it would be handed on.
-    #[inline(always)]
     fn known(&self, total: &Number) -> Batch<u32> {
         let mut special = total.special;
         if self.hands_nan_on {

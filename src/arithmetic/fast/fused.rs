@@ -3,7 +3,8 @@
 use std::hint::black_box;
 
 use super::{
-    number::{Decoder, NONE, Number, UNKNOWN, ZERO},
+    decoder::Decoder,
+    number::{NONE, Number, UNKNOWN, ZERO},
     terms::{Factors, Stored, Terms},
     word::{LANES, Lane, Word, each, over, piece},
 };

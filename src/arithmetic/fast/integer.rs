@@ -5,6 +5,7 @@ use super::{
     number::COUNT,
     pieces::Pieces,
     terms::Terms,
+    vectors::vectorised,
     word::{Batch, LANES, Lane, over, set_piece},
 };
 use crate::{arithmetic::Wrap, format::Format, isa::Instruction};
@@ -22,10 +23,11 @@ impl Integer {
         let serves = i.a.bits <= 8 && i.b.bits <= 8 && word(i.c) && word(i.d) && i.k < 1 << 15;
         serves.then_some(Integer { wrap })
     }
+}
 
+vectorised! {
     /// D for some pieces, with the elements of C.
-    #[inline(always)]
-    pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>) -> Outcome {
+    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &Batch<u32>) -> Outcome {
         let mut codes = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
@@ -40,7 +42,7 @@ impl Integer {
         }
         for (code, c) in codes.iter_mut().zip(c) {
             let (sum, c) = (*code as i32, *c as i32);
-            *code = match self.wrap {
+            *code = match integer.wrap {
                 Wrap::Wrap => sum.wrapping_add(c),
                 Wrap::Saturate => sum.saturating_add(c),
             } as u32;

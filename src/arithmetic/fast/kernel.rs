@@ -1,9 +1,9 @@
 //! A plan compiled for many elements of D at a time.
 
 use super::{
+    decoder::Decoder,
     floating::{Floating, Outcome, Workspace},
-    integer::Integer,
-    number::Decoder,
+    integer::{Integer, integers},
     pieces::Pieces,
     scale::Scales,
     word::Batch,
@@ -57,10 +57,9 @@ impl Kernel {
     }
 
     /// D for some pieces, with the elements of C.
-    #[inline(always)]
     pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>, workspace: &mut Workspace) -> Outcome {
         match &self.arithmetic {
-            Arithmetic::Integer(integer) => integer.run(pieces, c),
+            Arithmetic::Integer(integer) => integers(integer, pieces, c),
             Arithmetic::Floating(floating) => floating.run(pieces, c, workspace),
         }
     }

@@ -5,7 +5,9 @@
 //! sums of more than 128.
 
 mod chain;
+mod decoder;
 mod double;
+mod encoder;
 mod floating;
 mod fused;
 mod integer;
@@ -17,9 +19,10 @@ mod stage;
 mod step;
 mod terms;
 mod tile;
+mod vectors;
 mod word;
 
-use double::Double;
+use double::{Double, chains};
 use kernel::Kernel;
 use tile::{Shape, Tile};
 
@@ -54,7 +57,6 @@ impl Fast {
     }
 
     /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that is left to it.
-    #[allow(unsafe_code)]
     pub(super) fn tile(
         &self,
         tiles: &Tiles,
@@ -63,70 +65,13 @@ impl Fast {
         d: &mut [u8],
         reference: impl Fn(usize) -> u64,
     ) {
-        match vectors() {
-            // SAFETY: this machine has the instruction set.
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx512 => unsafe { self.avx512(tiles, tile, &mut scratch.0, d) },
-            // SAFETY: as above.
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx2 => unsafe { self.avx2(tiles, tile, &mut scratch.0, d) },
-            Vectors::Portable => self.portable(tiles, tile, &mut scratch.0, d),
+        match &self.kind {
+            Kind::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
+            Kind::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
         }
         let width = self.shape.width;
         for &at in &scratch.0.unknown {
             d[at * width..][..width].copy_from_slice(&reference(at).to_le_bytes()[..width]);
         }
     }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi1,bmi2,lzcnt")]
-    fn avx512(&self, tiles: &Tiles, tile: usize, scratch: &mut Tile, d: &mut [u8]) {
-        self.portable(tiles, tile, scratch, d);
-    }
-
-    #[cfg(target_arch = "x86_64")]
-    #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt")]
-    fn avx2(&self, tiles: &Tiles, tile: usize, scratch: &mut Tile, d: &mut [u8]) {
-        self.portable(tiles, tile, scratch, d);
-    }
-
-    #[inline(always)]
-    fn portable(&self, tiles: &Tiles, tile: usize, scratch: &mut Tile, d: &mut [u8]) {
-        match &self.kind {
-            Kind::Kernel(kernel) => scratch.run(kernel, &self.shape, tiles, tile, d),
-            Kind::Double(double) => double.run(tiles, tile, d, &mut scratch.unknown),
-        }
-    }
-}
-
-/// Vector instructions that the evaluator is compiled for.
-enum Vectors {
-    #[cfg(target_arch = "x86_64")]
-    Avx512,
-    #[cfg(target_arch = "x86_64")]
-    Avx2,
-    Portable,
-}
-
-/// The widest that this machine has.
-fn vectors() -> Vectors {
-    #[cfg(target_arch = "x86_64")]
-    {
-        let avx2 = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("fma")
-            && is_x86_feature_detected!("bmi1")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("lzcnt");
-        let avx512 = is_x86_feature_detected!("avx512f")
-            && is_x86_feature_detected!("avx512bw")
-            && is_x86_feature_detected!("avx512dq")
-            && is_x86_feature_detected!("avx512vl")
-            && is_x86_feature_detected!("avx512cd");
-        match (avx2, avx512) {
-            (true, true) => return Vectors::Avx512,
-            (true, false) => return Vectors::Avx2,
-            _ => {}
-        }
-    }
-    Vectors::Portable
 }

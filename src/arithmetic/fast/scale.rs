@@ -1,6 +1,9 @@
 //! Block scales.
 
-use super::number::{Decoder, Element, INFINITY, NAN, ZERO};
+use super::{
+    decoder::{Decoder, Element},
+    number::{INFINITY, NAN, ZERO},
+};
 use crate::{format::Class, isa::Scale};
 
 /// How the scale codes of an instruction decode.

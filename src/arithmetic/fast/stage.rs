@@ -1,6 +1,10 @@
 //! One rounding of a chain.
 
-use super::number::{Decoder, Encoder, Number};
+use super::{
+    decoder::{Decoder, numbers},
+    encoder::{Encoder, encode},
+    number::{Number, sum},
+};
 use crate::{
     arithmetic::{Subnormals, ZeroSign},
     format::{Finite, Real, Rounding},
@@ -39,17 +43,15 @@ impl Stage {
     }
 
     /// The value as the next operation finds it.
-    #[inline(always)]
     pub(super) fn hold(&self, number: &Number) -> Number {
-        let mut held = self.decoder.numbers(&self.encoder.encode(number));
+        let mut held = numbers(&self.decoder, &encode(&self.encoder, number));
         held.add_unknown(number);
         held
     }
 
     /// The sum of two values, not yet rounded.
-    #[inline(always)]
     pub(super) fn sum(&self, x: &Number, y: &Number) -> Number {
-        x.plus(y, self.rounding == Rounding::Rd)
+        sum(x, y, self.rounding == Rounding::Rd)
     }
 }
 
@@ -62,7 +64,6 @@ pub(super) enum Last<'a> {
 
 impl Last<'_> {
     /// The value as the next operation finds it.
-    #[inline(always)]
     pub(super) fn hold(&self, number: &Number) -> Number {
         match self {
             Last::Unrounded(stage) => stage.hold(number),

@@ -7,6 +7,7 @@ use super::{
     scale::Scales,
     stage::Stage,
     terms::{Factors, Stored, Terms},
+    vectors::vectorised,
     word::{LANES, Lane, PIECES, each, over, piece, set_piece},
 };
 use crate::format::Rounding;
@@ -29,45 +30,6 @@ pub(super) struct FusedStep {
 }
 
 impl FusedStep {
-    /// The sums of a group, not yet rounded. `from` was decoded from a format with `fraction_bits`.
-    #[inline(always)]
-    pub(super) fn run(
-        &self,
-        pieces: &Pieces,
-        from: &Number,
-        fraction_bits: u32,
-        rounding: Rounding,
-        stored: &mut Stored,
-    ) -> Number {
-        let mut number = Number::ZERO;
-        for at in 0..pieces.count {
-            let factors = pieces.factors(at);
-            let c = Addend::new(from, at, fraction_bits as i32);
-            let mut special = [0; LANES];
-            let sum = if self.is_simple() {
-                self.sum.of_factors(self.width, &factors, c)
-            } else {
-                special = self.store(&factors, pieces, at, stored);
-                self.sum.of_stored(self.width, stored, c)
-            };
-            if pieces.special && self.product.is_none() {
-                let own = factors.specials();
-                special = each(|l| special[l] | own[l]);
-            }
-            let mut negative = over(&sum.units, |units| (units >> 63) as u32);
-            if self.ieee && sum.units.contains(&0) {
-                let signs = self.zero_signs(&factors, &c.units, &piece(&from.negative, at), rounding, stored);
-                negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
-            }
-            set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
-            set_piece(&mut number.negative, at, &negative);
-            set_piece(&mut number.exponent, at, &sum.exponent);
-            set_piece(&mut number.special, at, &each(|l| special[l] | sum.unknown[l]));
-        }
-        number.add_special(&from.special);
-        number
-    }
-
     /// Whether the terms are the products.
     pub(super) fn is_simple(&self) -> bool {
         self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
@@ -168,6 +130,46 @@ impl FusedStep {
             let negative = zeros.minus[l] || rounding == Rounding::Rd && !zeros.plus[l];
             if negative { TRUE } else { 0 }
         })
+    }
+}
+
+vectorised! {
+    /// The sums of a group, not yet rounded. `from` was decoded from a format with `fraction_bits`.
+    pub(super) fn sums(
+        step: &FusedStep,
+        pieces: &Pieces<'_>,
+        from: &Number,
+        fraction_bits: u32,
+        rounding: Rounding,
+        stored: &mut Stored,
+    ) -> Number {
+        let mut number = Number::ZERO;
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let c = Addend::new(from, at, fraction_bits as i32);
+            let mut special = [0; LANES];
+            let sum = if step.is_simple() {
+                step.sum.of_factors(step.width, &factors, c)
+            } else {
+                special = step.store(&factors, pieces, at, stored);
+                step.sum.of_stored(step.width, stored, c)
+            };
+            if pieces.special && step.product.is_none() {
+                let own = factors.specials();
+                special = each(|l| special[l] | own[l]);
+            }
+            let mut negative = over(&sum.units, |units| (units >> 63) as u32);
+            if step.ieee && sum.units.contains(&0) {
+                let signs = step.zero_signs(&factors, &c.units, &piece(&from.negative, at), rounding, stored);
+                negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
+            }
+            set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
+            set_piece(&mut number.negative, at, &negative);
+            set_piece(&mut number.exponent, at, &sum.exponent);
+            set_piece(&mut number.special, at, &each(|l| special[l] | sum.unknown[l]));
+        }
+        number.add_special(&from.special);
+        number
     }
 }
 

@@ -1,12 +1,14 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
+    decoder::{Decoder, Element},
     floating::Workspace,
     kernel::Kernel,
-    number::{COUNT, Decoder, Element, NAN, UNKNOWN, ZERO},
+    number::{COUNT, NAN, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
     terms::{Factors, Row},
+    vectors::vectorised,
     word::{LANES, PIECES},
 };
 use crate::isa::{Chunk, Codes, Instruction, Tiles};
@@ -82,25 +84,6 @@ pub(super) struct Tile {
 }
 
 impl Elements {
-    /// The data of codes that `decoder` decodes, shifted left.
-    #[inline(always)]
-    fn decode(&mut self, decoder: &Decoder, codes: &[u32], lifted: u32) {
-        self.resize(codes.len());
-        let mut special = 0;
-        let count = codes.len();
-        let (significands, exponents) = (&mut self.significands[..count], &mut self.exponents[..count]);
-        let (negative, specials) = (&mut self.negative[..count], &mut self.special[..count]);
-        decoder.operands(codes, |at, element| {
-            let flip = element.negative as i32;
-            significands[at] = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
-            exponents[at] = element.exponent;
-            negative[at] = element.negative;
-            specials[at] = element.special;
-            special |= element.special;
-        });
-        self.any_special = special != 0;
-    }
-
     fn resize(&mut self, count: usize) {
         self.significands.resize(count, 0);
         self.exponents.resize(count, 0);
@@ -114,7 +97,6 @@ impl Elements {
     }
 
     /// Multiplies by the scale of each element.
-    #[inline(always)]
     fn scale(&mut self, scales: &Elements) {
         for at in 0..self.significands.len() {
             self.significands[at] *= scales.significands[at];
@@ -128,7 +110,7 @@ impl Elements {
     }
 
     /// Appends [`LANES`] elements of `other`.
-    #[inline(always)]
+    #[inline]
     fn push_lanes(&mut self, other: &Elements, at: usize) {
         let range = at * LANES..(at + 1) * LANES;
         self.significands.extend_from_slice(&other.significands[range.clone()]);
@@ -166,7 +148,6 @@ impl Elements {
 
 impl Tile {
     /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are unknown.
-    #[inline(always)]
     pub(super) fn run(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         self.unknown.clear();
         if let Some(positions) = &tiles.positions {
@@ -196,7 +177,6 @@ impl Tile {
     }
 
     /// Decodes A.
-    #[inline(always)]
     fn load_a(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.a, tile * i.m * i.stored, i.m * i.stored, &mut self.codes);
         let codes = if kernel.ordered {
@@ -208,11 +188,10 @@ impl Tile {
             }
             &self.ordered
         };
-        self.a.decode(&kernel.a, codes, kernel.lifted);
+        decode(&mut self.a, &kernel.a, codes, kernel.lifted);
     }
 
     /// Decodes B.
-    #[inline(always)]
     fn load_b(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
         let in_place = i.n == LANES && (kernel.ordered || i.chunk.is_some());
@@ -230,7 +209,7 @@ impl Tile {
             }
             &self.ordered
         };
-        self.b.decode(&kernel.b, codes, 0);
+        decode(&mut self.b, &kernel.b, codes, 0);
     }
 
     /// Decodes the scales, and scales A and B where their sums are not.
@@ -265,7 +244,6 @@ impl Tile {
     }
 
     /// The elements of D in some pieces.
-    #[inline(always)]
     fn batch(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], d: &mut [u8]) {
         let mut c = [0; COUNT];
         let mut starts = [(0, 0); PIECES];
@@ -311,7 +289,6 @@ impl Tile {
     }
 
     /// Collects the elements of B that the rows of a sparse A are multiplied by.
-    #[inline(always)]
     fn choose(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], scales: bool) {
         self.chosen.clear();
         self.chosen_scales.clear();
@@ -327,9 +304,29 @@ impl Tile {
     }
 }
 
-/// `count` codes from `first` on.
-#[inline(always)]
-fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
+vectorised! {
+    /// The data of codes that `decoder` decodes, shifted left.
+    fn decode(elements: &mut Elements, decoder: &Decoder, codes: &[u32], lifted: u32) {
+        elements.resize(codes.len());
+        let mut special = 0;
+        let count = codes.len();
+        let (significands, exponents) = (&mut elements.significands[..count], &mut elements.exponents[..count]);
+        let (negative, specials) = (&mut elements.negative[..count], &mut elements.special[..count]);
+        decoder.operands(codes, |at, element| {
+            let flip = element.negative as i32;
+            significands[at] = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
+            exponents[at] = element.exponent;
+            negative[at] = element.negative;
+            specials[at] = element.special;
+            special |= element.special;
+        });
+        elements.any_special = special != 0;
+    }
+}
+
+vectorised! {
+    /// `count` codes from `first` on.
+    fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
     let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
     out.resize(count, 0);
     match codes.width() {
@@ -348,6 +345,7 @@ fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
                 *code = u32::from_le_bytes(*bytes);
             }
         }
+    }
     }
 }
 

@@ -1,0 +1,210 @@
+//! Decoding: elements and numbers from codes.
+
+use super::{
+    number::{INFINITY, NAN, Number, TRUE, ZERO},
+    vectors::vectorised,
+    word::Batch,
+};
+use crate::{
+    arithmetic::Subnormals,
+    format::{Encoding, Float, Format, Specials, Zeros},
+};
+
+/// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Element {
+    pub(super) significand: u32,
+    /// A mask.
+    pub(super) negative: u32,
+    /// Exponent of the significand's units digit; [`ZERO`] of a zero.
+    pub(super) exponent: i32,
+    /// [`INFINITY`] (of either sign), [`NAN`] or 0.
+    pub(super) special: u32,
+}
+
+/// How the codes of a format of at most 32 bits decode.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Decoder {
+    /// Of an integer format, the unused bits of 32, and whether codes have a sign.
+    integer: Option<(u32, bool)>,
+    padding_bits: u32,
+    trailing_bits: u32,
+    trailing_mask: u32,
+    exponent_mask: u32,
+    sign_mask: u32,
+    emin: i32,
+    /// A code is special if `(code & mask) - offset` is at least `low`.
+    special_mask: u32,
+    special_offset: u32,
+    special_low: u32,
+    /// And infinite if it is this.
+    infinity: u32,
+    /// The trailing bits that subnormal numbers keep.
+    subnormal_mask: u32,
+    /// Whether subnormal numbers lose their sign.
+    unsigned_subnormals: bool,
+    /// Bits after the binary point of significands.
+    pub(super) fraction_bits: u32,
+    /// Of significands.
+    pub(super) precision: u32,
+    /// The smallest exponent of the format that numbers are converted to.
+    unpacked_emin: Option<i32>,
+    emax: i32,
+}
+
+impl Decoder {
+    /// `None` for formats that the kernel does not have: those of more than 32 bits, those without subnormal numbers.
+    pub(super) fn new(format: &Format, subnormals: Subnormals, unpack: Option<&'static Format>) -> Option<Decoder> {
+        if let Encoding::Integer { signed } = format.encoding {
+            return (format.bits <= 32)
+                .then(|| Decoder { integer: Some((32 - format.bits, signed)), ..Decoder::default() });
+        }
+        let f = supported(format)?;
+        let unpacked = unpack.map(supported);
+        let unpacked = match unpacked {
+            Some(wider) => Some(wider?),
+            None => None,
+        };
+        let sign_mask = if f.signed { 1 << (format.bits - 1) } else { 0 };
+        let magnitude_mask = (1u64 << (format.bits - u32::from(f.signed))) as u32;
+        let magnitude_mask = magnitude_mask.wrapping_sub(1);
+        let trailing_mask = (1 << f.trailing_bits) - 1;
+        let exponent_mask = (1 << f.exponent_bits) - 1;
+        let all_ones = (exponent_mask << f.trailing_bits | trailing_mask) << f.padding_bits;
+        let kept = magnitude_mask & !((1 << f.padding_bits) - 1);
+        let top = exponent_mask << (f.trailing_bits + f.padding_bits);
+        let (special_mask, special_offset, special_low, infinity) = match f.specials {
+            Specials::Ieee => (kept, 0, top, top),
+            Specials::AllOnesNan => (kept, 0, all_ones, u32::MAX),
+            // Of 8 bits: 2^30 is out of reach.
+            Specials::NegativeZeroNan => (magnitude_mask | sign_mask, sign_mask + 1, u32::MAX, 1 << 30),
+            Specials::None => (0, 0, 1, u32::MAX),
+        };
+        let wide = unpacked.unwrap_or(f);
+        Some(Decoder {
+            integer: None,
+            padding_bits: f.padding_bits,
+            trailing_bits: f.trailing_bits,
+            trailing_mask,
+            exponent_mask,
+            sign_mask,
+            emin: f.emin(),
+            special_mask,
+            special_offset,
+            special_low,
+            infinity,
+            subnormal_mask: if subnormals == Subnormals::Keep { u32::MAX } else { 0 },
+            unsigned_subnormals: subnormals == Subnormals::PositiveZero,
+            fraction_bits: wide.trailing_bits,
+            precision: wide.precision(),
+            unpacked_emin: unpacked.map(Float::emin),
+            emax: f.emax(),
+        })
+    }
+
+    /// The smallest exponent.
+    pub(super) fn lowest(&self) -> i32 {
+        self.emin
+    }
+
+    /// Bits between the last bit of the smallest and the first of the largest number.
+    pub(super) fn span(&self) -> u32 {
+        (self.emax - self.emin) as u32 + self.precision
+    }
+
+    /// The datum of a code.
+    #[inline(always)]
+    pub(super) fn decode(&self, code: u32) -> Element {
+        let key = (code & self.special_mask).wrapping_sub(self.special_offset);
+        let special = if key >= self.special_low { NAN } else { 0 };
+        let special = if key == self.infinity { INFINITY } else { special };
+        let fields = code >> self.padding_bits;
+        let biased = fields >> self.trailing_bits & self.exponent_mask;
+        let trailing = fields & self.trailing_mask;
+        let subnormal = biased == 0;
+        let significand = if subnormal { trailing & self.subnormal_mask } else { trailing | 1 << self.trailing_bits };
+        let signed = !(subnormal && self.unsigned_subnormals && trailing != 0);
+        let exponent = biased.max(1) as i32 - 1 + self.emin;
+        Element {
+            significand,
+            negative: if code & self.sign_mask != 0 && signed { TRUE } else { 0 },
+            exponent: if significand == 0 { ZERO } else { exponent },
+            special,
+        }
+    }
+
+    /// Calls `each` with the place and the datum of every code: one plain loop for every kind of format.
+    #[inline(always)]
+    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, Element)) {
+        // A copy: what a loop reads of it stays in registers.
+        let own = *self;
+        // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
+        match (self.integer, self.unpacked_emin) {
+            (Some((unused, true)), _) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, integer(*code, unused, true));
+                }
+            }
+            (Some((unused, false)), _) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, integer(*code, unused, false));
+                }
+            }
+            (None, Some(emin)) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, own.unpacked(*code, emin));
+                }
+            }
+            (None, None) => {
+                for (at, code) in codes.iter().enumerate() {
+                    each(at, own.decode(*code));
+                }
+            }
+        }
+    }
+
+    /// The datum as a format with this smallest exponent has it.
+    #[inline(always)]
+    fn unpacked(&self, code: u32, emin: i32) -> Element {
+        let element = self.decode(code);
+        let Element { significand, exponent, .. } = element;
+        let length = 32 - (significand | 1).leading_zeros() as i32;
+        let quantum = exponent - self.trailing_bits as i32;
+        let unpacked = (quantum + length - 1).max(emin);
+        let left = (quantum - (unpacked - self.fraction_bits as i32)).clamp(0, 31);
+        Element {
+            significand: significand << left,
+            exponent: if significand == 0 { ZERO } else { unpacked },
+            ..element
+        }
+    }
+}
+
+vectorised! {
+    /// The numbers of codes.
+    pub(super) fn numbers(decoder: &Decoder, codes: &Batch<u32>) -> Number {
+        let mut number = Number::ZERO;
+        decoder.operands(codes, |at, element| {
+            number.magnitude[at] = element.significand.into();
+            number.negative[at] = element.negative;
+            number.exponent[at] = element.exponent - decoder.fraction_bits as i32;
+            let infinite = element.special == INFINITY;
+            number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
+        });
+        number
+    }
+}
+
+/// An integer of which some upper bits of 32 are unused.
+#[inline(always)]
+fn integer(code: u32, unused: u32, signed: bool) -> Element {
+    let aligned = code << unused;
+    let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
+    let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
+    Element { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
+}
+
+/// The record of a format that the kernel has.
+pub(super) fn supported(format: &Format) -> Option<&Float> {
+    format.float().filter(|f| format.bits <= 32 && f.subnormals && f.zeros != Zeros::None)
+}

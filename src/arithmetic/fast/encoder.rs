@@ -1,0 +1,165 @@
+//! Encoding: numbers rounded to codes.
+
+use super::{
+    decoder::supported,
+    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number},
+    vectors::vectorised,
+    word::Batch,
+};
+use crate::{
+    arithmetic::{Subnormals, ZeroSign},
+    format::{Finite, Float, Real, Rounding, Zeros},
+    softfloat::Target,
+};
+
+/// How numbers are rounded to a target.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Encoder {
+    rounding: Rounding,
+    trailing_bits: u32,
+    padding_bits: u32,
+    emin: i32,
+    /// Exponent and trailing significand of the largest finite number.
+    largest: u64,
+    /// What becomes of numbers beyond, by sign.
+    overflowed: [u32; 2],
+    sign_bit: u32,
+    /// The codes of plus and minus infinity and NaN.
+    specials: [u32; 3],
+    /// The codes of zero results, by sign.
+    zeros: [u32; 2],
+    /// The codes that subnormal results become, by sign.
+    flushed: Option<[u32; 2]>,
+}
+
+impl Encoder {
+    /// `None` for formats that the kernel does not have; `subnormals`: what becomes of subnormal results.
+    pub(super) fn new(target: &Target, subnormals: Subnormals) -> Option<Encoder> {
+        let f = supported(target.format).filter(|f| f.signed)?;
+        if subnormals == Subnormals::SignedZero && f.zeros != Zeros::Both {
+            return None;
+        }
+        let negative_zero = target.format.zero(true)? as u32;
+        let (biased, trailing) = f.largest_fields();
+        let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20))) as u32;
+        Some(Encoder {
+            rounding: target.rounding,
+            trailing_bits: f.trailing_bits,
+            padding_bits: f.padding_bits,
+            emin: f.emin(),
+            largest: biased << f.trailing_bits | trailing,
+            overflowed: [beyond(false), beyond(true)],
+            specials: [Real::Infinity { negative: false }, Real::Infinity { negative: true }, Real::Nan]
+                .map(|special| target.round(&special) as u32),
+            sign_bit: 1 << (target.format.bits - 1),
+            zeros: [0, negative_zero],
+            flushed: match subnormals {
+                Subnormals::Keep => None,
+                Subnormals::SignedZero => Some([0, negative_zero]),
+                Subnormals::PositiveZero => Some([0, 0]),
+            },
+        })
+    }
+
+    /// This encoder with another rule for the sign of zero results: that of the number stays only where `zero` says so.
+    pub(super) fn signing_zeros(mut self, zero: ZeroSign) -> Encoder {
+        match zero {
+            ZeroSign::Positive => self.zeros = [0, 0],
+            ZeroSign::Negative => self.zeros = [self.zeros[1]; 2],
+            ZeroSign::Ieee => {}
+        }
+        self
+    }
+
+    /// This encoder followed by the conversion of its codes from `from` to the format of `to`; `None` unless finite codes
+    /// stay as they are.
+    pub(super) fn then(&self, from: &Target, to: &Target) -> Option<Encoder> {
+        let (f, t) = (from.format.float()?, to.format.float()?);
+        let layout =
+            |float: &Float| (float.exponent_bits, float.trailing_bits + float.padding_bits, float.bias, float.zeros);
+        let same = from.format == to.format
+            || layout(f) == layout(t) && t.specials == f.specials && t.trailing_bits >= f.trailing_bits;
+        let convert = |code: u32| to.round(&from.format.value(code.into())) as u32;
+        same.then(|| Encoder {
+            overflowed: self.overflowed.map(convert),
+            specials: self.specials.map(convert),
+            ..*self
+        })
+    }
+
+    /// Sets the codes of what is not finite.
+    #[inline(always)]
+    fn set_specials(&self, specials: &Batch<u32>, codes: &mut Batch<u32>) {
+        let [infinity, minus_infinity, nan] = self.specials;
+        for (code, special) in codes.iter_mut().zip(specials) {
+            let sign = special & (INFINITY | MINUS_INFINITY);
+            let infinite = if sign == INFINITY { infinity } else { minus_infinity };
+            let is_nan = (special & NAN != 0) | (sign == INFINITY | MINUS_INFINITY);
+            let own = if is_nan { nan } else { infinite };
+            *code = if *special == 0 { *code } else { own };
+        }
+    }
+
+    #[inline(always)]
+    fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> Batch<u32> {
+        let mut codes = [0; COUNT];
+        // A copy: what the loop reads of it stays in registers.
+        let own = *self;
+        let trailing_bits = own.trailing_bits as i32;
+        let smallest = own.emin - trailing_bits;
+        let signs = own.zeros[0] ^ own.zeros[1];
+        let beyond = own.overflowed[0] ^ own.overflowed[1];
+        for l in 0..COUNT {
+            let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
+            let leading = exponent + 63 - (magnitude | 1).leading_zeros() as i32;
+            let quantum = (leading - trailing_bits).max(smallest);
+            let right = (quantum - exponent).clamp(0, 63) as u32;
+            let left = (exponent - quantum).clamp(0, 63) as u32;
+            let kept = magnitude >> right;
+            let rest = magnitude & ((1 << right) - 1);
+            let up = rounds_up(negative, kept & 1 == 1, rest, (1 << right) >> 1);
+            let significand = (kept + u64::from(up)) << left;
+            // The leading bit of a normal significand adds one to the biased exponent.
+            let fields = (((quantum - smallest) as i64 as u64) << trailing_bits).wrapping_add(significand);
+            let fields = if magnitude == 0 { 0 } else { fields };
+            let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
+            let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
+            let overflowed = own.overflowed[0] ^ negative & beyond;
+            codes[l] = if fields > own.largest { overflowed } else { code };
+        }
+        codes
+    }
+}
+
+vectorised! {
+    /// The codes of numbers; those of unknown ones are void.
+    pub(super) fn encode(encoder: &Encoder, number: &Number) -> Batch<u32> {
+        let mut codes = match encoder.rounding {
+            Rounding::Rz | Rounding::Sr { .. } => encoder.round(number, |_, _, _, _| false),
+            Rounding::Rne => {
+                encoder.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd))
+            }
+            Rounding::Rna => encoder.round(number, |_, _, rest, half| (rest >= half) & (half != 0)),
+            Rounding::Ru => encoder.round(number, |negative, _, rest, _| (rest != 0) & (negative == 0)),
+            Rounding::Rd => encoder.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
+            Rounding::Ro => encoder.round(number, |_, odd, rest, _| (rest != 0) & !odd),
+        };
+        let mut special = 0;
+        for own in &number.special {
+            special |= own;
+        }
+        if special != 0 {
+            encoder.set_specials(&number.special, &mut codes);
+        }
+        if let Some(flushed) = encoder.flushed {
+            let own = *encoder;
+            for code in &mut codes {
+                let fields = (*code & !own.sign_bit) >> own.padding_bits;
+                let subnormal = fields != 0 && fields >> own.trailing_bits == 0;
+                let zero = if *code & own.sign_bit != 0 { flushed[1] } else { flushed[0] };
+                *code = if subnormal { zero } else { *code };
+            }
+        }
+        codes
+    }
+}

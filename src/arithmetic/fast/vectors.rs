@@ -1,0 +1,76 @@
+//! Functions compiled for several instruction sets.
+
+/// Vector instructions that functions are compiled for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Vectors {
+    /// AVX-512 with 8-bit to 64-bit integers and leading zeros.
+    #[cfg(target_arch = "x86_64")]
+    Avx512,
+    /// AVX2 and fused multiply-adds.
+    #[cfg(target_arch = "x86_64")]
+    Avx2,
+    /// Those of every machine of the target.
+    Portable,
+}
+
+impl Vectors {
+    /// The widest that this machine has.
+    #[inline]
+    pub(super) fn here() -> Vectors {
+        #[cfg(target_arch = "x86_64")]
+        {
+            let avx2 = is_x86_feature_detected!("avx2")
+                && is_x86_feature_detected!("fma")
+                && is_x86_feature_detected!("bmi1")
+                && is_x86_feature_detected!("bmi2")
+                && is_x86_feature_detected!("lzcnt");
+            let avx512 = is_x86_feature_detected!("avx512f")
+                && is_x86_feature_detected!("avx512bw")
+                && is_x86_feature_detected!("avx512dq")
+                && is_x86_feature_detected!("avx512vl")
+                && is_x86_feature_detected!("avx512cd");
+            match (avx2, avx512) {
+                (true, true) => return Vectors::Avx512,
+                (true, false) => return Vectors::Avx2,
+                _ => {}
+            }
+        }
+        Vectors::Portable
+    }
+}
+
+/// A function that is compiled for each of [`Vectors`], and runs as the one for this machine. What it calls has to be inlined
+/// into it, so as to be compiled for the same instructions.
+macro_rules! vectorised {
+    ($(#[$about:meta])* $visible:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+        $(#[$about])*
+        #[allow(unsafe_code)]
+        $visible fn $name($($argument: $type),*) $(-> $result)? {
+            #[inline(always)]
+            fn portable($($argument: $type),*) $(-> $result)? $body
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi1,bmi2,lzcnt")]
+            fn avx512($($argument: $type),*) $(-> $result)? {
+                portable($($argument),*)
+            }
+
+            #[cfg(target_arch = "x86_64")]
+            #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt")]
+            fn avx2($($argument: $type),*) $(-> $result)? {
+                portable($($argument),*)
+            }
+
+            match $crate::arithmetic::fast::vectors::Vectors::here() {
+                // SAFETY: this machine has the instruction set.
+                #[cfg(target_arch = "x86_64")]
+                $crate::arithmetic::fast::vectors::Vectors::Avx512 => unsafe { avx512($($argument),*) },
+                // SAFETY: this machine has the instruction set.
+                #[cfg(target_arch = "x86_64")]
+                $crate::arithmetic::fast::vectors::Vectors::Avx2 => unsafe { avx2($($argument),*) },
+                $crate::arithmetic::fast::vectors::Vectors::Portable => portable($($argument),*),
+            }
+        }
+    };
+}
+pub(super) use vectorised;
