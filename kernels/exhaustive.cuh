@@ -1,6 +1,7 @@
 // Operands of `verify`: all pairs of codes of A and B in one position (src/inputs/exhaustive.rs has the formula).
 //
-// Specialised by POSITION, A_CODES and B_CODES (the bits of a code that carry information) and A_PADDING and B_PADDING.
+// Specialised by POSITION, A_CODES and B_CODES (the bits of a code that carry information) and A_PADDING and B_PADDING; of
+// block-scaled forms by SCALE_ONE, the code of 1.
 
 struct MadeTile {
     unsigned long long a, b;  // the numbers of the first row's and the first column's code
@@ -28,3 +29,9 @@ __device__ __forceinline__ C::Code make_c(const MadeTile&, int, int) { return 0;
 __device__ __forceinline__ unsigned char make_position(const MadeTile&, int, int stored) {
     return (unsigned char)(stored % CHUNK_KEPT);
 }
+
+#ifdef SCALE_BLOCK
+__device__ __forceinline__ unsigned char make_scale_a(const MadeTile&, int, int) { return SCALE_ONE; }
+
+__device__ __forceinline__ unsigned char make_scale_b(const MadeTile&, int, int) { return SCALE_ONE; }
+#endif

@@ -23,3 +23,13 @@ __device__ __forceinline__ C::Code make_c(const MadeTile& tile, int row, int col
 __device__ __forceinline__ unsigned char make_position(const MadeTile& tile, int row, int stored) {
     return (unsigned char)stream_position(tile, row, stored);
 }
+
+#ifdef SCALE_BLOCK
+__device__ __forceinline__ unsigned char make_scale_a(const MadeTile& tile, int row, int block) {
+    return (unsigned char)stream_scale_a(tile, row, block);
+}
+
+__device__ __forceinline__ unsigned char make_scale_b(const MadeTile& tile, int block, int column) {
+    return (unsigned char)stream_scale_b(tile, block, column);
+}
+#endif

@@ -143,9 +143,9 @@ STREAM StreamSide stream_column(const StreamTile& t, int column) {
 }
 
 // Structured sparsity: of each CHUNK indices KEPT are stored, in units of TOGETHER.
-const int STREAM_CHUNK = STORED_K == K ? 1 : FormatA::BITS == 32 ? 2 : FormatA::BITS == 4 ? 8 : 4;
-const int STREAM_KEPT = STORED_K == K ? 1 : STREAM_CHUNK / 2;
-const int STREAM_TOGETHER = FormatA::BITS == 4 ? 2 : 1;
+const int STREAM_CHUNK = CHUNK_LENGTH;
+const int STREAM_KEPT = CHUNK_KEPT;
+const int STREAM_TOGETHER = CHUNK_TOGETHER;
 
 // The positions of a chunk's two units: bits 0 to 1 and 2 to 3; of one unit: bit 0.
 STREAM unsigned stream_pattern(const StreamTile& t, int row, int chunk) {

@@ -2,7 +2,7 @@
 // and position alone, in integers, and the same on a CPU (src/inputs/stream, which documents the construction; the two
 // are compared code by code).
 //
-// Specialised by M, N, K, STORED_K (K / 2 of sparse forms) and the format records FormatA, FormatB, FormatC, FormatD, and
+// Specialised by M, N, K, STORED_K (K / 2 of sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER and the format records FormatA, FormatB, FormatC, FormatD, and
 // of block-scaled forms FormatScale and SCALE_BLOCK. Plain C++17 where __device__ and __forceinline__ are defined away.
 
 #define STREAM __device__ __forceinline__

@@ -1,8 +1,9 @@
 // The entry `verify`: operands are made, the instruction is executed on them, its arithmetic is evaluated, and every code of D
 // is compared; only counts and the places of differences leave the GPU.
 //
-// Put behind a family, `model.cuh` with its definitions and the function `model`, and what makes operands (`random.cuh` or
-// `exhaustive.cuh`): `make_tile(seed, number)`, `regime_of(tile)`, and `make_a`, `make_b`, `make_c`, `make_position` of a tile.
+// Put behind a family, the arithmetic with its definitions and the function `model`, and what makes operands (`random.cuh` or
+// `exhaustive.cuh`): `make_tile(seed, number)`, `regime_of(tile)`, and `make_a`, `make_b`, `make_c`,
+// `make_position` of a tile, of block-scaled forms `make_scale_a` and `make_scale_b`.
 
 const int REGIMES = 16;
 
@@ -24,6 +25,10 @@ struct Workspace {
     Factor row[TILES_PER_RUN][STORED_K * M];
     Factor column[TILES_PER_RUN][K * N];
     unsigned char positions[TILES_PER_RUN][SPARSE ? M * STORED_K : 1];
+#ifdef SCALE_BLOCK
+    unsigned char scale_a[TILES_PER_RUN][M * (K / SCALE_BLOCK)];
+    unsigned char scale_b[TILES_PER_RUN][K / SCALE_BLOCK * N];
+#endif
 };
 
 __device__ __forceinline__ void run_barrier() {
@@ -56,6 +61,23 @@ __device__ __forceinline__ void make_operands(Workspace& w, int t, const MadeTil
     }
 #pragma unroll 1
     for (int e = lane; e < M * N; e += THREADS_PER_RUN) w.c[t][e] = make_c(tile, e / N, e % N);
+#ifdef SCALE_BLOCK
+    constexpr int BLOCKS = K / SCALE_BLOCK;
+#pragma unroll 1
+    for (int e = lane; e < M * BLOCKS; e += THREADS_PER_RUN) w.scale_a[t][e] = make_scale_a(tile, e / BLOCKS, e % BLOCKS);
+#pragma unroll 1
+    for (int e = lane; e < BLOCKS * N; e += THREADS_PER_RUN) w.scale_b[t][e] = make_scale_b(tile, e / N, e % N);
+#endif
+}
+
+// The operands of one element of D.
+__device__ __forceinline__ Operands operands_of(const Workspace& w, int t, int row, int column) {
+    return Operands{w.row[t] + row, w.column[t] + column, w.a[t] + row * STORED_K, w.b[t] + column,
+                    w.positions[t] + (SPARSE ? row * STORED_K : 0),
+#ifdef SCALE_BLOCK
+                    w.scale_a[t] + row * (K / SCALE_BLOCK), w.scale_b[t] + column,
+#endif
+    };
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
@@ -81,7 +103,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
         }
         run_barrier();
         const int turn = tile_of(lane);
+#ifdef SCALE_BLOCK
+        run_tile(w.a[turn], w.b[turn], w.c[turn], w.scale_a[turn], w.scale_b[turn], w.positions[turn], w.d[turn], lane);
+#else
         run_tile(w.a[turn], w.b[turn], w.c[turn], w.positions[turn], w.d[turn], lane);
+#endif
         run_barrier();
 #pragma unroll
         for (int t = 0; t < TILES_PER_RUN; ++t) {
@@ -89,9 +115,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK_THREADS)
             int differences = 0;
 #pragma unroll 1
             for (int e = lane; e < M * N; e += THREADS_PER_RUN) {
-                const int row = e / N, column = e % N;
-                const Operands x = {w.row[t] + row, w.column[t] + column, w.a[t] + row * STORED_K, w.b[t] + column,
-                                    w.positions[t] + (SPARSE ? row * STORED_K : 0)};
+                const Operands x = operands_of(w, t, e / N, e % N);
                 if ((D::Code)model(x, w.c[t][e]) == w.d[t][e]) continue;
                 ++differences;
                 const Word place = atomicAdd(&found->listed, 1ull);

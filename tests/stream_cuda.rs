@@ -10,7 +10,7 @@ use std::{
 use tcnum::{
     device::cuda::constants::constants,
     inputs::stream,
-    isa::{self, Instruction},
+    isa::{self, Chunk, Instruction},
 };
 
 const SEEDS: [u64; 2] = [1, 0xfedc_ba98_7654_3210];
@@ -70,7 +70,10 @@ fn source(forms: &[&Instruction]) -> String {
     let _ = writeln!(text, "#define SEEDS {}\n#define FIRST {}\n#define COUNT {COUNT}", list(&SEEDS), list(&FIRST));
     for (number, i) in forms.iter().enumerate() {
         let _ = writeln!(text, "namespace form{number} {{");
-        for (name, value) in [("M", i.m), ("N", i.n), ("K", i.k), ("STORED_K", i.stored_k())] {
+        let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1 });
+        let shape = [("M", i.m), ("N", i.n), ("K", i.k), ("STORED_K", i.stored_k())];
+        let chunks = [("CHUNK_LENGTH", chunk.length), ("CHUNK_KEPT", chunk.kept), ("CHUNK_TOGETHER", chunk.together)];
+        for (name, value) in shape.into_iter().chain(chunks) {
             let _ = writeln!(text, "#undef {name}\n#define {name} {value}");
         }
         text += "#undef SCALE_BLOCK\n";

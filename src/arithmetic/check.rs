@@ -52,6 +52,11 @@ fn grouping(rule: &Rule) -> Option<String> {
     if rule.scale_sums == Some(0) {
         return Some("'scale-sums' must be at least 1".into());
     }
+    if rule.scale_sums.is_some() && rule.normalised == Some(true) {
+        return Some(
+            "'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into(),
+        );
+    }
     if let Some(lanes) = rule.lanes.as_ref().filter(|lanes| !LANES.contains(&lanes.period)) {
         let (low, high) = LANES.into_inner();
         return Some(format!("'lanes.period' is {}; allowed are {low} to {high}", lanes.period));

@@ -26,11 +26,22 @@ pub struct Evaluator {
 pub(super) struct Held {
     pub(super) value: Decoded,
     fraction_bits: i32,
+    /// An exact product, whose significand may be wider than that of any datum, in place of `value`.
+    exact: Option<Real>,
 }
 
 impl Held {
     fn of(format: &Format, code: u64, subnormals: Subnormals) -> Held {
-        Held { value: settled(format.decode(code), subnormals), fraction_bits: format.fraction_bits() as i32 }
+        Held::datum(settled(format.decode(code), subnormals), format)
+    }
+
+    fn datum(value: Decoded, format: &Format) -> Held {
+        Held { value, fraction_bits: format.fraction_bits() as i32, exact: None }
+    }
+
+    /// The value itself.
+    pub(super) fn real(&self) -> Real {
+        self.exact.unwrap_or_else(|| self.value.real())
     }
 
     /// Exponent of the significand's units digit: the number's own exponent, a subnormal counting as the
@@ -134,7 +145,7 @@ impl Evaluator {
                 let quiet = plan.result.format.quiet_nan(total.value.negative, total.value.significand);
                 quiet.unwrap_or(plan.result.nan)
             }
-            _ => plan.output.round(&total.value.real()),
+            _ => plan.output.round(&total.real()),
         };
         log.line(|| rounding(None, "D", &plan.output, code));
         code
@@ -180,7 +191,7 @@ impl Evaluator {
     }
 
     fn add<L: Log>(&self, x: Held, y: Held, target: &Target, group: Option<usize>, log: &mut L) -> Held {
-        let code = softfloat::add(&x.value.real(), &y.value.real(), target);
+        let code = softfloat::add(&x.real(), &y.real(), target);
         log.line(|| rounding(group, "addition", target, code));
         self.hold(code, target)
     }
@@ -201,9 +212,9 @@ impl Evaluator {
             let exact = limited(inputs.product(at), self.plan.product_limit);
             let held = match target {
                 Some(target) => self.hold(target.round(&exact), target),
-                None => Held { value: exactly(&exact), fraction_bits },
+                None => Held { value: datum(&exact), fraction_bits, exact: Some(exact) },
             };
-            log.line(|| Line::new(Some(number), product_name(at), held.value.real()));
+            log.line(|| Line::new(Some(number), product_name(at), held.real()));
             products.push(held);
         }
         products
@@ -248,7 +259,7 @@ impl Evaluator {
             log.line(|| rounding(Some(number), &format!("+ {}", product_name(at)), target, code));
             sum = self.hold(code, target).value;
         }
-        Held { value: sum, fraction_bits: target.format.fraction_bits() as i32 }
+        Held::datum(sum, target.format)
     }
 
     /// The exact integer sum, brought into the range of D.
@@ -306,10 +317,7 @@ impl Inputs {
             a: case.a.iter().map(|code| operand(i.a, plan.unpack, *code)).collect(),
             b: (0..case.a.len()).map(|at| operand(i.b, plan.unpack, case.b[logical(at)])).collect(),
             scales,
-            c: Held {
-                value: operand(i.c, plan.unpack_c, case.c),
-                fraction_bits: plan.unpack_c.unwrap_or(i.c).fraction_bits() as i32,
-            },
+            c: Held::datum(operand(i.c, plan.unpack_c, case.c), plan.unpack_c.unwrap_or(i.c)),
         }
     }
 
@@ -338,8 +346,8 @@ pub(super) fn limited(product: Real, limit: Option<i32>) -> Real {
     }
 }
 
-/// An exact product (of at most 64 bits) as a datum.
-fn exactly(product: &Real) -> Decoded {
+/// An exact product as a datum, for its class: the significand of one of f64 is cut short.
+fn datum(product: &Real) -> Decoded {
     let datum = |class, negative, significand, exponent| Decoded { class, negative, significand, exponent };
     match *product {
         Real::Nan => datum(Class::Nan, false, 0, 0),

@@ -15,9 +15,27 @@ use crate::{
 /// One term of a sum: its value, and the exponent of its significand's units digit.
 #[derive(Clone)]
 struct Term {
-    name: String,
+    name: Name,
     value: Real,
     exponent: i32,
+}
+
+/// What a term is; in words only where somebody listens.
+#[derive(Clone, Copy)]
+enum Name {
+    Product(usize),
+    Products(usize, usize),
+    C,
+}
+
+impl Name {
+    fn text(self) -> String {
+        match self {
+            Name::Product(at) => product_name(at),
+            Name::Products(first, last) => format!("products {first} to {last}"),
+            Name::C => "c".into(),
+        }
+    }
 }
 
 /// A finite part of a sum with the exponent that counts in an alignment.
@@ -44,7 +62,7 @@ impl Fused {
             None => group.iter().map(|&at| self.product(plan, inputs, at)).collect(),
             Some(length) => group.chunks(length).map(|run| self.scaled_sum(plan, inputs, run)).collect::<Vec<_>>(),
         };
-        let c = Term { name: "c".into(), value: from.value.real(), exponent: from.exponent() };
+        let c = Term { name: Name::C, value: from.real(), exponent: from.exponent() };
         let terms = || products.iter().chain([&c]);
         let code = match special(terms().map(|term| &term.value)) {
             Some(special) => target.round(&special),
@@ -79,7 +97,7 @@ impl Fused {
         {
             exponent = finite.leading_exponent().unwrap_or(exponent);
         }
-        Term { name: product_name(at), value, exponent }
+        Term { name: Name::Product(at), value, exponent }
     }
 
     /// The exact sum of a run of products times their common scales.
@@ -93,7 +111,7 @@ impl Fused {
             Real::Finite(trimmed(exact_sum(finite)))
         });
         let (scale, exponent) = inputs.scales[run[0]];
-        let name = format!("products {} to {}", run[0], run[run.len() - 1]);
+        let name = Name::Products(run[0], run[run.len() - 1]);
         Term { name, value: softfloat::product(&sum, &scale), exponent }
     }
 
@@ -167,7 +185,7 @@ impl Term {
 
     fn line(&self, number: usize, kept: Option<Finite>) -> Line {
         let exponent = self.part().map(|part| part.exponent);
-        Line { exponent, kept, ..Line::new(Some(number), self.name.clone(), self.value) }
+        Line { exponent, kept, ..Line::new(Some(number), self.name.text(), self.value) }
     }
 }
 

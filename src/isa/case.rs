@@ -46,6 +46,10 @@ impl Case {
 
     /// The logical k of the stored element `at` of A: the element of B that it is multiplied by.
     pub fn logical(&self, i: &Instruction, at: usize) -> usize {
+        // Only sparse forms have positions; to ask the instruction costs more than the rest.
+        if self.positions.is_empty() {
+            return at;
+        }
         match i.chunk() {
             Some(chunk) => at / chunk.kept * chunk.length + self.positions[at] as usize,
             None => at,

@@ -47,8 +47,8 @@ pub struct Scale {
 /// Structured sparsity of A: of every `length` consecutive elements along k, `kept` are stored, in groups of `together`
 /// neighbours, in ascending order.
 ///
-/// 16-bit and 8-bit formats keep two of four, tf32 one of two, 4-bit formats two pairs of four pairs (PTX ISA, "Sparse
-/// matrix storage").
+/// 16-bit and 8-bit formats keep two of four, tf32 one of two, packed 4-bit formats two pairs of four pairs (PTX ISA,
+/// "Sparse matrix storage").
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Chunk {
     /// Logical elements in a chunk.
@@ -120,9 +120,11 @@ impl Instruction {
 
     /// How A is stored in sparse forms; `None` if every element is.
     pub fn chunk(&self) -> Option<Chunk> {
-        self.is_sparse().then(|| match self.a.bits {
+        // The kinds f8f6f4 and mxf8f6f4 hold every number in a byte, and treat it as one of 8 bits.
+        let packed = self.a.bits == 4 && !self.ptx.contains("f8f6f4");
+        self.is_sparse().then_some(match self.a.bits {
             32 => Chunk { length: 2, kept: 1, together: 1 },
-            4 => Chunk { length: 8, kept: 4, together: 2 },
+            4 if packed => Chunk { length: 8, kept: 4, together: 2 },
             _ => Chunk { length: 4, kept: 2, together: 1 },
         })
     }

@@ -29,7 +29,7 @@ pub fn compile(source: &str, target: &str) -> Result<Vec<u8>> {
 
 /// What NVRTC is asked for, besides the source.
 pub fn options(target: &str) -> Vec<String> {
-    vec![format!("--gpu-architecture={target}"), "--std=c++17".into()]
+    vec![format!("--gpu-architecture={target}"), "--std=c++17".into(), "--device-int128".into()]
 }
 
 /// The version of the NVRTC at hand, `13.0`.

@@ -12,9 +12,9 @@ use crate::{
     Error, Result,
     arithmetic::Plan,
     device::{Count, Engine, Found, Spot},
-    format::Format,
+    format::{Format, Overflow, Rounding},
     inputs::{Sequence, stream},
-    isa::Instruction,
+    isa::{Instruction, Kernel},
 };
 
 /// Regimes that the kernel counts apart.
@@ -26,17 +26,32 @@ const PLACES: usize = 1 << 14;
 /// Words in front of the list.
 const COUNTS: usize = 2 * REGIMES + 1;
 
-/// The kernel that verifies `plan` on the operands of `sequence`; `None` if no kernel executes the instruction, or if the
-/// plan has a step that only the evaluators on the CPU have.
+/// Shared memory that a kernel can have without asking for more, less what counts and alignment may take.
+const SHARED_BYTES: usize = (48 << 10) - (2 << 10);
+
+/// The kernel that verifies `plan` on the operands of `sequence`; `None` if no kernel executes the
+/// instruction, or if its tiles are too large for shared memory.
 pub fn verifier(plan: &Plan, sequence: Sequence) -> Option<Specialised> {
     let i = &plan.instruction;
-    let arithmetic = arithmetic(plan)?;
+    let arithmetic = arithmetic(plan);
     let operands = match sequence {
         Sequence::Random { .. } => [stream::CUDA, include_str!("../../../kernels/random.cuh")].join("\n"),
         Sequence::Multiply { position } => exhaustive(i, position),
     };
     let entry = include_str!("../../../kernels/verify.cu");
     with_entry(i, "verify", &format!("#define PLACES {PLACES}\n{arithmetic}\n{operands}\n{entry}"))
+        .filter(|kernel| kernel.tiles_per_block as usize * workspace_bytes(i) <= SHARED_BYTES)
+}
+
+/// Shared memory for one tile: its codes and factors, and the scratch memory of families that have some.
+fn workspace_bytes(i: &Instruction) -> usize {
+    let scratch = match i.kernel {
+        Some(Kernel::Wgmma) => i.m * i.stored_k() * i.a.bytes() + i.k * i.n * i.b.bytes(),
+        Some(Kernel::Wmma) => i.tile_bytes(),
+        _ => 0,
+    };
+    let factor = if i.d.is_integer() { 2 } else { 8 };
+    i.tile_bytes() + scratch + factor * (i.m * i.stored_k() + i.k * i.n)
 }
 
 fn exhaustive(i: &Instruction, position: usize) -> String {
@@ -44,6 +59,10 @@ fn exhaustive(i: &Instruction, position: usize) -> String {
     for (name, format) in [("A", i.a), ("B", i.b)] {
         let padding = padding(format);
         let _ = write!(text, "#define {name}_CODES {}\n#define {name}_PADDING {padding}\n", format.bits - padding);
+    }
+    if let Some(scale) = i.scale {
+        let one = scale.format.encode_f64(1.0, Rounding::Rne, Overflow::Standard).expect("scales can be 1");
+        let _ = writeln!(text, "#define SCALE_ONE {one:#x}");
     }
     text + include_str!("../../../kernels/exhaustive.cuh")
 }

@@ -5,7 +5,7 @@
 //! (`cache`); what they contain is read back from their machine code ([`sass`]).
 
 pub mod architecture;
-mod arithmetic;
+pub mod arithmetic;
 mod cache;
 pub mod compile;
 pub mod constants;

@@ -149,7 +149,9 @@ fn prelude(i: &Instruction, kernel: Kernel) -> String {
         define(&format!("{operand}_REGISTERS"), fragment.registers);
     }
     let formats = operands.map(|(operand, fragment)| constants(&format!("Format{operand}"), fragment.format));
-    let scale = i.scale.map_or_else(String::new, |scale| constants("FormatScale", scale.format));
+    let scale = i.scale.map_or_else(String::new, |scale| {
+        format!("#define SCALE_BLOCK {}\n{}", scale.block, constants("FormatScale", scale.format))
+    });
     [text, formats.concat(), scale, statements(i, kernel, &fragments)].concat()
 }
 

@@ -1,4 +1,9 @@
-//! A plan as CUDA C++: the definitions that specialise `kernels/model.cuh`, and the function `model`.
+//! A plan as CUDA C++: the definitions that specialise `kernels/model_*.cuh`, and the function `model`.
+//!
+//! Most plans of hardware have steps whose sums fit into 64 bits, or chains in f32 and f64: those are fast. The others have
+//! the general steps (see [`general`]), which compute whatever a model file can say.
+
+mod general;
 
 use std::fmt::Write;
 
@@ -9,16 +14,21 @@ use crate::{
     softfloat::Target,
 };
 
-const MODEL: &str = include_str!("../../../kernels/model.cuh");
+const VALUE: &str = include_str!("../../../../kernels/model_value.cuh");
+const OPERANDS: &str = include_str!("../../../../kernels/model_operands.cuh");
+const FUSED: &str = include_str!("../../../../kernels/model_fused.cuh");
+const CHAIN: &str = include_str!("../../../../kernels/model_chain.cuh");
+const INTEGER: &str = include_str!("../../../../kernels/model_integer.cuh");
 
-/// The device function `Word model(const Operands&, Word c)` of a plan, with all it needs; `None` if the plan has a step
-/// that only the evaluators on the CPU have (lanes, a late c, a C that is converted first, block scales, exact sums, trees, IEEE signs of zero).
+/// The device function `Word model(const Operands&, Word c)` of a plan, with all it needs.
 ///
-/// It goes behind the prelude of the instruction, whose macros and records it uses.
-pub fn arithmetic(plan: &Plan) -> Option<String> {
-    let factor = factor(plan)?;
-    let mut text =
-        String::from("#define FACTOR_TERM 0\n#define FACTOR_F32 1\n#define FACTOR_F64 2\n#define FACTOR_INTEGER 3\n");
+/// It goes behind the prelude of the instruction, whose macros and records it uses. Of every plan it is what the
+/// evaluator computes, bit for bit.
+pub fn arithmetic(plan: &Plan) -> String {
+    let factor = factor(plan);
+    let kinds = [Factor::Term, Factor::F32, Factor::F64, Factor::Integer, Factor::None];
+    let mut text: String =
+        kinds.iter().map(|kind| format!("#define FACTOR_{} {}\n", kind.name(), *kind as u8)).collect();
     let _ = writeln!(text, "#define FACTOR {}", factor as u8);
     let [a, b] = plan.factors();
     let f32 = format::find("f32").expect("f32 is in the format table");
@@ -39,9 +49,20 @@ pub fn arithmetic(plan: &Plan) -> Option<String> {
         targets.iter().for_each(|(name, target)| text += &record(name, target));
     }
     text += &definitions(plan);
-    text += MODEL;
-    text += &driver(plan);
-    Some(text)
+    text += VALUE;
+    match factor {
+        Factor::Term => text + OPERANDS + FUSED + &driver(plan),
+        Factor::F32 | Factor::F64 => text + OPERANDS + CHAIN + &driver(plan),
+        Factor::Integer => {
+            text + OPERANDS + INTEGER + "\nMODEL Word model(const Operands& x, Word c) { return integer(x, c); }\n"
+        }
+        Factor::None => text + &general::steps(plan),
+    }
+}
+
+/// Whether `arithmetic` of a plan has the fast steps.
+pub fn is_fast(plan: &Plan) -> bool {
+    factor(plan) != Factor::None
 }
 
 /// What operands become before the steps.
@@ -51,55 +72,80 @@ enum Factor {
     F32,
     F64,
     Integer,
+    /// They stay codes: the steps are general.
+    None,
 }
 
-/// The kind of factors of a plan, if it is covered.
-fn factor(plan: &Plan) -> Option<Factor> {
-    let i = &plan.instruction;
-    if i.scale.is_some() || plan.product_limit.is_some() {
-        return None;
+impl Factor {
+    fn name(self) -> &'static str {
+        match self {
+            Factor::Term => "TERM",
+            Factor::F32 => "F32",
+            Factor::F64 => "F64",
+            Factor::Integer => "INTEGER",
+            Factor::None => "NONE",
+        }
     }
+}
+
+/// The kind of factors of a plan.
+fn factor(plan: &Plan) -> Factor {
+    let special = plan.instruction.scale.is_some() || plan.product_limit.is_some();
+    match &plan.step {
+        PlanStep::Integer(_) => Factor::Integer,
+        PlanStep::Fma { nan_operands } => chain(plan, nan_operands),
+        PlanStep::Fused(fused) if !special && is_narrow(plan, fused) => Factor::Term,
+        _ => Factor::None,
+    }
+}
+
+/// A chain of fused multiply-adds that f32 or f64 has instructions for.
+fn chain(plan: &Plan, nan_operands: &[Operand]) -> Factor {
     let keeps = plan.operand_subnormals == Subnormals::Keep && plan.result_subnormals == Subnormals::Keep;
+    // NaNs that are handed on are not converted, so nothing else may be.
+    let converts = nan_operands.is_empty() || plan.output.overflow == Overflow::Standard;
     let binary = |rounding| matches!(rounding, Rounding::Rne | Rounding::Rz | Rounding::Ru | Rounding::Rd);
-    let chain = |format: &Format, operands: [&'static Format; 3]| {
-        let results = [&plan.result, &plan.between];
+    let results = [&plan.result, &plan.between];
+    let [a, b] = plan.factors();
+    let fits = |name: &str| {
+        let format = format::find(name).expect("the format table has f32 and f64");
         keeps
+            && converts
             && results.iter().all(|t| t.format == format && binary(t.rounding) && t.overflow == Overflow::Standard)
-            && operands.iter().all(|operand| format.holds(operand))
+            && [a, b, addend(plan)].iter().all(|operand| format.holds(operand))
+    };
+    let i = &plan.instruction;
+    let wide = [i.a, i.b, i.c, i.d, plan.addition.format].iter().all(|format| format.name == "f64");
+    let single = plan.join == Join::Chain && plan.c == CPosition::First;
+    if wide && single && fits("f64") {
+        return Factor::F64;
+    }
+    if fits("f32") && [plan.addition.format, plan.output.format].into_iter().all(is_small) {
+        return Factor::F32;
+    }
+    Factor::None
+}
+
+/// Whether the terms and sums of a fused step fit into 64 bits, and nothing but c and the products is in it.
+fn is_narrow(plan: &Plan, fused: &Fused) -> bool {
+    let Fused { alignment: Some(alignment), product: None, lanes: None, late: None, scale_sums: None, zero, .. } =
+        fused
+    else {
+        return false;
     };
     let [a, b] = plan.factors();
-    let small = |format: &Format| format.fraction_bits() < 24;
     let results = [plan.result.format, plan.between.format, plan.addition.format, plan.output.format];
-    match &plan.step {
-        PlanStep::Integer(_) => (i.d.bits == 32 && i.c.bits == 32).then_some(Factor::Integer),
-        PlanStep::Fma { .. } => {
-            let f64 = format::find("f64").ok()?;
-            let f32 = format::find("f32").ok()?;
-            if plan.unpack_c.is_none()
-                && chain(f64, [a, b, i.c])
-                && [a, b, i.c, i.d, plan.addition.format].iter().all(|f| *f == f64)
-            {
-                return (plan.join == Join::Chain && plan.c == CPosition::First).then_some(Factor::F64);
-            }
-            (chain(f32, [a, b, addend(plan)]) && results.iter().all(|f| small(f))).then_some(Factor::F32)
-        }
-        PlanStep::Fused(Fused {
-            alignment: Some(alignment),
-            product: None,
-            lanes: None,
-            late: None,
-            scale_sums: None,
-            zero,
-            ..
-        }) => {
-            let covered = *zero != ZeroSign::Ieee
-                && matches!(alignment.bits, 0..=50)
-                && [a, b, i.c, addend(plan)].iter().chain(&results).all(|f| small(f))
-                && plan.groups.iter().all(|group| term_bits(plan, alignment.bits) + ceil_log2(group.len() + 1) < 62);
-            covered.then_some(Factor::Term)
-        }
-        _ => None,
-    }
+    *zero != ZeroSign::Ieee
+        && matches!(alignment.bits, 0..=50)
+        // The kernel's own marks are beyond.
+        && alignment.floor.is_none_or(|floor| floor.abs() < 4000)
+        && [a, b, plan.instruction.c, addend(plan)].into_iter().chain(results).all(is_small)
+        && plan.groups.iter().all(|group| term_bits(plan, alignment.bits) + ceil_log2(group.len() + 1) < 62)
+}
+
+/// Whether the kernel's fast steps take numbers of the format.
+fn is_small(format: &Format) -> bool {
+    format.fraction_bits() < 24
 }
 
 /// The format of C after unpacking.
@@ -140,7 +186,7 @@ fn record(name: &str, target: &Target) -> String {
     )
 }
 
-/// The number of a rounding direction in `model.cuh`.
+/// The number of a rounding direction in the kernels.
 fn direction(rounding: Rounding) -> usize {
     Rounding::DETERMINISTIC.iter().position(|other| *other == rounding).expect("models name deterministic directions")
 }
@@ -221,9 +267,6 @@ fn groups(plan: &Plan) -> String {
 /// The function `model`: the groups in order, the additions between them, and the conversion to D.
 fn driver(plan: &Plan) -> String {
     let mut text = String::from("\n// The code of D.\nMODEL Word model(const Operands& x, Word c) {\n");
-    if matches!(plan.step, PlanStep::Integer(_)) {
-        return text + "    return integer(x, c);\n}\n";
-    }
     let zero = addend(plan).zero(false).unwrap_or(0);
     // The code that is held, and the format and treatment of subnormal numbers that it has.
     let c = match plan.unpack_c {
@@ -264,7 +307,7 @@ fn driver(plan: &Plan) -> String {
     let canonical = !matches!(&plan.step, PlanStep::Fma { nan_operands } if !nan_operands.is_empty());
     let _ = match canonical {
         true => writeln!(text, "    return convert<{format}, {treatment}, TargetOutput>({code});\n}}"),
-        false => writeln!(text, "    return {code};\n}}"),
+        false => writeln!(text, "    return quiet<{format}>({code});\n}}"),
     };
     text
 }

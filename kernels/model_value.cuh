@@ -1,0 +1,164 @@
+// Values of the model: decoding and rounding codes, products and ordinary additions, in integers of 64 bits.
+//
+// Put behind definitions that specialise it (src/device/cuda/arithmetic): the format records FormatA .. FormatD, FactorA
+// and FactorB (A and B after unpacking), the targets of the rule (records with Format, ROUNDING and the codes of what lies
+// beyond the largest number), and constants of its steps. Plain C++17 where __device__ and the intrinsics are defined.
+
+
+#define MODEL __device__ __forceinline__
+
+typedef unsigned long long Word;
+
+enum Kind { FINITE, INFINITE, NOT_A_NUMBER };
+
+// Directions, as `Rounding` has them.
+enum Direction { RNE, RNA, RZ, RU, RD, RO };
+
+// What becomes of subnormal numbers.
+enum Subnormals { KEEP, SIGNED_ZERO, POSITIVE_ZERO };
+
+// (-1)^negative * significand * 2^exponent; a zero has the exponent of the smallest normal number's last bit.
+struct Value {
+    Word significand;
+    int exponent;
+    bool negative;
+    int kind;
+};
+
+template <class F> MODEL constexpr Word magnitude_mask() { return (1ull << (F::EXPONENT_BITS + F::TRAILING_BITS)) - 1; }
+
+template <class F> MODEL constexpr int smallest_quantum() {
+    return (F::SUBNORMALS ? 1 : 0) - F::BIAS - F::TRAILING_BITS;
+}
+
+template <class F, int SUBNORMALS> MODEL Value decode(Word code) {
+    constexpr int T = F::TRAILING_BITS;
+    const Word magnitude = code >> F::PADDING_BITS & magnitude_mask<F>();
+    const int biased = (int)(magnitude >> T);
+    const Word trailing = magnitude & ((1ull << T) - 1);
+    Value value;
+    value.negative = F::SIGNED && (code >> (F::BITS - 1) & 1);
+    value.kind = FINITE;
+    if (F::SPECIALS == 1 && biased == (1 << F::EXPONENT_BITS) - 1) value.kind = trailing == 0 ? INFINITE : NOT_A_NUMBER;
+    if (F::SPECIALS == 2 && magnitude == magnitude_mask<F>()) value.kind = NOT_A_NUMBER;
+    if (F::SPECIALS == 3 && value.negative && magnitude == 0) value.kind = NOT_A_NUMBER;
+    const bool below = F::SUBNORMALS && biased == 0;
+    value.significand = below ? trailing : trailing | 1ull << T;
+    value.exponent = below ? smallest_quantum<F>() : biased - F::BIAS - T;
+    if (SUBNORMALS != KEEP && below && trailing != 0) {
+        value.significand = 0;
+        if (SUBNORMALS == POSITIVE_ZERO) value.negative = false;
+    }
+    return value;
+}
+
+// Whether a magnitude whose last bit is `odd`, and of which `rest` / 2^64 (and a little where `sticky`) was cut off, goes up.
+template <int DIRECTION> MODEL bool rounds_up(bool negative, bool odd, Word rest, bool sticky) {
+    const Word half = 1ull << 63;
+    const bool inexact = rest != 0 || sticky;
+    switch (DIRECTION) {
+    case RNE: return rest > half || (rest == half && (sticky || odd));
+    case RNA: return rest >= half;
+    case RU: return inexact && !negative;
+    case RD: return inexact && negative;
+    case RO: return inexact && !odd;
+    default: return false;
+    }
+}
+
+template <class TARGET> MODEL Word zero_code(bool negative) {
+    typedef typename TARGET::Format F;
+    return negative && F::NEGATIVE_ZERO ? 1ull << (F::BITS - 1) : 0;
+}
+
+// (significand + something where `sticky`) * 2^exponent, rounded. A sticky significand has 2 bits more than the result.
+template <class TARGET> MODEL Word encode(bool negative, Word significand, int exponent, bool sticky) {
+    typedef typename TARGET::Format F;
+    constexpr int T = F::TRAILING_BITS;
+    constexpr int SMALLEST = smallest_quantum<F>();
+    if (significand == 0) return zero_code<TARGET>(negative);
+    const int leading = exponent + 63 - __clzll((long long)significand);
+    const int quantum = leading - T > SMALLEST ? leading - T : SMALLEST;
+    const int shift = quantum - exponent;
+    Word kept, rest;
+    if (shift <= 0) {
+        kept = significand << -shift;
+        rest = 0;
+    } else {
+        kept = shift < 64 ? significand >> shift : 0;
+        rest = shift < 64 ? significand << (64 - shift) : shift == 64 ? significand : 1;
+    }
+    if (rounds_up<TARGET::ROUNDING>(negative, kept & 1, rest, sticky)) ++kept;
+    // Formats of 64 bits have no room for exponents far beyond theirs.
+    if (F::EXPONENT_BITS + T > 40 && quantum > SMALLEST + (1 << F::EXPONENT_BITS)) return TARGET::beyond(negative);
+    // A hidden bit counts as one in the field of the exponent.
+    const Word field = (Word)(quantum - SMALLEST);
+    const Word magnitude = F::SUBNORMALS || kept == 0 ? (field << T) + kept : ((field - 1) << T) + kept;
+    if (magnitude > F::LARGEST_CODE >> F::PADDING_BITS) return TARGET::beyond(negative);
+    if (magnitude == 0) return zero_code<TARGET>(negative);
+    return (magnitude | (Word)(negative && F::SIGNED) << (F::EXPONENT_BITS + T)) << F::PADDING_BITS;
+}
+
+template <class TARGET> MODEL Word not_a_number() { return TARGET::NAN_CODE; }
+
+// A value as a code of the target.
+template <class TARGET> MODEL Word round_value(const Value& value) {
+    if (value.kind == NOT_A_NUMBER) return not_a_number<TARGET>();
+    if (value.kind == INFINITE) return TARGET::infinite(value.negative);
+    return encode<TARGET>(value.negative, value.significand, value.exponent, false);
+}
+
+// The code of another format's value, rounded once.
+template <class F, int SUBNORMALS, class TARGET> MODEL Word convert(Word code) {
+    return round_value<TARGET>(decode<F, SUBNORMALS>(code));
+}
+
+// The product of two values whose significands have at most 64 bits together.
+MODEL Value product(const Value& x, const Value& y) {
+    Value p;
+    p.negative = x.negative != y.negative;
+    p.significand = x.significand * y.significand;
+    p.exponent = x.exponent + y.exponent;
+    const bool x_zero = x.kind == FINITE && x.significand == 0, y_zero = y.kind == FINITE && y.significand == 0;
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER) p.kind = NOT_A_NUMBER;
+    else if (x.kind == INFINITE || y.kind == INFINITE) p.kind = x_zero || y_zero ? NOT_A_NUMBER : INFINITE;
+    else p.kind = FINITE;
+    return p;
+}
+
+// x + y rounded once, for significands of at most 31 bits.
+template <class TARGET> MODEL Word sum_of(Value x, Value y) {
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER) return not_a_number<TARGET>();
+    if (x.kind == INFINITE || y.kind == INFINITE) {
+        if (x.kind == y.kind && x.negative != y.negative) return not_a_number<TARGET>();
+        return TARGET::infinite(x.kind == INFINITE ? x.negative : y.negative);
+    }
+    const bool disagree = TARGET::ROUNDING == RD;
+    if (x.significand == 0 && y.significand == 0) {
+        return zero_code<TARGET>(x.negative == y.negative ? x.negative : disagree);
+    }
+    if (x.significand == 0) return encode<TARGET>(y.negative, y.significand, y.exponent, false);
+    if (y.significand == 0) return encode<TARGET>(x.negative, x.significand, x.exponent, false);
+    // Both with their leading bit at 61: the smaller in magnitude is cut, and what is lost is remembered.
+    const int x_up = __clzll((long long)x.significand) - 2, y_up = __clzll((long long)y.significand) - 2;
+    x.significand <<= x_up; x.exponent -= x_up;
+    y.significand <<= y_up; y.exponent -= y_up;
+    if (x.exponent < y.exponent || (x.exponent == y.exponent && x.significand < y.significand)) {
+        const Value swap = x;
+        x = y;
+        y = swap;
+    }
+    const int down = x.exponent - y.exponent;
+    const Word cut = down < 64 ? y.significand >> down : 0;
+    const bool sticky = down < 64 ? cut << down != y.significand : true;
+    if (x.negative == y.negative) return encode<TARGET>(x.negative, x.significand + cut, x.exponent, sticky);
+    // Below an exact difference by less than one: one less, and something more.
+    const Word difference = x.significand - cut - (sticky ? 1 : 0);
+    if (difference == 0 && !sticky) return zero_code<TARGET>(disagree);
+    return encode<TARGET>(x.negative, difference, x.exponent, sticky);
+}
+
+// An ordinary addition of codes.
+template <class X, int X_SUBNORMALS, class Y, int Y_SUBNORMALS, class TARGET> MODEL Word add(Word x, Word y) {
+    return sum_of<TARGET>(decode<X, X_SUBNORMALS>(x), decode<Y, Y_SUBNORMALS>(y));
+}

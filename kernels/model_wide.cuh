@@ -1,0 +1,122 @@
+// Values of the general steps: significands of 128 bits, exact or with a little more than they say. Behind model_value.cuh.
+
+typedef unsigned __int128 Wide;
+typedef __int128 SignedWide;
+
+// (-1)^negative * (significand + something below 1 where `sticky`) * 2^exponent. In an alignment, `units` is the exponent that
+// counts: that of the significand's units digit.
+struct Held {
+    Wide significand;
+    int exponent, units;
+    bool negative, sticky;
+    int kind;
+};
+
+MODEL int leading_zeros(Wide x) {
+    return (Word)(x >> 64) != 0 ? __clzll((long long)(x >> 64)) : (Word)x != 0 ? 64 + __clzll((long long)x) : 128;
+}
+
+MODEL bool is_zero(const Held& x) { return x.kind == FINITE && x.significand == 0; }
+
+MODEL Held finite(SignedWide units, int exponent) {
+    const Wide magnitude = units < 0 ? -(Wide)units : (Wide)units;
+    return Held{magnitude, exponent, exponent, units < 0, false, FINITE};
+}
+
+// A value of a format with `fraction` bits after the binary point.
+MODEL Held widened(const Value& value, int fraction) {
+    return Held{value.significand, value.exponent, value.exponent + fraction, value.negative, false, value.kind};
+}
+
+template <class TARGET> MODEL Held hold(Word code) {
+    typedef typename TARGET::Format F;
+    return widened(decode<F, RESULT_SUBNORMALS>(code), F::TRAILING_BITS);
+}
+
+// A value as a code of the target, rounded once. A sticky significand has at least 65 bits.
+template <class TARGET> __device__ __noinline__ Word round_held(const Held& x) {
+    if (x.kind == NOT_A_NUMBER) return not_a_number<TARGET>();
+    if (x.kind == INFINITE) return TARGET::infinite(x.negative);
+    const int beyond = 64 - leading_zeros(x.significand);
+    const int cut = beyond > 0 ? beyond : 0;
+    const Word kept = (Word)(x.significand >> cut);
+    const bool sticky = x.sticky || ((Wide)kept << cut) != x.significand;
+    return encode<TARGET>(x.negative, kept, x.exponent + cut, sticky);
+}
+
+// x * y, exactly, for significands that have at most 128 bits together. Its units digit is that of both.
+MODEL Held times(const Held& x, const Held& y) {
+    Held p = {x.significand * y.significand, x.exponent + y.exponent, x.units + y.units, x.negative != y.negative,
+              false, FINITE};
+    if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER) p.kind = NOT_A_NUMBER;
+    else if (x.kind == INFINITE || y.kind == INFINITE) p.kind = is_zero(x) || is_zero(y) ? NOT_A_NUMBER : INFINITE;
+    return p;
+}
+
+// x + y, exact or sticky with more than 120 bits, for exact x and y of at most 110. A sum of zero has the sign on which
+// both agree, else `disagree`.
+__device__ __noinline__ Held plus(Held x, Held y, bool disagree) {
+    if (x.kind == NOT_A_NUMBER || y.kind == INFINITE || y.kind == NOT_A_NUMBER) {
+        const Held swap = x;
+        x = y;
+        y = swap;
+    }
+    // What is not finite is x now, if anything.
+    if (y.kind == NOT_A_NUMBER) return y;
+    if (x.kind == NOT_A_NUMBER) return x;
+    if (y.kind == INFINITE) {
+        const Held swap = x;
+        x = y;
+        y = swap;
+    }
+    if (x.kind == INFINITE) {
+        if (y.kind == INFINITE && x.negative != y.negative) x.kind = NOT_A_NUMBER;
+        return x;
+    }
+    if (x.significand == 0 && y.significand == 0) {
+        x.negative = x.negative == y.negative ? x.negative : disagree;
+        return x;
+    }
+    if (x.significand == 0) return y;
+    if (y.significand == 0) return x;
+    // Both with their leading bit at 125: the smaller in magnitude is cut, and what is lost is remembered.
+    const int x_up = leading_zeros(x.significand) - 2, y_up = leading_zeros(y.significand) - 2;
+    x.significand <<= x_up; x.exponent -= x_up;
+    y.significand <<= y_up; y.exponent -= y_up;
+    if (x.exponent < y.exponent || (x.exponent == y.exponent && x.significand < y.significand)) {
+        const Held swap = x;
+        x = y;
+        y = swap;
+    }
+    const int down = x.exponent - y.exponent;
+    const Wide cut = down < 128 ? y.significand >> down : 0;
+    x.sticky = down < 128 ? cut << down != y.significand : true;
+    if (x.negative == y.negative) {
+        x.significand += cut;
+    } else {
+        // Below an exact difference by less than one: one less, and something more.
+        x.significand -= cut + (x.sticky ? 1 : 0);
+        if (x.significand == 0) x.negative = disagree;
+    }
+    return x;
+}
+
+// An ordinary addition.
+template <class TARGET> MODEL Held add_held(const Held& x, const Held& y) {
+    return hold<TARGET>(round_held<TARGET>(plus(x, y, TARGET::ROUNDING == RD)));
+}
+
+// x in units of 2^quantum, cut. A value that reaches 2^127 units has no use.
+template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held& x, int quantum) {
+    const int shift = quantum - x.exponent;
+    Wide kept;
+    if (shift <= 0) {
+        kept = shift > -128 ? x.significand << -shift : 0;
+    } else {
+        kept = shift < 128 ? x.significand >> shift : 0;
+        // What is cut off, in units of 2^-128 of the last bit; below half of it where nothing near is left.
+        const Wide rest = shift < 128 ? x.significand << (128 - shift) : shift == 128 ? x.significand : x.significand != 0;
+        if (rounds_up<DIRECTION>(x.negative, kept & 1, (Word)(rest >> 64), (Word)rest != 0)) ++kept;
+    }
+    return x.negative ? -(SignedWide)kept : (SignedWide)kept;
+}
