@@ -79,3 +79,56 @@ impl Fast {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        Fast, Scratch,
+        vectors::{FORCED, Vectors},
+    };
+    use crate::{arithmetic::Model, inputs::stream, isa};
+
+    /// The sets of vector instructions that this machine has.
+    fn all() -> Vec<Vectors> {
+        match Vectors::here() {
+            Vectors::Portable => vec![Vectors::Portable],
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx2 => vec![Vectors::Portable, Vectors::Avx2],
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx512 => vec![Vectors::Portable, Vectors::Avx2, Vectors::Avx512],
+        }
+    }
+
+    #[test]
+    fn every_set_of_vector_instructions_gives_the_results_of_the_reference() {
+        let model = Model::load("hopper").unwrap();
+        let sets = all();
+        for name in [
+            "mma.m16n8k16.f32.f16.f16.f32",
+            "mma.m16n8k8.f16.f16.f16.f16",
+            "mma.m16n8k8.f32.tf32.tf32.f32",
+            "mma.m16n8k32.f32.e4m3.e5m2.f32",
+            "mma.m8n8k4.f32.f16.f16.f32",
+            "mma.m8n8k4.f64.f64.f64.f64",
+            "mma.m16n8k16.s32.s8.u8.s32.satfinite",
+        ] {
+            let i = isa::find(name).unwrap();
+            let evaluator = model.evaluator(&i).unwrap();
+            let fast = Fast::new(evaluator.plan()).expect("a plan that the fast evaluator has");
+            let tiles = stream::tiles(&i, 1, 0, 30);
+            let each = i.m * i.n;
+            for tile in 0..tiles.count {
+                let dot = |at: usize| evaluator.dot(&tiles.case(&i, tile, at / i.n, at % i.n));
+                let expected: Vec<u8> =
+                    (0..each).flat_map(|at| dot(at).to_le_bytes()[..i.d.bytes()].to_vec()).collect();
+                for &set in &sets {
+                    FORCED.set(Some(set));
+                    let mut d = vec![0; each * i.d.bytes()];
+                    fast.tile(&tiles, tile, &mut Scratch::default(), &mut d, dot);
+                    FORCED.set(None);
+                    assert!(d == expected, "{name} tile {tile} {set:?}");
+                }
+            }
+        }
+    }
+}

@@ -17,6 +17,10 @@ impl Vectors {
     /// The widest that this machine has.
     #[inline]
     pub(super) fn here() -> Vectors {
+        #[cfg(test)]
+        if let Some(forced) = FORCED.get() {
+            return forced;
+        }
         #[cfg(target_arch = "x86_64")]
         {
             let avx2 = is_x86_feature_detected!("avx2")
@@ -37,6 +41,12 @@ impl Vectors {
         }
         Vectors::Portable
     }
+}
+
+#[cfg(test)]
+thread_local! {
+    /// What a test wants instead of the widest; the machine has to have it.
+    pub(super) static FORCED: std::cell::Cell<Option<Vectors>> = const { std::cell::Cell::new(None) };
 }
 
 /// A function that is compiled for each of [`Vectors`], and runs as the one for this machine. What it calls has to be inlined
