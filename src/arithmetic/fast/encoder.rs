@@ -109,7 +109,7 @@ impl Encoder {
         let smallest = own.emin - trailing_bits;
         let signs = own.zeros[0] ^ own.zeros[1];
         let beyond = own.overflowed[0] ^ own.overflowed[1];
-        for l in 0..COUNT {
+        for (l, out) in codes.iter_mut().enumerate() {
             let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
             let leading = exponent + 63 - (magnitude | 1).leading_zeros() as i32;
             let quantum = (leading - trailing_bits).max(smallest);
@@ -125,7 +125,7 @@ impl Encoder {
             let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
             let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
             let overflowed = own.overflowed[0] ^ negative & beyond;
-            codes[l] = if fields > own.largest { overflowed } else { code };
+            *out = if fields > own.largest { overflowed } else { code };
         }
         codes
     }

@@ -1,8 +1,12 @@
 //! The fast evaluator: a plan compiled into integer operations on many elements of D at a time.
 //!
-//! It agrees with the reference evaluator in every bit. What it does not compute is left to that: every element
-//! with an infinity or a NaN among its operands or intermediate results, and plans with formats of more than 32 bits or
-//! sums of more than 128.
+//! A tile's operands are decoded once. Pieces of rows of D (eight columns each) are summed with one vector lane for each
+//! column; sixteen pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64 and
+//! 128 bits that holds them.
+//!
+//! It agrees with the reference evaluator in every bit. It leaves to it: single elements where a product comes near the limit
+//! beyond which it is infinite, exact sums over more than 120 bits, NaNs that are handed on; and plans with binary64
+//! other than chains of fused multiply-adds, or sums of more than 128 bits.
 
 mod chain;
 mod decoder;
