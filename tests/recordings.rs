@@ -81,7 +81,9 @@ fn wrong(trace: &Trace) -> Vec<Edit> {
     if rule.alignment.is_some() {
         edits.extend([Edit::Add("alignment.bits", -1), Edit::Add("alignment.bits", 1)]);
         edits.extend(["'RNE'", "'RD'"].map(|rounding| Edit::Set("alignment.rounding", rounding)));
-        let reaches_floor = i.d.name == "f16" && i.a.name == "f16" || matches!(i.a.name, "bf16" | "tf32");
+        // Where sums of f16 products are f32, the floor lies below all of them.
+        let f16 = rule.result.is_some_and(|result| result.format.name == "f16");
+        let reaches_floor = f16 && i.a.name == "f16" || matches!(i.a.name, "bf16" | "tf32");
         if reaches_floor {
             edits.extend([Edit::Add("alignment.floor", -1), Edit::Add("alignment.floor", 1)]);
         }
@@ -94,8 +96,15 @@ fn wrong(trace: &Trace) -> Vec<Edit> {
             *edits.last_mut().unwrap() = Edit::Set("nan", "'0x7ff8000000000000'");
         }
     }
-    if rule.group.is_some_and(|group| i.k >= group && rule.alignment.is_some()) {
-        edits.push(Edit::Set("group", if i.k >= 32 && rule.parts.is_none() { "16" } else { "4" }));
+    if rule.group.is_some_and(|group| i.stored_k() >= group && rule.alignment.is_some()) {
+        edits.push(Edit::Set(
+            "group",
+            match rule.group {
+                Some(4) => "8",
+                Some(32) => "16",
+                _ => "4",
+            },
+        ));
     }
     edits.push(match rule.wrap {
         Some(_) => Edit::Set("wrap", if i.has_qualifier("satfinite") { "'wrap'" } else { "'saturate'" }),

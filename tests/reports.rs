@@ -19,7 +19,8 @@ fn the_h200_and_the_simulated_hopper_had_the_same_inputs_and_gave_the_same_bits(
     let names = ["bf16-accumulate", "multiply", "inner-product", "accumulate", "dot"];
     for name in names.map(|name| format!("probe-{name}.json")) {
         let (h200, simulated) = (profile("h200", &name), profile("model-hopper", &name));
-        assert!(!h200.is_empty() && h200.keys().eq(simulated.keys()), "{name}: other rows");
+        let missing: Vec<_> = h200.keys().filter(|key| !simulated.contains_key(*key)).collect();
+        assert!(!h200.is_empty() && missing.is_empty(), "{name}: not simulated: {missing:?}");
         for (key, row) in &h200 {
             for column in ["samples", "inputs_digest", "outputs_digest", "model_agree", "ulp_histogram"] {
                 assert_eq!(row[column], simulated[key][column], "{name}: {key:?}: {column}");

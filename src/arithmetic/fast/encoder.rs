@@ -100,6 +100,8 @@ impl Encoder {
         }
     }
 
+    // Lane by lane over arrays of one length: the loop that the compiler turns into vector instructions.
+    #[allow(clippy::needless_range_loop)]
     #[inline(always)]
     fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> Batch<u32> {
         let mut codes = [0; COUNT];

@@ -1,7 +1,7 @@
 //! A plan as CUDA C++: the definitions that specialise `kernels/model_*.cuh`, and the function `model`.
 //!
 //! Most plans of hardware have steps whose sums fit into 64 bits, or chains in f32 and f64: those are fast. The others have
-//! the general steps (see [`general`]), which compute whatever a model file can say.
+//! the general steps (see `general`), which compute whatever a model file can say.
 
 mod general;
 
