@@ -145,7 +145,7 @@ impl Instruction {
         self.name[self.family().len()..].trim_start_matches('.').split('.').skip(1 + formats)
     }
 
-    /// How the architecture `sm_XX[a]` or `gfxXXX` has this instruction, or `None` if it does not.
+    /// How an architecture (`sm_90a`, `gfx942`) has this instruction, or `None` if it does not.
     pub fn support_on(&self, architecture: &str) -> Option<&Support> {
         self.support.iter().find(|s| s.architecture == architecture)
     }
