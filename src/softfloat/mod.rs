@@ -1,6 +1,17 @@
 //! Scalar arithmetic on values of any format under any rounding: each operation rounds once.
 
+mod environment;
 mod exact;
+mod flags;
+mod nan;
+mod operation;
+mod unit;
+
+pub use environment::{Environment, Tininess};
+pub use flags::{Flags, Outcome};
+pub use nan::NanRule;
+pub use operation::{CLASSES, Operation, ResultKind};
+pub use unit::{Converter, Unit};
 
 use crate::format::{Finite, Format, Overflow, Real, Rounding};
 

@@ -1,0 +1,44 @@
+//! The environment of an operation: rounding, overflow, tininess, flushing of subnormals, rule for NaNs.
+
+use super::NanRule;
+use crate::format::{Overflow, Rounding};
+
+/// Everything besides the format and the operands that an operation's result and flags depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Environment {
+    /// Rounding direction.
+    pub rounding: Rounding,
+    /// What happens to a result beyond the largest finite number.
+    pub overflow: Overflow,
+    /// When a result counts as tiny, for the underflow flag and for flushing.
+    pub tininess: Tininess,
+    /// Subnormal operands are replaced by zeros of their sign (DAZ); nothing is flagged.
+    pub flush_inputs: bool,
+    /// Tiny non-zero results become zeros of their sign (FTZ), with underflow and inexact flagged.
+    pub flush_results: bool,
+    /// Which NaN an operation gives.
+    pub nan: NanRule,
+}
+
+/// When a non-zero result is tiny (IEEE 754, clause 7.5): implementations choose one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Tininess {
+    /// The exact result lies strictly below the smallest normal magnitude (ARM).
+    Before,
+    /// So does the exact result rounded as if the exponent range were unbounded (x86, RISC-V).
+    After,
+}
+
+impl Default for Environment {
+    /// RNE, the format's own overflow, tininess after rounding, subnormals kept, the canonical NaN.
+    fn default() -> Self {
+        Environment {
+            rounding: Rounding::Rne,
+            overflow: Overflow::Standard,
+            tininess: Tininess::After,
+            flush_inputs: false,
+            flush_results: false,
+            nan: NanRule::Canonical,
+        }
+    }
+}

@@ -1,0 +1,136 @@
+//! The operations, as data.
+
+/// An operation on codes of one format.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Operation {
+    /// `x + y`.
+    Add,
+    /// `x - y`.
+    Sub,
+    /// `x * y`.
+    Mul,
+    /// `x / y`.
+    Div,
+    /// `sqrt(x)`.
+    Sqrt,
+    /// `x * y + z`, rounded once.
+    Fma,
+    /// IEEE 754 remainder: `x - n * y`, n the integer nearest to `x / y`, ties to even.
+    Rem,
+    /// Round to an integral value, without the inexact flag (IEEE 754: roundToIntegral...).
+    Rint,
+    /// Round to an integral value, with the inexact flag (IEEE 754: roundToIntegralExact).
+    RintExact,
+    /// The least number that is greater than x (IEEE 754: nextUp).
+    NextUp,
+    /// The greatest number that is less than x (IEEE 754: nextDown).
+    NextDown,
+    /// IEEE 754-2019 minimum: NaN if an operand is NaN; -0 below +0.
+    Minimum,
+    /// IEEE 754-2019 maximum.
+    Maximum,
+    /// IEEE 754-2019 minimumNumber: the other operand if one is NaN.
+    MinimumNumber,
+    /// IEEE 754-2019 maximumNumber.
+    MaximumNumber,
+    /// IEEE 754-2008 minNum: as minimumNumber, but a signalling NaN gives a quiet NaN.
+    MinNum,
+    /// IEEE 754-2008 maxNum.
+    MaxNum,
+    /// `x = y`, quiet: invalid for signalling NaNs only (IEEE 754: compareQuietEqual).
+    Equal,
+    /// `x = y`, signalling: invalid for every NaN.
+    EqualSignaling,
+    /// `x < y`, signalling.
+    Less,
+    /// `x < y`, quiet.
+    LessQuiet,
+    /// `x <= y`, signalling.
+    LessEqual,
+    /// `x <= y`, quiet.
+    LessEqualQuiet,
+    /// Neither less, equal nor greater, quiet (IEEE 754: compareQuietUnordered).
+    Unordered,
+    /// IEEE 754 totalOrder(x, y).
+    TotalOrder,
+    /// The IEEE 754 class, as its place in [`CLASSES`].
+    Classify,
+}
+
+/// What the code of an outcome means.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ResultKind {
+    /// A code of the format.
+    Number,
+    /// 0 or 1.
+    Truth,
+    /// A place in [`CLASSES`].
+    Class,
+}
+
+/// The classes of IEEE 754 (clause 5.7.2).
+pub const CLASSES: [&str; 10] = [
+    "signalingNaN",
+    "quietNaN",
+    "negativeInfinity",
+    "negativeNormal",
+    "negativeSubnormal",
+    "negativeZero",
+    "positiveZero",
+    "positiveSubnormal",
+    "positiveNormal",
+    "positiveInfinity",
+];
+
+impl Operation {
+    /// Every operation with its name in options and reports, how many operands it has and what its result is.
+    #[rustfmt::skip]
+    pub const TABLE: [(Operation, &'static str, usize, ResultKind); 26] = [
+        (Operation::Add, "add", 2, ResultKind::Number),
+        (Operation::Sub, "sub", 2, ResultKind::Number),
+        (Operation::Mul, "mul", 2, ResultKind::Number),
+        (Operation::Div, "div", 2, ResultKind::Number),
+        (Operation::Sqrt, "sqrt", 1, ResultKind::Number),
+        (Operation::Fma, "fma", 3, ResultKind::Number),
+        (Operation::Rem, "rem", 2, ResultKind::Number),
+        (Operation::Rint, "rint", 1, ResultKind::Number),
+        (Operation::RintExact, "rint-exact", 1, ResultKind::Number),
+        (Operation::NextUp, "next-up", 1, ResultKind::Number),
+        (Operation::NextDown, "next-down", 1, ResultKind::Number),
+        (Operation::Minimum, "minimum", 2, ResultKind::Number),
+        (Operation::Maximum, "maximum", 2, ResultKind::Number),
+        (Operation::MinimumNumber, "minimum-number", 2, ResultKind::Number),
+        (Operation::MaximumNumber, "maximum-number", 2, ResultKind::Number),
+        (Operation::MinNum, "min-num", 2, ResultKind::Number),
+        (Operation::MaxNum, "max-num", 2, ResultKind::Number),
+        (Operation::Equal, "eq", 2, ResultKind::Truth),
+        (Operation::EqualSignaling, "eq-signaling", 2, ResultKind::Truth),
+        (Operation::Less, "lt", 2, ResultKind::Truth),
+        (Operation::LessQuiet, "lt-quiet", 2, ResultKind::Truth),
+        (Operation::LessEqual, "le", 2, ResultKind::Truth),
+        (Operation::LessEqualQuiet, "le-quiet", 2, ResultKind::Truth),
+        (Operation::Unordered, "unordered", 2, ResultKind::Truth),
+        (Operation::TotalOrder, "total-order", 2, ResultKind::Truth),
+        (Operation::Classify, "classify", 1, ResultKind::Class),
+    ];
+
+    fn row(self) -> &'static (Operation, &'static str, usize, ResultKind) {
+        // The table is in the order of the variants: a test.
+        &Self::TABLE[self as usize]
+    }
+
+    /// The name in options and reports.
+    pub fn name(self) -> &'static str {
+        self.row().1
+    }
+
+    /// How many operands it has.
+    pub fn operands(self) -> usize {
+        self.row().2
+    }
+
+    /// What its result is.
+    pub fn result(self) -> ResultKind {
+        self.row().3
+    }
+}
