@@ -13,7 +13,8 @@ pub enum NanRule {
     /// to the largest.
     Canonical,
     /// SSE: the first operand that is NaN, made quiet (of fma: of the two factors and the addend in this order); without one, the
-    /// negative canonical NaN. Invalid conversions to integers give the most negative integer (unsigned: the largest).
+    /// negative canonical NaN. Zero times infinity plus a quiet NaN is that NaN, without a flag (measured on an AMD EPYC; Berkeley SoftFloat's
+    /// 8086-SSE variant flags it). Invalid conversions to integers give the most negative integer (unsigned: the largest).
     X86,
     /// ARM with default NaN off: the first signalling NaN, made quiet, else the first quiet one (of fma: the addend comes
     /// first); without one, the positive canonical NaN. Invalid conversions to integers saturate, NaN to zero.

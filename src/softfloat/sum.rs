@@ -20,8 +20,9 @@ impl Unit<'_> {
         if self.wide { self.add_or_sub::<u128>(x, y, true) } else { self.add_or_sub::<u64>(x, y, true) }
     }
 
-    /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd). Zero times infinity is invalid, also where z is a quiet NaN;
-    /// so are infinities of opposite signs.
+    /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd). Zero times infinity is invalid, and so are
+    /// infinities of opposite signs. Where z is a quiet NaN besides, [`NanRule::X86`] passes it on without a flag; the other rules
+    /// have the invalid operation.
     #[inline]
     pub fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
         if self.wide { self.multiply_add::<u128>(x, y, z) } else { self.multiply_add::<u64>(x, y, z) }
@@ -61,9 +62,12 @@ impl Unit<'_> {
     ) -> Outcome {
         let no_product = matches!((a.kind, b.kind), (Kind::Zero, Kind::Infinite) | (Kind::Infinite, Kind::Zero));
         if [a.kind, b.kind, c.kind].contains(&Kind::Nan) {
+            // Zero times infinity plus a quiet NaN: IEEE 754 leaves the flag open.
+            if no_product && !self.signals(z) && self.environment.nan != NanRule::X86 {
+                return self.invalid();
+            }
             let order = if self.environment.nan == NanRule::Arm { [z, x, y] } else { [x, y, z] };
-            let outcome = self.nan_of(&order);
-            return Outcome { flags: outcome.flags | Flags::INVALID.when(no_product), ..outcome };
+            return self.nan_of(&order);
         }
         if no_product {
             return self.invalid();
