@@ -13,6 +13,7 @@ mod probe;
 mod progress;
 mod record;
 mod report;
+mod rounding;
 mod select;
 mod verify;
 
