@@ -45,8 +45,8 @@ pub struct Arguments {
 /// An unknown format or rounding; a value that cannot be read, with where it stands.
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let conversion = Conversion {
-        from: arguments.from.as_deref().map(format::find).transpose()?,
-        to: format::find(&arguments.to)?,
+        from: arguments.from.as_deref().map(format::resolve).transpose()?,
+        to: format::resolve(&arguments.to)?,
         rounding: arguments.rounding.rounding()?,
         overflow: arguments.rounding.overflow.into(),
     };
