@@ -11,12 +11,13 @@
 //!    directed operands; [`trace`]: recordings as files;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
-//! 7. what is asked of formats ([`catalogue`], [`convert`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
+//! 7. what is asked of formats ([`catalogue`], [`convert`], [`calc`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
 //!    and [`experiment`], which sets published figures beside measured ones);
 //! 8. [`cli`]: the command line.
 
 pub mod arithmetic;
 mod atomic;
+pub mod calc;
 pub mod catalogue;
 pub mod chain;
 pub mod cli;

@@ -2,13 +2,13 @@
 
 use std::io::{BufRead, stdin};
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
-use super::{Destination, invocation, options::integer};
+use super::{Destination, invocation, rounding::RoundingFlags};
 use crate::{
     Error, Result,
     convert::{Conversion, Source},
-    format::{self, Overflow, Rounding},
+    format,
     report::Report,
 };
 
@@ -28,18 +28,9 @@ pub struct Arguments {
     /// The format to convert to.
     #[arg(long, value_name = "FORMAT")]
     pub to: String,
-    /// The rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic, with --random and --random-bits).
-    #[arg(long, value_name = "MODE", default_value = "RNE")]
-    pub round: String,
-    /// The random bits of SR, in hexadecimal: added to the discarded fraction, cut to as many bits.
-    #[arg(long, value_name = "HEX", requires = "random_bits")]
-    pub random: Option<String>,
-    /// How many random bits SR adds.
-    #[arg(long, value_name = "N", requires = "random", value_parser = integer(1..=64u32))]
-    pub random_bits: Option<u32>,
-    /// What becomes of values that are too large.
-    #[arg(long, value_enum, default_value = "standard")]
-    pub overflow: OverflowName,
+    /// Rounding and overflow.
+    #[command(flatten)]
+    pub rounding: RoundingFlags,
     /// The values; none: they are read from standard input.
     #[arg(value_name = "VALUES")]
     pub values: Vec<String>,
@@ -48,40 +39,16 @@ pub struct Arguments {
     pub destination: Destination,
 }
 
-/// The name of an overflow rule.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
-pub enum OverflowName {
-    /// As the format's own standard says.
-    Standard,
-    /// Infinity; where the format has none, NaN.
-    Infinity,
-    /// NaN; where the format has none, the largest number.
-    Nan,
-    /// The largest number of the same sign.
-    Saturate,
-}
-
-impl From<OverflowName> for Overflow {
-    fn from(name: OverflowName) -> Overflow {
-        match name {
-            OverflowName::Standard => Overflow::Standard,
-            OverflowName::Infinity => Overflow::Infinity,
-            OverflowName::Nan => Overflow::Nan,
-            OverflowName::Saturate => Overflow::Saturate,
-        }
-    }
-}
-
 /// The report of `tcnum convert`.
 ///
 /// # Errors
 /// An unknown format or rounding; a value that cannot be read, with where it stands.
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let conversion = Conversion {
-        from: arguments.from.as_deref().map(format::find).transpose()?,
-        to: format::find(&arguments.to)?,
-        rounding: rounding(arguments)?,
-        overflow: arguments.overflow.into(),
+        from: arguments.from.as_deref().map(format::resolve).transpose()?,
+        to: format::resolve(&arguments.to)?,
+        rounding: arguments.rounding.rounding()?,
+        overflow: arguments.rounding.overflow.into(),
     };
     let sources = if arguments.values.is_empty() {
         from_lines(&conversion, stdin().lock())?
@@ -117,26 +84,4 @@ fn from_lines(conversion: &Conversion, input: impl BufRead) -> Result<Vec<Source
         }
     }
     Ok(sources)
-}
-
-fn rounding(arguments: &Arguments) -> Result<Rounding> {
-    let name = arguments.round.as_str();
-    match (name.eq_ignore_ascii_case("SR"), &arguments.random, arguments.random_bits) {
-        (true, Some(random), Some(bits)) => Ok(Rounding::Sr { random: random_bits(random, bits)?, bits }),
-        (true, ..) => Err(Error::request("--round SR needs --random HEX and --random-bits N")),
-        (false, Some(_), _) => Err(Error::request(format!("--random is for --round SR; the rounding is {name}"))),
-        (false, ..) => Rounding::parse(name).ok_or_else(|| {
-            let known: Vec<&str> = Rounding::DETERMINISTIC.iter().map(Rounding::name).collect();
-            Error::request(format!("unknown rounding '{name}'; there are {} and SR", known.join(", ")))
-        }),
-    }
-}
-
-fn random_bits(text: &str, bits: u32) -> Result<u64> {
-    let digits = text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).unwrap_or(text);
-    let plain = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
-    let random = plain.then(|| u64::from_str_radix(digits, 16).ok()).flatten();
-    random
-        .filter(|random| *random <= u64::MAX >> (64 - bits))
-        .ok_or_else(|| Error::request(format!("--random '{text}' is not a hexadecimal number of at most {bits} bits")))
 }
