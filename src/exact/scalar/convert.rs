@@ -16,7 +16,7 @@ impl Reference {
     /// If `to` has more than 62 bits of precision.
     pub fn convert(&mut self, from: &Format, to: &Format, environment: &Environment, code: u64) -> Outcome {
         let code = match from.float() {
-            Some(record) => fields::operand(record, environment, code),
+            Some(record) => fields::operand(record, environment.flush_inputs, code),
             None => code,
         };
         let padding = from.float().map_or(0, |record| record.padding_bits);
@@ -31,11 +31,11 @@ impl Reference {
             let from = from.float().expect("no integer is NaN");
             let converted = fields::converted_nan(from, &record, environment.nan, code);
             let invalid = fields::is_signaling(from, code) || converted.is_none();
-            Outcome { code: converted, flags: Flags::when(Flags::INVALID, invalid) }
+            Outcome { code: converted, flags: Flags::INVALID.when(invalid) }
         } else {
             let outcome = self.finish(&record, environment);
             let unheld = self.exact.is_infinite() && !to.has_infinity() && outcome.flags == Flags::NONE;
-            Outcome { flags: outcome.flags | Flags::when(Flags::OVERFLOW | Flags::INEXACT, unheld), ..outcome }
+            Outcome { flags: outcome.flags | (Flags::OVERFLOW | Flags::INEXACT).when(unheld), ..outcome }
         };
         Outcome { code: outcome.code.map(|code| code << record.padding_bits), ..outcome }
     }
@@ -52,7 +52,7 @@ impl Reference {
             let (units, inexact) = self.rounder.units_of(value, 0, environment.rounding);
             let integer = if value.is_sign_negative() { -(units as i128) } else { units as i128 };
             if (lowest..=highest).contains(&integer) {
-                return Outcome { code: code(integer), flags: Flags::when(Flags::INEXACT, inexact) };
+                return Outcome { code: code(integer), flags: Flags::INEXACT.when(inexact) };
             }
         }
         let integer = match environment.nan {

@@ -4,17 +4,17 @@
 
 use crate::{
     format::{Float, Specials, Zeros},
-    softfloat::{Environment, Flags, NanRule, Outcome},
+    softfloat::{Flags, NanRule, Outcome},
 };
 
-/// An operand's code without padding, and without the bits above it; a subnormal one is a zero of its sign if the
-/// environment has it so.
-pub(super) fn operand(record: &Float, environment: &Environment, code: u64) -> u64 {
+/// An operand's code without padding, and without the bits above it; a subnormal one is a zero of its sign if it
+/// is to be flushed.
+pub(super) fn operand(record: &Float, flushes: bool, code: u64) -> u64 {
     let width = 1 + record.exponent_bits + record.trailing_bits - u32::from(!record.signed);
     let code = u128::from(code >> record.padding_bits) % (1 << width);
     let code = code as u64;
     let subnormal = record.zeros != Zeros::None && exponent(record, code) == 0 && trailing(record, code) != 0;
-    if environment.flush_inputs && subnormal { zero(record, negative(record, code)) } else { code }
+    if flushes && subnormal { zero(record, negative(record, code)) } else { code }
 }
 
 /// The trailing significand.
@@ -90,7 +90,7 @@ pub(super) fn default_nan(record: &Float, rule: NanRule) -> Option<u64> {
 /// The NaN that an operation gives whose operands, in the order in which the rule looks at them, hold a NaN at least:
 /// invalid if one is signalling.
 pub(super) fn nan_of(record: &Float, rule: NanRule, codes: &[u64]) -> Outcome {
-    let flags = Flags::when(Flags::INVALID, any_signaling(record, codes));
+    let flags = Flags::INVALID.when(any_signaling(record, codes));
     let mut nans = codes.iter().copied().filter(|&code| is_nan(record, code));
     let first = nans.clone().next();
     let passed = match rule {
@@ -105,14 +105,12 @@ pub(super) fn nan_of(record: &Float, rule: NanRule, codes: &[u64]) -> Outcome {
 /// The NaN that the conversion of a NaN to another format gives, padding not included; `None` in a format without NaN.
 pub(super) fn converted_nan(from: &Float, to: &Float, rule: NanRule, nan: u64) -> Option<u64> {
     let default = default_nan(to, rule)?;
-    // The NaN of FNUZ formats has no sign: its code only borrows that of -0.
-    let negative = negative(from, nan) && from.specials != Specials::NegativeZeroNan;
+    let negative = negative(from, nan);
     match (rule, to.specials) {
         (NanRule::Canonical | NanRule::Nvidia, _) | (_, Specials::NegativeZeroNan) => Some(default),
         (_, Specials::Ieee) => {
-            // Aligned at the top: cut at the bottom, or filled up with zeros. The only NaN of a format carries nothing.
-            let payload = if from.specials == Specials::Ieee { trailing(from, nan) } else { 0 };
-            let payload = u128::from(payload) << to.trailing_bits >> from.trailing_bits;
+            // Aligned at the top: cut at the bottom, or filled up with zeros.
+            let payload = u128::from(trailing(from, nan)) << to.trailing_bits >> from.trailing_bits;
             let infinity = ((1 << to.exponent_bits) - 1) << to.trailing_bits;
             Some(sign(to, negative) | infinity | payload as u64 | quiet_bit(to))
         }

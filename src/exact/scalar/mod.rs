@@ -19,8 +19,8 @@ use rug::{
 
 use super::mpfr::{self, Rounder};
 use crate::{
-    format::{self, Format, Rounding},
-    softfloat::{Environment, Flags, NanRule, Operation, Outcome},
+    format::{self, Format, Overflow, Rounding, Specials, Zeros},
+    softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind},
 };
 
 /// Bits of an operand: any code's significand.
@@ -75,16 +75,21 @@ impl Reference {
     ) -> Outcome {
         let record = format.float().expect("scalar operations are those of floating-point formats");
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{format}: too precise for this reference");
-        let codes = operands.map(|code| fields::operand(record, environment, code));
+        // The total order and classes are about codes as they are.
+        let flushes = environment.flush_inputs && !matches!(operation, Operation::TotalOrder | Operation::Classify);
+        let codes = operands.map(|code| fields::operand(record, flushes, code));
         let codes = &codes[..operation.operands()];
         for (value, code) in self.operands.iter_mut().zip(codes) {
             mpfr::decode_into(value, format, code << record.padding_bits);
         }
         let outcome = match operation {
-            Operation::Add | Operation::Sub | Operation::Mul | Operation::Div | Operation::Sqrt => {
-                self.arithmetic(record, environment, operation, codes)
-            }
-            Operation::Fma | Operation::Rem => self.arithmetic(record, environment, operation, codes),
+            Operation::Add
+            | Operation::Sub
+            | Operation::Mul
+            | Operation::Div
+            | Operation::Sqrt
+            | Operation::Fma
+            | Operation::Rem => self.arithmetic(record, environment, operation, codes),
             Operation::Rint | Operation::RintExact => self.rint(record, environment, operation, codes),
             Operation::NextUp => self.next(record, environment, true, codes),
             Operation::NextDown => self.next(record, environment, false, codes),
@@ -99,10 +104,8 @@ impl Reference {
             _ => self.compare(record, operation, codes),
         };
         match operation.result() {
-            crate::softfloat::ResultKind::Number => {
-                Outcome { code: outcome.code.map(|code| code << record.padding_bits), ..outcome }
-            }
-            _ => outcome,
+            ResultKind::Number => Outcome { code: outcome.code.map(|code| code << record.padding_bits), ..outcome },
+            ResultKind::Truth | ResultKind::Class => outcome,
         }
     }
 
@@ -116,20 +119,18 @@ impl Reference {
     ) -> Outcome {
         let [x, y, z] = &self.operands;
         let used = &self.operands[..codes.len()];
-        // Clause 7.2 c leaves it to the implementation whether 0 * inf + NaN is invalid: it is here.
-        let no_product = x.is_zero() && y.is_infinite() || x.is_infinite() && y.is_zero();
-        let no_product = operation == Operation::Fma && no_product;
         if used.iter().any(Float::is_nan) {
-            if no_product && environment.nan == NanRule::Arm && !fields::any_signaling(record, codes) {
-                return Outcome { code: fields::default_nan(record, NanRule::Arm), flags: Flags::INVALID };
+            let no_product = x.is_zero() && y.is_infinite() || x.is_infinite() && y.is_zero();
+            // Clause 7.2 c leaves it to the implementation whether 0 * inf + quiet NaN is invalid: for SSE it is not.
+            let invalid = operation == Operation::Fma && no_product && environment.nan != NanRule::X86;
+            if invalid && !fields::any_signaling(record, codes) {
+                return Outcome { code: fields::default_nan(record, environment.nan), flags: Flags::INVALID };
             }
-            // ARM looks at the addend first.
-            let order = match codes {
-                &[x, y, z] if environment.nan == NanRule::Arm => &[z, x, y],
-                _ => codes,
+            return match codes {
+                // ARM looks at the addend first.
+                &[x, y, z] if environment.nan == NanRule::Arm => fields::nan_of(record, environment.nan, &[z, x, y]),
+                _ => fields::nan_of(record, environment.nan, codes),
             };
-            let outcome = fields::nan_of(record, environment.nan, order);
-            return Outcome { flags: outcome.flags | Flags::when(Flags::INVALID, no_product), ..outcome };
         }
         let cut = &mut self.cut;
         let ternary = match operation {
@@ -161,7 +162,7 @@ impl Reference {
             away_from_zero(&mut self.exact);
         }
         let outcome = self.finish(record, environment);
-        Outcome { flags: outcome.flags | Flags::when(Flags::DIVIDE_BY_ZERO, pole), ..outcome }
+        Outcome { flags: outcome.flags | Flags::DIVIDE_BY_ZERO.when(pole), ..outcome }
     }
 
     /// roundToIntegral of the first operand.
@@ -188,10 +189,11 @@ impl Reference {
             }
         }
         let outcome = self.finish(record, environment);
-        Outcome {
-            flags: outcome.flags | Flags::when(Flags::INEXACT, inexact && operation == Operation::RintExact),
-            ..outcome
-        }
+        let flags = match operation {
+            Operation::RintExact => outcome.flags | Flags::INEXACT.when(inexact),
+            _ => outcome.flags.without(Flags::INEXACT),
+        };
+        Outcome { flags, ..outcome }
     }
 
     /// nextUp or nextDown of the first operand.
@@ -200,6 +202,10 @@ impl Reference {
         let quiet = |code| Outcome { code: Some(code), flags: Flags::NONE };
         if x.is_nan() {
             return fields::nan_of(record, environment.nan, codes);
+        }
+        if record.zeros == Zeros::None && codes[0] == fields::sign(record, up) && record.signed {
+            // Without a zero the smallest numbers of both signs are neighbours.
+            return quiet(fields::sign(record, !up));
         }
         let (smallest, outward) = (!record.signed && codes[0] == 0, x.is_infinite() && x.is_sign_positive() == up);
         if outward || smallest && !up {
@@ -220,16 +226,8 @@ impl Reference {
             (false, false) => self.exact.next_down(),
         }
         let rounding = if up { Rounding::Ru } else { Rounding::Rd };
-        let unflushed = Environment {
-            rounding,
-            overflow: if record.specials == format::Specials::Ieee {
-                format::Overflow::Infinity
-            } else {
-                format::Overflow::Saturate
-            },
-            flush_results: false,
-            ..*environment
-        };
+        let overflow = if record.specials == Specials::Ieee { Overflow::Infinity } else { Overflow::Saturate };
+        let unflushed = Environment { rounding, overflow, flush_results: false, ..*environment };
         Outcome { flags: Flags::NONE, ..self.finish(record, &unflushed) }
     }
 }

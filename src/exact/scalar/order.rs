@@ -23,7 +23,7 @@ impl Reference {
             Operation::Unordered => order.is_none(),
             _ => unreachable!("{} is no comparison", operation.name()),
         };
-        truth(holds, Flags::when(Flags::INVALID, invalid))
+        truth(holds, Flags::INVALID.when(invalid))
     }
 
     /// The minima and maxima of IEEE 754-2019 (clause 9.6) and IEEE 754-2008 (clause 5.3.1).
@@ -42,7 +42,7 @@ impl Reference {
             Operation::MinNum | Operation::MaxNum => signaling,
             _ => false,
         };
-        let flags = Flags::when(Flags::INVALID, signaling);
+        let flags = Flags::INVALID.when(signaling);
         let code = match (x.is_nan(), y.is_nan()) {
             (false, false) => {
                 // Minus zero lies below plus zero.

@@ -37,7 +37,7 @@ impl Reference {
             0 if record.zeros != Zeros::None => fields::zero(record, negative),
             _ => sign | magnitude as u64,
         };
-        let flags = Flags::when(Flags::INEXACT, inexact) | Flags::when(Flags::UNDERFLOW, inexact && tiny);
+        let flags = Flags::INEXACT.when(inexact) | Flags::UNDERFLOW.when(inexact && tiny);
         Outcome { code: Some(code), flags }
     }
 }
