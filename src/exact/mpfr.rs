@@ -216,7 +216,7 @@ impl Rounder {
         Some(if negative { (modulus - units) % modulus } else { units } as u64)
     }
 
-    /// `|value| / 2^quantum` rounded to an integer (below 2^64 by the choice of the quantum), and whether that is inexact.
+    /// `|value| / 2^quantum` rounded to an integer (far below 2^128 by the choice of the quantum), and whether that is inexact.
     pub(super) fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> (u128, bool) {
         let (units, fraction) = (&mut self.units, &mut self.fraction);
         let ternary = units.assign_round(value, Round::Nearest);
@@ -226,8 +226,8 @@ impl Rounder {
         fraction.assign(&*units);
         units.floor_mut();
         *fraction -= &*units;
-        let whole = units.to_integer().and_then(|integer| integer.to_u64()).map(u128::from);
-        let whole = whole.expect("a significand of at most 64 bits");
+        let whole = units.to_integer().and_then(|integer| integer.to_u128());
+        let whole = whole.expect("a magnitude below 2^128 units");
         let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
         let away = match rounding {
             Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !whole.is_multiple_of(2),

@@ -13,11 +13,16 @@ impl Format {
             Encoding::Float(float) => float.decode(code),
             Encoding::Integer { signed } => {
                 let unused = 64 - self.bits;
-                let value = if *signed { (code << unused) as i64 >> unused } else { (code << unused >> unused) as i64 };
+                let (negative, significand) = if *signed {
+                    let value = (code << unused) as i64 >> unused;
+                    (value < 0, value.unsigned_abs())
+                } else {
+                    (false, code << unused >> unused)
+                };
                 Decoded {
-                    class: if value == 0 { Class::Zero } else { Class::Normal },
-                    negative: value < 0,
-                    significand: value.unsigned_abs(),
+                    class: if significand == 0 { Class::Zero } else { Class::Normal },
+                    negative,
+                    significand,
                     exponent: 0,
                 }
             }

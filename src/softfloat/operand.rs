@@ -1,7 +1,7 @@
 //! Operands: what a code stands for, ready to compute with.
 
 use super::Unit;
-use crate::format::{Specials, Word};
+use crate::format::{Specials, Word, Zeros};
 
 /// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +49,8 @@ impl Unit<'_> {
             return is(if nan { Kind::Nan } else { Kind::Zero });
         }
         if self.environment.flush_inputs {
-            return is(Kind::Zero);
+            // Without a -0 the operand is replaced by +0.
+            return Operand { negative: negative && self.float.zeros == Zeros::Both, ..is(Kind::Zero) };
         }
         let zeros = magnitude.leading_zeros();
         Operand {

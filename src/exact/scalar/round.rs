@@ -15,7 +15,8 @@ impl Reference {
         let value = &self.exact;
         let negative = value.is_sign_negative();
         if negative && !record.signed && !value.is_zero() {
-            return Outcome { code: fields::default_nan(record, environment.nan).or(Some(0)), flags: Flags::INVALID };
+            let zero = (record.zeros != Zeros::None).then_some(0);
+            return Outcome { code: fields::default_nan(record, environment.nan).or(zero), flags: Flags::INVALID };
         }
         let sign = fields::sign(record, negative);
         if value.is_infinite() {
