@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use rug::{
-    Assign, Float,
+    Assign, Float, Integer,
     float::{Round, Special},
     ops::{AddAssignRound, AssignRound},
 };
@@ -137,13 +137,14 @@ pub(super) fn decode_into(value: &mut Float, format: &Format, code: u64) {
 pub struct Rounder {
     units: Float,
     fraction: Float,
+    whole: Integer,
 }
 
 impl Rounder {
     /// Buffers for numbers of up to `precision` bits.
     pub fn new(precision: u32) -> Self {
         let precision = precision.max(OPERAND_BITS) + SPARE_BITS;
-        Rounder { units: Float::new(precision), fraction: Float::new(precision) }
+        Rounder { units: Float::new(precision), fraction: Float::new(precision), whole: Integer::new() }
     }
 
     /// The code of `value`, by the rules of [`Format::encode`].
@@ -226,7 +227,8 @@ impl Rounder {
         fraction.assign(&*units);
         units.floor_mut();
         *fraction -= &*units;
-        let whole = units.to_integer().and_then(|integer| integer.to_u128());
+        let finite = units.to_integer_in_place(&mut self.whole);
+        let whole = self.whole.to_u128().filter(|_| finite);
         let whole = whole.expect("a magnitude below 2^128 units");
         let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
         let away = match rounding {

@@ -80,7 +80,8 @@ fn random(cases: u64) -> Tally {
     Tally::over(parts.collect::<Vec<_>>(), |tally, reference, (from, to)| {
         let mut rng = ChaCha8Rng::seed_from_u64(u64::from(from.bits) << 32 | u64::from(to.bits));
         for seed in 0..cases {
-            let random = operands::drawn(from, Operation::Sqrt, rng.next_u64())[0] >> (seed % 2 * (rng.next_u64() % 48));
+            let random =
+                operands::drawn(from, Operation::Sqrt, rng.next_u64())[0] >> (seed % 2 * (rng.next_u64() % 48));
             let code = if seed % 4 < 2 { near(from, to, &mut rng) } else { random };
             tally.conversion(reference, from, to, &environments::drawn(seed), code);
         }

@@ -24,8 +24,7 @@ fn every_code_of_f16_and_bf16_in_every_operation_of_one_operand() {
     });
     let tally = Tally::over(parts.collect::<Vec<_>>(), |tally, reference, (format, operation, first)| {
         let seed = first >> 8;
-        let environments =
-            if rounds(operation) { environments::covering(seed) } else { environments::unrounded(seed) };
+        let environments = if rounds(operation) { environments::covering(seed) } else { environments::unrounded(seed) };
         for environment in environments {
             let unit = Unit::new(format, environment).unwrap();
             (first..=first + 0xff).for_each(|x| tally.operation(reference, &unit, operation, [x, 0, 0]));

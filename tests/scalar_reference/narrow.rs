@@ -118,7 +118,8 @@ fn every_triple_of_codes_of_e4m3_and_e5m2_in_every_rounding() {
 #[test]
 #[ignore = "takes minutes: every environment"]
 fn every_triple_of_codes_of_6_and_4_bits_in_every_environment() {
-    all_triples(carrying(Operation::Fma, narrow(6)), environments::complete).settle("triples of codes of 6 and 4 bits, every environment");
+    all_triples(carrying(Operation::Fma, narrow(6)), environments::complete)
+        .settle("triples of codes of 6 and 4 bits, every environment");
 }
 
 #[test]

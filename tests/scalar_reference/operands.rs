@@ -34,7 +34,8 @@ pub fn drawn(format: &Format, operation: Operation, seed: u64) -> [u64; 3] {
             // The factors' product, or one to three precisions below it.
             let unit = Unit::new(format, Environment::default()).unwrap();
             let product = unit.apply(Operation::Mul, [x, y, 0]).code.unwrap_or(z);
-            let lower = (rng.random_range(0..3) * u64::from(record.precision())) << (record.trailing_bits + record.padding_bits);
+            let lower = (rng.random_range(0..3) * u64::from(record.precision()))
+                << (record.trailing_bits + record.padding_bits);
             [x, y, near(product.wrapping_sub(if rng.random() { 0 } else { lower }), &mut rng)]
         }
         _ => operands,

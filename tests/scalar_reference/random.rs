@@ -41,7 +41,17 @@ fn record() -> impl Strategy<Value = Float> {
             let bias = (1 << (exponent_bits - 1)) - 1 + shift;
             let width = u32::from(signed) + exponent_bits + trailing_bits;
             let padding_bits = padding_bits.min(64 - width);
-            Float { signed, exponent_bits, trailing_bits, padding_bits, bias, zeros, subnormals: zero, specials, overflow }
+            Float {
+                signed,
+                exponent_bits,
+                trailing_bits,
+                padding_bits,
+                bias,
+                zeros,
+                subnormals: zero,
+                specials,
+                overflow,
+            }
         },
     )
 }
