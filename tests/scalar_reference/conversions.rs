@@ -12,7 +12,7 @@ use crate::{environments, operands, tally::Tally};
 /// Integers that are wider than any of the table: `units` of 64 bits at their ends.
 static WIDE_INTEGERS: [Format; 3] = [integer("u32", 32, false), integer("s64", 64, true), integer("u64", 64, false)];
 
-const fn integer(name: &'static str, bits: u32, signed: bool) -> Format {
+pub const fn integer(name: &'static str, bits: u32, signed: bool) -> Format {
     Format { name, aliases: &[], bits, encoding: Encoding::Integer { signed }, source: "" }
 }
 

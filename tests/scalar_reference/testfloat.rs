@@ -1,31 +1,29 @@
-//! The MPFR reference of scalar operations against Berkeley TestFloat's generator, an independent third party.
-//!
-//! Needs the generator, built for `Linux-x86_64-GCC` (whose rule for integers is that of x86): give its path in TESTFLOAT_GEN and run
-//! `TESTFLOAT_GEN=.../testfloat_gen cargo test --release --test reference_testfloat -- --ignored --nocapture`.
+//! The reference by MPFR against Berkeley TestFloat, an independent third party: lines of its generator that are kept beside the tests, and
+//! the generator itself, whose path (of a build for `Linux-x86_64-GCC`, whose rule for integers is that of x86) TESTFLOAT_GEN gives.
+//! `TESTFLOAT_GEN=.../testfloat_gen cargo test --release --test scalar_reference -- --ignored --nocapture testfloat`
 
 use std::{
     io::{BufRead, BufReader},
+    path::Path,
     process::{Command, Stdio},
 };
 
 use rayon::prelude::*;
 use tcnum::{
     exact::scalar::Reference,
-    format::{Class, Encoding, Format, Rounding, find},
-    softfloat::{Environment, Flags, NanRule, Operation, Tininess},
+    format::{Class, Format, Rounding, find},
+    softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind, Tininess},
 };
 
-/// Integer formats of the generator that no matrix instruction has.
+use crate::conversions::integer;
+
+/// The generator's integers.
 static INTEGERS: [(&str, Format); 4] = [
     ("i32", integer("i32", 32, true)),
     ("ui32", integer("ui32", 32, false)),
     ("i64", integer("i64", 64, true)),
     ("ui64", integer("ui64", 64, false)),
 ];
-
-const fn integer(name: &'static str, bits: u32, signed: bool) -> Format {
-    Format { name, aliases: &[], bits, encoding: Encoding::Integer { signed }, source: "" }
-}
 
 const ROUNDINGS: [(&str, Rounding); 6] = [
     ("-rnear_even", Rounding::Rne),
@@ -54,18 +52,17 @@ const OPERATIONS: [(&str, Operation); 14] = [
 ];
 
 /// What a function of the generator computes.
+#[derive(Clone, Copy)]
 enum Function {
     Operation(&'static Format, Operation),
     Conversion(&'static Format, &'static Format),
 }
 
-/// One run of the generator.
-struct Run {
-    name: String,
+/// A function with its options.
+struct Setting {
     function: Function,
+    environment: Environment,
     exact: bool,
-    rounding: (&'static str, Rounding),
-    tininess: Tininess,
 }
 
 fn format(name: &str) -> &'static Format {
@@ -73,104 +70,144 @@ fn format(name: &str) -> &'static Format {
     integer.map(|(_, format)| format).unwrap_or_else(|| find(name).unwrap())
 }
 
-fn runs() -> Vec<Run> {
-    let floats = ["f16", "f32", "f64"];
-    let mut functions = vec![];
-    for float in floats {
-        for (name, operation) in OPERATIONS {
-            functions.push((format!("{float}_{name}"), float, None, Some(operation)));
-        }
-        for other in floats.into_iter().chain(INTEGERS.iter().map(|(name, _)| *name)).filter(|other| *other != float) {
-            functions.push((format!("{float}_to_{other}"), float, Some(other), None));
-            if !floats.contains(&other) {
-                functions.push((format!("{other}_to_{float}"), other, Some(float), None));
+impl Function {
+    /// Of a name such as `f16_mulAdd` or `f16_to_i32`.
+    fn named(name: &str) -> Function {
+        let (first, rest) = name.split_once('_').unwrap();
+        match rest.strip_prefix("to_") {
+            Some(to) => Function::Conversion(format(first), format(to)),
+            None => {
+                let (_, operation) = OPERATIONS.iter().find(|(known, _)| *known == rest).unwrap();
+                Function::Operation(format(first), *operation)
             }
         }
     }
-    let mut runs = vec![];
-    for (name, from, to, operation) in functions {
-        for rounding in ROUNDINGS {
-            for tininess in [Tininess::Before, Tininess::After] {
-                for exact in [false, true] {
-                    let integral = to.is_some_and(|to| !floats.contains(&to)) || operation == Some(Operation::Rint);
-                    if exact && !integral {
-                        continue;
-                    }
-                    // To integers the generator rounds to odd by truncation.
-                    let direction = if integral && rounding.1 == Rounding::Ro { Rounding::Rz } else { rounding.1 };
-                    let function = match operation {
-                        Some(Operation::Rint) if exact => Function::Operation(format(from), Operation::RintExact),
-                        Some(operation) => Function::Operation(format(from), operation),
-                        None => Function::Conversion(format(from), format(to.unwrap())),
-                    };
-                    runs.push(Run { name: name.clone(), function, exact, rounding: (rounding.0, direction), tininess });
-                }
-            }
+
+    /// Whether it rounds to integers.
+    fn is_integral(self) -> bool {
+        match self {
+            Function::Operation(_, operation) => operation == Operation::Rint,
+            Function::Conversion(_, to) => to.is_integer(),
         }
     }
-    runs
 }
 
-/// How many lines agree, and the first that differ.
-fn compare(generator: &str, run: &Run) -> (u64, Vec<String>) {
-    let tininess = if run.tininess == Tininess::Before { "-tininessbefore" } else { "-tininessafter" };
-    let exact = if run.exact { "-exact" } else { "-notexact" };
-    let level = std::env::var("TESTFLOAT_LEVEL").unwrap_or("1".to_string());
-    let mut child = Command::new(generator)
-        .args(["-level", &level, run.rounding.0, tininess, exact, &run.name])
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null())
-        .spawn()
-        .unwrap();
-    // Its integers are those of x86, but unlike x86 it flags zero times infinity plus a quiet NaN.
-    let to_integers = matches!(run.function, Function::Conversion(_, to) if to.is_integer());
-    let nan = if to_integers { NanRule::X86 } else { NanRule::Canonical };
-    let environment = Environment { rounding: run.rounding.1, tininess: run.tininess, nan, ..Environment::default() };
-    let mut reference = Reference::new();
-    let (mut agreed, mut differing) = (0, vec![]);
-    for line in BufReader::new(child.stdout.take().unwrap()).lines() {
-        let line = line.unwrap();
-        let words: Vec<u64> = line.split(' ').map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
-        let [operands @ .., expected, flags] = words.as_slice() else { panic!("{line}") };
-        let mut codes = [0; 3];
-        codes[..operands.len()].copy_from_slice(operands);
-        let (mut outcome, target) = match run.function {
-            Function::Operation(format, operation) => {
-                let number = operation.result() == tcnum::softfloat::ResultKind::Number;
-                (reference.apply(format, &environment, operation, codes), number.then_some(format))
-            }
-            Function::Conversion(from, to) => (reference.convert(from, to, &environment, codes[0]), Some(to)),
+impl Setting {
+    fn new(name: &str, options: &str) -> Setting {
+        let function = Function::named(name);
+        let has = |option: &str| options.split(' ').any(|word| word == option);
+        let rounding =
+            ROUNDINGS.iter().find(|(option, _)| has(option)).map_or(Rounding::Rne, |(_, rounding)| *rounding);
+        // Its integers are those of x86, but unlike x86 it flags zero times infinity plus a quiet NaN.
+        let to_integers = matches!(function, Function::Conversion(_, to) if to.is_integer());
+        let environment = Environment {
+            rounding,
+            tininess: if has("-tininessbefore") { Tininess::Before } else { Tininess::After },
+            nan: if to_integers { NanRule::X86 } else { NanRule::Canonical },
+            ..Environment::default()
         };
-        if to_integers && !run.exact {
-            outcome.flags = outcome.flags.without(Flags::INEXACT);
-        }
-        let nan = |code| target.is_some_and(|format| format.decode(code).class == Class::Nan);
-        let same = outcome.code == Some(*expected) || outcome.code.is_some_and(nan) && nan(*expected);
-        if same && outcome.flags.bits() == *flags as u8 {
-            agreed += 1;
-        } else if differing.len() < 5 {
-            differing.push(format!("{} {:?} {tininess}: {line}: {outcome:x?}", run.name, run.rounding));
+        Setting { function, environment, exact: has("-exact") }
+    }
+
+    fn outcome(&self, reference: &mut Reference, operands: [u64; 3]) -> Outcome {
+        match self.function {
+            Function::Operation(format, Operation::Rint) if self.exact => {
+                reference.apply(format, &self.environment, Operation::RintExact, operands)
+            }
+            Function::Operation(format, operation) => reference.apply(format, &self.environment, operation, operands),
+            Function::Conversion(from, to) => {
+                let outcome = reference.convert(from, to, &self.environment, operands[0]);
+                let silent = to.is_integer() && !self.exact;
+                Outcome { flags: if silent { outcome.flags.without(Flags::INEXACT) } else { outcome.flags }, ..outcome }
+            }
         }
     }
-    assert!(child.wait().unwrap().success(), "{}", run.name);
+
+    /// Whether the reference agrees with a line of `operands... result flags` in hexadecimal; any NaN stands for a NaN.
+    fn agrees(&self, reference: &mut Reference, line: &str) -> bool {
+        let words: Vec<u64> = line.split(' ').map(|word| u64::from_str_radix(word, 16).unwrap()).collect();
+        let [operands @ .., expected, flags] = words.as_slice() else { panic!("'{line}' is too short") };
+        let operands = std::array::from_fn(|i| operands.get(i).copied().unwrap_or(0));
+        let outcome = self.outcome(reference, operands);
+        let target = match self.function {
+            Function::Operation(format, operation) => (operation.result() == ResultKind::Number).then_some(format),
+            Function::Conversion(_, to) => Some(to),
+        };
+        let nan = |code| target.is_some_and(|format| format.decode(code).class == Class::Nan);
+        let same = |code| code == *expected || nan(code) && nan(*expected);
+        outcome.code.is_some_and(same) && u64::from(outcome.flags.bits()) == *flags
+    }
+}
+
+/// Lines that agree, and some of the others.
+type Count = (u64, Vec<String>);
+
+/// The lines of one function: options stand on lines of their own, which begin with a dash.
+fn count(name: &str, options: &str, lines: impl BufRead) -> Count {
+    let (mut setting, mut options) = (Setting::new(name, options), options.to_string());
+    let (mut reference, mut agreed, mut differing) = (Reference::new(), 0, vec![]);
+    for line in lines.lines().map(Result::unwrap) {
+        if line.starts_with('-') {
+            (setting, options) = (Setting::new(name, &line), line);
+        } else if setting.agrees(&mut reference, &line) {
+            agreed += 1;
+        } else if differing.len() < 3 {
+            differing.push(format!("{name} {options}: {line}"));
+        }
+    }
     (agreed, differing)
 }
 
+fn settle(counts: Vec<Count>) {
+    let agreed: u64 = counts.iter().map(|(agreed, _)| agreed).sum();
+    let differing: Vec<String> = counts.into_iter().flat_map(|(_, differing)| differing).collect();
+    println!("{agreed} lines of TestFloat agree");
+    assert!(differing.is_empty(), "{} functions and options differ, as\n{}", differing.len(), differing.join("\n"));
+    assert!(agreed > 0, "nothing was compared");
+}
+
 #[test]
-#[ignore = "needs Berkeley TestFloat's generator"]
-fn the_reference_agrees_with_testfloat() {
+fn the_reference_agrees_with_recorded_lines_of_testfloat() {
+    let folder = Path::new("tests/fixtures/testfloat");
+    let files: Vec<_> = folder.read_dir().unwrap().map(|entry| entry.unwrap().path()).collect();
+    let counts = files.into_par_iter().map(|path| {
+        let name = path.file_stem().unwrap().to_str().unwrap();
+        count(name, "", BufReader::new(std::fs::File::open(&path).unwrap()))
+    });
+    settle(counts.collect());
+}
+
+/// Every function of the generator with every combination of options that it depends on.
+fn runs() -> Vec<(String, String)> {
+    let (floats, integers) = (["f16", "f32", "f64"], INTEGERS.iter().map(|(name, _)| *name));
+    let mut names = vec![];
+    for float in floats {
+        names.extend(OPERATIONS.iter().map(|(operation, _)| format!("{float}_{operation}")));
+        names.extend(floats.into_iter().filter(|to| *to != float).map(|to| format!("{float}_to_{to}")));
+        names.extend(
+            integers.clone().flat_map(|integer| [format!("{float}_to_{integer}"), format!("{integer}_to_{float}")]),
+        );
+    }
+    let integral = |name: &str| Function::named(name).is_integral();
+    let with = |name: String| {
+        let others = if integral(&name) { ["-exact", "-notexact"] } else { ["-tininessbefore", "-tininessafter"] };
+        let options = ROUNDINGS.iter().flat_map(move |(rounding, _)| others.map(|other| format!("{rounding} {other}")));
+        options.map(move |options| (name.clone(), options)).collect::<Vec<_>>()
+    };
+    names.into_iter().flat_map(with).collect()
+}
+
+#[test]
+#[ignore = "takes minutes, and needs Berkeley TestFloat's generator"]
+fn the_reference_agrees_with_the_generator_of_testfloat() {
     let generator = std::env::var("TESTFLOAT_GEN").expect("TESTFLOAT_GEN: the path of testfloat_gen");
-    let only = std::env::var("TESTFLOAT_ONLY").unwrap_or_default();
-    let runs = runs().into_par_iter().filter(|run| run.name.contains(&only));
-    let results: Vec<_> = runs.map(|run| compare(&generator, &run)).collect();
-    let agreed: u64 = results.iter().map(|(agreed, _)| agreed).sum();
-    let differing: Vec<_> = results.iter().flat_map(|(_, differing)| differing).collect();
-    println!("{agreed} lines of {} runs agree", results.len());
-    assert!(
-        differing.is_empty(),
-        "{} differ, as\n{}",
-        differing.len(),
-        differing.iter().take(60).map(|s| s.as_str()).collect::<Vec<_>>().join("\n")
-    );
-    assert!(agreed > 0);
+    let counts = runs().into_par_iter().map(|(name, options)| {
+        let mut command = Command::new(&generator);
+        command.args(options.split(' ')).arg(&name).stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut child = command.spawn().unwrap();
+        let counted = count(&name, &options, BufReader::new(child.stdout.take().unwrap()));
+        assert!(child.wait().unwrap().success(), "{name} {options}");
+        counted
+    });
+    settle(counts.collect());
 }
