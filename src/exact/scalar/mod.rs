@@ -117,21 +117,10 @@ impl Reference {
         operation: Operation,
         codes: &[u64],
     ) -> Outcome {
-        let [x, y, z] = &self.operands;
-        let used = &self.operands[..codes.len()];
-        if used.iter().any(Float::is_nan) {
-            let no_product = x.is_zero() && y.is_infinite() || x.is_infinite() && y.is_zero();
-            // Clause 7.2 c leaves it to the implementation whether 0 * inf + quiet NaN is invalid: for SSE it is not.
-            let invalid = operation == Operation::Fma && no_product && environment.nan != NanRule::X86;
-            if invalid && !fields::any_signaling(record, codes) {
-                return Outcome { code: fields::default_nan(record, environment.nan), flags: Flags::INVALID };
-            }
-            return match codes {
-                // ARM looks at the addend first.
-                &[x, y, z] if environment.nan == NanRule::Arm => fields::nan_of(record, environment.nan, &[z, x, y]),
-                _ => fields::nan_of(record, environment.nan, codes),
-            };
+        if self.operands[..codes.len()].iter().any(Float::is_nan) {
+            return self.passed_nan(record, environment, operation, codes);
         }
+        let [x, y, z] = &self.operands;
         let cut = &mut self.cut;
         let ternary = match operation {
             Operation::Add => cut.assign_round(x + y, Round::Zero),
@@ -145,7 +134,6 @@ impl Reference {
         if cut.is_nan() {
             return Outcome { code: fields::default_nan(record, environment.nan), flags: Flags::INVALID };
         }
-        let pole = operation == Operation::Div && y.is_zero() && x.is_finite();
         // Clause 6.3: an exact sum of zero from terms of opposite signs is -0 when rounding down.
         let [first, second] = match operation {
             Operation::Add => [x.is_sign_negative(), y.is_sign_negative()],
@@ -153,16 +141,38 @@ impl Reference {
             Operation::Fma => [x.is_sign_negative() != y.is_sign_negative(), z.is_sign_negative()],
             _ => [false; 2],
         };
-        let cancelled = cut.is_zero() && ternary == Ordering::Equal && first != second;
-        if cancelled && environment.rounding == Rounding::Rd {
+        if cut.is_zero() && first != second && environment.rounding == Rounding::Rd {
             cut.assign(Special::NegZero);
         }
+        let pole = operation == Operation::Div && y.is_zero() && x.is_finite();
         self.exact.assign(&self.cut);
         if ternary != Ordering::Equal {
             away_from_zero(&mut self.exact);
         }
         let outcome = self.finish(record, environment);
         Outcome { flags: outcome.flags | Flags::DIVIDE_BY_ZERO.when(pole), ..outcome }
+    }
+
+    /// The result of an operation of which an operand is NaN.
+    fn passed_nan(
+        &self,
+        record: &format::Float,
+        environment: &Environment,
+        operation: Operation,
+        codes: &[u64],
+    ) -> Outcome {
+        let [x, y, _] = &self.operands;
+        let no_product = x.is_zero() && y.is_infinite() || x.is_infinite() && y.is_zero();
+        // Clause 7.2 c leaves it to the implementation whether 0 * inf + quiet NaN is invalid: for SSE it is not.
+        let invalid = operation == Operation::Fma && no_product && environment.nan != NanRule::X86;
+        if invalid && !fields::any_signaling(record, codes) {
+            return Outcome { code: fields::default_nan(record, environment.nan), flags: Flags::INVALID };
+        }
+        match codes {
+            // ARM looks at the addend first.
+            &[x, y, z] if environment.nan == NanRule::Arm => fields::nan_of(record, environment.nan, &[z, x, y]),
+            _ => fields::nan_of(record, environment.nan, codes),
+        }
     }
 
     /// roundToIntegral of the first operand.
