@@ -134,7 +134,7 @@ impl<F: Fields> Engine<'_, F> {
     /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is no exact result.
     pub(super) fn zero(&self, negative: bool) -> Outcome {
         let flags = (Flags::UNDERFLOW | Flags::INEXACT).when(!self.layout().has_zero);
-        Outcome { code: Some(self.format.zero(negative).unwrap_or(0)), flags }
+        Outcome { code: Some(self.format.zero(negative).unwrap_or(self.layout().assemble(negative, 0))), flags }
     }
 
     /// A sum of zero of terms that do not agree on a sign (IEEE 754, clause 6.3).

@@ -1,7 +1,7 @@
 //! Operands: what a code stands for, ready to compute with.
 
 use super::engine::{Engine, Fields};
-use crate::format::{Specials, Word};
+use crate::format::{Specials, Word, Zeros};
 
 /// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,7 +60,8 @@ impl<F: Fields> Engine<'_, F> {
             return is(if nan { Kind::Nan } else { Kind::Zero });
         }
         if self.environment.flush_inputs {
-            return is(Kind::Zero);
+            // Without a -0 the operand is replaced by +0.
+            return Operand { negative: negative && self.float.zeros == Zeros::Both, ..is(Kind::Zero) };
         }
         let zeros = magnitude.leading_zeros();
         Operand {
