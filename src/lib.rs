@@ -5,7 +5,7 @@
 //!
 //! 1. [`format`](mod@format): formats as data; codes to exact values, and exact values rounded to codes;
 //! 2. [`softfloat`]: scalar arithmetic on exact values, rounded once; [`exact`]: exact dot-product-adds in integers, and
-//!    independently by MPFR;
+//!    independently by MPFR; [`block`]: block formats, elements that share a scale;
 //! 3. [`isa`]: instructions as data, and the tiles that they consume;
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
 //!    directed operands; [`trace`]: recordings as files;
@@ -17,6 +17,7 @@
 
 pub mod arithmetic;
 mod atomic;
+pub mod block;
 pub mod catalogue;
 pub mod chain;
 pub mod cli;
