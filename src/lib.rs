@@ -8,7 +8,8 @@
 //!    independently by MPFR; [`block`]: block formats, elements that share a scale;
 //! 3. [`isa`]: instructions as data, and the tiles that they consume;
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
-//!    directed operands; [`trace`]: recordings as files;
+//!    directed operands; [`array`]: arrays as files, and [`trace`]:
+//!    recordings;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
 //! 7. what is asked of formats ([`catalogue`], [`convert`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
@@ -16,6 +17,7 @@
 //! 8. [`cli`]: the command line.
 
 pub mod arithmetic;
+pub mod array;
 mod atomic;
 pub mod block;
 pub mod catalogue;

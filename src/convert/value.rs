@@ -48,33 +48,12 @@ pub struct Converted {
 }
 
 impl Conversion {
-    /// Reads a value: a hexadecimal code of the source format (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)).
+    /// Reads a value; see [`source`].
     ///
     /// # Errors
-    /// A code without a source format or wider than it; text that is neither; a value that the source format has no code for.
+    /// Those of [`source`].
     pub fn source(&self, text: &str) -> Result<Source> {
-        let lower = text.to_ascii_lowercase();
-        let digits = lower.strip_prefix("0x").filter(|digits| !digits.contains('p'));
-        let (code, value) = match (digits, self.from) {
-            (None, None) => (None, text.parse()?),
-            (Some(_), None) => {
-                return Err(Error::request(format!(
-                    "'{text}' is a code, and nothing says of which format; give --from, or write a hexadecimal number \
-                     with its exponent ({text}p0)"
-                )));
-            }
-            (Some(digits), Some(from)) => {
-                let code = code(from, text, digits)?;
-                (Some(code), from.value(code))
-            }
-            (None, Some(from)) => {
-                let value: Real = text.parse()?;
-                let rounded = from.encode(&value, Rounding::Rne, Overflow::Standard);
-                let code = rounded.ok_or_else(|| Error::request(format!("'{text}' has no code in {from}")))?;
-                (Some(code), from.value(code))
-            }
-        };
-        Ok(Source { text: text.to_string(), code, value })
+        source(self.from, text)
     }
 
     /// Converts `value`.
@@ -123,6 +102,35 @@ impl Conversion {
             converted.error_ulps.into(),
         ]
     }
+}
+
+/// Reads a value: a hexadecimal code of the format `from` (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)).
+///
+/// # Errors
+/// A code without a source format or wider than it; text that is neither; a value that the source format has no code for.
+pub fn source(from: Option<&'static Format>, text: &str) -> Result<Source> {
+    let lower = text.to_ascii_lowercase();
+    let digits = lower.strip_prefix("0x").filter(|digits| !digits.contains('p'));
+    let (code, value) = match (digits, from) {
+        (None, None) => (None, text.parse()?),
+        (Some(_), None) => {
+            return Err(Error::request(format!(
+                "'{text}' is a code, and nothing says of which format; give --from, or write a hexadecimal number \
+                 with its exponent ({text}p0)"
+            )));
+        }
+        (Some(digits), Some(from)) => {
+            let code = code(from, text, digits)?;
+            (Some(code), from.value(code))
+        }
+        (None, Some(from)) => {
+            let value: Real = text.parse()?;
+            let rounded = from.encode(&value, Rounding::Rne, Overflow::Standard);
+            let code = rounded.ok_or_else(|| Error::request(format!("'{text}' has no code in {from}")))?;
+            (Some(code), from.value(code))
+        }
+    };
+    Ok(Source { text: text.to_string(), code, value })
 }
 
 fn columns(from: bool) -> Vec<Column> {
