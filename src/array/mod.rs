@@ -174,7 +174,10 @@ impl Array<'_> {
             && let Some(at) = codes.iter().position(|code| code > format.code_mask())
         {
             let code = codes.get(at);
-            return wrong(format!("code {code:#x} at position {at} has more than the {} bits of {format}", format.bits));
+            return wrong(format!(
+                "code {code:#x} at position {at} has more than the {} bits of {format}",
+                format.bits
+            ));
         }
         Ok((format, codes))
     }

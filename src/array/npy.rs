@@ -47,7 +47,8 @@ pub fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     .ok_or("the file ends in its header")?;
     let (header, data) = rest.split_at_checked(length as usize).ok_or("the file ends in its header")?;
     let text = std::str::from_utf8(header).map_err(|_| "its header is not text")?;
-    let header = read_header(text).ok_or_else(|| format!("its header is not that of an array of numbers: {}", cut(text)))?;
+    let header =
+        read_header(text).ok_or_else(|| format!("its header is not that of an array of numbers: {}", cut(text)))?;
     let (kind, bytes) = kind(&header.descr)?;
     if header.fortran_order {
         return Err("its array is in Fortran order; numpy.ascontiguousarray puts it into C order".into());
@@ -142,7 +143,8 @@ pub fn to_bytes(array: &Array) -> Vec<u8> {
     let (descr, ..) = descr.expect("arrays of codes have a type of NumPy");
     let extents: Vec<String> = array.shape.iter().map(|extent| format!("{extent},")).collect();
     let mut header =
-        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", extents.join(" ").trim_end()).into_bytes();
+        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", extents.join(" ").trim_end())
+            .into_bytes();
     let before = MAGIC.len() + 4;
     header.resize((before + header.len() + 1).next_multiple_of(64) - before - 1, b' ');
     header.push(b'\n');
@@ -185,7 +187,9 @@ mod tests {
     fn what_is_written_is_read_again() {
         for shape in [vec![], vec![0], vec![5], vec![2, 3], vec![1; 30]] {
             let count: usize = shape.iter().product();
-            for kind in [named("f32"), named("f16"), named("f64"), Kind::Unsigned(1), Kind::Unsigned(2), Kind::Unsigned(4)] {
+            for kind in
+                [named("f32"), named("f16"), named("f64"), Kind::Unsigned(1), Kind::Unsigned(2), Kind::Unsigned(4)]
+            {
                 let bytes = match kind {
                     Kind::Format(format) => format.bytes(),
                     Kind::Unsigned(bytes) => bytes,

@@ -85,7 +85,9 @@ impl FileConversion {
     /// The names of the tensors to convert.
     fn chosen(&self, arrays: &Arrays) -> Result<Vec<String>> {
         let is_part = |name: &str| {
-            ["_scale", "_tensor_scale"].iter().any(|end| name.strip_suffix(end).is_some_and(|of| arrays.get(of).is_some()))
+            ["_scale", "_tensor_scale"]
+                .iter()
+                .any(|end| name.strip_suffix(end).is_some_and(|of| arrays.get(of).is_some()))
         };
         let all = arrays.arrays.iter().map(|array| array.name.as_str());
         let tensors: Vec<&str> = match self.from {
@@ -99,7 +101,11 @@ impl FileConversion {
         if tensors.is_empty() {
             return Err(Error::request("there are no arrays in it"));
         }
-        Ok(if self.names.is_empty() { tensors.iter().map(|name| name.to_string()).collect() } else { self.names.clone() })
+        Ok(if self.names.is_empty() {
+            tensors.iter().map(|name| name.to_string()).collect()
+        } else {
+            self.names.clone()
+        })
     }
 
     fn read(&self, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>)> {
@@ -232,7 +238,11 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
     let scales = scale.codes(Some(format.scale))?.1.as_bytes().to_vec();
     let expected = count / row.max(1) * row.div_ceil(format.length);
     if scales.len() != expected {
-        return Err(wrong(format!("{} scales for shape {shape:?}; blocks of {} need {expected}", scales.len(), format.length)));
+        return Err(wrong(format!(
+            "{} scales for shape {shape:?}; blocks of {} need {expected}",
+            scales.len(),
+            format.length
+        )));
     }
     let tensor_scale = match format.tensor_scale {
         None => None,
@@ -270,7 +280,10 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
     let shape: Option<Vec<usize>> =
         if text.is_empty() { Some(vec![]) } else { text.split(',').map(|extent| extent.parse().ok()).collect() };
     shape.filter(|shape| stored(shape) == array.shape).ok_or_else(|| {
-        Error::request(format!("metadata '{key}': '{text}' does not agree with the shape {:?} of '{name}'", array.shape))
+        Error::request(format!(
+            "metadata '{key}': '{text}' does not agree with the shape {:?} of '{name}'",
+            array.shape
+        ))
     })
 }
 
@@ -281,6 +294,6 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
 pub fn layout(name: &str) -> Result<Layout> {
     match block::find(name) {
         Some(block) => Ok(Layout::Blocks(block)),
-        None => Ok(Layout::Scalar(Some(format::find(name)?))),
+        None => Ok(Layout::Scalar(Some(format::resolve(name)?))),
     }
 }

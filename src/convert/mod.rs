@@ -8,4 +8,4 @@ mod value;
 pub use block::BlockConversion;
 pub use file::{FileConversion, Layout, layout};
 pub use tensor::{Deviations, Target, Tensor, convert};
-pub use value::{Conversion, Converted, Source, source};
+pub use value::{Conversion, Converted, Source, read};
