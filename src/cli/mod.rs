@@ -87,7 +87,11 @@ fn run(command: Command) -> Result<bool> {
     let mut failure = None;
     let (mut report, destination): (Report, Destination) = match command {
         Command::Formats(a) => (formats::run(&a)?, a.destination),
-        Command::Convert(a) => (convert::run(&a)?, a.destination),
+        // Of a file, --out names the converted one, and the report goes to standard output.
+        Command::Convert(a) => {
+            let out = a.destination.out.clone().filter(|_| a.input.is_none());
+            (convert::run(&a)?, Destination { out, ..a.destination })
+        }
         Command::Calc(a) => {
             let (report, stopped) = calc::run(&a)?;
             failure = stopped;
