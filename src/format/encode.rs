@@ -235,7 +235,9 @@ impl Float {
         }
         Some(match significand >> self.trailing_bits {
             // Without a zero, the smallest number.
-            0 if significand == 0 => self.zero(value.negative).unwrap_or_else(|| self.assemble(value.negative, 0, 0)),
+            0 if significand == 0 || !self.subnormals && self.zeros == Zeros::None => {
+                self.zero(value.negative).unwrap_or_else(|| self.assemble(value.negative, 0, 0))
+            }
             0 => self.assemble(value.negative, 0, significand as u64),
             _ => {
                 let biased = (quantum + self.trailing_bits as i32 + self.bias) as u64;
