@@ -1,7 +1,9 @@
 //! Slices of `f32` rounded to slices of codes.
 
 use super::{
-    Code, fits,
+    Code,
+    blocks::Blocks,
+    fits,
     integer::{self, IntegerPlan},
     layout::{Aligned, Lane, Narrower, Other, Shape},
     parallel,
@@ -55,8 +57,34 @@ impl<C: Code> Encoder<C> {
     /// The two slices differ in length.
     pub fn encode(&self, values: &[f32], codes: &mut [C]) -> usize {
         assert_eq!(values.len(), codes.len(), "as many codes as values");
-        run(self, values, codes);
+        run(self, values, None, codes);
         self.missing(values)
+    }
+
+    /// The encoder of a two's complement format without its most negative number.
+    pub(crate) fn symmetric(mut self) -> Encoder<C> {
+        if let Kind::Integer(plan) = &mut self.kind {
+            plan.make_symmetric();
+        }
+        self
+    }
+
+    /// The smallest exponent that [`Encoder::encode_blocks`] takes; `None` where it is not for this conversion.
+    pub(crate) fn smallest_exponent(&self) -> Option<i32> {
+        match &self.kind {
+            _ if matches!(self.rounding, Rounding::Sr { .. }) => None,
+            Kind::Float(plan, Layout::Narrower) => Some(2 - plan.lowest),
+            Kind::Float(..) => None,
+            Kind::Integer(_) => Some(integer::SMALLEST_EXPONENT),
+        }
+    }
+
+    /// Writes the codes of values divided by 2 to the exponent of their block: exactly, however small the quotient is. The
+    /// codes of blocks with a smaller exponent than [`Encoder::smallest_exponent`] are void, and what has no code is
+    /// not counted.
+    pub(crate) fn encode_blocks(&self, values: &[f32], exponents: Blocks<i32>, codes: &mut [C]) {
+        assert!(self.smallest_exponent().is_some(), "a conversion that scales");
+        run(self, values, Some(exponents), codes);
     }
 
     /// As [`Encoder::encode`], by the threads of rayon's pool.
@@ -116,47 +144,80 @@ vectorised! {
 }
 
 vectorised! {
-    fn run<C: Code>(encoder: &Encoder<C>, values: &[f32], codes: &mut [C]) {
+    fn run<C: Code>(encoder: &Encoder<C>, values: &[f32], exponents: Option<Blocks<i32>>, codes: &mut [C]) {
+        let job = Job { kind: &encoder.kind, values, exponents };
         match encoder.rounding {
-            Rounding::Rne => each(encoder, values, codes, |odd, half, _| half - 1 + odd),
-            Rounding::Rna => each(encoder, values, codes, |_, half, _| half),
-            Rounding::Rz => each(encoder, values, codes, |_, _, _| 0),
-            Rounding::Ru => each(encoder, values, codes, |_, half, negative| (2 * half - 1) & !negative),
-            Rounding::Rd => each(encoder, values, codes, |_, half, negative| (2 * half - 1) & negative),
-            Rounding::Ro => each(encoder, values, codes, |odd, half, _| if odd == 0 { 2 * half - 1 } else { 0 }),
+            Rounding::Rne => job.run(codes, |odd, half, _| half - 1 + odd),
+            Rounding::Rna => job.run(codes, |_, half, _| half),
+            Rounding::Rz => job.run(codes, |_, _, _| 0),
+            Rounding::Ru => job.run(codes, |_, half, negative| (2 * half - 1) & !negative),
+            Rounding::Rd => job.run(codes, |_, half, negative| (2 * half - 1) & negative),
+            Rounding::Ro => job.run(codes, |odd, half, _| if odd == 0 { 2 * half - 1 } else { 0 }),
             Rounding::Sr { random, bits } => stochastic(&encoder.kind, values, Random::Same(random), bits, codes),
         }
     }
 }
 
-/// Converts every value. `increment` is what a rounding adds to a significand before its low bits are cut off: of the
-/// last bit that stays, the weight of the first that goes, and the sign as a mask.
-#[inline(always)]
-fn each<C: Code>(encoder: &Encoder<C>, values: &[f32], codes: &mut [C], increment: impl Fn(u32, u32, u32) -> u32) {
-    match &encoder.kind {
-        Kind::Float(plan, Layout::Aligned) => shaped::<C, Aligned>(plan, values, codes, increment),
-        Kind::Float(plan, Layout::Narrower) => shaped::<C, Narrower>(plan, values, codes, increment),
-        Kind::Float(plan, Layout::Other) => shaped::<C, Other>(plan, values, codes, increment),
-        Kind::Integer(plan) => {
-            let plan = *plan;
-            for (code, value) in codes.iter_mut().zip(values) {
-                let lane = integer::lane(value.to_bits());
-                *code = C::cut(plan.code(value.to_bits(), rounded(&lane, value.to_bits(), &increment)));
+/// Values to be converted.
+struct Job<'a> {
+    kind: &'a Kind,
+    values: &'a [f32],
+    exponents: Option<Blocks<'a, i32>>,
+}
+
+impl Job<'_> {
+    /// Converts every value. `increment` is what a rounding adds to a significand before its low bits are cut off: of the
+    /// last bit that stays, the weight of the first that goes, and the sign as a mask.
+    #[inline(always)]
+    fn run<C: Code>(&self, codes: &mut [C], increment: impl Fn(u32, u32, u32) -> u32) {
+        let values = self.values;
+        match (self.kind, &self.exponents) {
+            (Kind::Float(plan, Layout::Narrower), Some(exponents)) => {
+                exponents.convert(values, codes, |exponent, values, codes| {
+                    shaped::<C, Narrower>(&plan.divided(exponent), values, codes, &increment);
+                });
             }
+            (Kind::Float(plan, Layout::Narrower), None) => shaped::<C, Narrower>(plan, values, codes, &increment),
+            (Kind::Float(plan, Layout::Aligned), _) => shaped::<C, Aligned>(plan, values, codes, &increment),
+            (Kind::Float(plan, Layout::Other), _) => shaped::<C, Other>(plan, values, codes, &increment),
+            (Kind::Integer(plan), Some(exponents)) => exponents.convert(values, codes, |exponent, values, codes| {
+                whole(plan, exponent, values, codes, &increment);
+            }),
+            (Kind::Integer(plan), None) => whole(plan, 0, values, codes, &increment),
         }
     }
 }
 
 #[inline(always)]
-fn shaped<C: Code, S: Shape>(plan: &Plan, values: &[f32], codes: &mut [C], increment: impl Fn(u32, u32, u32) -> u32) {
+fn shaped<C: Code, S: Shape>(
+    plan: &Plan,
+    values: &[f32],
+    codes: &mut [C],
+    increment: &impl Fn(u32, u32, u32) -> u32,
+) {
     // A copy: what the loop reads of it stays in registers.
     let plan = *plan;
     for (code, value) in codes.iter_mut().zip(values) {
         let bits = value.to_bits();
         let magnitude = bits & u32::MAX >> 1;
         let lane = S::lane(&plan, magnitude);
-        let fields = rounded(&lane, bits, &increment) + lane.base;
+        let fields = rounded(&lane, bits, increment) + lane.base;
         *code = C::cut(S::code(&plan, fields, magnitude, negative(bits)));
+    }
+}
+
+#[inline(always)]
+fn whole<C: Code>(
+    plan: &IntegerPlan,
+    exponent: i32,
+    values: &[f32],
+    codes: &mut [C],
+    increment: &impl Fn(u32, u32, u32) -> u32,
+) {
+    let plan = *plan;
+    for (code, value) in codes.iter_mut().zip(values) {
+        let bits = value.to_bits();
+        *code = C::cut(plan.code(bits, rounded(&integer::lane(bits, exponent), bits, increment)));
     }
 }
 
@@ -197,7 +258,7 @@ fn stochastic<C: Code>(kind: &Kind, values: &[f32], random: Random, bits: u32, c
                 let fields = randomly(&lane, random, bits) + lane.base;
                 Other::code(plan, fields, magnitude, negative(f32_bits))
             }
-            Kind::Integer(plan) => plan.code(f32_bits, randomly(&integer::lane(f32_bits), random, bits)),
+            Kind::Integer(plan) => plan.code(f32_bits, randomly(&integer::lane(f32_bits, 0), random, bits)),
         });
     }
 }

@@ -23,6 +23,11 @@ impl IntegerPlan {
         IntegerPlan { limits, mask }
     }
 
+    /// Leaves out the most negative number.
+    pub(super) fn make_symmetric(&mut self) {
+        self.limits[1] = self.limits[1].min(self.limits[0]);
+    }
+
     /// The code of the `f32` with these bits whose magnitude rounds to this: saturated; zero for NaN.
     #[inline(always)]
     pub(super) fn code(&self, bits: u32, magnitude: u32) -> u32 {
@@ -34,13 +39,17 @@ impl IntegerPlan {
     }
 }
 
-/// The magnitude of an `f32` as an integer to be rounded; that of one of 2^23 or more, which saturates, is some number as great.
+/// From which on [`lane`] is exact: there is nothing below the last bit of the smallest numbers.
+pub(super) const SMALLEST_EXPONENT: i32 = -149;
+
+/// The magnitude of an `f32` divided by `2^exponent` as an integer to be rounded; that of one of 2^23 or more, which
+/// saturates, is some number as great.
 #[inline(always)]
-pub(super) fn lane(bits: u32) -> Lane {
-    let biased = bits >> TRAILING_BITS & 0xff;
+pub(super) fn lane(bits: u32, exponent: i32) -> Lane {
+    let biased = (bits >> TRAILING_BITS & 0xff) as i32;
     let hidden = if biased == 0 { 0 } else { HIDDEN };
     let significand = bits & (HIDDEN - 1) | hidden;
     // One bit more than there is, so that there is always one to cut off.
-    let full_shift = 1 + (127 + TRAILING_BITS).saturating_sub(biased.max(1));
+    let full_shift = 1 + (127 + TRAILING_BITS as i32 + exponent - biased.max(1)).max(0) as u32;
     Lane { significand: significand << 1, shift: full_shift.min(31), full_shift, base: 0 }
 }

@@ -5,6 +5,7 @@
 //! every input it gives what [`Format::encode`](crate::format::Format::encode) and [`Format::decode`](crate::format::Format::decode)
 //! give.
 
+mod blocks;
 mod decode;
 mod encode;
 mod integer;
@@ -12,6 +13,7 @@ mod layout;
 mod parallel;
 mod plan;
 
+pub(crate) use blocks::{Blocks, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, piece, scale};
 pub use decode::Decoder;
 pub use encode::Encoder;
 

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 
 /// Elements of a piece: enough that starting it costs nothing beside it.
-const PIECE: usize = 1 << 16;
+pub(super) const PIECE: usize = 1 << 16;
 
 /// Calls `convert` on pieces of both slices, which have the same length, and returns the sum of what it returns.
 pub(super) fn chunks<A: Sync, B: Send>(

@@ -83,6 +83,12 @@ impl Plan {
         }
     }
 
+    /// The plan for values that are to be divided by `2^exponent`.
+    #[inline(always)]
+    pub(super) fn divided(&self, exponent: i32) -> Plan {
+        Plan { lowest: self.lowest + exponent, ..*self }
+    }
+
     pub(super) fn layout(&self) -> Layout {
         match self.lowest {
             _ if self.negative.is_some() || self.floor != 0 => Layout::Other,
