@@ -210,7 +210,7 @@ impl Rounder {
         Some(if negative { (modulus - units) % modulus } else { units } as u64)
     }
 
-    /// `|value| / 2^quantum` rounded to an integer (below 2^64 by the choice of the quantum).
+    /// `|value| / 2^quantum` rounded to an integer (below 2^66 by the choice of the quantum).
     fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> u128 {
         let (units, fraction) = (&mut self.units, &mut self.fraction);
         let ternary = units.assign_round(value, Round::Nearest);
@@ -220,8 +220,8 @@ impl Rounder {
         fraction.assign(&*units);
         units.floor_mut();
         *fraction -= &*units;
-        let whole = units.to_integer().and_then(|integer| integer.to_u64()).map(u128::from);
-        let whole = whole.expect("a significand of at most 64 bits");
+        let whole = units.to_integer().and_then(|integer| integer.to_u128());
+        let whole = whole.expect("an integer of at most 66 bits");
         let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
         let away = match rounding {
             Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !whole.is_multiple_of(2),
