@@ -1,7 +1,9 @@
 //! Sums: addition, subtraction, and the fused multiply-add.
 
+use std::hint::select_unpredictable;
+
 use super::{
-    Flags, NanRule, Outcome, Unit,
+    NanRule, Outcome, Unit,
     operand::{Kind, Operand},
 };
 use crate::format::Word;
@@ -101,16 +103,20 @@ impl Unit<'_> {
     /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
     #[inline(always)]
     fn rounded_sum<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
-        let swap = (b.leading, b.significand) > (a.leading, a.significand);
-        let (large, small) = if swap { (b, a) } else { (a, b) };
-        let distance = (large.leading - small.leading) as u32;
+        // Which term is larger, and whether their signs agree, follows no pattern: selections, not branches.
+        let swap = (b.leading > a.leading) | ((b.leading == a.leading) & (b.significand > a.significand));
+        let large = select_unpredictable(swap, b.significand, a.significand);
+        let small = select_unpredictable(swap, a.significand, b.significand);
+        let negative = select_unpredictable(swap, b.negative, a.negative);
+        let leading = select_unpredictable(swap, b.leading, a.leading);
+        let distance = a.leading.abs_diff(b.leading);
         // One place to the right: room for a carry.
-        let (x, y) = (large.significand >> 1, (small.significand >> 1).shift_right_jam(distance));
-        let sum = if a.negative == b.negative { x + y } else { x - y };
+        let (x, y) = (large >> 1, (small >> 1).shift_right_jam(distance));
+        let sum = select_unpredictable(a.negative == b.negative, x + y, x - y);
         if sum == W::ZERO {
             return self.cancelled();
         }
         let zeros = sum.leading_zeros();
-        self.round(large.negative, large.leading + 1 - zeros as i32, sum << zeros)
+        self.round(negative, leading + 1 - zeros as i32, sum << zeros)
     }
 }
