@@ -1,92 +1,6 @@
 //! Encoding: from an exact value to a code, rounded once.
 
-use super::{Encoding, Finite, Float, Format, Real, Specials, Zeros};
-
-/// A rounding direction.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Rounding {
-    /// To nearest, ties to the even significand.
-    Rne,
-    /// To nearest, ties away from zero.
-    Rna,
-    /// Toward zero.
-    Rz,
-    /// Toward plus infinity.
-    Ru,
-    /// Toward minus infinity.
-    Rd,
-    /// To odd: an inexact result gets an odd significand.
-    Ro,
-    /// Stochastic: the discarded fraction, cut to `bits` bits, plus `random` (of `bits` bits, 1 to 64) rounds
-    /// the magnitude up when the sum carries out.
-    Sr {
-        /// The random bits, right-aligned; bits above are ignored.
-        random: u64,
-        /// How many of them there are, 1 to 64.
-        bits: u32,
-    },
-}
-
-/// What becomes of a finite value whose rounded magnitude exceeds the largest finite one, and of an infinity.
-///
-/// An infinity counts as a value beyond the range, so that saturation makes it finite even where the format has
-/// infinities (as OFP8 1.0 has it for saturating conversion to e5m2). Integer formats saturate whatever is asked for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Overflow {
-    /// As the format's own standard says (the `overflow` field of its record). Where that is infinity,
-    /// IEEE 754 (clause 7.4) holds: a rounding direction that points inward gives the largest finite number.
-    Standard,
-    /// Infinity whatever the rounding direction; in a format without infinities as [`Overflow::Nan`].
-    Infinity,
-    /// NaN; the largest finite number in a format without NaN.
-    Nan,
-    /// The largest finite number of the same sign.
-    Saturate,
-}
-
-impl Rounding {
-    /// The modes that need no random bits, in the order of the documentation.
-    pub const DETERMINISTIC: [Rounding; 6] =
-        [Rounding::Rne, Rounding::Rna, Rounding::Rz, Rounding::Ru, Rounding::Rd, Rounding::Ro];
-
-    /// The abbreviation used in reports, options and model files: `RNE`, `RNA`, `RZ`, `RU`, `RD`, `RO`, `SR`.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Rounding::Rne => "RNE",
-            Rounding::Rna => "RNA",
-            Rounding::Rz => "RZ",
-            Rounding::Ru => "RU",
-            Rounding::Rd => "RD",
-            Rounding::Ro => "RO",
-            Rounding::Sr { .. } => "SR",
-        }
-    }
-
-    /// The deterministic mode with this abbreviation, in any letter case.
-    pub fn parse(name: &str) -> Option<Rounding> {
-        Self::DETERMINISTIC.into_iter().find(|mode| mode.name().eq_ignore_ascii_case(name))
-    }
-
-    /// Whether a magnitude with integer part `odd`-or-even and discarded fraction `fraction / 2^128` (plus a
-    /// little when `sticky`) is rounded up to the next integer.
-    #[inline]
-    fn rounds_up(&self, negative: bool, odd: bool, fraction: u128, sticky: bool) -> bool {
-        const HALF: u128 = 1 << 127;
-        let inexact = fraction != 0 || sticky;
-        match self {
-            Rounding::Rne => fraction > HALF || fraction == HALF && (sticky || odd),
-            Rounding::Rna => fraction >= HALF,
-            Rounding::Rz => false,
-            Rounding::Ru => inexact && !negative,
-            Rounding::Rd => inexact && negative,
-            Rounding::Ro => inexact && !odd,
-            Rounding::Sr { random, bits } => {
-                let kept = fraction >> (128 - bits);
-                (kept + u128::from(*random & (u64::MAX >> (64 - bits)))) >> bits != 0
-            }
-        }
-    }
-}
+use super::{Encoding, Finite, Float, Format, Overflow, Real, Rounding, Specials, Zeros, layout::Layout, word::Word};
 
 impl Finite {
     /// Integer nearest to this number divided by `2^quantum` under `rounding`: the magnitude, saturated at
@@ -95,7 +9,7 @@ impl Finite {
     pub(crate) fn round_to_quantum(&self, quantum: i32, rounding: Rounding) -> (u128, bool) {
         let shift = quantum.saturating_sub(self.exponent);
         if shift <= 0 {
-            let up = rounding.rounds_up(self.negative, self.significand & 1 == 1, 0, self.sticky);
+            let up = self.sticky && rounding.rounds_up(self.negative, self.significand & 1 == 1, 1u128);
             let left = shift.unsigned_abs();
             let magnitude = if left == 0 {
                 self.significand.saturating_add(up.into())
@@ -106,22 +20,22 @@ impl Finite {
             };
             return (magnitude, !self.sticky);
         }
-        if rounding == Rounding::Rz {
-            let exact = !self.sticky && self.significand.trailing_zeros() >= shift.unsigned_abs();
-            return (self.significand.checked_shr(shift.unsigned_abs()).unwrap_or(0), exact || self.is_zero());
-        }
-        let (integer, fraction, sticky) = match shift {
-            1..=127 => (self.significand >> shift, self.significand << (128 - shift), self.sticky),
-            128 => (0, self.significand, self.sticky),
-            _ => {
-                let right = (shift - 128).min(128) as u32;
-                let fraction = self.significand.checked_shr(right).unwrap_or(0);
-                let lost = fraction.checked_shl(right).unwrap_or(0) != self.significand;
-                (0, fraction, self.sticky || lost)
+        let shift = shift.unsigned_abs();
+        let integer = self.significand.shift_right(shift);
+        let rest = self.significand.rest(shift) | u128::from(self.sticky);
+        (integer + u128::from(rounding.rounds_up(self.negative, integer & 1 == 1, rest)), rest == 0)
+    }
+
+    /// The significand left-justified and jammed, and the exponent of its leading bit; `None` for zero.
+    #[inline]
+    pub(crate) fn left_justified(&self) -> Option<(u128, i32)> {
+        match self.leading_exponent() {
+            Some(leading) => {
+                Some((self.significand << self.significand.leading_zeros() | u128::from(self.sticky), leading))
             }
-        };
-        let up = rounding.rounds_up(self.negative, integer & 1 == 1, fraction, sticky);
-        (integer + u128::from(up), fraction == 0 && !sticky)
+            // Something below the last bit, which weighs no more than half of what it is rounded to: less than a tie.
+            None => self.sticky.then(|| (u128::TOP | 1, self.exponent.saturating_sub(1))),
+        }
     }
 }
 
@@ -216,32 +130,18 @@ impl Format {
 
 impl Float {
     fn encode(&self, value: &Finite, rounding: Rounding, overflow: Overflow) -> Option<u64> {
-        if value.negative && !self.signed && !value.is_zero() {
+        let layout = Layout::of(self);
+        let Some((significand, leading)) = value.left_justified() else {
+            return Some(self.zero(value.negative).unwrap_or(0));
+        };
+        if value.negative && !self.signed {
             return self.nan().or_else(|| self.zero(false));
         }
-        let smallest_quantum = self.emin() - self.trailing_bits as i32;
-        // Half of the largest: room for one step up, far beyond every format.
-        let leading = value.leading_exponent().unwrap_or(i32::MIN).min(i32::MAX / 2);
-        let mut quantum = leading.saturating_sub(self.trailing_bits as i32).max(smallest_quantum);
-        let (mut significand, _) = value.round_to_quantum(quantum, rounding);
-        if significand >> self.precision() != 0 {
-            // Rounded up to the next power of two: the last bit is zero.
-            significand >>= 1;
-            quantum += 1;
+        match layout.round(value.negative, leading, significand, rounding).magnitude {
+            0 => Some(self.zero(value.negative).unwrap_or(0)),
+            magnitude if magnitude <= layout.largest => Some(layout.assemble(value.negative, magnitude)),
+            _ => self.overflowed(value.negative, Some(rounding), overflow),
         }
-        let (largest, largest_quantum) = self.largest();
-        if quantum > largest_quantum || quantum == largest_quantum && significand > u128::from(largest) {
-            return self.overflowed(value.negative, Some(rounding), overflow);
-        }
-        Some(match significand >> self.trailing_bits {
-            // Without a zero, the smallest number.
-            0 if significand == 0 => self.zero(value.negative).unwrap_or_else(|| self.assemble(value.negative, 0, 0)),
-            0 => self.assemble(value.negative, 0, significand as u64),
-            _ => {
-                let biased = (quantum + self.trailing_bits as i32 + self.bias) as u64;
-                self.assemble(value.negative, biased, significand as u64 & ((1 << self.trailing_bits) - 1))
-            }
-        })
     }
 
     #[inline]
@@ -250,17 +150,12 @@ impl Float {
         ((sign << self.exponent_bits | biased) << self.trailing_bits | trailing) << self.padding_bits
     }
 
-    fn overflowed(&self, negative: bool, rounding: Option<Rounding>, overflow: Overflow) -> Option<u64> {
+    /// The code of what lies beyond the largest number: a finite value that was rounded, or an infinity (`None`).
+    pub(crate) fn overflowed(&self, negative: bool, rounding: Option<Rounding>, overflow: Overflow) -> Option<u64> {
         if negative && !self.signed {
             return self.nan().or_else(|| self.zero(false));
         }
-        // Directions that point away from the overflowed end stop at the largest finite number.
-        let inward = match rounding {
-            Some(Rounding::Rz | Rounding::Ro) => true,
-            Some(Rounding::Ru) => negative,
-            Some(Rounding::Rd) => !negative,
-            _ => false,
-        };
+        let inward = rounding.is_some_and(|rounding| rounding.points_inward(negative));
         let largest = self.largest_code(negative);
         match overflow {
             Overflow::Standard if inward => Some(largest),

@@ -6,19 +6,24 @@
 
 mod decode;
 mod encode;
+mod layout;
 mod name;
 mod read;
 mod real;
+mod rounding;
 mod special;
 mod table;
+mod word;
 mod write;
 
-pub use encode::{Overflow, Rounding};
+pub(crate) use layout::Layout;
 pub use name::find;
 pub(crate) use real::ldexp;
 pub use real::{Finite, Real};
+pub use rounding::{Overflow, Rounding};
 pub use special::Pattern;
 pub use table::FORMATS;
+pub(crate) use word::Word;
 
 /// One number format: a width, a name and what its codes mean.
 #[derive(Debug, PartialEq, Eq)]
@@ -219,12 +224,6 @@ impl Float {
     /// Exponent of the largest finite number (IEEE 754: emax).
     pub fn emax(&self) -> i32 {
         self.largest_fields().0 as i32 - self.bias
-    }
-
-    /// Integer significand and quantum exponent of the largest finite magnitude.
-    pub(crate) fn largest(&self) -> (u64, i32) {
-        let (biased, trailing) = self.largest_fields();
-        (trailing | 1 << self.trailing_bits, biased as i32 - self.bias - self.trailing_bits as i32)
     }
 }
 

@@ -35,6 +35,11 @@ impl Flags {
         self.0 & other.0 == other.0
     }
 
+    /// The flags of `self` that `other` does not have.
+    pub const fn without(self, other: Flags) -> Flags {
+        Flags(self.0 & !other.0)
+    }
+
     /// `self` if `condition`, else none.
     #[inline]
     pub(crate) const fn when(self, condition: bool) -> Flags {

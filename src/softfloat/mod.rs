@@ -1,17 +1,27 @@
 //! Scalar arithmetic on values of any format under any rounding: each operation rounds once.
 
+mod compare;
+mod converter;
 mod environment;
 mod exact;
 mod flags;
+mod integral;
 mod nan;
+mod operand;
 mod operation;
+mod product;
+mod quotient;
+mod root;
+mod select;
+mod sum;
 mod unit;
 
+pub use converter::Converter;
 pub use environment::{Environment, Tininess};
 pub use flags::{Flags, Outcome};
 pub use nan::NanRule;
 pub use operation::{CLASSES, Operation, ResultKind};
-pub use unit::{Converter, Unit};
+pub use unit::Unit;
 
 use crate::format::{Finite, Format, Overflow, Real, Rounding};
 

@@ -1,16 +1,20 @@
 //! Which NaN an operation gives, by named rule.
 
+use super::{Flags, Outcome, Unit, operand::Kind};
+use crate::format::{Class, Decoded, Float, Format, Specials};
+
 /// Which NaN an operation gives, and which integer an invalid conversion to integers gives.
 ///
 /// In a format with one NaN, that one, whatever the rule; where two codes differ in the sign only (e4m3), rules that
-/// pass operands on keep the sign.
+/// give or pass on a sign keep it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum NanRule {
     /// Always the format's canonical NaN (RISC-V): positive, quiet, no payload. Invalid conversions to integers saturate, NaN
     /// to the largest.
     Canonical,
     /// SSE: the first operand that is NaN, made quiet (of fma: of the two factors and the addend in this order); without one, the
-    /// negative canonical NaN. Invalid conversions to integers give the most negative integer (unsigned: the largest).
+    /// negative canonical NaN. Zero times infinity plus a quiet NaN is that NaN, without a flag (measured on an AMD EPYC; Berkeley SoftFloat's
+    /// 8086-SSE variant flags it). Invalid conversions to integers give the most negative integer (unsigned: the largest).
     X86,
     /// ARM with default NaN off: the first signalling NaN, made quiet, else the first quiet one (of fma: the addend comes
     /// first); without one, the positive canonical NaN. Invalid conversions to integers saturate, NaN to zero.
@@ -32,5 +36,73 @@ impl NanRule {
             NanRule::Arm => "arm",
             NanRule::Nvidia => "nvidia",
         }
+    }
+
+    /// The NaN of an invalid operation on numbers; `None` in a format without NaN.
+    pub(super) fn fresh(self, format: &Format) -> Option<u64> {
+        let float = format.float()?;
+        let trailing = 1u64 << float.trailing_bits;
+        match self {
+            NanRule::Canonical | NanRule::Arm => format.nan(),
+            NanRule::X86 => nan(format, float, true, 0),
+            NanRule::Nvidia => nan(format, float, false, trailing - 1),
+        }
+    }
+
+    /// The NaN that `operand`, a NaN of a format with `trailing_bits`, becomes in `format`: the leading bits of its payload are kept.
+    pub(super) fn passed_on(self, operand: &Decoded, trailing_bits: u32, format: &Format) -> Option<u64> {
+        let float = format.float()?;
+        match self {
+            NanRule::Canonical | NanRule::Nvidia => self.fresh(format),
+            NanRule::X86 | NanRule::Arm => {
+                let payload = match float.trailing_bits.checked_sub(trailing_bits) {
+                    Some(wider) => operand.significand << wider,
+                    None => operand.significand >> (trailing_bits - float.trailing_bits),
+                };
+                nan(format, float, operand.negative, payload)
+            }
+        }
+    }
+}
+
+/// The quiet NaN of this sign and payload, as far as the format tells NaNs apart.
+fn nan(format: &Format, float: &Float, negative: bool, payload: u64) -> Option<u64> {
+    match float.specials {
+        Specials::Ieee => format.quiet_nan(negative && float.signed, payload),
+        Specials::AllOnesNan if negative && float.signed => format.nan().map(|code| code | 1 << (format.bits - 1)),
+        _ => format.nan(),
+    }
+}
+
+/// Whether a NaN of a format is signalling: IEEE 754 formats tell by the leading bit of the trailing significand.
+pub(super) fn is_signalling(nan: &Decoded, float: &Float) -> bool {
+    float.specials == Specials::Ieee && nan.class == Class::Nan && nan.significand >> (float.trailing_bits - 1) & 1 == 0
+}
+
+impl Unit<'_> {
+    /// An invalid operation on numbers.
+    #[cold]
+    pub(super) fn invalid(&self) -> Outcome {
+        Outcome { code: self.environment.nan.fresh(self.format), flags: Flags::INVALID }
+    }
+
+    /// Whether a code is a signalling NaN.
+    pub(super) fn signals(&self, code: u64) -> bool {
+        is_signalling(&self.format.decode(code), &self.float)
+    }
+
+    /// The result of an operation on `operands`, at least one of which is NaN.
+    #[cold]
+    pub(super) fn nan_of(&self, operands: &[u64]) -> Outcome {
+        let nans = || operands.iter().copied().filter(|&code| self.kind(code) == Kind::Nan);
+        let first = match self.environment.nan {
+            NanRule::Arm => nans().find(|&code| self.signals(code)).or_else(|| nans().next()),
+            _ => nans().next(),
+        };
+        let code = first.and_then(|code| {
+            let operand = self.format.decode(code);
+            self.environment.nan.passed_on(&operand, self.float.trailing_bits, self.format)
+        });
+        Outcome { code, flags: Flags::INVALID.when(nans().any(|code| self.signals(code))) }
     }
 }

@@ -114,6 +114,22 @@ impl Operation {
         (Operation::Classify, "classify", 1, ResultKind::Class),
     ];
 
+    /// Every operation.
+    pub fn all() -> impl Iterator<Item = Operation> {
+        Self::TABLE.iter().map(|row| row.0)
+    }
+
+    /// Whether the result can be zero though no operand is (or, of the square root, needs more than powers of two).
+    pub(super) fn needs_zero(self) -> bool {
+        use Operation::*;
+        matches!(self, Add | Sub | Sqrt | Fma | Rem | Rint | RintExact)
+    }
+
+    /// Whether the result can be negative though no operand is.
+    pub(super) fn needs_sign(self) -> bool {
+        matches!(self, Operation::Sub | Operation::Rem)
+    }
+
     fn row(self) -> &'static (Operation, &'static str, usize, ResultKind) {
         // The table is in the order of the variants: a test.
         &Self::TABLE[self as usize]
@@ -132,5 +148,18 @@ impl Operation {
     /// What its result is.
     pub fn result(self) -> ResultKind {
         self.row().3
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_operation_stands_at_its_own_place_in_the_table() {
+        for (place, operation) in Operation::all().enumerate() {
+            assert_eq!(operation as usize, place, "{operation:?}");
+            assert!((1..=3).contains(&operation.operands()), "{operation:?}");
+        }
     }
 }

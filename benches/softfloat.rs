@@ -1,0 +1,96 @@
+//! Scalar operations of the soft-float beside those of Berkeley SoftFloat 3e, on the same operands: random codes whose
+//! exponents lie near one another. Millions a second, each with its exception flags collected.
+
+mod berkeley;
+mod rates;
+
+use std::{hint::black_box, time::Duration};
+
+use berkeley::Berkeley;
+use criterion::{Criterion, criterion_group, criterion_main};
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+use rates::Rates;
+use tcnum::{
+    format::{self, Format},
+    softfloat::{Environment, Flags, Outcome, Unit},
+};
+
+/// Operands of each kind, and results.
+const COUNT: usize = 4096;
+const FORMATS: [&str; 4] = ["f16", "bf16", "f32", "f64"];
+const OPERATIONS: [&str; 5] = ["add", "mul", "fma", "div", "sqrt"];
+
+/// Three operands for each result, as codes.
+type Operands = [Vec<u64>; 3];
+
+/// Random signs and trailing significands, exponents from -4 to 4; square roots get the magnitudes.
+fn operands(format: &Format, operation: &str) -> Operands {
+    let mut random = ChaCha8Rng::seed_from_u64(1);
+    let float = format.float().expect("a floating-point format");
+    let unsigned = operation == "sqrt";
+    let mut code = || {
+        let biased = (float.bias + random.random_range(-4..=4)) as u64;
+        let trailing = random.random::<u64>() & ((1 << float.trailing_bits) - 1);
+        let sign = random.random::<u64>() & u64::from(!unsigned);
+        (sign << float.exponent_bits | biased) << float.trailing_bits | trailing
+    };
+    [(); 3].map(|()| (0..COUNT).map(|_| code()).collect())
+}
+
+/// Runs `operation` on all operands: the codes go to `codes`, the union of the flags is returned.
+#[inline(always)]
+fn each(operands: &Operands, codes: &mut [u64], operation: impl Fn(u64, u64, u64) -> Outcome) -> Flags {
+    let [x, y, z] = operands;
+    let mut flags = Flags::NONE;
+    for (((code, x), y), z) in codes.iter_mut().zip(x).zip(y).zip(z) {
+        let outcome = operation(*x, *y, *z);
+        *code = outcome.code.unwrap_or(u64::MAX);
+        flags |= outcome.flags;
+    }
+    flags
+}
+
+/// The soft-float of this crate.
+fn ours(unit: &Unit, operation: &str, operands: &Operands, codes: &mut [u64]) -> Flags {
+    match operation {
+        "add" => each(operands, codes, |x, y, _| unit.add(x, y)),
+        "mul" => each(operands, codes, |x, y, _| unit.mul(x, y)),
+        "fma" => each(operands, codes, |x, y, z| unit.fma(x, y, z)),
+        "div" => each(operands, codes, |x, y, _| unit.div(x, y)),
+        "sqrt" => each(operands, codes, |x, _, _| unit.sqrt(x)),
+        _ => unreachable!("OPERATIONS has no other"),
+    }
+}
+
+fn scalar(criterion: &mut Criterion) {
+    let mut rates = Rates::default();
+    let berkeley = Berkeley::load();
+    for name in FORMATS {
+        let format = format::find(name).expect("the table has it");
+        let unit = Unit::new(format, Environment::default()).expect("a floating-point format");
+        for operation in OPERATIONS {
+            let row = format!("{name} {operation}");
+            let operands = operands(format, operation);
+            let mut codes = vec![0; COUNT];
+            let mut group = criterion.benchmark_group(&row);
+            group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(600)).sample_size(20);
+            let millions = COUNT as f64 / 1e6;
+            rates.measure(&mut group, &row, "tcnum", millions, || {
+                black_box(ours(black_box(&unit), operation, black_box(&operands), black_box(&mut codes)));
+            });
+            if let Some(mut theirs) = berkeley.as_ref().and_then(|library| library.run(name, operation, &operands)) {
+                rates.measure(&mut group, &row, "SoftFloat 3e", millions, || {
+                    black_box(theirs.run());
+                });
+                let flags = ours(&unit, operation, &operands, &mut codes);
+                assert_eq!((flags.bits(), &codes), (theirs.run(), &theirs.codes()), "{row}");
+            }
+            group.finish();
+        }
+    }
+    rates.print("Millions of operations a second (and how many times as fast tcnum is)");
+}
+
+criterion_group!(benches, scalar);
+criterion_main!(benches);

@@ -1,0 +1,144 @@
+//! Where the fields of a code lie, and the one place where a significand is rounded to a code.
+//!
+//! The *magnitude* of a code is its bits without sign and padding: biased exponent and trailing significand. Magnitudes of
+//! numbers ascend by one from each number to the next, so that a carry of the significand moves into the exponent.
+
+use super::{Float, Rounding, Zeros, word::Word};
+
+/// What decoding and rounding need of a format's record, computed once.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Layout {
+    /// Bits of the significand, the leading one included.
+    pub precision: u32,
+    /// Width of the trailing significand.
+    pub trailing_bits: u32,
+    /// Where the magnitude begins in a code.
+    pub padding_bits: u32,
+    /// Where the sign stands in a code (if there is one).
+    pub sign_shift: u32,
+    /// 1 where there is a sign, else 0.
+    pub sign_mask: u64,
+    /// The magnitude's bits, right-aligned.
+    pub magnitude_mask: u64,
+    /// The bias of the exponent.
+    pub bias: i32,
+    /// Exponent of the smallest normal number.
+    pub emin: i32,
+    /// Exponent of the largest number.
+    pub emax: i32,
+    /// Magnitude of the smallest normal number.
+    pub smallest_normal: u64,
+    /// Magnitude of the largest number. Infinity, where there is one, comes next.
+    pub largest: u64,
+    /// Whether there is a zero: else magnitude 0 is the smallest number.
+    pub has_zero: bool,
+}
+
+/// A magnitude rounded to a format's precision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Rounded {
+    /// The magnitude; above [`Layout::largest`] if the value overflows.
+    pub magnitude: u64,
+    /// Whether the rounded number differs from the value.
+    pub inexact: bool,
+    /// Whether the value lies strictly below the smallest normal number.
+    pub tiny_before: bool,
+    /// Whether it does when rounded to the precision with an unbounded exponent.
+    pub tiny_after: bool,
+}
+
+impl Layout {
+    pub fn of(float: &Float) -> Layout {
+        let (biased, trailing) = float.largest_fields();
+        let magnitude_bits = float.exponent_bits + float.trailing_bits;
+        let has_zero = float.zeros != Zeros::None;
+        Layout {
+            precision: float.precision(),
+            trailing_bits: float.trailing_bits,
+            padding_bits: float.padding_bits,
+            sign_shift: (magnitude_bits + float.padding_bits) & 63,
+            sign_mask: u64::from(float.signed),
+            magnitude_mask: (1 << magnitude_bits) - 1,
+            bias: float.bias,
+            emin: float.emin(),
+            emax: float.emax(),
+            smallest_normal: u64::from(has_zero) << float.trailing_bits,
+            largest: biased << float.trailing_bits | trailing,
+            has_zero,
+        }
+    }
+
+    /// The code of a sign and a magnitude; an unsigned format has no place for the sign.
+    #[inline(always)]
+    pub fn assemble(&self, negative: bool, magnitude: u64) -> u64 {
+        (u64::from(negative) & self.sign_mask) << self.sign_shift | magnitude << self.padding_bits
+    }
+
+    /// The sign of a code.
+    #[inline(always)]
+    pub fn negative(&self, code: u64) -> bool {
+        code >> self.sign_shift & self.sign_mask != 0
+    }
+
+    /// The magnitude of a code.
+    #[inline(always)]
+    pub fn magnitude(&self, code: u64) -> u64 {
+        code >> self.padding_bits & self.magnitude_mask
+    }
+
+    /// Whether a magnitude is a normal number's.
+    #[inline(always)]
+    pub fn is_normal(&self, magnitude: u64) -> bool {
+        magnitude.wrapping_sub(self.smallest_normal) <= self.largest - self.smallest_normal
+    }
+
+    /// The significand with its leading bit, and the exponent of that bit, of a normal number's magnitude.
+    #[inline(always)]
+    pub fn normal(&self, magnitude: u64) -> (u64, i32) {
+        let hidden = 1 << self.trailing_bits;
+        (magnitude & (hidden - 1) | hidden, (magnitude >> self.trailing_bits) as i32 - self.bias)
+    }
+
+    /// Rounds `significand * 2^(leading + 1 - BITS)`, a left-justified, non-zero and possibly jammed significand whose
+    /// leading bit weighs `2^leading`, once.
+    ///
+    /// The word must be at least 2 bits wider than the precision, for stochastic rounding wider by one more than the random bits.
+    #[inline(always)]
+    pub fn round<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
+        if (self.emin..=self.emax).contains(&leading) {
+            let (kept, rest) = (significand >> (W::BITS - self.precision), significand << self.precision);
+            let up = rounding.rounds_up(negative, kept & W::ONE != W::ZERO, rest);
+            // The leading bit adds one to the biased exponent.
+            let below = ((leading + self.bias - 1) as u64) << self.trailing_bits;
+            return Rounded {
+                magnitude: below.wrapping_add(kept.low()).wrapping_add(up.into()),
+                inexact: rest != W::ZERO,
+                tiny_before: false,
+                tiny_after: false,
+            };
+        }
+        self.round_outside(negative, leading, significand, rounding)
+    }
+
+    /// [`Layout::round`] of a value that has no normal number at or below it, or none above.
+    #[cold]
+    fn round_outside<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
+        if leading > self.emax {
+            return Rounded { magnitude: u64::MAX, inexact: true, tiny_before: false, tiny_after: false };
+        }
+        let round = |places: u32| {
+            let (kept, rest) = (significand.shift_right(places), significand.rest(places));
+            let up = rounding.rounds_up(negative, kept & W::ONE != W::ZERO, rest);
+            (kept.low() + u64::from(up), rest != W::ZERO)
+        };
+        let normal_places = W::BITS - self.precision;
+        let (units, inexact) = round(normal_places.saturating_add(self.emin.abs_diff(leading)));
+        let carries = leading == self.emin - 1 && round(normal_places).0 >> self.precision != 0;
+        // Without a zero, whatever is below the smallest number becomes it.
+        let (magnitude, inexact) = match self.has_zero {
+            true => (units, inexact),
+            false => (units.saturating_sub(1 << self.trailing_bits), true),
+        };
+        Rounded { magnitude, inexact, tiny_before: true, tiny_after: !carries }
+    }
+}

@@ -1,0 +1,90 @@
+//! Unsigned words that hold significands: 64 bits where they suffice, 128 where they do not.
+
+use std::ops::{Add, BitAnd, BitOr, Div, Mul, Shl, Shr, Sub};
+
+/// An unsigned word. A significand is *left-justified* if it is zero or its leading bit is the word's top bit, and *jammed* if
+/// its last bit also stands for everything non-zero that was cut off below it.
+pub(crate) trait Word:
+    Copy
+    + Ord
+    + From<u64>
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + BitAnd<Output = Self>
+    + BitOr<Output = Self>
+    + Shl<u32, Output = Self>
+    + Shr<u32, Output = Self>
+{
+    /// Its width.
+    const BITS: u32;
+    /// Nothing.
+    const ZERO: Self;
+    /// The last bit.
+    const ONE: Self;
+    /// The top bit.
+    const TOP: Self;
+
+    /// How many bits above the leading one are zero.
+    fn leading_zeros(self) -> u32;
+
+    /// The low 64 bits.
+    fn low(self) -> u64;
+
+    /// `condition` in the last bit.
+    fn bit(condition: bool) -> Self;
+
+    /// `self >> places`, jammed, for any number of places.
+    #[inline(always)]
+    fn shift_right_jam(self, places: u32) -> Self {
+        let places = places.min(Self::BITS - 1);
+        let shifted = self >> places;
+        shifted | Self::bit(shifted << places != self)
+    }
+
+    /// The bits that `self >> places` drops, left-justified: `self << (BITS - places)` for up to BITS places, jammed beyond.
+    #[inline(always)]
+    fn rest(self, places: u32) -> Self {
+        match places {
+            0 => Self::ZERO,
+            places if places <= Self::BITS => self << (Self::BITS - places),
+            places => self.shift_right_jam(places - Self::BITS),
+        }
+    }
+
+    /// `self >> places` for any number of places.
+    #[inline(always)]
+    fn shift_right(self, places: u32) -> Self {
+        if places < Self::BITS { self >> places } else { Self::ZERO }
+    }
+}
+
+macro_rules! word {
+    ($type:ty) => {
+        impl Word for $type {
+            const BITS: u32 = <$type>::BITS;
+            const ZERO: Self = 0;
+            const ONE: Self = 1;
+            const TOP: Self = 1 << (<$type>::BITS - 1);
+
+            #[inline(always)]
+            fn leading_zeros(self) -> u32 {
+                <$type>::leading_zeros(self)
+            }
+
+            #[inline(always)]
+            fn low(self) -> u64 {
+                self as u64
+            }
+
+            #[inline(always)]
+            fn bit(condition: bool) -> Self {
+                condition.into()
+            }
+        }
+    };
+}
+
+word!(u64);
+word!(u128);

@@ -1,0 +1,77 @@
+//! Comparisons, the total order, and classes.
+
+use std::cmp::Ordering;
+
+use super::{Flags, Operation, Outcome, Unit, nan::is_signalling, operand::Kind};
+use crate::format::{Class, Specials};
+
+impl Unit<'_> {
+    /// How two numbers or infinities compare; `None` if one is NaN. Zeros are equal whatever their signs.
+    #[inline]
+    pub fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
+        Some(self.rank(x)?.cmp(&self.rank(y)?))
+    }
+
+    /// One of the comparison predicates: code 1 if it holds, else 0. Signalling ones are invalid for every NaN, quiet ones for
+    /// signalling NaNs only (IEEE 754, clause 5.11).
+    pub(super) fn predicate(&self, operation: Operation, x: u64, y: u64) -> Outcome {
+        use Operation::*;
+        let order = self.compare(x, y);
+        let holds = match operation {
+            Equal | EqualSignaling => order == Some(Ordering::Equal),
+            Less | LessQuiet => order == Some(Ordering::Less),
+            LessEqual | LessEqualQuiet => order.is_some_and(Ordering::is_le),
+            _ => order.is_none(),
+        };
+        let signalling = matches!(operation, EqualSignaling | Less | LessEqual);
+        let invalid = order.is_none() && (signalling || self.signals(x) || self.signals(y));
+        Outcome { code: Some(holds.into()), flags: Flags::INVALID.when(invalid) }
+    }
+
+    /// IEEE 754 totalOrder: code 1 if x is below y or the same datum, else 0. -0 is below +0; NaNs lie beyond the infinities, by sign, then
+    /// signalling before quiet seen from zero, then by payload.
+    pub fn total_order(&self, x: u64, y: u64) -> Outcome {
+        let place = |code: u64| {
+            let magnitude = self.layout.magnitude(code) as i64;
+            match self.float.specials {
+                // The NaN has the code of -0: above everything.
+                Specials::NegativeZeroNan if self.kind(code) == Kind::Nan => i64::MAX,
+                // One lower than the magnitude's negative: -0 is below +0.
+                _ => if self.layout.negative(code) { -magnitude - 1 } else { magnitude },
+            }
+        };
+        Outcome { code: Some((place(x) <= place(y)).into()), flags: Flags::NONE }
+    }
+
+    /// The IEEE 754 class (clause 5.7.2) of x, as its place in [`CLASSES`](super::CLASSES). The environment does not matter.
+    pub fn classify(&self, x: u64) -> Outcome {
+        let datum = self.format.decode(x);
+        let above_zero = match datum.class {
+            Class::Nan => {
+                let signalling = is_signalling(&datum, &self.float);
+                return Outcome { code: Some((!signalling).into()), flags: Flags::NONE };
+            }
+            Class::Zero => 0,
+            Class::Subnormal => 1,
+            Class::Normal => 2,
+            Class::Infinite => 3,
+        };
+        let code = if datum.negative { 5 - above_zero } else { 6 + above_zero };
+        Outcome { code: Some(code), flags: Flags::NONE }
+    }
+
+    /// Where a number or infinity stands among all of them: zeros share a place; `None` for NaN.
+    #[inline]
+    fn rank(&self, code: u64) -> Option<i64> {
+        let operand = self.operand::<u64>(code);
+        match operand.kind {
+            Kind::Nan => None,
+            Kind::Zero => Some(0),
+            // Without a zero the smallest number has magnitude 0.
+            _ => {
+                let magnitude = self.layout.magnitude(code) as i64 + i64::from(!self.layout.has_zero);
+                Some(if operand.negative { -magnitude } else { magnitude })
+            }
+        }
+    }
+}

@@ -1,0 +1,129 @@
+//! Conversion between formats, to and from integers too.
+
+use super::{
+    Environment, Flags, NanRule, Outcome, Unit,
+    integral::units,
+    nan::is_signalling,
+    operand::{Kind, Operand},
+};
+use crate::format::{Format, Rounding, Word};
+
+/// Conversion from any format, integer formats included, to any other, in one environment.
+///
+/// - To a floating-point format: rounded once. A signalling NaN is invalid; so is every NaN where the target has none. An infinity
+///   that the target lacks overflows.
+/// - To an integer format: rounded to an integral value in the environment's direction, and inexact if that changed it. What then lies
+///   beyond the range, an infinity, or NaN, is invalid and nothing else, and gives the integer of the rule for NaNs.
+#[derive(Debug, Clone, Copy)]
+pub struct Converter<'a> {
+    from: Side<'a>,
+    to: Side<'a>,
+    environment: Environment,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Side<'a> {
+    Float(Unit<'a>),
+    Integer { format: &'a Format, signed: bool },
+}
+
+impl<'a> Side<'a> {
+    fn new(format: &'a Format, environment: Environment) -> Side<'a> {
+        match Unit::new(format, environment) {
+            Ok(unit) => Side::Float(unit),
+            Err(_) => Side::Integer { format, signed: format.decode(format.code_mask()).negative },
+        }
+    }
+}
+
+impl<'a> Converter<'a> {
+    /// Conversion of codes of `from` to codes of `to`.
+    pub fn new(from: &'a Format, to: &'a Format, environment: Environment) -> Converter<'a> {
+        Converter { from: Side::new(from, environment), to: Side::new(to, environment), environment }
+    }
+
+    /// Converts one code.
+    #[inline]
+    pub fn convert(&self, code: u64) -> Outcome {
+        // 64 bits hold every significand; random bits need more below it.
+        match self.environment.rounding {
+            Rounding::Sr { .. } => self.convert_in::<u128>(code),
+            _ => self.convert_in::<u64>(code),
+        }
+    }
+
+    #[inline(always)]
+    fn convert_in<W: Word>(&self, code: u64) -> Outcome {
+        let operand = match &self.from {
+            Side::Float(unit) => unit.operand::<W>(code),
+            Side::Integer { format, .. } => integer_operand(format, code),
+        };
+        match &self.to {
+            Side::Float(unit) if operand.kind == Kind::Finite => {
+                unit.round(operand.negative, operand.leading, operand.significand)
+            }
+            Side::Float(unit) => self.special(&operand, code, unit),
+            Side::Integer { format, signed } => self.to_integer(&operand, format, *signed),
+        }
+    }
+
+    #[cold]
+    fn special<W: Word>(&self, operand: &Operand<W>, code: u64, to: &Unit) -> Outcome {
+        match (operand.kind, &self.from) {
+            (Kind::Zero, _) => to.zero(operand.negative),
+            (Kind::Nan, Side::Float(from)) => {
+                let nan = from.format.decode(code);
+                let code = self.environment.nan.passed_on(&nan, from.float.trailing_bits, to.format);
+                Outcome { code, flags: Flags::INVALID.when(code.is_none() || is_signalling(&nan, &from.float)) }
+            }
+            _ => {
+                let lacking = !to.format.has_infinity() && (to.float.signed || !operand.negative);
+                let infinity = to.infinity(operand.negative);
+                Outcome { flags: infinity.flags | (Flags::OVERFLOW | Flags::INEXACT).when(lacking), ..infinity }
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn to_integer<W: Word>(&self, operand: &Operand<W>, to: &Format, signed: bool) -> Outcome {
+        let negative = operand.negative;
+        let limit = match (signed, negative) {
+            (true, _) => (1 << (to.bits - 1)) - u64::from(!negative),
+            (false, true) => 0,
+            (false, false) => to.code_mask(),
+        };
+        let (units, inexact) = match operand.kind {
+            Kind::Zero => (0, false),
+            Kind::Finite if operand.leading < 64 => units(operand, self.environment.rounding),
+            _ => return self.invalid_integer(operand.kind == Kind::Nan, negative, to, signed),
+        };
+        if units > limit {
+            return self.invalid_integer(false, negative, to, signed);
+        }
+        let code = if negative { units.wrapping_neg() } else { units } & to.code_mask();
+        Outcome { code: Some(code), flags: Flags::INEXACT.when(inexact) }
+    }
+
+    #[cold]
+    fn invalid_integer(&self, nan: bool, negative: bool, to: &Format, signed: bool) -> Outcome {
+        let code = match (self.environment.nan, nan) {
+            (NanRule::X86, _) => if signed { to.largest(true) } else { to.largest(false) },
+            (NanRule::Canonical, true) => to.largest(false),
+            (NanRule::Arm | NanRule::Nvidia, true) => 0,
+            (_, false) => to.largest(negative),
+        };
+        Outcome { code: Some(code), flags: Flags::INVALID }
+    }
+}
+
+/// The operand that an integer's code stands for.
+#[inline(always)]
+fn integer_operand<W: Word>(format: &Format, code: u64) -> Operand<W> {
+    let datum = format.decode(code);
+    let zeros = datum.significand.leading_zeros();
+    if datum.significand == 0 {
+        return Operand { kind: Kind::Zero, negative: false, significand: W::ZERO, leading: 0 };
+    }
+    let significand = W::from(datum.significand << zeros) << (W::BITS - 64);
+    Operand { kind: Kind::Finite, negative: datum.negative, significand, leading: 63 - zeros as i32 }
+}

@@ -1,0 +1,51 @@
+//! Rounding to integral values.
+
+use super::{
+    Flags, Outcome, Unit,
+    operand::{Kind, Operand},
+};
+use crate::format::{Rounding, Word};
+
+impl Unit<'_> {
+    /// x rounded to an integral value of the same format, in the environment's direction (IEEE 754 roundToIntegral): never inexact.
+    pub fn rint(&self, x: u64) -> Outcome {
+        let outcome = self.rint_exact(x);
+        Outcome { flags: outcome.flags.without(Flags::INEXACT), ..outcome }
+    }
+
+    /// As [`Unit::rint`], and inexact where the result differs from x (IEEE 754 roundToIntegralExact).
+    pub fn rint_exact(&self, x: u64) -> Outcome {
+        if self.wide { self.integral::<u128>(x) } else { self.integral::<u64>(x) }
+    }
+
+    fn integral<W: Word>(&self, x: u64) -> Outcome {
+        let a = self.operand::<W>(x);
+        match a.kind {
+            Kind::Nan => self.nan_of(&[x]),
+            Kind::Infinite => self.infinity(a.negative),
+            Kind::Zero => self.zero(a.negative),
+            Kind::Finite if a.leading >= self.layout.trailing_bits as i32 => {
+                self.round(a.negative, a.leading, a.significand)
+            }
+            Kind::Finite => {
+                let (units, inexact) = units(&a, self.environment.rounding);
+                let inexact = Flags::INEXACT.when(inexact);
+                if units == 0 {
+                    return Outcome { flags: inexact, ..self.zero(a.negative) };
+                }
+                let zeros = units.leading_zeros();
+                let significand = W::from(units << zeros) << (W::BITS - 64);
+                let outcome = self.round(a.negative, 63 - zeros as i32, significand);
+                Outcome { flags: outcome.flags | inexact, ..outcome }
+            }
+        }
+    }
+}
+
+/// The magnitude of a finite number below 2^63 rounded to an integer, and whether that is inexact.
+pub(super) fn units<W: Word>(a: &Operand<W>, rounding: Rounding) -> (u64, bool) {
+    let places = (W::BITS as i32 - 1 - a.leading) as u32;
+    let (kept, rest) = (a.significand.shift_right(places), a.significand.rest(places));
+    let up = rounding.rounds_up(a.negative, kept & W::ONE != W::ZERO, rest);
+    (kept.low() + u64::from(up), rest != W::ZERO)
+}

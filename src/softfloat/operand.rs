@@ -1,0 +1,68 @@
+//! Operands: what a code stands for, ready to compute with.
+
+use super::Unit;
+use crate::format::{Specials, Word};
+
+/// What an operand is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Kind {
+    Zero,
+    /// Any other finite number.
+    Finite,
+    Infinite,
+    Nan,
+}
+
+/// A number, infinity or NaN: `(-1)^negative * significand * 2^(leading + 1 - BITS)` if it is finite.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Operand<W> {
+    pub kind: Kind,
+    pub negative: bool,
+    /// The significand, left-justified.
+    pub significand: W,
+    /// Exponent of its leading bit.
+    pub leading: i32,
+}
+
+impl Unit<'_> {
+    /// The operand with this code, subnormal numbers flushed where the environment says so.
+    #[inline(always)]
+    pub(super) fn operand<W: Word>(&self, code: u64) -> Operand<W> {
+        let (negative, magnitude) = (self.layout.negative(code), self.layout.magnitude(code));
+        if self.layout.is_normal(magnitude) {
+            let (significand, leading) = self.layout.normal(magnitude);
+            let significand = W::from(significand) << (W::BITS - self.layout.precision);
+            return Operand { kind: Kind::Finite, negative, significand, leading };
+        }
+        self.unusual(negative, magnitude)
+    }
+
+    /// An operand that is no normal number.
+    fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Operand<W> {
+        let is = |kind| Operand { kind, negative, significand: W::ZERO, leading: 0 };
+        if magnitude > self.layout.largest {
+            let infinite = self.float.specials == Specials::Ieee && magnitude == self.layout.largest + 1;
+            return is(if infinite { Kind::Infinite } else { Kind::Nan });
+        }
+        if magnitude == 0 {
+            let nan = negative && self.float.specials == Specials::NegativeZeroNan;
+            return is(if nan { Kind::Nan } else { Kind::Zero });
+        }
+        if self.environment.flush_inputs {
+            return is(Kind::Zero);
+        }
+        let zeros = magnitude.leading_zeros();
+        Operand {
+            kind: Kind::Finite,
+            negative,
+            significand: W::from(magnitude << zeros) << (W::BITS - 64),
+            leading: self.layout.emin - self.layout.trailing_bits as i32 + 63 - zeros as i32,
+        }
+    }
+
+    /// What the operand with this code is.
+    #[inline]
+    pub(super) fn kind(&self, code: u64) -> Kind {
+        self.operand::<u64>(code).kind
+    }
+}

@@ -1,0 +1,98 @@
+//! Quotients and remainders.
+
+use super::{
+    Flags, Outcome, Unit,
+    operand::{Kind, Operand},
+};
+use crate::format::Word;
+
+impl Unit<'_> {
+    /// `x / y` (IEEE 754 division). 0/0 and infinity/infinity are invalid; another number divided by zero is an infinity, with the
+    /// flag for it.
+    #[inline]
+    pub fn div(&self, x: u64, y: u64) -> Outcome {
+        if self.wide { self.divide::<u128>(x, y) } else { self.divide::<u64>(x, y) }
+    }
+
+    /// IEEE 754 remainder: `x - n * y` with n the integer nearest to `x / y`, ties to even: always exact. A zero has the sign of x.
+    /// An infinite x, and y = 0, are invalid.
+    pub fn rem(&self, x: u64, y: u64) -> Outcome {
+        let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
+        match (a.kind, b.kind) {
+            (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
+            (Kind::Infinite, _) | (_, Kind::Zero) => self.invalid(),
+            (Kind::Zero, _) => self.zero(a.negative),
+            (Kind::Finite, Kind::Infinite) => self.round(a.negative, a.leading, a.significand),
+            (Kind::Finite, Kind::Finite) => self.remainder(&a, &b),
+        }
+    }
+
+    #[inline(always)]
+    fn divide<W: Word>(&self, x: u64, y: u64) -> Outcome {
+        let (a, b) = (self.operand::<W>(x), self.operand::<W>(y));
+        let negative = a.negative != b.negative;
+        match (a.kind, b.kind) {
+            (Kind::Finite, Kind::Finite) => {
+                let divisor = b.significand >> (W::BITS - self.layout.precision);
+                // As if the divisor were an integer: its leading bit weighs one less than its precision.
+                let leading = a.leading - b.leading + self.layout.trailing_bits as i32;
+                let (quotient, zeros) = quotient(a.significand, divisor);
+                self.round(negative, leading - zeros as i32, quotient)
+            }
+            (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
+            (Kind::Zero, Kind::Zero) | (Kind::Infinite, Kind::Infinite) => self.invalid(),
+            (Kind::Infinite, _) => self.infinity(negative),
+            (_, Kind::Zero) => Outcome { flags: Flags::DIVIDE_BY_ZERO, ..self.infinity(negative) },
+            _ => self.zero(negative),
+        }
+    }
+
+    fn remainder(&self, a: &Operand<u128>, b: &Operand<u128>) -> Outcome {
+        if a.leading < b.leading - 1 {
+            // Less than half of the divisor.
+            return self.round(a.negative, a.leading, a.significand);
+        }
+        let unused = 128 - self.layout.precision;
+        let (mut rest, mut divisor) = (a.significand >> unused, b.significand >> unused);
+        let mut distance = a.leading - b.leading;
+        if distance < 0 {
+            divisor <<= 1;
+            distance = 0;
+        }
+        let scale = a.leading.min(b.leading) - self.layout.trailing_bits as i32;
+        let mut odd = rest / divisor & 1 == 1;
+        rest %= divisor;
+        while distance > 0 {
+            // The rest has at most 54 bits.
+            let step = distance.min(64);
+            rest <<= step;
+            odd = rest / divisor & 1 == 1;
+            rest %= divisor;
+            distance -= step;
+        }
+        let up = 2 * rest > divisor || 2 * rest == divisor && odd;
+        let (negative, rest) = if up { (!a.negative, divisor - rest) } else { (a.negative, rest) };
+        if rest == 0 {
+            return self.zero(a.negative);
+        }
+        let zeros = rest.leading_zeros();
+        self.round(negative, scale + 127 - zeros as i32, rest << zeros)
+    }
+}
+
+/// `dividend / divisor`, left-justified and jammed, and by how many places it was shifted for that. The dividend is left-justified,
+/// the divisor has a normal number's precision.
+#[inline(always)]
+fn quotient<W: Word>(dividend: W, divisor: W) -> (W, u32) {
+    let whole = dividend / divisor;
+    let rest = dividend - whole * divisor;
+    let zeros = whole.leading_zeros();
+    if W::BITS == 64 {
+        // At least 33 bits: two more than the precision, which is enough without random bits.
+        return (whole << zeros | W::bit(rest != W::ZERO), zeros);
+    }
+    // The rest is less than the divisor, so that it can be shifted as far.
+    let rest = rest << zeros;
+    let fraction = rest / divisor;
+    (whole << zeros | fraction | W::bit(fraction * divisor != rest), zeros)
+}
