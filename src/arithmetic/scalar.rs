@@ -3,7 +3,7 @@
 use crate::{
     format::{Class, Encoding, Finite, Float, Format, Overflow, Real, Rounding},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation},
-    softfloat::{self, Tininess},
+    softfloat::{self, Converter, Environment, NanRule, Operation, Tininess, Unit},
 };
 
 /// The rule of a scalar instruction.
@@ -168,6 +168,70 @@ impl<'a> Rule<'a> {
     }
 }
 
+/// The rule of a scalar instruction on the engine for every format: independent of [`Rule::result`] but for NaNs and clamps.
+#[derive(Debug)]
+pub struct Fast<'a> {
+    rule: &'a Rule<'a>,
+    unit: Engine<'a>,
+}
+
+#[derive(Debug)]
+enum Engine<'a> {
+    Converter(Converter<'a>),
+    Unit(Unit<'a>, Operation),
+}
+
+impl<'a> Fast<'a> {
+    /// The rule on the engine; `None` for what the engine has no operation for (signs, and minima of magnitudes).
+    pub fn new(rule: &'a Rule<'a>) -> Option<Fast<'a>> {
+        let form = rule.form;
+        let environment = Environment {
+            rounding: rule.rounding,
+            overflow: form.overflow,
+            tininess: form.flush_results.unwrap_or(Tininess::After),
+            flush_inputs: form.flush_inputs,
+            flush_results: form.flush_results.is_some(),
+            nan: NanRule::Canonical,
+        };
+        let operation = match form.operation {
+            ScalarOperation::Convert => {
+                let converter = Converter::new(form.source, form.result, environment);
+                return Some(Fast { rule, unit: Engine::Converter(converter) });
+            }
+            ScalarOperation::Round => Operation::Rint,
+            ScalarOperation::Add => Operation::Add,
+            ScalarOperation::Sub => Operation::Sub,
+            ScalarOperation::Mul => Operation::Mul,
+            ScalarOperation::Fma => Operation::Fma,
+            ScalarOperation::Neg | ScalarOperation::Abs => return None,
+            ScalarOperation::Min | ScalarOperation::Max if form.xor_sign => return None,
+            ScalarOperation::Min if form.nan_operands => Operation::Minimum,
+            ScalarOperation::Min => Operation::MinimumNumber,
+            ScalarOperation::Max if form.nan_operands => Operation::Maximum,
+            ScalarOperation::Max => Operation::MaximumNumber,
+        };
+        Some(Fast { rule, unit: Engine::Unit(Unit::new(form.source, environment).ok()?, operation) })
+    }
+
+    /// The code of the result, as [`Rule::result`] has it.
+    pub fn result(&self, operands: [u64; 3]) -> u64 {
+        let (rule, form) = (self.rule, self.rule.form);
+        if form.out_of_bounds.is_some_and(|code| operands[..2].contains(&code)) {
+            return 0;
+        }
+        let outcome = match &self.unit {
+            Engine::Converter(converter) => converter.convert(operands[0]),
+            Engine::Unit(unit, operation) => unit.apply(*operation, operands),
+        };
+        let nan = |code: u64| form.result.decode(code).class == Class::Nan;
+        let is_nan = form.operation.operands() == 1 && form.source.decode(operands[0]).class == Class::Nan;
+        rule.clamped(match outcome.code {
+            Some(code) if !is_nan && !nan(code) => code,
+            _ => rule.nan(operands[0]),
+        })
+    }
+}
+
 /// The format with two more bits for exponents: no result of one operation on the narrower is beyond it.
 fn unbounded(format: &Format, float: &Float) -> Format {
     let bias = float.bias + 3 * (1 << (float.exponent_bits - 1));
@@ -184,7 +248,7 @@ fn unbounded(format: &Format, float: &Float) -> Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::isa::scalar::find;
+    use crate::{inputs::scalar::Space, isa::scalar::find};
 
     fn result(ptx: &str, operands: [u64; 3]) -> u64 {
         Rule::new(find(ptx).unwrap()).unwrap().result(operands)
@@ -221,6 +285,22 @@ mod tests {
         assert_eq!(result("cvt.rpi.f32.f32", [0x0000_0001, 0, 0]), 0x3f80_0000);
         assert_eq!(result("cvt.rni.f32.f32", [0x7f00_0001, 0, 0]), 0x7f00_0001);
         assert_eq!(result("cvt.rzi.s32.f32", [0xcf80_0000, 0, 0]), 0x8000_0000);
+    }
+
+    #[test]
+    fn the_engine_agrees_with_the_rule() {
+        for form in crate::isa::scalar::all().iter().filter(|form| form.missing().is_none()) {
+            let rule = Rule::new(form).unwrap();
+            let Some(fast) = Fast::new(&rule) else { continue };
+            let space = Space::new(form, 3);
+            for index in (0..space.size()).step_by((space.size() / 20_000).max(1) as usize | 1) {
+                for lane in 0..form.lanes {
+                    let operands = space.operands(index, lane);
+                    let (ours, theirs) = (rule.result(operands), fast.result(operands));
+                    assert_eq!(ours, theirs, "{form} {operands:x?}: rule {ours:x}, engine {theirs:x}");
+                }
+            }
+        }
     }
 
     #[test]

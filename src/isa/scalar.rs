@@ -132,6 +132,22 @@ impl ScalarOperation {
         }
     }
 
+    /// What it is, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            ScalarOperation::Convert => "conversion to another format",
+            ScalarOperation::Round => "rounding to an integral value of the same format",
+            ScalarOperation::Add => "a + b in f16 or bf16",
+            ScalarOperation::Sub => "a - b in f16 or bf16",
+            ScalarOperation::Mul => "a * b in f16 or bf16",
+            ScalarOperation::Fma => "a * b + c in f16 or bf16, rounded once",
+            ScalarOperation::Min => "the smaller of two f16 or bf16",
+            ScalarOperation::Max => "the larger of two f16 or bf16",
+            ScalarOperation::Neg => "-a in f16 or bf16",
+            ScalarOperation::Abs => "the magnitude of an f16 or bf16",
+        }
+    }
+
     /// How many operands it has.
     pub fn operands(self) -> usize {
         match self {

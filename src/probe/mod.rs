@@ -5,6 +5,7 @@
 
 pub mod brief;
 mod reference;
+pub mod scalar;
 mod statistics;
 
 use rayon::prelude::*;
