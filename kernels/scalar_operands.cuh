@@ -14,10 +14,9 @@ MODEL Word hashed(Word seed, Word number) {
     return word ^ word >> 31;
 }
 
-__device__ constexpr Word special_code(int at) {
-    constexpr Word list[] = {SPECIAL_CODES};
-    return list[at];
-}
+__constant__ const Word special_codes[16] = {SPECIAL_CODES};
+
+MODEL Word special_code(int at) { return special_codes[at]; }
 
 // What one input adds to the digest of its chunk.
 MODEL Word digest_term(Word index, Word code) {

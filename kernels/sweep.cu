@@ -6,10 +6,11 @@
 
 // found: compared results by the class of the first operand, then differing ones by the classes of the operands, of the
 // device's and of the expected result, then of each of those the complement of the smallest number of input and lane.
-__device__ __noinline__ void differs(Word* found, const Operands& x, Word key, Word device, Word expected) {
+__device__ __noinline__ void differs(Word* found, Word a, Word b, Word c, Word key, Word device, Word expected) {
     typedef TargetResult::Format F;
-    int bucket = 0;
-    for (int i = 0; i < 3; ++i) bucket = bucket * CLASSES + (i < OPERANDS ? class_of<FormatA>(x.code[i]) : 0);
+    int bucket = class_of<FormatA>(a);
+    bucket = bucket * CLASSES + (OPERANDS > 1 ? class_of<FormatA>(b) : 0);
+    bucket = bucket * CLASSES + (OPERANDS > 2 ? class_of<FormatA>(c) : 0);
     bucket = (bucket * CLASSES + class_of<F>(device)) * CLASSES + class_of<F>(expected);
     atomicAdd(&found[CLASSES + bucket], 1ull);
     atomicMax(&found[CLASSES + BUCKETS + bucket], ~key);
@@ -46,9 +47,10 @@ sweep(Word seed, Word first, Word step, Word chunks, Word size, Word* found, Wor
 #pragma unroll
             for (int lane = 0; lane < LANES; ++lane) {
                 const Word result = device >> (RESULT_BITS * lane & 63) & MASK;
-                const Word expected = model(x[lane].code[0], x[lane].code[1], x[lane].code[2]);
-                counts += 1ull << (12 * class_of<FormatA>(x[lane].code[0]));
-                if (result != expected) differs(found, x[lane], index * LANES + (Word)lane, result, expected);
+                const Word a = x[lane].code[0], b = x[lane].code[1], c = x[lane].code[2];
+                const Word expected = model(a, b, c);
+                counts += 1ull << (12 * class_of<FormatA>(a));
+                if (result != expected) differs(found, a, b, c, index * LANES + (Word)lane, result, expected);
             }
         }
 #pragma unroll

@@ -22,6 +22,7 @@ const SEED: u64 = 11;
 const HOST: &str = r#"
 #include <cstdio>
 #define __device__
+#define __constant__
 #define __forceinline__ inline
 #define __noinline__
 inline int __clzll(long long x) { return x == 0 ? 64 : __builtin_clzll((unsigned long long)x); }

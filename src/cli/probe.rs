@@ -2,13 +2,13 @@
 
 mod scalar;
 
-use std::{collections::HashSet, time::Duration};
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::{
     Common, Progress, invocation,
-    options::{cases, integer},
+    options::{cases, integer, output_file},
     select::Selection,
 };
 use crate::{
@@ -63,6 +63,9 @@ pub struct Arguments {
     /// Scalar instructions: sweep consecutive chunks from the one with this input; without it they are spread over all.
     #[arg(long, value_name = "INPUT", value_parser = integer(0..=(1u64 << 32) - 1))]
     first: Option<u64>,
+    /// Scalar instructions: write the digests of up to 16 chunks of each to this file, which the CPU can confirm.
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    digests: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
@@ -126,8 +129,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     if let Some(operations) = scalar::operations(arguments)? {
         return scalar::run(arguments, &operations, report);
     }
-    if arguments.cases.is_some() || arguments.first.is_some() {
-        return Err(Error::request("--cases and --first are for scalar operations; of matrix instructions --samples says how many"));
+    if arguments.cases.is_some() || arguments.first.is_some() || arguments.digests.is_some() {
+        return Err(Error::request("--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many"));
     }
     let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let model = Model::load(&arguments.model)?;

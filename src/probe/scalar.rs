@@ -5,7 +5,7 @@ use std::time::Instant;
 use rayon::prelude::*;
 
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::scalar::{Fast, Rule},
     device::{CLASSES, Chunks, Device, Difference, Execution, ExecutionKind, Swept},
     digest::fnv1a,
@@ -69,9 +69,12 @@ pub struct Outcome {
 /// exact evaluation with the engine's.
 ///
 /// # Errors
-/// Whatever the device reports.
+/// A request error for a form that nothing executes; whatever the device reports.
 pub fn run(device: &mut dyn Device, request: &Request) -> Result<Outcome> {
     let Request { form, seed, .. } = *request;
+    if let Some(missing) = form.missing() {
+        return Err(Error::request(format!("{form}: {missing}")));
+    }
     let space = Space::new(form, seed);
     let Some(mut sweeper) = device.sweeper(form, seed)? else {
         let chunks = chunks(request, space.size(), SIMULATED_CHUNKS);

@@ -8,7 +8,10 @@ use crate::{
     format::{self, Format},
     inputs::scalar::Space,
     isa::scalar::{self, Form, ScalarOperation},
-    probe::scalar::{Counterexample, Outcome, Request, run as sweep},
+    probe::{
+        digests::{self, Recorded},
+        scalar::{Counterexample, Outcome, Request, run as sweep},
+    },
     report::{Cell, Column, Report, Table},
 };
 
@@ -42,7 +45,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let mut sweeps = Table::new("sweeps", "Sweeps of scalar instructions", columns());
     let mut counterexamples =
         Table::new("counterexamples", "The first result of each kind that differs from the rule", mismatch_columns());
-    let (mut absent, mut simulated) = (Vec::new(), false);
+    let (mut absent, mut simulated, mut recorded) = (Vec::new(), false, Vec::new());
     for form in forms {
         let request = Request {
             form,
@@ -64,10 +67,14 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         for counterexample in &outcome.counterexamples {
             counterexamples.rows.push(mismatch_row(counterexamples.rows.len() + 1, form, counterexample));
         }
+        recorded.push(Recorded::of(&request, &outcome));
         sweeps.rows.push(row(&request, &outcome));
     }
     if sweeps.rows.is_empty() {
         return Err(Error::request(format!("{} has none of: {}", device.identity().name, absent.join(", "))));
+    }
+    if let Some(path) = &arguments.digests {
+        digests::write(path, &recorded)?;
     }
     report.notes.extend(notes(&absent, simulated));
     report.device = Some(device.identity().clone());
