@@ -59,10 +59,10 @@ pub struct Arguments {
     #[arg(long, conflicts_with = "operands")]
     pub check: bool,
     /// With --check: NaNs have to be the very same, and the integers of invalid conversions.
-    #[arg(long, requires = "check")]
+    #[arg(long)]
     pub check_nan: bool,
     /// With --check: how many of the lines that differ are printed.
-    #[arg(long, value_name = "N", default_value_t = 20, requires = "check", value_parser = integer(0..=1_000_000usize))]
+    #[arg(long, value_name = "N", default_value_t = 20, value_parser = integer(0..=1_000_000usize))]
     pub limit: usize,
     /// The operands; none: they are read from standard input.
     #[arg(value_name = "OPERANDS")]
@@ -134,6 +134,10 @@ pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         exact: arguments.exact,
         environment,
     })?;
+    if arguments.check_nan && !arguments.check {
+        // Not by clap, which waives what is required where it would conflict with something given.
+        return Err(Error::request("--check-nan is for --check"));
+    }
     if arguments.check { check(&operator, arguments) } else { compute(&operator, arguments) }
 }
 
