@@ -13,18 +13,11 @@ impl Format {
             Encoding::Float(float) => float.decode(code),
             Encoding::Integer { signed } => {
                 let unused = 64 - self.bits;
-                let (negative, significand) = if *signed {
-                    let value = (code << unused) as i64 >> unused;
-                    (value < 0, value.unsigned_abs())
-                } else {
-                    (false, code << unused >> unused)
-                };
-                Decoded {
-                    class: if significand == 0 { Class::Zero } else { Class::Normal },
-                    negative,
-                    significand,
-                    exponent: 0,
-                }
+                let code = code << unused;
+                let negative = *signed && code >> 63 == 1;
+                let significand = if negative { (code as i64 >> unused).unsigned_abs() } else { code >> unused };
+                let class = if significand == 0 { Class::Zero } else { Class::Normal };
+                Decoded { class, negative, significand, exponent: 0 }
             }
         }
     }
@@ -34,7 +27,8 @@ impl Format {
         self.decode(code).real()
     }
 
-    /// The value of a code as a host double: exact for every format here (integers up to 32 bits).
+    /// The value of a code as a host double: exact for every format but the integers of 64 bits, which
+    /// are rounded to nearest, ties to even.
     pub fn to_f64(&self, code: u64) -> f64 {
         self.decode(code).to_f64()
     }

@@ -29,6 +29,16 @@ pub enum Tininess {
     After,
 }
 
+impl Tininess {
+    /// The name that options and reports use: `before`, `after`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tininess::Before => "before",
+            Tininess::After => "after",
+        }
+    }
+}
+
 impl Default for Environment {
     /// RNE, the format's own overflow, tininess after rounding, subnormals kept, the canonical NaN.
     fn default() -> Self {

@@ -91,7 +91,8 @@ pub fn product(x: &Real, y: &Real) -> Real {
     }
 }
 
-fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
+/// `x + y`, exact or sticky; what cancels is -0 if `negative_zero`.
+pub(crate) fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
     match (x, y) {
         (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
         (Real::Infinity { negative }, Real::Infinity { negative: other }) if negative != other => Real::Nan,
