@@ -292,8 +292,12 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
 /// # Errors
 /// A name that neither has.
 pub fn layout(name: &str) -> Result<Layout> {
-    match block::find(name) {
-        Some(block) => Ok(Layout::Blocks(block)),
-        None => Ok(Layout::Scalar(Some(format::resolve(name)?))),
+    if let Some(block) = block::find(name) {
+        return Ok(Layout::Blocks(block));
+    }
+    let known: Vec<&str> = block::BLOCK_FORMATS.iter().map(|format| format.name).collect();
+    match format::resolve(name) {
+        Ok(format) => Ok(Layout::Scalar(Some(format))),
+        Err(error) => Err(Error::request(format!("{error}; block formats are {}", known.join(", ")))),
     }
 }
