@@ -191,6 +191,20 @@ fn every_pair_of_short_significands_is_quantised_as_the_formulas_say() {
     }
 }
 
+/// Every magnitude of bf16, subnormal ones included: scales over their whole range, and where they meet its ends.
+#[test]
+fn every_bf16_number_alone_in_its_block_is_quantised_as_the_formulas_say() {
+    for format in mx() {
+        let numbers = numbers(format);
+        for rule in &SCALE_RULES {
+            let quantizer = Quantizer { rule, ..Quantizer::new(format) };
+            for code in 0..0x7f80u32 {
+                check_mx(&quantizer, &[f32::from_bits(code << 16)], &numbers);
+            }
+        }
+    }
+}
+
 fn any_finite() -> impl Strategy<Value = f32> {
     prop_oneof![
         any::<u32>().prop_map(f32::from_bits).prop_filter("finite", |x| x.is_finite()),
