@@ -18,7 +18,8 @@ impl<'a, T: Copy> Blocks<'a, T> {
             16 => self.convert_fixed::<16, A, B>(values, codes, &mut convert),
             32 => self.convert_fixed::<32, A, B>(values, codes, &mut convert),
             length => {
-                for ((own, values), codes) in self.each.iter().zip(values.chunks(length)).zip(codes.chunks_mut(length)) {
+                for ((own, values), codes) in self.each.iter().zip(values.chunks(length)).zip(codes.chunks_mut(length))
+                {
                     convert(*own, values, codes);
                 }
             }
