@@ -18,11 +18,20 @@ impl<'a, T: Copy> Blocks<'a, T> {
             16 => self.convert_fixed::<16, A, B>(values, codes, &mut convert),
             32 => self.convert_fixed::<32, A, B>(values, codes, &mut convert),
             length => {
-                for ((own, values), codes) in self.each.iter().zip(values.chunks(length)).zip(codes.chunks_mut(length)) {
+                for ((own, values), codes) in self.each.iter().zip(values.chunks(length)).zip(codes.chunks_mut(length))
+                {
                     convert(*own, values, codes);
                 }
             }
         }
+    }
+
+    /// Calls `change` for each block.
+    #[inline(always)]
+    pub(super) fn change<A>(&self, values: &mut [A], mut change: impl FnMut(T, &mut [A])) {
+        // Nothing is read: as many codes as values, of no size.
+        let nothing: &[()] = &vec![(); values.len()];
+        self.convert(nothing, values, |own, _, values| change(own, values));
     }
 
     #[inline(always)]
@@ -128,20 +137,23 @@ vectorised! {
 
 vectorised! {
     /// Multiplies each value by its block's factor, and then by `common`; NaNs become the canonical one.
-    pub(crate) fn scale(values: &mut [f32], length: usize, factors: &[f32], common: f32) {
-        let multiply = |values: &mut [f32], factor: f32| {
+    pub(crate) fn scale(values: &mut [f32], factors: Blocks<f32>, common: f32) {
+        let canonical = f32::from_bits(0x7fc0_0000);
+        factors.change(values, |factor, values| {
             for value in values {
                 let product = *value * factor * common;
-                *value = if product.is_nan() { f32::from_bits(0x7fc0_0000) } else { product };
+                *value = if product.is_nan() { canonical } else { product };
             }
-        };
-        for (values, factor) in values.chunks_mut(length).zip(factors) {
-            multiply(values, *factor);
-        }
+        });
     }
 }
 
-/// How many values to convert at a time, in whole blocks: what one step leaves for the next stays in the nearest cache.
-pub(crate) fn piece(length: usize) -> usize {
-    (PIECE / 8 / length).max(1) * length
+/// How many values, and how many blocks, to convert at a time: whole blocks, so few that what one step leaves for the next
+/// stays in the nearest cache; or a row, where rows end in short blocks.
+pub(crate) fn stretch(length: usize, row: usize) -> (usize, usize) {
+    if row.is_multiple_of(length) {
+        let blocks = (PIECE / 8 / length).max(1);
+        return (blocks * length, blocks);
+    }
+    (row, row.div_ceil(length))
 }

@@ -189,12 +189,7 @@ impl Job<'_> {
 }
 
 #[inline(always)]
-fn shaped<C: Code, S: Shape>(
-    plan: &Plan,
-    values: &[f32],
-    codes: &mut [C],
-    increment: &impl Fn(u32, u32, u32) -> u32,
-) {
+fn shaped<C: Code, S: Shape>(plan: &Plan, values: &[f32], codes: &mut [C], increment: &impl Fn(u32, u32, u32) -> u32) {
     // A copy: what the loop reads of it stays in registers.
     let plan = *plan;
     for (code, value) in codes.iter_mut().zip(values) {
