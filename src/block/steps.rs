@@ -24,7 +24,7 @@ pub(super) fn number(bits: u32) -> Finite {
 fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
     let guess = (guess.abs().min(f64::from(f32::MAX)) as f32).to_bits();
     let reached = |bits: u32| bits >= INFINITY || reached(bits);
-    let mut stride = 1;
+    let mut stride = 1u32;
     let (mut low, mut high);
     if reached(guess) {
         high = guess;
@@ -37,17 +37,17 @@ fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
             if low == 0 {
                 return 0;
             }
-            stride *= 4;
+            stride = stride.saturating_mul(4);
         }
     } else {
         low = guess;
         loop {
-            high = (low + stride).min(INFINITY);
+            high = low.saturating_add(stride).min(INFINITY);
             if reached(high) {
                 break;
             }
             low = high;
-            stride *= 4;
+            stride = stride.saturating_mul(4);
         }
     }
     while high - low > 1 {
