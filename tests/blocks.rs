@@ -181,7 +181,7 @@ fn every_pair_of_short_significands_is_quantised_as_the_formulas_say() {
             let few = quantizer.rounding != Rounding::Rne;
             for (i, x) in magnitudes.iter().enumerate() {
                 for (j, y) in magnitudes.iter().enumerate().skip(i) {
-                    if few && (i * 67 + j) % 23 != 0 {
+                    if few && (i * 67 + j) % 5 != 0 {
                         continue;
                     }
                     check_mx(&quantizer, &[*x, -*y], &numbers);
@@ -203,7 +203,7 @@ fn any_finite() -> impl Strategy<Value = f32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(24))]
+    #![proptest_config(ProptestConfig::with_cases(200))]
 
     #[test]
     fn random_blocks_are_quantised_as_the_formulas_say(

@@ -13,6 +13,7 @@ mod model;
 mod pattern;
 mod plan;
 mod rule;
+pub mod scalar;
 
 pub use evaluate::Evaluator;
 pub use explain::{Explanation, Line};

@@ -141,10 +141,11 @@ pub fn to_bytes(array: &Array) -> Vec<u8> {
         Kind::Other(_) => false,
     });
     let (descr, ..) = descr.expect("arrays of codes have a type of NumPy");
-    let extents: Vec<String> = array.shape.iter().map(|extent| format!("{extent},")).collect();
-    let mut header =
-        format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({}), }}", extents.join(" ").trim_end())
-            .into_bytes();
+    let extents = match array.shape.as_slice() {
+        [one] => format!("{one},"),
+        several => several.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}").into_bytes();
     let before = MAGIC.len() + 4;
     header.resize((before + header.len() + 1).next_multiple_of(64) - before - 1, b' ');
     header.push(b'\n');

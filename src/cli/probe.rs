@@ -1,36 +1,47 @@
 //! `tcnum probe`.
 
-use std::{collections::HashSet, time::Duration};
+mod scalar;
 
-use clap::Args;
+use std::{collections::HashSet, path::PathBuf, time::Duration};
 
-use super::{Common, Progress, invocation, options::integer, select::Selection};
+use clap::{Args, ValueEnum, builder::PossibleValue};
+
+use super::{
+    Common, Progress, invocation,
+    options::{cases, integer, output_file},
+    select::Selection,
+};
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::Model,
     device,
     format::Format,
     inputs::{Distribution, Init, Op},
-    isa::Instruction,
+    isa::{Instruction, scalar::ScalarOperation},
     probe::{self, HISTOGRAM_EDGES, Mismatch, Outcome, Request, brief},
     report::{Cell, Column, Report, Table},
 };
 
-/// Isolates one operation of matrix instructions and compares the results, bit for bit, with references.
+/// Isolates one operation of matrix instructions, or sweeps scalar instructions, and compares results bit for bit.
 ///
-/// Example: tcnum probe --fmt bf16 --op accumulate
+/// Examples: tcnum probe --fmt bf16 --op accumulate; tcnum probe --op convert --fmt e4m3
 ///
 /// Everything is zero but the operands of the operation: multiply d0 = a0*b0, inner-product d0 = a0*b0 + a1*b1,
 /// accumulate d0 = a0*b0 + c0, dot: all k products and c. References: the arithmetic model, the same
 /// expression in f32 on the CPU, and the correctly rounded exact result. Exit status 1 if an
 /// element of D differs from the model.
+///
+/// The scalar operations (convert, round, add, sub, mul, fma, min, max, neg, abs) sweep every scalar instruction of PTX that does them
+/// with the formats of --fmt, or the one that --instr spells (cvt.rn.satfinite.e4m3x2.f32): on a GPU all its inputs, all 2^32 f32
+/// codes or pairs of 16-bit codes. Generation, execution and comparison with the instruction's rule happen on the
+/// GPU. Without one, the rule's two evaluations on the CPU are compared on a part of the inputs.
 #[derive(Args, Debug)]
 pub struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// The operation; may be repeated. All four without it.
+    /// The operation; may be repeated. The four of matrix instructions without it.
     #[arg(long = "op", value_enum, value_name = "OP")]
-    ops: Vec<Op>,
+    ops: Vec<Operation>,
     /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
@@ -46,6 +57,15 @@ pub struct Arguments {
     /// How many mismatches to print for each line.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX))]
     max_mismatches: usize,
+    /// Scalar instructions: how many inputs, in whole chunks of 65536; all on a GPU without it, four chunks on the CPU.
+    #[arg(long, value_name = "N", value_parser = cases(1 << 32))]
+    cases: Option<u64>,
+    /// Scalar instructions: sweep consecutive chunks from the one with this input; without it they are spread over all.
+    #[arg(long, value_name = "INPUT", value_parser = integer(0..=(1u64 << 32) - 1))]
+    first: Option<u64>,
+    /// Scalar instructions: write the digests of up to 16 chunks of each to this file, which the CPU can confirm.
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    digests: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
@@ -57,17 +77,65 @@ pub struct Arguments {
     pub common: Common,
 }
 
+/// What `--op` names.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operation {
+    Matrix(Op),
+    Scalar(ScalarOperation),
+}
+
+impl Operation {
+    fn matrix(self) -> Option<Op> {
+        match self {
+            Operation::Matrix(op) => Some(op),
+            Operation::Scalar(_) => None,
+        }
+    }
+
+    fn scalar(self) -> Option<ScalarOperation> {
+        match self {
+            Operation::Matrix(_) => None,
+            Operation::Scalar(operation) => Some(operation),
+        }
+    }
+}
+
+impl ValueEnum for Operation {
+    fn value_variants<'a>() -> &'a [Operation] {
+        static ALL: std::sync::OnceLock<Vec<Operation>> = std::sync::OnceLock::new();
+        ALL.get_or_init(|| {
+            let matrix = Op::ALL.map(Operation::Matrix).into_iter();
+            matrix.chain(ScalarOperation::ALL.map(Operation::Scalar)).collect()
+        })
+    }
+
+    fn to_possible_value(&self) -> Option<PossibleValue> {
+        match self {
+            Operation::Matrix(op) => op.to_possible_value(),
+            Operation::Scalar(operation) => {
+                Some(PossibleValue::new(operation.name()).help(format!("Scalar: {}", operation.meaning())))
+            }
+        }
+    }
+}
+
 /// Runs the probe.
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails.
 pub fn run(arguments: &Arguments) -> Result<Report> {
+    let mut report = Report::new("probe", invocation());
+    report.seed = Some(arguments.common.seed);
+    if let Some(operations) = scalar::operations(arguments)? {
+        return scalar::run(arguments, &operations, report);
+    }
+    if arguments.cases.is_some() || arguments.first.is_some() || arguments.digests.is_some() {
+        return Err(Error::request("--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many"));
+    }
     let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let model = Model::load(&arguments.model)?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
-    let mut report = Report::new("probe", invocation());
-    report.seed = Some(arguments.common.seed);
     let mut profiles = Table::new("profile", "Element-wise profile", columns());
     let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
     let mut probes = Vec::new();
@@ -117,7 +185,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 }
 
 fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Request<'a>> {
-    let ops: &[Op] = if arguments.ops.is_empty() { &Op::ALL } else { &arguments.ops };
+    let chosen: Vec<Op> = arguments.ops.iter().filter_map(|op| op.matrix()).collect();
+    let ops: &[Op] = if chosen.is_empty() { &Op::ALL } else { &chosen };
     let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
     let mut requests = Vec::new();
     for &distribution in &arguments.distributions {

@@ -4,19 +4,21 @@ mod engine;
 mod exec;
 mod model;
 mod open;
+mod sweep;
 mod trace;
 
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::ExecDevice;
 pub use model::ModelDevice;
 pub use open::open;
+pub use sweep::{CLASSES, Chunks, Difference, Sweeper, Swept};
 pub use trace::TraceDevice;
 pub mod cuda;
 
 use crate::{
     Result,
     arithmetic::Model,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 
 /// Something that executes matrix instructions: a GPU, a model, a recording or another program.
@@ -58,6 +60,15 @@ pub trait Device {
     /// # Errors
     /// As [`Device::prepare`]; a request error if the model does not cover the instruction.
     fn engine(&mut self, _work: &Work) -> Result<Option<Box<dyn Engine>>> {
+        Ok(None)
+    }
+
+    /// What executes the scalar instruction `form` on inputs by their numbers; `None` if the device executes matrix
+    /// instructions only. `seed` varies inputs that are sampled.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    fn sweeper(&mut self, _form: &'static Form, _seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
         Ok(None)
     }
 }

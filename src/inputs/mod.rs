@@ -6,6 +6,7 @@ mod corners;
 pub mod exhaustive;
 mod mixture;
 mod sequence;
+pub mod scalar;
 pub mod stream;
 mod values;
 

@@ -100,6 +100,21 @@ pub struct Support {
     pub emulation: Option<String>,
 }
 
+impl Support {
+    /// The entries of two lists of targets separated by blanks, `sm_90a` and `sm_80:convert`, in ascending order.
+    pub(super) fn list(native: &str, emulated: &str) -> Vec<Support> {
+        let parse = |entry: &str| match entry.split_once(':') {
+            None => Support { architecture: entry.into(), emulation: None },
+            Some((architecture, how)) => Support { architecture: architecture.into(), emulation: Some(how.into()) },
+        };
+        let mut support: Vec<Support> =
+            [native, emulated].iter().flat_map(|field| field.split_whitespace().map(parse)).collect();
+        support
+            .sort_by_key(|s| s.architecture.trim_start_matches("sm_").trim_end_matches('a').parse::<u32>().unwrap_or(0));
+        support
+    }
+}
+
 impl Instruction {
     /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, `tcgen05`, `mfma`, ...).
     pub fn family(&self) -> &str {

@@ -2,6 +2,7 @@
 
 mod case;
 mod instruction;
+pub mod scalar;
 mod table;
 mod tile;
 

@@ -56,15 +56,6 @@ fn rows(table: &str) -> Vec<Instruction> {
 
 fn instruction(row: Row<'_>) -> Instruction {
     let format = |name| format::find(name).expect("an instruction table names formats of the format table");
-    let support = |field: &str| -> Vec<Support> {
-        let parse = |entry: &str| match entry.split_once(':') {
-            None => Support { architecture: entry.into(), emulation: None },
-            Some((architecture, how)) => Support { architecture: architecture.into(), emulation: Some(how.into()) },
-        };
-        field.split_whitespace().map(parse).collect()
-    };
-    let mut support = [support(row.native), support(row.emulated)].concat();
-    support.sort_by_key(|s| s.architecture.trim_start_matches("sm_").trim_end_matches('a').parse::<u32>().unwrap_or(0));
     Instruction {
         name: row.name.into(),
         ptx: row.ptx.into(),
@@ -80,7 +71,7 @@ fn instruction(row: Row<'_>) -> Instruction {
             block: block.parse().expect("an instruction table gives a scale as FORMAT:BLOCK"),
         }),
         kernel: Kernel::parse(row.kernel),
-        support,
+        support: Support::list(row.native, row.emulated),
     }
 }
 

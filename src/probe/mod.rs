@@ -4,7 +4,9 @@
 //! Source of the experiment: Sun et al., Dissecting Tensor Cores via Microbenchmarks (2022), section 8.1.
 
 pub mod brief;
+pub mod digests;
 mod reference;
+pub mod scalar;
 mod statistics;
 
 use rayon::prelude::*;

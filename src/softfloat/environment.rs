@@ -12,7 +12,7 @@ pub struct Environment {
     pub overflow: Overflow,
     /// When a result counts as tiny, for the underflow flag and for flushing.
     pub tininess: Tininess,
-    /// Subnormal operands are replaced by zeros of their sign (DAZ); nothing is flagged.
+    /// Subnormal operands are replaced by zeros of their sign (+0 where there is no -0; DAZ); nothing is flagged.
     pub flush_inputs: bool,
     /// Tiny non-zero results become zeros of their sign (FTZ), with underflow and inexact flagged.
     pub flush_results: bool,

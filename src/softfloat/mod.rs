@@ -2,10 +2,12 @@
 
 mod compare;
 mod converter;
+mod engine;
 mod environment;
 mod exact;
 mod flags;
 mod integral;
+mod map;
 mod nan;
 mod operand;
 mod operation;
@@ -19,6 +21,7 @@ mod unit;
 pub use converter::Converter;
 pub use environment::{Environment, Tininess};
 pub use flags::{Flags, Outcome};
+pub use map::Mapped;
 pub use nan::NanRule;
 pub use operation::{CLASSES, Operation, ResultKind};
 pub use unit::Unit;
@@ -88,7 +91,8 @@ pub fn product(x: &Real, y: &Real) -> Real {
     }
 }
 
-fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
+/// `x + y`, exact or sticky; what cancels is -0 if `negative_zero`.
+pub(crate) fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
     match (x, y) {
         (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
         (Real::Infinity { negative }, Real::Infinity { negative: other }) if negative != other => Real::Nan,

@@ -14,6 +14,7 @@ pub mod gpu;
 mod launch;
 pub mod loader;
 pub mod sass;
+pub mod scalar;
 pub mod specialise;
 mod statement;
 
@@ -24,10 +25,10 @@ use cudarc::{
     nvrtc::Ptx,
 };
 
-use super::{Device, Engine, Execution, ExecutionKind, Identity, Work};
+use super::{Device, Engine, Execution, ExecutionKind, Identity, Sweeper, Work};
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, Support, Tiles},
+    isa::{Codes, Instruction, Support, Tiles, scalar::Form},
 };
 use architecture::Architecture;
 use cache::{Compiled, Entry};
@@ -86,7 +87,7 @@ impl CudaDevice {
     fn load(&mut self, instruction: &Instruction) -> Result<Prepared> {
         let (kernel, support) =
             executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        let compiled = compiled(instruction, &kernel, self.architecture)?;
+        let compiled = compiled(&instruction.name, &kernel.source, self.architecture)?;
         self.note_compiler(&compiled.compiler);
         let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(instruction))?;
         let execution = execution(support, compiled.opcodes);
@@ -127,7 +128,7 @@ impl Device for CudaDevice {
         let evaluator = work.model.evaluator(work.instruction)?;
         executable(work.instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
         let Some(kernel) = verifier(evaluator.plan(), work.sequence) else { return Ok(None) };
-        let compiled = compiled(work.instruction, &kernel, self.architecture)?;
+        let compiled = compiled(&work.instruction.name, &kernel.source, self.architecture)?;
         self.note_compiler(&compiled.compiler);
         let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(work.instruction))?;
         Ok(Some(Box::new(CudaEngine {
@@ -137,6 +138,27 @@ impl Device for CudaDevice {
             blocks: self.blocks,
             instruction: work.instruction.clone(),
             sequence: work.sequence,
+        })))
+    }
+
+    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
+        let (source, support) =
+            executable_scalar(form, self.architecture).map_err(|e| e.within(&self.identity.name))?;
+        let compiled = compiled(&form.ptx, &source, self.architecture)?;
+        self.note_compiler(&compiled.compiler);
+        let function = self.function(&compiled, "sweep").map_err(|e| e.within(form))?;
+        let opcodes = compiled.opcodes;
+        let kind = match support.emulation {
+            None => ExecutionKind::Native,
+            Some(_) => ExecutionKind::Emulated,
+        };
+        Ok(Some(Box::new(scalar::CudaSweeper {
+            stream: self.context.default_stream(),
+            function,
+            blocks: self.blocks,
+            form,
+            seed,
+            execution: Execution { kind, opcodes: opcodes.unwrap_or_default() },
         })))
     }
 }
@@ -194,17 +216,30 @@ pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture)
     Ok((kernel, support))
 }
 
+/// The kernel that sweeps a scalar instruction, and how `architecture` has it.
+///
+/// # Errors
+/// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
+pub fn executable_scalar<'a>(form: &'a Form, architecture: &Architecture) -> Result<(String, &'a Support)> {
+    let support = form.support_on(architecture.table).ok_or_else(|| {
+        Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
+    })?;
+    let source = scalar::kernel(form)
+        .ok_or_else(|| Error::request(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
+    Ok((source, support))
+}
+
 /// The compiled kernel, from the cache or else from the compiler, with its opcodes where there is a disassembler.
-fn compiled(instruction: &Instruction, kernel: &Specialised, architecture: &Architecture) -> Result<Compiled> {
+fn compiled(label: &str, source: &str, architecture: &Architecture) -> Result<Compiled> {
     let target = architecture.target;
-    let entry = cache::folder().map(|folder| Entry::new(&folder, &instruction.name, &kernel.source, target));
+    let entry = cache::folder().map(|folder| Entry::new(&folder, label, source, target));
     let cached = entry.as_ref().and_then(Entry::read);
     let known = cached.clone();
     let mut compiled = match cached {
         Some(cached) if cached.opcodes.is_some() => return Ok(cached),
         Some(cached) => cached,
         None => Compiled {
-            cubin: compile::compile(&kernel.source, target).map_err(|e| e.within(instruction))?,
+            cubin: compile::compile(source, target).map_err(|e| e.within(label))?,
             compiler: format!("NVRTC {}", compile::version()?),
             opcodes: None,
         },

@@ -40,6 +40,7 @@ const ARITHMETIC: &[&str] = &[
     "F2F",
     "F2FP",
     "F2I",
+    "F2IP",
     "I2F",
     "I2FP",
 ];

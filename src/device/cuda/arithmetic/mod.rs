@@ -165,7 +165,7 @@ fn ceil_log2(count: usize) -> i32 {
 }
 
 /// The format of a target and its codes beyond the largest number.
-fn record(name: &str, target: &Target) -> String {
+pub(super) fn record(name: &str, target: &Target) -> String {
     let pair = |value: &dyn Fn(bool) -> Real| [false, true].map(|negative| target.round(&value(negative)));
     let beyond = pair(&|negative| Real::Finite(Finite::exact(negative, 1, 50_000)));
     let infinite = pair(&|negative| Real::Infinity { negative });

@@ -1,0 +1,222 @@
+//! `tcnum probe` of scalar instructions.
+
+use std::time::Duration;
+
+use super::{super::Progress, Arguments};
+use crate::{
+    Error, Result, device,
+    format::{self, Format},
+    inputs::scalar::Space,
+    isa::scalar::{self, Form, ScalarOperation},
+    probe::{
+        digests::{self, Recorded},
+        scalar::{Counterexample, Outcome, Request, run as sweep},
+    },
+    report::{Cell, Column, Report, Table},
+};
+
+/// The scalar operations among `--op`, those of `--instr` included; `None` if the request is about matrix instructions.
+///
+/// # Errors
+/// Both kinds at once.
+pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
+    let mut operations: Vec<ScalarOperation> = arguments.ops.iter().filter_map(|op| op.scalar()).collect();
+    let named = arguments.selection.instructions.iter().filter_map(|name| scalar::find(name).ok());
+    operations.extend(named.map(|form| form.operation));
+    match (operations.is_empty(), arguments.ops.iter().any(|op| op.scalar().is_none())) {
+        (true, _) => Ok(None),
+        (false, false) => Ok(Some(operations)),
+        (false, true) => Err(Error::request(
+            "operations of matrix instructions (multiply, inner-product, accumulate, dot) and scalar ones do not go together; \
+             ask for them in two commands",
+        )),
+    }
+}
+
+/// Sweeps the scalar instructions.
+///
+/// # Errors
+/// Unknown names, a selection without any instruction, a device that cannot be opened or fails.
+pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
+    let forms = forms(arguments, operations)?;
+    let timeout = Duration::from_secs(arguments.common.timeout);
+    let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
+    let progress = Progress::new(&arguments.common.destination);
+    let mut sweeps = Table::new("sweeps", "Sweeps of scalar instructions", columns());
+    let mut counterexamples =
+        Table::new("counterexamples", "The first result of each kind that differs from the rule", mismatch_columns());
+    let (mut absent, mut simulated, mut recorded) = (Vec::new(), false, Vec::new());
+    for form in forms {
+        let request = Request {
+            form,
+            seed: arguments.common.seed,
+            first: arguments.first,
+            cases: arguments.cases,
+            max_mismatches: arguments.max_mismatches,
+        };
+        progress.step(&format!("sweeping {form} on {}", device.identity().name));
+        let outcome = match sweep(device.as_mut(), &request) {
+            Err(error) if error.exit_status() == 2 && arguments.selection.instructions.is_empty() => {
+                absent.push(form.ptx.as_str());
+                continue;
+            }
+            outcome => outcome?,
+        };
+        report.holds &= outcome.swept.differing() == 0;
+        simulated |= outcome.execution.kind == device::ExecutionKind::Simulated;
+        for counterexample in &outcome.counterexamples {
+            counterexamples.rows.push(mismatch_row(counterexamples.rows.len() + 1, form, counterexample));
+        }
+        recorded.push(Recorded::of(&request, &outcome));
+        sweeps.rows.push(row(&request, &outcome));
+    }
+    if sweeps.rows.is_empty() {
+        return Err(Error::request(format!("{} has none of: {}", device.identity().name, absent.join(", "))));
+    }
+    if let Some(path) = &arguments.digests {
+        digests::write(path, &recorded)?;
+    }
+    report.notes.extend(notes(&absent, simulated));
+    report.device = Some(device.identity().clone());
+    report.tables.push(sweeps);
+    if !counterexamples.rows.is_empty() {
+        report.tables.push(counterexamples);
+    }
+    Ok(report)
+}
+
+fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'static Form>> {
+    let selection = &arguments.selection;
+    if !selection.instructions.is_empty() {
+        return selection.instructions.iter().map(|name| scalar::find(name)).collect();
+    }
+    let formats = selection.formats.iter().map(|name| format::find(name)).collect::<Result<Vec<_>>>()?;
+    let chosen: Vec<&'static Form> = scalar::all()
+        .iter()
+        .filter(|form| operations.contains(&form.operation) && form.missing().is_none())
+        .filter(|form| formats.is_empty() || formats.iter().any(|format| form.concerns(format)))
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = operations.iter().map(|operation| operation.name()).collect();
+        let formats: Vec<&str> = formats.iter().map(|format| format.name).collect();
+        return Err(Error::request(format!(
+            "no scalar instruction does {} with {}; convert has f64 to e2m1 and s32, the others f16 and bf16",
+            names.join(", "),
+            formats.join(", ")
+        )));
+    }
+    Ok(chosen)
+}
+
+fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
+    let mut notes = vec![
+        "compared: results of single lanes. Each is compared bit for bit, NaNs too, with the rule of the instruction. digest: of \
+         all inputs and the registers they give, in chunks of 65536 inputs; equal digests mean equal results. Sampled inputs \
+         depend on the seed. Counterexamples: the first of each combination of classes of operands and results."
+            .to_string(),
+    ];
+    if simulated {
+        notes.push(
+            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs unless --cases \
+             asks for more."
+                .into(),
+        );
+    }
+    if !absent.is_empty() {
+        notes.push(format!("The device does not have {} of the instructions: {}.", absent.len(), absent.join(", ")));
+    }
+    notes
+}
+
+fn columns() -> Vec<Column> {
+    [
+        ("ptx", Some("instruction")),
+        ("execution", Some("ran")),
+        ("opcodes", Some("machine code")),
+        ("op", None),
+        ("source", None),
+        ("result", None),
+        ("space", Some("inputs")),
+        ("inputs", Some("executed")),
+        ("compared", Some("compared")),
+        ("compared_zero", None),
+        ("compared_subnormal", None),
+        ("compared_normal", None),
+        ("compared_infinite", None),
+        ("compared_nan", None),
+        ("mismatches", Some("differ")),
+        ("seconds", Some("seconds")),
+        ("inputs_per_second", Some("inputs/s")),
+        ("first_chunk", None),
+        ("chunk_step", None),
+        ("chunks", None),
+        ("digest", Some("digest")),
+    ]
+    .into_iter()
+    .map(|(key, label)| Column { key, label })
+    .collect()
+}
+
+fn row(request: &Request, outcome: &Outcome) -> Vec<Cell> {
+    let (form, swept) = (request.form, &outcome.swept);
+    let mut cells = vec![
+        form.ptx.as_str().into(),
+        outcome.execution.kind.name().into(),
+        Cell::List(outcome.execution.opcodes.iter().map(|opcode| opcode.as_str().into()).collect()),
+        form.operation.name().into(),
+        form.source.name.into(),
+        form.result.name.into(),
+        Space::new(form, request.seed).description().into(),
+        Cell::integer(outcome.inputs),
+        Cell::integer(swept.compared.iter().sum::<u64>()),
+    ];
+    cells.extend(swept.compared.map(Cell::integer));
+    cells.extend([
+        Cell::integer(swept.differing()),
+        swept.seconds.into(),
+        (outcome.inputs as f64 / swept.seconds).into(),
+        Cell::integer(outcome.chunks.first),
+        Cell::integer(outcome.chunks.step),
+        Cell::integer(outcome.chunks.count),
+        Cell::text(format!("{:016x}", outcome.digest)),
+    ]);
+    cells
+}
+
+fn mismatch_columns() -> Vec<Column> {
+    [
+        ("number", Some("#")),
+        ("ptx", Some("instruction")),
+        ("input", Some("input")),
+        ("lane", Some("lane")),
+        ("a", Some("a")),
+        ("b", Some("b")),
+        ("c", Some("c")),
+        ("device", Some("device")),
+        ("rule", Some("rule")),
+        ("count", Some("of this kind")),
+    ]
+    .into_iter()
+    .map(|(key, label)| Column { key, label })
+    .collect()
+}
+
+fn mismatch_row(number: usize, form: &Form, found: &Counterexample) -> Vec<Cell> {
+    let valued = |format: &Format, code: u64| Cell::text(format!("{} = {:e}", format.hex(code), format.to_f64(code)));
+    let operand = |at: usize| match at < form.operation.operands() {
+        true => valued(form.source, found.operands[at]),
+        false => Cell::Empty,
+    };
+    vec![
+        Cell::integer(number as u64),
+        form.ptx.as_str().into(),
+        Cell::integer(found.index),
+        Cell::integer(found.lane as u64),
+        operand(0),
+        operand(1),
+        operand(2),
+        valued(form.result, found.device),
+        valued(form.result, found.expected),
+        Cell::integer(found.count),
+    ]
+}

@@ -1,0 +1,107 @@
+//! Sweeps of a scalar instruction over its numbered inputs.
+
+use super::Execution;
+use crate::{Result, format::Class, inputs::scalar::CHUNK};
+
+/// The classes of data by which results are counted, in this order.
+pub const CLASSES: [Class; 5] = [Class::Zero, Class::Subnormal, Class::Normal, Class::Infinite, Class::Nan];
+
+/// The chunks of a sweep: `first`, `first + step`, ..., each of [`CHUNK`] inputs (the last one of the space may have fewer).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Chunks {
+    /// Number of the first.
+    pub first: u64,
+    /// From one to the next, at least 1.
+    pub step: u64,
+    /// How many.
+    pub count: u64,
+}
+
+impl Chunks {
+    /// Every chunk of a space of `size` inputs.
+    pub fn all(size: u64) -> Chunks {
+        Chunks { first: 0, step: 1, count: size.div_ceil(CHUNK) }
+    }
+
+    /// `count` chunks at equal distances, or all if there are not as many.
+    pub fn spread(size: u64, count: u64) -> Chunks {
+        let all = size.div_ceil(CHUNK);
+        let count = count.clamp(1, all);
+        Chunks { first: 0, step: all / count, count }
+    }
+
+    /// The numbers of the chunks.
+    pub fn numbers(&self) -> impl ExactSizeIterator<Item = u64> + use<> {
+        let Chunks { first, step, count } = *self;
+        (0..count as usize).map(move |at| first + at as u64 * step)
+    }
+
+    /// How many of `size` inputs they have.
+    pub fn inputs(&self, size: u64) -> u64 {
+        self.numbers().map(|number| CHUNK.min(size.saturating_sub(number * CHUNK))).sum()
+    }
+}
+
+/// Results that differ from the rule, all of the same classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Difference {
+    /// How many.
+    pub count: u64,
+    /// The number of the first input.
+    pub index: u64,
+    /// The first lane of it.
+    pub lane: usize,
+}
+
+/// What a sweep found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Swept {
+    /// Results that were compared, by the class of the first operand, in the order of [`CLASSES`].
+    pub compared: [u64; 5],
+    /// Those that differ, by the classes of the operands and of both results, the first input first.
+    pub differences: Vec<Difference>,
+    /// For each chunk the sum of [`crate::inputs::scalar::digest_term`] over its inputs and the registers they give.
+    pub digests: Vec<u64>,
+    /// How long the work took, without compilation, in seconds.
+    pub seconds: f64,
+}
+
+impl Swept {
+    /// How many results differ.
+    pub fn differing(&self) -> u64 {
+        self.differences.iter().map(|difference| difference.count).sum()
+    }
+}
+
+/// A device's own way to sweep one scalar instruction.
+pub trait Sweeper {
+    /// How the device executes the instruction.
+    fn execution(&self) -> &Execution;
+
+    /// Executes the instruction on the inputs of `chunks`, and compares each result with the rule.
+    ///
+    /// # Errors
+    /// A device error.
+    fn sweep(&mut self, chunks: Chunks) -> Result<Swept>;
+
+    /// The registers that one chunk's inputs give, in their order.
+    ///
+    /// # Errors
+    /// A device error.
+    fn results(&mut self, chunk: u64) -> Result<Vec<u64>>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn chunks_cover_a_space_once() {
+        let size = 3 * CHUNK + 5;
+        assert_eq!(Chunks::all(size).numbers().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(Chunks::all(size).inputs(size), size);
+        assert_eq!(Chunks::all(16).inputs(16), 16);
+        assert_eq!(Chunks::spread(1 << 32, 4).numbers().collect::<Vec<_>>(), [0, 1 << 14, 2 << 14, 3 << 14]);
+        assert_eq!(Chunks::spread(size, 100), Chunks::all(size));
+    }
+}

@@ -1,0 +1,376 @@
+//! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed into a register.
+//!
+//! One row of `scalar.csv` is one spelling of PTX. `native` and `emulated` list the targets that assemble it, by what was
+//! disassembled: one arithmetic machine instruction, or a sequence. `opcode` is the machine code on sm_90a.
+
+use std::sync::OnceLock;
+
+use serde::Deserialize;
+
+use super::Support;
+use crate::{
+    Error, Result,
+    format::{self, Encoding, Format, Overflow, Rounding},
+    nearest::nearest,
+    softfloat::Tininess,
+};
+
+/// A scalar instruction: what it computes in each lane, and who has it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Form {
+    /// The spelling of PTX, which is its name: `cvt.rn.satfinite.e4m3x2.f32`.
+    pub ptx: String,
+    /// What it computes.
+    pub operation: ScalarOperation,
+    /// Format of the operands.
+    pub source: &'static Format,
+    /// Whether an operand's lanes share a register; else there is a register for each lane.
+    pub packed: bool,
+    /// Format of the results.
+    pub result: &'static Format,
+    /// Results in the register of the destination: 1, 2 or 4.
+    pub lanes: usize,
+    /// Rounding direction; `None` where random bits decide (`.rs`).
+    pub rounding: Option<Rounding>,
+    /// What becomes of results beyond the largest finite number.
+    pub overflow: Overflow,
+    /// What results are confined to.
+    pub clamp: Clamp,
+    /// Subnormal operands are zeros of their sign.
+    pub flush_inputs: bool,
+    /// Subnormal results become zeros of their sign, by this tininess.
+    pub flush_results: Option<Tininess>,
+    /// The result for NaN operands and invalid operations.
+    pub nan: NanResult,
+    /// Minimum and maximum: NaN if an operand is NaN, instead of the other operand.
+    pub nan_operands: bool,
+    /// Minimum and maximum: of the magnitudes, with the exclusive or of the signs.
+    pub xor_sign: bool,
+    /// The code that makes the result zero when a factor has it (`.oob`).
+    pub out_of_bounds: Option<u64>,
+    /// The targets that assemble it.
+    pub support: Vec<Support>,
+    /// The arithmetic opcodes on sm_90a, joined by `;`; empty where it has none, or no such instruction.
+    pub opcode: String,
+}
+
+/// What a scalar instruction computes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum ScalarOperation {
+    /// Conversion to another format.
+    Convert,
+    /// Rounding to an integral value of the same format.
+    Round,
+    /// `a + b`.
+    Add,
+    /// `a - b`.
+    Sub,
+    /// `a * b`.
+    Mul,
+    /// `a * b + c`, rounded once.
+    Fma,
+    /// The smaller operand; -0 is below +0.
+    Min,
+    /// The larger operand.
+    Max,
+    /// `-a`.
+    Neg,
+    /// The magnitude of a.
+    Abs,
+}
+
+/// What results are confined to, after rounding.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clamp {
+    /// Nothing.
+    None,
+    /// Negative results, -0 too, become +0; NaN stays (`.relu`).
+    Relu,
+    /// [0, 1]: NaN and negative results become +0, those above 1 become 1 (`.sat`).
+    Unit,
+}
+
+/// The result where the exact one is not a number.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NanResult {
+    /// Always this code.
+    Code(u64),
+    /// The operand's sign and payload, aligned at the top, as it is.
+    Copy,
+    /// The operand's sign and payload, aligned at the top, made quiet.
+    Quiet,
+}
+
+impl ScalarOperation {
+    /// Every operation, in the order of the documentation.
+    pub const ALL: [ScalarOperation; 10] = [
+        ScalarOperation::Convert,
+        ScalarOperation::Round,
+        ScalarOperation::Add,
+        ScalarOperation::Sub,
+        ScalarOperation::Mul,
+        ScalarOperation::Fma,
+        ScalarOperation::Min,
+        ScalarOperation::Max,
+        ScalarOperation::Neg,
+        ScalarOperation::Abs,
+    ];
+
+    /// The name in options, tables and reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            ScalarOperation::Convert => "convert",
+            ScalarOperation::Round => "round",
+            ScalarOperation::Add => "add",
+            ScalarOperation::Sub => "sub",
+            ScalarOperation::Mul => "mul",
+            ScalarOperation::Fma => "fma",
+            ScalarOperation::Min => "min",
+            ScalarOperation::Max => "max",
+            ScalarOperation::Neg => "neg",
+            ScalarOperation::Abs => "abs",
+        }
+    }
+
+    /// What it is, in a few words.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            ScalarOperation::Convert => "conversion to another format",
+            ScalarOperation::Round => "rounding to an integral value of the same format",
+            ScalarOperation::Add => "a + b in f16 or bf16",
+            ScalarOperation::Sub => "a - b in f16 or bf16",
+            ScalarOperation::Mul => "a * b in f16 or bf16",
+            ScalarOperation::Fma => "a * b + c in f16 or bf16, rounded once",
+            ScalarOperation::Min => "the smaller of two f16 or bf16",
+            ScalarOperation::Max => "the larger of two f16 or bf16",
+            ScalarOperation::Neg => "-a in f16 or bf16",
+            ScalarOperation::Abs => "the magnitude of an f16 or bf16",
+        }
+    }
+
+    /// How many operands it has.
+    pub fn operands(self) -> usize {
+        match self {
+            ScalarOperation::Convert | ScalarOperation::Round | ScalarOperation::Neg | ScalarOperation::Abs => 1,
+            ScalarOperation::Fma => 3,
+            _ => 2,
+        }
+    }
+}
+
+/// Bits that a code takes in a register with several of them: 4, or those of the smallest integer that holds it.
+pub fn container_bits(format: &Format) -> u32 {
+    if format.bits == 4 { 4 } else { 8 * format.bytes() as u32 }
+}
+
+#[derive(Deserialize)]
+struct Row<'a> {
+    ptx: &'a str,
+    operation: &'a str,
+    a: &'a str,
+    d: &'a str,
+    rounding: &'a str,
+    overflow: &'a str,
+    clamp: &'a str,
+    flush: &'a str,
+    tininess: &'a str,
+    nan: &'a str,
+    variant: &'a str,
+    native: &'a str,
+    emulated: &'a str,
+    opcode: &'a str,
+}
+
+/// Every scalar instruction of the table, in its order.
+pub fn all() -> &'static [Form] {
+    static FORMS: OnceLock<Vec<Form>> = OnceLock::new();
+    FORMS.get_or_init(|| {
+        let mut reader = csv::Reader::from_reader(include_bytes!("scalar.csv").as_slice());
+        let headers = reader.headers().expect("the table of scalar instructions has a header line").clone();
+        let form = |record: csv::StringRecord| {
+            let row: Row<'_> = record.deserialize(Some(&headers)).expect("a row has the columns of the header");
+            form(&row).unwrap_or_else(|what| panic!("scalar.csv, {}: {what}", row.ptx))
+        };
+        reader.records().map(|record| form(record.expect("the table is well-formed"))).collect()
+    })
+}
+
+fn form(row: &Row<'_>) -> std::result::Result<Form, String> {
+    let (source, source_lanes) = packed(row.a)?;
+    let (result, lanes) = packed(row.d)?;
+    if source_lanes != 1 && source_lanes != lanes {
+        return Err(format!("{} lanes become {lanes}", source_lanes));
+    }
+    let rounding = match row.rounding {
+        "SR" => None,
+        // Exact.
+        "" => Some(Rounding::Rne),
+        name => Some(Rounding::parse(name).ok_or_else(|| format!("no rounding is called {name}"))?),
+    };
+    let tininess = match row.tininess {
+        "before" | "" => Tininess::Before,
+        "after" => Tininess::After,
+        other => return Err(format!("no tininess is called {other}")),
+    };
+    let (flush_inputs, flush_results) = match row.flush {
+        "" => (false, None),
+        "inputs" => (true, None),
+        "results" => (false, Some(tininess)),
+        "both" => (true, Some(tininess)),
+        other => return Err(format!("nothing called {other} is flushed")),
+    };
+    let variants: Vec<&str> = row.variant.split_whitespace().collect();
+    let out_of_bounds = variants.iter().find_map(|variant| variant.strip_prefix("oob:")).map(code).transpose()?;
+    Ok(Form {
+        ptx: row.ptx.into(),
+        operation: ScalarOperation::ALL
+            .into_iter()
+            .find(|operation| operation.name() == row.operation)
+            .ok_or_else(|| format!("no operation is called {}", row.operation))?,
+        source,
+        packed: source_lanes > 1,
+        result,
+        lanes,
+        rounding,
+        overflow: match row.overflow {
+            "" => Overflow::Standard,
+            "saturate" => Overflow::Saturate,
+            other => return Err(format!("no overflow is called {other}")),
+        },
+        clamp: match row.clamp {
+            "" => Clamp::None,
+            "relu" => Clamp::Relu,
+            "unit" => Clamp::Unit,
+            other => return Err(format!("no clamp is called {other}")),
+        },
+        flush_inputs,
+        flush_results,
+        nan: match row.nan {
+            "copy" => NanResult::Copy,
+            "quiet" => NanResult::Quiet,
+            "largest" => NanResult::Code(result.largest(false)),
+            text => NanResult::Code(code(text)?),
+        },
+        nan_operands: variants.contains(&"nan"),
+        xor_sign: variants.contains(&"xorsign"),
+        out_of_bounds,
+        support: Support::list(row.native, row.emulated),
+        opcode: row.opcode.into(),
+    })
+}
+
+/// `e4m3x2`: the format and the lanes. In PTX unsigned formats start with a `u`.
+fn packed(name: &str) -> std::result::Result<(&'static Format, usize), String> {
+    let (base, lanes) = match name.split_at_checked(name.len().saturating_sub(2)) {
+        Some((base, "x2")) => (base, 2),
+        Some((base, "x4")) => (base, 4),
+        _ => (name, 1),
+    };
+    Ok((format::find(base).map_err(|error| error.to_string())?, lanes))
+}
+
+fn code(text: &str) -> std::result::Result<u64, String> {
+    text.strip_prefix("0x")
+        .and_then(|digits| u64::from_str_radix(digits, 16).ok())
+        .ok_or_else(|| format!("'{text}' is no code in hexadecimal"))
+}
+
+/// The scalar instruction with this spelling, in any letter case.
+///
+/// # Errors
+/// There is none: the message gives the nearest.
+pub fn find(ptx: &str) -> Result<&'static Form> {
+    all().iter().find(|form| form.ptx.eq_ignore_ascii_case(ptx.trim())).ok_or_else(|| {
+        let shown: String = ptx.chars().take(100).collect();
+        let near = nearest(&shown, all().iter().map(|form| form.ptx.as_str()), 3).join(", ");
+        Error::request(format!("unknown scalar instruction '{shown}'; the nearest are {near}"))
+    })
+}
+
+impl Form {
+    /// How a target has it, or `None`.
+    pub fn support_on(&self, target: &str) -> Option<&Support> {
+        self.support.iter().find(|support| support.architecture == target)
+    }
+
+    /// What the program lacks to execute it.
+    pub fn missing(&self) -> Option<&'static str> {
+        self.rounding.is_none().then_some("which random bits meet which lane is not settled, so nothing executes it yet")
+    }
+
+    /// Whether an operand or the result has this format.
+    pub fn concerns(&self, format: &Format) -> bool {
+        self.source == format || self.result == format
+    }
+
+    /// The targets that have it.
+    pub fn architectures(&self) -> String {
+        let names: Vec<&str> = self.support.iter().map(|support| support.architecture.as_str()).collect();
+        names.join(", ")
+    }
+
+    /// Whether the result is an integer.
+    pub fn is_to_integer(&self) -> bool {
+        matches!(self.result.encoding, Encoding::Integer { .. })
+    }
+}
+
+impl std::fmt::Display for Form {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.pad(&self.ptx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn spellings_are_unique_and_say_what_the_columns_say() {
+        let mut names = HashSet::new();
+        for form in all() {
+            assert!(names.insert(&form.ptx), "{form} is there twice");
+            let has = |modifier: &str| form.ptx.split('.').any(|part| part == modifier);
+            assert_eq!(has("satfinite"), form.overflow == Overflow::Saturate, "{form}");
+            assert_eq!(has("relu"), form.clamp == Clamp::Relu, "{form}");
+            assert_eq!(has("sat"), form.clamp == Clamp::Unit, "{form}");
+            assert_eq!(has("ftz"), form.flush_inputs || form.flush_results.is_some(), "{form}");
+            assert_eq!(has("oob"), form.out_of_bounds.is_some(), "{form}");
+            assert_eq!(has("NaN"), form.nan_operands, "{form}");
+            assert_eq!(has("xorsign"), form.xor_sign, "{form}");
+            let directions = [
+                ("rn", Rounding::Rne),
+                ("rni", Rounding::Rne),
+                ("rz", Rounding::Rz),
+                ("rzi", Rounding::Rz),
+                ("rm", Rounding::Rd),
+                ("rmi", Rounding::Rd),
+                ("rp", Rounding::Ru),
+                ("rpi", Rounding::Ru),
+                ("rna", Rounding::Rna),
+            ];
+            for (modifier, rounding) in directions.into_iter().filter(|(modifier, _)| has(modifier)) {
+                assert_eq!(form.rounding, Some(rounding), "{form}: {modifier}");
+            }
+            assert_eq!(has("rs"), form.rounding.is_none(), "{form}");
+            assert!(!form.support.is_empty() && form.lanes.is_power_of_two(), "{form}");
+            assert_eq!(find(&form.ptx.to_uppercase()).unwrap(), form);
+        }
+    }
+
+    #[test]
+    fn operations_other_than_conversions_stay_in_their_format() {
+        for form in all().iter().filter(|form| form.operation != ScalarOperation::Convert) {
+            assert_eq!(form.source, form.result, "{form}");
+            assert_eq!(form.packed, form.lanes > 1, "{form}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_spelling_names_the_nearest() {
+        let error = find("cvt.rn.e4m3x2.f32").unwrap_err();
+        assert!(error.exit_status() == 2 && error.to_string().contains("cvt.rn.satfinite.e4m3x2.f32"), "{error}");
+    }
+}

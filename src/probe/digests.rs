@@ -1,0 +1,83 @@
+//! Digests of chunks of sweeps, recorded on hardware: small, and the CPU can confirm any of them.
+//!
+//! A recording is a file of comma-separated values, a row for each instruction: its spelling, the seed, how many of all
+//! its results differed from the rule, the numbers of the recorded chunks (first and step) and their digests in hexadecimal.
+
+use std::path::Path;
+
+use serde::{Deserialize, Serialize};
+
+use super::scalar::{Outcome, Request};
+use crate::{Error, Result, atomic, device::Chunks};
+
+/// The most chunks of one instruction that are recorded.
+const MOST: usize = 16;
+
+/// The digests of one instruction.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Recorded {
+    /// Spelling of the instruction.
+    pub ptx: String,
+    /// Seed of sampled inputs.
+    pub seed: u64,
+    /// How many results were compared with the rule.
+    pub compared: u64,
+    /// How many of them differed.
+    pub mismatches: u64,
+    /// The number of the first recorded chunk.
+    pub first: u64,
+    /// From one to the next.
+    pub step: u64,
+    /// The digests, separated by blanks.
+    digests: String,
+}
+
+impl Recorded {
+    /// Chunks of a sweep at equal distances, with their digests.
+    pub fn of(request: &Request, outcome: &Outcome) -> Recorded {
+        let every = outcome.swept.digests.len().div_ceil(MOST).max(1);
+        let digests: Vec<String> =
+            outcome.swept.digests.iter().step_by(every).map(|digest| format!("{digest:016x}")).collect();
+        Recorded {
+            ptx: request.form.ptx.clone(),
+            seed: request.seed,
+            compared: outcome.swept.compared.iter().sum(),
+            mismatches: outcome.swept.differing(),
+            first: outcome.chunks.first,
+            step: outcome.chunks.step * every as u64,
+            digests: digests.join(" "),
+        }
+    }
+
+    /// The recorded digests; what is no number is left out.
+    pub fn digests(&self) -> Vec<u64> {
+        self.digests.split(' ').filter_map(|digest| u64::from_str_radix(digest, 16).ok()).collect()
+    }
+
+    /// The recorded chunks.
+    pub fn chunks(&self) -> Chunks {
+        Chunks { first: self.first, step: self.step, count: self.digests().len() as u64 }
+    }
+}
+
+/// Writes a recording.
+///
+/// # Errors
+/// The file cannot be written.
+pub fn write(path: &Path, rows: &[Recorded]) -> Result<()> {
+    let mut writer = csv::Writer::from_writer(Vec::new());
+    for row in rows {
+        writer.serialize(row).expect("rows of texts and numbers can be written to memory");
+    }
+    atomic::write(path, &writer.into_inner().expect("memory can be written"))
+}
+
+/// Reads a recording.
+///
+/// # Errors
+/// The file cannot be read, or has a row that is none.
+pub fn read(path: &Path) -> Result<Vec<Recorded>> {
+    let malformed = |error: csv::Error| Error::request(format!("{}: {error}", path.display()));
+    let mut reader = csv::Reader::from_path(path).map_err(malformed)?;
+    reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)
+}

@@ -1,0 +1,182 @@
+//! Sweeps of scalar instructions: every input, or a part of them, on a device or in simulation, compared with the rule.
+
+use std::time::Instant;
+
+use rayon::prelude::*;
+
+use crate::{
+    Error, Result,
+    arithmetic::scalar::{Fast, Rule},
+    device::{CLASSES, Chunks, Device, Difference, Execution, ExecutionKind, Swept},
+    digest::fnv1a,
+    inputs::scalar::{CHUNK, Space, digest_term},
+    isa::scalar::{Form, container_bits},
+};
+
+/// Chunks of a simulated sweep, unless more are asked for.
+pub const SIMULATED_CHUNKS: u64 = 4;
+
+/// What to sweep.
+#[derive(Debug, Clone, Copy)]
+pub struct Request {
+    /// The instruction.
+    pub form: &'static Form,
+    /// Seed of sampled inputs.
+    pub seed: u64,
+    /// The first input, and how many; `None`: every one on hardware, a few at equal distances in simulation.
+    pub first: Option<u64>,
+    /// How many inputs, rounded up to whole chunks.
+    pub cases: Option<u64>,
+    /// How many counterexamples to keep in full.
+    pub max_mismatches: usize,
+}
+
+/// A result that differs from the rule: the first of its kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counterexample {
+    /// Number of the input.
+    pub index: u64,
+    /// Lane of the result.
+    pub lane: usize,
+    /// Codes of the operands.
+    pub operands: [u64; 3],
+    /// Code of the device.
+    pub device: u64,
+    /// Code of the rule.
+    pub expected: u64,
+    /// Results that differ with operands and results of the same classes.
+    pub count: u64,
+}
+
+/// What a sweep found.
+#[derive(Debug, Clone)]
+pub struct Outcome {
+    /// What executed the instruction.
+    pub execution: Execution,
+    /// The chunks that were swept.
+    pub chunks: Chunks,
+    /// Inputs that were executed.
+    pub inputs: u64,
+    /// Counts and digests.
+    pub swept: Swept,
+    /// Digest of the digests of all chunks.
+    pub digest: u64,
+    /// The first differing results of each kind.
+    pub counterexamples: Vec<Counterexample>,
+}
+
+/// Sweeps `request.form` on `device`; what executes matrix instructions only leaves it to the simulation, which compares the rule's
+/// exact evaluation with the engine's.
+///
+/// # Errors
+/// A request error for a form that nothing executes; whatever the device reports.
+pub fn run(device: &mut dyn Device, request: &Request) -> Result<Outcome> {
+    let Request { form, seed, .. } = *request;
+    if let Some(missing) = form.missing() {
+        return Err(Error::request(format!("{form}: {missing}")));
+    }
+    let space = Space::new(form, seed);
+    let Some(mut sweeper) = device.sweeper(form, seed)? else {
+        let chunks = chunks(request, space.size(), SIMULATED_CHUNKS);
+        let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
+        let swept = simulate(form, seed, chunks);
+        let result = |difference: &Difference| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
+        return outcome(request, execution, chunks, swept, result);
+    };
+    let chunks = chunks(request, space.size(), u64::MAX);
+    let execution = sweeper.execution().clone();
+    let swept = sweeper.sweep(chunks)?;
+    let result = |difference: &Difference| {
+        let registers = sweeper.results(difference.index / CHUNK)?;
+        let bits = container_bits(form.result);
+        let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
+        Ok(registers[(difference.index % CHUNK) as usize] >> (bits as usize * difference.lane) & mask)
+    };
+    outcome(request, execution, chunks, swept, result)
+}
+
+fn chunks(request: &Request, size: u64, most: u64) -> Chunks {
+    let wanted = request.cases.map(|cases| cases.div_ceil(CHUNK));
+    match request.first {
+        None => Chunks::spread(size, wanted.unwrap_or(most)),
+        Some(first) => {
+            let (first, all) = (first.min(size - 1) / CHUNK, size.div_ceil(CHUNK));
+            Chunks { first, step: 1, count: wanted.unwrap_or(most).clamp(1, all - first) }
+        }
+    }
+}
+
+fn outcome(
+    request: &Request,
+    execution: Execution,
+    chunks: Chunks,
+    swept: Swept,
+    mut result: impl FnMut(&Difference) -> Result<u64>,
+) -> Result<Outcome> {
+    let form = request.form;
+    let space = Space::new(form, request.seed);
+    let shown = swept.differences.iter().take(request.max_mismatches);
+    let counterexamples = shown.map(|difference| {
+        Ok(Counterexample {
+            index: difference.index,
+            lane: difference.lane,
+            operands: space.operands(difference.index, difference.lane),
+            device: result(difference)?,
+            expected: rule_and_engine(form, &space, difference.index, difference.lane).0,
+            count: difference.count,
+        })
+    });
+    let counterexamples = counterexamples.collect::<Result<Vec<_>>>()?;
+    let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());
+    Ok(Outcome { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, counterexamples })
+}
+
+fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (u64, u64) {
+    let rule = Rule::new(form).expect("what is swept has a rule");
+    let operands = space.operands(index, lane);
+    let expected = rule.result(operands);
+    (expected, Fast::new(&rule).map_or(expected, |fast| fast.result(operands)))
+}
+
+/// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
+/// exact evaluation.
+pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
+    let start = Instant::now();
+    let (space, rule) = (Space::new(form, seed), Rule::new(form).expect("what is swept has a rule"));
+    let fast = Fast::new(&rule);
+    let numbers: Vec<u64> = chunks.numbers().collect();
+    let parts: Vec<Swept> =
+        numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
+    let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds: 0.0 };
+    for part in parts {
+        (0..CLASSES.len()).for_each(|class| swept.compared[class] += part.compared[class]);
+        swept.differences.extend(part.differences);
+        swept.digests.extend(part.digests);
+    }
+    swept.seconds = start.elapsed().as_secs_f64();
+    swept
+}
+
+fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, number: u64) -> Swept {
+    let form = rule.form();
+    let bits = container_bits(form.result) as usize;
+    let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: vec![0], seconds: 0.0 };
+    for index in number * CHUNK..((number + 1) * CHUNK).min(space.size()) {
+        let mut register = 0;
+        for lane in 0..form.lanes {
+            let operands = space.operands(index, lane);
+            let result = rule.result(operands);
+            register |= result << (bits * lane);
+            let class = form.source.decode(operands[0]).class;
+            swept.compared[CLASSES.iter().position(|other| *other == class).expect("every class is listed")] += 1;
+            if fast.is_some_and(|fast| fast.result(operands) != result) {
+                match swept.differences.first_mut() {
+                    Some(first) => first.count += 1,
+                    None => swept.differences.push(Difference { count: 1, index, lane }),
+                }
+            }
+        }
+        swept.digests[0] = swept.digests[0].wrapping_add(digest_term(index, register));
+    }
+    swept
+}
