@@ -11,7 +11,7 @@
 //! What the specifications leave open, and what is done here:
 //! - **NaN and infinities among the values of a block** (MX 1.0 leaves conversion of them to the implementation): the scale
 //!   is NaN, so that every value of the block is NaN (MX 1.0, 5.1), and the element codes are zero. The OCP reference
-//!   implementation (microxcaling) and torchao do the same. A block of NVFP4 likewise; the tensor's scale then comes from the
+//!   implementation (microxcaling) does the same, and so does torchao (0.18 for NaN alone). A block of NVFP4 likewise; the tensor's scale then comes from the
 //!   finite values alone.
 //! - **A block of zeros**: the smallest scale (e8m0 `0x00`, 2^-127; ue4m3 `0x00`, 0), as torchao, gfloat and cuBLAS have it
 //!   for e8m0. The zeros keep their signs.
