@@ -47,11 +47,12 @@ impl Dequantizer {
         let mut values = vec![0.0; blocks.len()];
         let stretches = values.par_chunks_mut(stretch).zip(blocks.elements.par_chunks(stretch));
         stretches.zip(blocks.scales.par_chunks(per_stretch)).for_each(|((values, elements), scales)| {
-            self.elements.decode(elements, values);
+            let mut decoded = vec![0.0; values.len()];
+            self.elements.decode(elements, &mut decoded);
             // A power of two: what the mask leaves is in the table.
             let mask = self.factors.len() - 1;
             let factors: Vec<f32> = scales.iter().map(|code| self.factors[usize::from(*code) & mask]).collect();
-            slices::scale(values, slices::Blocks { length, each: &factors }, self.common);
+            slices::scale(&decoded, slices::Blocks { length, each: &factors }, self.common, values);
         });
         values
     }

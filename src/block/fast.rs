@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{
     BlockFormat, Blocks, Element, Quantizer,
-    steps::{ScaleSteps, element_steps, number},
+    steps::{ScaleSteps, asks_for_sign, element_steps, number},
 };
 use crate::{
     format::{Class, Finite, Overflow, Real, Rounding, Zeros},
@@ -46,8 +46,12 @@ impl<'a> Fast<'a> {
         if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
             return None;
         }
-        // The largest magnitude stands for all values.
-        let largest = Real::Finite(number(values.par_chunks(1 << 16).map(largest_finite).max().unwrap_or(0)));
+        // The largest magnitude, where it is asked for, stands for all values.
+        let largest = match quantizer.format.tensor_scale {
+            Some(_) => values.par_chunks(1 << 16).map(largest_finite).max().unwrap_or(0),
+            None => 0,
+        };
+        let largest = Real::Finite(number(largest));
         let (tensor_scale, factor) = quantizer.tensor_scale(1, &|_| largest);
         if factor.negative || factor.is_zero() {
             return None;
@@ -100,7 +104,8 @@ impl<'a> Fast<'a> {
                     })
                 };
                 let each: Vec<&Steps> = scales.iter().map(of).collect();
-                encode_steps(values, slices::Blocks { length, each: &each }, *sign_bit, elements);
+                let signed = asks_for_sign(self.quantizer.rounding);
+                encode_steps(values, slices::Blocks { length, each: &each }, signed, *sign_bit, elements);
                 self.amend(values, scales, elements, |_| false);
             }
         }
@@ -187,7 +192,8 @@ mod tests {
 
     fn check(quantizer: &Quantizer, values: &[f32], row: usize) {
         let exactly = quantizer.quantize_with(values.len(), row, |at| Real::from(f64::from(values[at])));
-        let fast = Fast::new(quantizer, values).expect("a format that the fast path has").quantize(values, row);
+        let fast = Fast::new(quantizer, values).expect("a format that the fast path has");
+        let fast = fast.quantize(values, row);
         let name = format!("{} {} {:?} {row}", quantizer.format, quantizer.rule, quantizer.rounding);
         assert_eq!((fast.tensor_scale, &fast.scales), (exactly.tensor_scale, &exactly.scales), "{name}");
         for (at, (ours, own)) in fast.elements.iter().zip(&exactly.elements).enumerate() {

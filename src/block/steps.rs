@@ -62,12 +62,13 @@ fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
 pub(super) struct ScaleSteps {
     /// The bits of the smallest magnitude that has a code of at least this, and one that no magnitude reaches.
     starts: Vec<u32>,
-    /// The code of the smallest magnitude with these bits above [`ScaleSteps::BELOW`].
+    /// The code of the smallest magnitude with these bits above the lowest ones. A code has at least an eighth of an octave
+    /// (of a scale with a precision of 4 bits), and such bits a sixteenth: there is rarely more than one start among them.
     codes: Vec<u8>,
 }
 
 impl ScaleSteps {
-    const BELOW: u32 = 20;
+    const BELOW: u32 = 19;
 
     pub(super) fn new(quantizer: &Quantizer, tensor_scale: &Finite) -> ScaleSteps {
         let scale = quantizer.format.scale;
@@ -85,7 +86,7 @@ impl ScaleSteps {
         let mut starts: Vec<u32> = std::iter::once(0).chain((1..=scale.largest(false)).map(start)).collect();
         starts.push(u32::MAX);
         let mut code = 0;
-        let codes = (0..=INFINITY >> Self::BELOW).map(|top| {
+        let codes = (0..INFINITY >> Self::BELOW).map(|top| {
             while starts[usize::from(code) + 1] <= top << Self::BELOW {
                 code += 1;
             }
@@ -98,6 +99,8 @@ impl ScaleSteps {
     #[inline]
     pub(super) fn code(&self, amax: u32) -> u8 {
         let mut code = self.codes[(amax >> Self::BELOW) as usize];
+        // Without a branch, which would follow no pattern.
+        code += u8::from(self.starts[usize::from(code) + 1] <= amax);
         while self.starts[usize::from(code) + 1] <= amax {
             code += 1;
         }
@@ -127,7 +130,10 @@ pub(super) fn element_steps(quantizer: &Quantizer, scale: &Finite) -> Steps {
         starts
     };
     let positive = side(false);
-    // The other directions do not ask for the sign.
-    let signed = matches!(quantizer.rounding, Rounding::Ru | Rounding::Rd);
-    Steps([positive, if signed { side(true) } else { positive }])
+    Steps([positive, if asks_for_sign(quantizer.rounding) { side(true) } else { positive }])
+}
+
+/// Whether a magnitude may be rounded differently in a negative number.
+pub(super) fn asks_for_sign(rounding: Rounding) -> bool {
+    matches!(rounding, Rounding::Ru | Rounding::Rd)
 }
