@@ -4,9 +4,9 @@
 //! The layers, each of which uses only those above it:
 //!
 //! 1. [`format`](mod@format): formats as data; codes to exact values, and exact values rounded to codes;
-//! 2. [`softfloat`]: scalar arithmetic on exact values, rounded once; [`slices`]: conversions of slices, vectorised;
-//!    [`exact`]: exact dot-product-adds in integers, and independently by MPFR; [`block`]: block formats, elements that share
-//!    a scale;
+//! 2. [`softfloat`]: scalar operations on codes, rounded once, with exception flags; [`slices`]: conversions of slices,
+//!    vectorised; [`exact`]: exact dot-product-adds in integers, and independently by MPFR, and the scalar operations by MPFR;
+//!    [`block`]: block formats, elements that share a scale;
 //! 3. [`isa`]: instructions as data, and the tiles that they consume;
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
 //!    directed operands; [`array`]: arrays as files; [`trace`]: recordings as files;

@@ -94,8 +94,8 @@ fn the_environment_is_as_asked() {
     let random =
         |bits: &str| code(&["--op", "add", "--round", "SR", "--random", bits, "--random-bits", "4", "1", "0x1p-11"]);
     assert_eq!((random("7").as_str(), random("8").as_str()), ("0x3c00", "0x3c01"));
-    // 2^-14 * (1 - 2^-12) rounds to the smallest normal number, at any exponent range.
-    let tiny = |arguments: &[&str]| of(&[&["--op", "mul", "0x1.ff8p-8", "0x1.008p-7"], arguments].concat()).1;
+    // 2^-14 * (1 - 2^-14) rounds to the smallest normal number, at any exponent range.
+    let tiny = |arguments: &[&str]| of(&[&["--op", "mul", "0x1.fcp-8", "0x1.02p-7"], arguments].concat()).1;
     assert_eq!(tiny(&["--tininess", "before"]), ["underflow", "inexact"]);
     assert_eq!(tiny(&["--tininess", "after"]), ["inexact"]);
     assert_eq!(code(&["--op", "add", "--nan", "nvidia", "nan", "1"]), "0x7fff");

@@ -4,8 +4,8 @@ use std::{fs, path::Path};
 
 use rayon::prelude::*;
 use tcnum::{
-    calc::{Check, Operator, Request, check},
-    format::{self, Format, Rounding},
+    calc::{Answer, Check, Operator, Request, check},
+    format::{self, Class, Format, Rounding},
     softfloat::{Environment, NanRule, Tininess},
 };
 
@@ -42,8 +42,8 @@ fn named(name: &str) -> Option<&'static Format> {
 }
 
 impl Section {
-    /// The operator of the function, and whether NaNs have to be the same: the generator's are those of x86, but it flags
-    /// zero times infinity plus NaN, as that rule does not.
+    /// The operator of the function, and whether NaNs have to be the same. The generator's are those of x86, with two exceptions: it
+    /// flags zero times infinity plus NaN, as that rule does not, and shifts the payloads of bfloat16 by a bit too few.
     fn operator(&self) -> (Operator, bool) {
         let mut environment = Environment { nan: NanRule::X86, ..Environment::default() };
         let mut exact = false;
@@ -67,8 +67,8 @@ impl Section {
             Some(to) => ("convert", Some(named(to).expect("a format"))),
             None => (operation, None),
         };
-        let strict = operation != "mulAdd";
-        if !strict {
+        let strict = operation != "mulAdd" && !self.function.contains("bf16");
+        if operation == "mulAdd" {
             environment.nan = NanRule::Canonical;
         }
         let format = named(format).expect("a format");
@@ -108,15 +108,16 @@ fn altered(line: &str, field: usize) -> String {
 #[test]
 fn wrong_results_and_wrong_flags_are_reported() {
     sections().par_iter().for_each(|section| {
-        let (operator, _) = section.operator();
-        // NaNs of mulAdd are the canonical ones here, the generator's are not: lines with a NaN would differ too.
-        let strict = section.function.split('_').next_back() != Some("mulAdd");
+        let (operator, strict) = section.operator();
+        let nan = |code: &str| match operator.answer() {
+            Answer::Code(format) => format.decode(u64::from_str_radix(code, 16).unwrap()).class == Class::Nan,
+            Answer::Truth | Answer::Class => false,
+        };
         let (mut text, mut wrong) = (String::new(), Vec::new());
         for (i, line) in section.lines.lines().enumerate() {
-            let invalid = strict
-                || !line.contains("7FF8") && !line.contains("FE") && !line.contains("7E") && !line.contains("FF");
             let field = match i % 7 {
-                3 if invalid => Some(2),
+                // Where any NaN stands for a NaN, another one is not wrong.
+                3 if strict || !nan(line.rsplit(' ').nth(1).expect("a result")) => Some(2),
                 5 => Some(1),
                 _ => None,
             };

@@ -38,8 +38,9 @@ pub struct Tally {
 /// Compares the lines of `input` with what `operator` computes: operands, result and flags as bare hexadecimal numbers, with
 /// white space between (the layout of Berkeley TestFloat's generator). Empty lines are passed over.
 ///
-/// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the first
-/// line that is malformed, has a code wider than its format or another count of fields (with number and word), or a failure to read.
+/// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the
+/// first line that is malformed, has a code wider than its format or another count of fields (with number and word), or a
+/// failure to read.
 pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (Tally, Result<()>) {
     let comparison = Comparison::new(operator, check.strict, check.limit);
     let (mut tally, mut read) = (Tally::default(), 0);

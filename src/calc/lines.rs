@@ -201,3 +201,63 @@ impl<'a> Comparison<'a> {
 fn of_format(format: &Format) -> String {
     format!("{format}, whose codes have {} bits", format.bits)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::{calc::Request, format::find, softfloat::Environment};
+
+    fn adder() -> Operator {
+        let format = find("f16").unwrap();
+        let environment = Environment::default();
+        Operator::new(&Request { operation: "add", format, to: None, exact: false, environment }).unwrap()
+    }
+
+    /// The fields of a line of f16 addition, read in the plainest way.
+    fn plainly(line: &[u8]) -> Option<Vec<u64>> {
+        let text = str::from_utf8(line).ok()?;
+        let words = text.split([' ', '\t', '\r']).filter(|word| !word.is_empty());
+        let number = |word: &str| {
+            let digits = word.len() <= 16 && word.bytes().all(|byte| byte.is_ascii_hexdigit());
+            u64::from_str_radix(word, 16).ok().filter(|_| digits)
+        };
+        let fields = words.map(number).collect::<Option<Vec<u64>>>()?;
+        let limits = [0xffff, 0xffff, 0xffff, 0x1f];
+        let fits = fields.len() == 4 && fields.iter().zip(limits).all(|(field, limit)| *field <= limit);
+        (fields.is_empty() || fits).then_some(fields)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(20_000))]
+
+        /// Whatever the bytes, lines are read as in the plainest way, up to the first that cannot be read.
+        #[test]
+        fn lines_are_read_as_in_the_plainest_way(
+            lines in prop::collection::vec("([0-9a-fA-F]{1,4}[ \t]{1,2}){3}[01]?[0-9a-f]\r?|[ 0aF]{0,24}|[ 0-9A-Gx]{0,40}|(?s:.{0,9})", 0..6)
+        ) {
+            let adder = adder();
+            let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', " ")).collect();
+            let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
+            let piece = Comparison::new(&adder, true, usize::MAX).run(text.as_bytes());
+            let mut expected = Piece::default();
+            for line in &lines {
+                let Some(fields) = plainly(line.as_bytes()) else {
+                    expected.fault = Some(String::new());
+                    break;
+                };
+                expected.lines += 1;
+                if let [x, y, result, flags] = fields[..] {
+                    expected.compared += 1;
+                    let computed = adder.apply([x, y, 0]);
+                    expected.differing += u64::from(computed.code != Some(result) || u64::from(computed.flags.bits()) != flags);
+                }
+            }
+            prop_assert_eq!(piece.fault.is_some(), expected.fault.is_some());
+            let counts = |piece: &Piece| (piece.lines, piece.compared, piece.differing);
+            prop_assert_eq!(counts(&piece), counts(&expected));
+            prop_assert_eq!(piece.differences.len() as u64, piece.differing);
+        }
+    }
+}

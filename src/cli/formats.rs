@@ -16,7 +16,21 @@ const ALL_CODES: u32 = 8;
 /// Lists the number formats, or prints one of them in full.
 ///
 /// Example: tcnum formats e4m3
+///
+/// Wherever a command takes a format, except where it chooses instructions by their formats, the name of a TOML file (ending in
+/// .toml) describes one of your own:
+///
+///   name = "e3m4"          # small letters, digits, - and _
+///   exponent_bits = 3      # 1 to 11
+///   trailing_bits = 4      # 0 to 52
+///   bias = 3
+///   zeros = "both"         # unsigned: "positive" or "none"; where -0 is the NaN: "positive"
+///   specials = "ieee"      # or "all-ones-nan" (e4m3), "negative-zero-nan" (FNUZ), "none" (e2m1)
+///
+/// and, if need be, signed (true), padding_bits (0), overflow ("infinity", "nan" or "saturate"), source. Its numbers must be
+/// numbers of f64.
 #[derive(Args, Debug)]
+#[command(verbatim_doc_comment)]
 pub struct Arguments {
     /// The format to print in full: its record, its landmarks and, for 8 bits and fewer, every code.
     #[arg(value_name = "FORMAT")]

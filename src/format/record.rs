@@ -90,10 +90,15 @@ fn defect<T>(key: &'static str, value: &Spanned<T>, what: impl Into<String>) -> 
 impl Format {
     /// The floating-point format that `text` describes, a TOML document; `origin` names it in messages.
     ///
-    /// Keys: `name`; `exponent_bits` (1 to 11), `trailing_bits` (0 to 52), `bias`; `zeros` (`"both"` in a signed format, `"positive"` where the code of -0 is the NaN; `"positive"` or `"none"` in an unsigned one); `specials`
-    /// (`"ieee"`, `"all-ones-nan"`, `"negative-zero-nan"`, `"none"`); and optionally `signed` (true), `padding_bits` (0), `subnormals`
-    /// (whether there is a zero: nothing else is possible), `overflow` (`"infinity"`, `"nan"`, `"saturate"`: the first that the format has), `source`. Every
-    /// number of the format is one of binary64, and the code has at most 64 bits.
+    /// Every number of the format is one of binary64, and a code has at most 64 bits. Keys:
+    ///
+    /// - `name`;
+    /// - `exponent_bits` (1 to 11), `trailing_bits` (0 to 52), `bias`;
+    /// - `zeros`: `"both"` in a signed format (`"positive"` where the code of -0 is the NaN), `"positive"` or `"none"` in an
+    ///   unsigned one;
+    /// - `specials`: `"ieee"`, `"all-ones-nan"`, `"negative-zero-nan"` or `"none"`, as [`Specials`] describes them;
+    /// - optionally `signed` (true), `padding_bits` (0), `overflow` (`"infinity"`, `"nan"` or `"saturate"`: the first that the
+    ///   format has), `source` (a document), and `subnormals`, which can only say whether there is a zero.
     ///
     /// # Errors
     /// Unknown or missing keys, impossible values and combinations: with line, key and what is allowed.

@@ -8,6 +8,7 @@ mod conversions;
 mod environments;
 mod halves;
 mod hosts;
+mod many;
 mod narrow;
 mod operands;
 mod random;

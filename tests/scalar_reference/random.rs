@@ -21,15 +21,20 @@ fn every_operation(reference: &mut Reference, format: &Format, seed: u64) {
     tally.agree();
 }
 
-/// A record: signed or not, with or without zeros and subnormal numbers, any specials and any widths that leave room for
-/// two normal binades.
+/// A record: signed or not, with or without zeros and subnormal numbers, any specials and any widths that leave room for a normal
+/// number, biases that put its range around 1 or far from it.
 fn record() -> impl Strategy<Value = Float> {
     let specials = select(&[Specials::Ieee, Specials::AllOnesNan, Specials::NegativeZeroNan, Specials::None][..]);
     let overflow = select(&[Overflow::Infinity, Overflow::Nan, Overflow::Saturate][..]);
-    let widths = (2..=11u32, 0..=52u32, 0..=5u32);
-    (widths, any::<bool>(), any::<bool>(), specials, overflow, -40..=40i32).prop_map(
+    let widths = (1..=11u32, 0..=52u32, prop_oneof![0..=5u32, 0..=60u32]);
+    let shift = prop_oneof![3 => -40..=40i32, 1 => -1000..=1000i32];
+    (widths, any::<bool>(), any::<bool>(), specials, overflow, shift).prop_map(
         |((exponent_bits, trailing_bits, padding_bits), signed, zero, specials, overflow, shift)| {
-            let trailing_bits = if specials == Specials::Ieee { trailing_bits.max(1) } else { trailing_bits };
+            let ieee = specials == Specials::Ieee;
+            // Infinity and NaN take a binade, and NaN a trailing significand other than zero.
+            let exponent_bits = exponent_bits.max(1 + u32::from(ieee));
+            let least = u32::from(ieee || specials == Specials::AllOnesNan && exponent_bits == 1);
+            let trailing_bits = trailing_bits.max(least);
             // The NaN in place of -0 takes a sign and a zero.
             let fnuz = specials == Specials::NegativeZeroNan;
             let (signed, zero) = (signed || fnuz, zero || fnuz);
@@ -39,8 +44,7 @@ fn record() -> impl Strategy<Value = Float> {
                 (true, true) => Zeros::Both,
             };
             let bias = (1 << (exponent_bits - 1)) - 1 + shift;
-            let width = u32::from(signed) + exponent_bits + trailing_bits;
-            let padding_bits = padding_bits.min(64 - width);
+            let padding_bits = padding_bits.min(64 - u32::from(signed) - exponent_bits - trailing_bits);
             Float {
                 signed,
                 exponent_bits,
