@@ -88,12 +88,19 @@ def with_mlx():
 
 
 def with_torchao():
+    """Eagerly: torch.compile makes it no faster on one core."""
     import torch
     from torchao.prototype.mx_formats.mx_tensor import to_mx
+    from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize
 
     torch.set_num_threads(1)
     rows = torch.from_numpy(values.reshape(-1, ROW))
-    report("f32 to mxfp4", "torchao", lambda: to_mx(rows, torch.float4_e2m1fn_x2, 32))
+    for name, kind in (
+        ("mxfp4", torch.float4_e2m1fn_x2),
+        ("mxfp8-e4m3", torch.float8_e4m3fn),
+    ):
+        report(f"f32 to {name}", "torchao", lambda: to_mx(rows, kind, 32))
+    report("f32 to nvfp4", "torchao", lambda: nvfp4_quantize(rows, 16))
 
 
 attempt("numpy and ml_dtypes", with_ml_dtypes)

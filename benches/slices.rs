@@ -10,13 +10,17 @@ use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
 use rates::Rates;
+use rayon::ThreadPoolBuilder;
 use tcnum::{
+    block::{self, Quantizer},
     format::{self, Overflow, Rounding},
     slices::{Code, Decoder, Encoder},
 };
 
 /// Values that are converted at a time.
 const COUNT: usize = 1 << 20;
+/// Values in a row of a tensor of blocks.
+const ROW: usize = 4096;
 const GIGABYTES: f64 = 4e-9 * COUNT as f64;
 
 /// Standard normal values.
@@ -78,6 +82,17 @@ fn slices(criterion: &mut Criterion) {
     }
     for name in ["bf16", "f16"] {
         both_ways::<u16>(criterion, &mut rates, name, &values);
+    }
+    let alone = ThreadPoolBuilder::new().num_threads(1).build().expect("a thread");
+    for name in ["mxfp4", "nvfp4", "mxfp8-e4m3", "mxfp6-e2m3", "mxint8"] {
+        let quantizer = Quantizer::new(block::find(name).expect("the table has it"));
+        let blocks = quantizer.quantize(&values, ROW);
+        measure(criterion, &mut rates, &format!("f32 to {name}"), || {
+            black_box(alone.install(|| quantizer.quantize(black_box(&values), ROW)));
+        });
+        measure(criterion, &mut rates, &format!("{name} to f32"), || {
+            black_box(alone.install(|| black_box(&blocks).dequantize()));
+        });
     }
     python(&mut rates);
     rates.print("GB of f32 a second (and how many times as fast tcnum is)");

@@ -22,12 +22,15 @@
 //! - **MXINT8's code of -2** (`0x80`), which MX 1.0 allows to be left unused to keep the range symmetric, is read but never
 //!   written, as in microxcaling: the largest magnitude is 1 + 63/64 on both sides.
 
+mod dequantize;
 mod element;
+mod fast;
 mod name;
 mod pack;
 mod quantize;
 mod quotient;
 mod rule;
+mod steps;
 mod table;
 
 pub use element::Element;

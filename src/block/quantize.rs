@@ -2,11 +2,16 @@
 
 use rayon::prelude::*;
 
-use super::{BlockFormat, ScaleRule, quotient::compare_magnitudes, quotient::quotient};
+use super::{
+    BlockFormat, ScaleRule, dequantize::Dequantizer, fast::Fast, quotient::compare_magnitudes, quotient::quotient,
+};
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding, find},
     softfloat::product,
 };
+
+/// As many values as the vectorised conversion must have to make up for its preparation.
+const WORTH_IT: usize = 1 << 13;
 
 /// How values become blocks.
 #[derive(Debug, Clone, Copy)]
@@ -44,12 +49,18 @@ impl Quantizer {
         Quantizer { format, rule, rounding: Rounding::Rne, tensor_scale: None }
     }
 
-    /// Rows of `row` values as blocks.
+    /// Rows of `row` values as blocks: vectorised where that is worth it, and the same in every bit as
+    /// [`Quantizer::quantize_with`] of the same values.
     ///
     /// # Panics
     /// If the number of values is no multiple of `row`.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
-        self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i])))
+        assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
+        let fast = if values.len() < WORTH_IT { None } else { Fast::new(self, values) };
+        match fast {
+            Some(fast) => fast.quantize(values, row),
+            None => self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i]))),
+        }
     }
 
     /// The same of `count` values of any kind, the exact one at index `i` being `value(i)`.
@@ -58,17 +69,7 @@ impl Quantizer {
     /// If `count` is no multiple of `row`.
     pub fn quantize_with(&self, count: usize, row: usize, value: impl Fn(usize) -> Real + Sync) -> Blocks {
         assert!(count == 0 || count.is_multiple_of(row), "whole rows");
-        let tensor_scale = self.format.tensor_scale.map(|format| {
-            let given = self.tensor_scale.map(|scale| Real::from(f64::from(scale)));
-            let scale = given.unwrap_or_else(|| self.scale_of_tensor(count, format, &value));
-            format.encode(&scale, Rounding::Rne, Overflow::Saturate).expect("f32 holds every number")
-        });
-        let factor = tensor_scale.zip(self.format.tensor_scale).map(|(code, format)| format.value(code));
-        let one = Finite::exact(false, 1, 0);
-        let factor = match factor {
-            Some(Real::Finite(factor)) => factor,
-            _ => one,
-        };
+        let (tensor_scale, factor) = self.tensor_scale(count, &value);
         let mut elements = vec![0; count];
         let mut scales = vec![0; blocks(count, row, self.format.length)];
         let per_row = row.div_ceil(self.format.length);
@@ -84,8 +85,21 @@ impl Quantizer {
         Blocks { format: self.format, row, tensor_scale, scales, elements }
     }
 
+    /// The code of the tensor's scale, where the format has one, and its value, where it is a number (else 1).
+    pub(super) fn tensor_scale(&self, count: usize, value: &(impl Fn(usize) -> Real + Sync)) -> (Option<u64>, Finite) {
+        let code = self.format.tensor_scale.map(|format| {
+            let given = self.tensor_scale.map(|scale| Real::from(f64::from(scale)));
+            let scale = given.unwrap_or_else(|| self.scale_of_tensor(count, format, value));
+            format.encode(&scale, Rounding::Rne, Overflow::Saturate).expect("f32 holds every number")
+        });
+        match code.zip(self.format.tensor_scale).map(|(code, format)| format.value(code)) {
+            Some(Real::Finite(factor)) => (code, factor),
+            _ => (code, Finite::exact(false, 1, 0)),
+        }
+    }
+
     /// Fills in the element codes of a block and returns its scale code.
-    fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u8 {
+    pub(super) fn block(&self, values: &[Real], tensor_scale: &Finite, elements: &mut [u8]) -> u8 {
         let BlockFormat { scale: format, element, .. } = self.format;
         let special = values.iter().any(|value| !matches!(value, Real::Finite(_)));
         if let (true, Some(nan)) = (special, format.nan()) {
@@ -93,16 +107,32 @@ impl Quantizer {
             return nan as u8;
         }
         let amax = largest(values.iter()).unwrap_or(Finite::zero(false));
-        let ratio = Real::Finite(self.rule.ratio(&amax, element, tensor_scale));
-        let code = format.encode(&ratio, self.rule.rounding, Overflow::Saturate).expect("a number has a code");
-        let Real::Finite(scale) = format.value(code) else { unreachable!("scales saturate") };
-        let scale = scale.times(tensor_scale);
+        let code = self.scale_code(&amax, tensor_scale);
+        let scale = self.scale_value(code, tensor_scale);
         for (value, code) in values.iter().zip(elements) {
             let Real::Finite(value) = value else { unreachable!("specials were dealt with") };
-            let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { quotient(value, &scale) };
-            *code = element.encode(&scaled, self.rounding) as u8;
+            *code = self.element_code(value, &scale);
         }
-        code as u8
+        code
+    }
+
+    /// The scale code of a block with this largest magnitude.
+    pub(super) fn scale_code(&self, amax: &Finite, tensor_scale: &Finite) -> u8 {
+        let ratio = Real::Finite(self.rule.ratio(amax, &self.format.element, tensor_scale));
+        let code = self.format.scale.encode(&ratio, self.rule.rounding, Overflow::Saturate);
+        code.expect("a number has a code") as u8
+    }
+
+    /// What the elements of a block with this scale code are multiplied by.
+    pub(super) fn scale_value(&self, code: u8, tensor_scale: &Finite) -> Finite {
+        let Real::Finite(scale) = self.format.scale.value(code.into()) else { unreachable!("scales saturate") };
+        scale.times(tensor_scale)
+    }
+
+    /// The element code of `value` in a block with this scale.
+    pub(super) fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
+        let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { quotient(value, scale) };
+        self.format.element.encode(&scaled, self.rounding) as u8
     }
 
     /// `amax / (largest scale * largest element)`, at least the smallest positive number of `format`, and 1 if `amax` is 0.
@@ -151,6 +181,14 @@ impl Blocks {
 
     /// The values as binary32, each rounded once (to nearest; only a product beyond or below its range is not exact).
     pub fn dequantize(&self) -> Vec<f32> {
+        match Dequantizer::new(self) {
+            Some(dequantizer) => dequantizer.values(self),
+            None => self.dequantize_exactly(),
+        }
+    }
+
+    /// [`Blocks::dequantize`] by way of the exact values.
+    pub(super) fn dequantize_exactly(&self) -> Vec<f32> {
         let f32 = find("f32").expect("there is f32");
         let code = |i| f32.encode(&self.value(i), Rounding::Rne, Overflow::Standard).expect("f32 holds every value");
         (0..self.len()).into_par_iter().map(|i| f32::from_bits(code(i) as u32)).collect()

@@ -1,8 +1,10 @@
 //! Slices of `f32` rounded to slices of codes.
 
+use std::marker::PhantomData;
+
 use super::{
     Code,
-    blocks::Blocks,
+    blocks::{Blocks, Step},
     fits,
     integer::{self, IntegerPlan},
     layout::{Aligned, Lane, Narrower, Other, Shape},
@@ -24,7 +26,7 @@ use crate::{
 pub struct Encoder<C> {
     rounding: Rounding,
     kind: Kind,
-    codes: std::marker::PhantomData<C>,
+    codes: PhantomData<C>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -48,7 +50,7 @@ impl<C: Code> Encoder<C> {
             }
             Encoding::Integer { signed } => Kind::Integer(IntegerPlan::new(format, *signed)),
         };
-        Ok(Encoder { rounding, kind, codes: std::marker::PhantomData })
+        Ok(Encoder { rounding, kind, codes: PhantomData })
     }
 
     /// Writes the code of every value to its place in `codes`, and returns how many had none.
@@ -173,46 +175,52 @@ impl Job<'_> {
         let values = self.values;
         match (self.kind, &self.exponents) {
             (Kind::Float(plan, Layout::Narrower), Some(exponents)) => {
-                exponents.convert(values, codes, |exponent, values, codes| {
-                    shaped::<C, Narrower>(&plan.divided(exponent), values, codes, &increment);
-                });
+                exponents.run(values, codes, &Shaped::<_, Narrower>(*plan, increment, PhantomData));
             }
-            (Kind::Float(plan, Layout::Narrower), None) => shaped::<C, Narrower>(plan, values, codes, &increment),
-            (Kind::Float(plan, Layout::Aligned), _) => shaped::<C, Aligned>(plan, values, codes, &increment),
-            (Kind::Float(plan, Layout::Other), _) => shaped::<C, Other>(plan, values, codes, &increment),
-            (Kind::Integer(plan), Some(exponents)) => exponents.convert(values, codes, |exponent, values, codes| {
-                whole(plan, exponent, values, codes, &increment);
-            }),
-            (Kind::Integer(plan), None) => whole(plan, 0, values, codes, &increment),
+            (Kind::Float(plan, Layout::Narrower), None) => {
+                Shaped::<_, Narrower>(*plan, increment, PhantomData).block(0, values, codes);
+            }
+            (Kind::Float(plan, Layout::Aligned), _) => {
+                Shaped::<_, Aligned>(*plan, increment, PhantomData).block(0, values, codes);
+            }
+            (Kind::Float(plan, Layout::Other), _) => {
+                Shaped::<_, Other>(*plan, increment, PhantomData).block(0, values, codes);
+            }
+            (Kind::Integer(plan), Some(exponents)) => exponents.run(values, codes, &Whole(*plan, increment)),
+            (Kind::Integer(plan), None) => Whole(*plan, increment).block(0, values, codes),
         }
     }
 }
 
-#[inline(always)]
-fn shaped<C: Code, S: Shape>(plan: &Plan, values: &[f32], codes: &mut [C], increment: &impl Fn(u32, u32, u32) -> u32) {
-    // A copy: what the loop reads of it stays in registers.
-    let plan = *plan;
-    for (code, value) in codes.iter_mut().zip(values) {
-        let bits = value.to_bits();
-        let magnitude = bits & u32::MAX >> 1;
-        let lane = S::lane(&plan, magnitude);
-        let fields = rounded(&lane, bits, increment) + lane.base;
-        *code = C::cut(S::code(&plan, fields, magnitude, negative(bits)));
+/// Rounds to a floating-point format with this increment.
+struct Shaped<I, S>(Plan, I, PhantomData<S>);
+
+impl<C: Code, S: Shape, I: Fn(u32, u32, u32) -> u32> Step<i32, f32, C> for Shaped<I, S> {
+    #[inline(always)]
+    fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
+        // A copy: what the loop reads of it stays in registers.
+        let plan = self.0.divided(exponent);
+        for (code, value) in codes.iter_mut().zip(values) {
+            let bits = value.to_bits();
+            let magnitude = bits & u32::MAX >> 1;
+            let lane = S::lane(&plan, magnitude);
+            let fields = rounded(&lane, bits, &self.1) + lane.base;
+            *code = C::cut(S::code(&plan, fields, magnitude, negative(bits)));
+        }
     }
 }
 
-#[inline(always)]
-fn whole<C: Code>(
-    plan: &IntegerPlan,
-    exponent: i32,
-    values: &[f32],
-    codes: &mut [C],
-    increment: &impl Fn(u32, u32, u32) -> u32,
-) {
-    let plan = *plan;
-    for (code, value) in codes.iter_mut().zip(values) {
-        let bits = value.to_bits();
-        *code = C::cut(plan.code(bits, rounded(&integer::lane(bits, exponent), bits, increment)));
+/// Rounds to an integer format with this increment.
+struct Whole<I>(IntegerPlan, I);
+
+impl<C: Code, I: Fn(u32, u32, u32) -> u32> Step<i32, f32, C> for Whole<I> {
+    #[inline(always)]
+    fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
+        let plan = self.0;
+        for (code, value) in codes.iter_mut().zip(values) {
+            let bits = value.to_bits();
+            *code = C::cut(plan.code(bits, rounded(&integer::lane(bits, exponent), bits, &self.1)));
+        }
     }
 }
 

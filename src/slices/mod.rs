@@ -13,7 +13,9 @@ mod layout;
 mod parallel;
 mod plan;
 
-pub(crate) use blocks::{Blocks, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, piece, scale};
+pub(crate) use blocks::{
+    Blocks, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch,
+};
 pub use decode::Decoder;
 pub use encode::Encoder;
 

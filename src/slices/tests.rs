@@ -1,7 +1,5 @@
 //! Slices against the formats' own encoding and decoding, code by code.
 
-use rayon::prelude::*;
-
 use super::*;
 use crate::{
     format::{self, Encoding, FORMATS, Float, Overflow, Real, Rounding, Specials, Zeros},
@@ -214,37 +212,4 @@ fn threads_give_the_same_codes_and_values() {
     decoder.decode(&together, &mut alone);
     decoder.decode_parallel(&together, &mut parallel);
     assert_eq!(alone, parallel);
-}
-
-/// All 2^32 values in every format of the table.
-fn exhaust(rounding: Rounding) {
-    const PIECE: usize = 1 << 20;
-    for format in FORMATS.iter().filter(|format| format.bits <= 16) {
-        let start = std::time::Instant::now();
-        let count: usize = (0..(1usize << 32) / PIECE)
-            .into_par_iter()
-            .map(|piece| {
-                let values: Vec<f32> = (0..PIECE).map(|at| f32::from_bits((piece * PIECE + at) as u32)).collect();
-                check(format, rounding, Overflow::Standard, &values);
-                values.len()
-            })
-            .sum();
-        println!("f32 to {format} {}: {count} values agree ({:.0?})", rounding.name(), start.elapsed());
-    }
-}
-
-macro_rules! every_f32 {
-    ($($name:ident $rounding:ident),*) => {
-        $(
-            #[test]
-            #[ignore = "2^32 values for every format: minutes in a release build"]
-            fn $name() {
-                exhaust(Rounding::$rounding);
-            }
-        )*
-    };
-}
-every_f32! {
-    every_f32_to_nearest_even Rne, every_f32_to_nearest_away Rna, every_f32_toward_zero Rz, every_f32_up Ru,
-    every_f32_down Rd, every_f32_to_odd Ro
 }
