@@ -82,7 +82,8 @@ fn outputs(compiler: &str, forms: &[&Form], folder: &Path) -> Vec<[u64; 4]> {
 
 #[test]
 fn rules_and_operands_in_cuda_are_those_of_the_reference() {
-    let Some(compiler) = ["c++", "g++", "clang++"].into_iter().find(|c| Command::new(c).arg("--version").output().is_ok())
+    let Some(compiler) =
+        ["c++", "g++", "clang++"].into_iter().find(|c| Command::new(c).arg("--version").output().is_ok())
     else {
         return println!("skipped: there is no C++ compiler");
     };
@@ -104,7 +105,9 @@ fn rules_and_operands_in_cuda_are_those_of_the_reference() {
                         if ([a, b, c], theirs) != (operands, ours) {
                             count += 1;
                             if count == 1 {
-                                let both = format!("CUDA {a:x} {b:x} {c:x} -> {theirs:x}, reference {operands:x?} -> {ours:x}");
+                                let both = format!(
+                                    "CUDA {a:x} {b:x} {c:x} -> {theirs:x}, reference {operands:x?} -> {ours:x}"
+                                );
                                 differing.push(format!("{form}, input {index:#x} lane {lane}: {both}"));
                             }
                         }

@@ -130,7 +130,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         return scalar::run(arguments, &operations, report);
     }
     if arguments.cases.is_some() || arguments.first.is_some() || arguments.digests.is_some() {
-        return Err(Error::request("--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many"));
+        return Err(Error::request(
+            "--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many",
+        ));
     }
     let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let model = Model::load(&arguments.model)?;

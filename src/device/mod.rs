@@ -63,6 +63,14 @@ pub trait Device {
         Ok(None)
     }
 
+    /// Gets the device ready to sweep those of `forms` that it has, all at once where that is faster.
+    ///
+    /// # Errors
+    /// A device error.
+    fn prepare_sweeps(&mut self, _forms: &[&'static Form]) -> Result<()> {
+        Ok(())
+    }
+
     /// What executes the scalar instruction `form` on inputs by their numbers; `None` if the device executes matrix
     /// instructions only. `seed` varies inputs that are sampled.
     ///

@@ -5,8 +5,8 @@ mod batch;
 mod corners;
 pub mod exhaustive;
 mod mixture;
-mod sequence;
 pub mod scalar;
+mod sequence;
 pub mod stream;
 mod values;
 

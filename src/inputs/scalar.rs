@@ -231,9 +231,7 @@ fn specials(format: &Format) -> [u64; 16] {
 fn exponents(form: &Form) -> (i32, i32) {
     match form.result.float() {
         Some(_) if form.operation == ScalarOperation::Round => (-2, 54),
-        Some(float) => {
-            ((float.emin() - float.trailing_bits as i32 - 3).max(-1022), (float.emax() + 2).min(1023))
-        }
+        Some(float) => ((float.emin() - float.trailing_bits as i32 - 3).max(-1022), (float.emax() + 2).min(1023)),
         None => (-2, form.result.bits as i32 + 1),
     }
 }

@@ -109,8 +109,9 @@ impl Support {
         };
         let mut support: Vec<Support> =
             [native, emulated].iter().flat_map(|field| field.split_whitespace().map(parse)).collect();
-        support
-            .sort_by_key(|s| s.architecture.trim_start_matches("sm_").trim_end_matches('a').parse::<u32>().unwrap_or(0));
+        support.sort_by_key(|s| {
+            s.architecture.trim_start_matches("sm_").trim_end_matches('a').parse::<u32>().unwrap_or(0)
+        });
         support
     }
 }

@@ -295,7 +295,9 @@ impl Form {
 
     /// What the program lacks to execute it.
     pub fn missing(&self) -> Option<&'static str> {
-        self.rounding.is_none().then_some("which random bits meet which lane is not settled, so nothing executes it yet")
+        self.rounding
+            .is_none()
+            .then_some("which random bits meet which lane is not settled, so nothing executes it yet")
     }
 
     /// Whether an operand or the result has this format.

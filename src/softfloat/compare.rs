@@ -37,7 +37,13 @@ impl Unit<'_> {
                 // The NaN has the code of -0: above everything.
                 Specials::NegativeZeroNan if self.kind(code) == Kind::Nan => i64::MAX,
                 // One lower than the magnitude's negative: -0 is below +0.
-                _ => if self.layout.negative(code) { -magnitude - 1 } else { magnitude },
+                _ => {
+                    if self.layout.negative(code) {
+                        -magnitude - 1
+                    } else {
+                        magnitude
+                    }
+                }
             }
         };
         Outcome { code: Some((place(x) <= place(y)).into()), flags: Flags::NONE }

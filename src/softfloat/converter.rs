@@ -107,7 +107,13 @@ impl<'a> Converter<'a> {
     #[cold]
     fn invalid_integer(&self, nan: bool, negative: bool, to: &Format, signed: bool) -> Outcome {
         let code = match (self.environment.nan, nan) {
-            (NanRule::X86, _) => if signed { to.largest(true) } else { to.largest(false) },
+            (NanRule::X86, _) => {
+                if signed {
+                    to.largest(true)
+                } else {
+                    to.largest(false)
+                }
+            }
             (NanRule::Canonical, true) => to.largest(false),
             (NanRule::Arm | NanRule::Nvidia, true) => 0,
             (_, false) => to.largest(negative),

@@ -38,7 +38,9 @@ impl<'a> Unit<'a> {
     /// An integer format.
     pub fn new(format: &'a Format, environment: Environment) -> Result<Unit<'a>> {
         let Encoding::Float(float) = format.encoding else {
-            return Err(Error::request(format!("{format} is an integer format; arithmetic is for floating-point formats")));
+            return Err(Error::request(format!(
+                "{format} is an integer format; arithmetic is for floating-point formats"
+            )));
         };
         let wide = float.precision() > NARROW_PRECISION || matches!(environment.rounding, Rounding::Sr { .. });
         Ok(Unit { format, float, layout: Layout::of(&float), environment, wide })
@@ -121,7 +123,8 @@ impl<'a> Unit<'a> {
     pub(super) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
         let rounded = self.layout.round(negative, leading, significand, self.environment.rounding);
         let flags = Flags::INEXACT.when(rounded.inexact);
-        let plain = !rounded.tiny_before && rounded.magnitude <= self.layout.largest && (!negative || self.float.signed);
+        let plain =
+            !rounded.tiny_before && rounded.magnitude <= self.layout.largest && (!negative || self.float.signed);
         if plain {
             return Outcome { code: Some(self.layout.assemble(negative, rounded.magnitude)), flags };
         }

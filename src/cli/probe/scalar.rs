@@ -46,6 +46,8 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let mut counterexamples =
         Table::new("counterexamples", "The first result of each kind that differs from the rule", mismatch_columns());
     let (mut absent, mut simulated, mut recorded) = (Vec::new(), false, Vec::new());
+    progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
+    device.prepare_sweeps(&forms)?;
     for form in forms {
         let request = Request {
             form,

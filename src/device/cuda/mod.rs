@@ -24,6 +24,7 @@ use cudarc::{
     driver::{CudaContext, CudaFunction},
     nvrtc::Ptx,
 };
+use rayon::prelude::*;
 
 use super::{Device, Engine, Execution, ExecutionKind, Identity, Sweeper, Work};
 use crate::{
@@ -139,6 +140,15 @@ impl Device for CudaDevice {
             instruction: work.instruction.clone(),
             sequence: work.sequence,
         })))
+    }
+
+    fn prepare_sweeps(&mut self, forms: &[&'static Form]) -> Result<()> {
+        let compile = |form: &&'static Form| match executable_scalar(form, self.architecture) {
+            Ok((source, _)) => compiled(&form.ptx, &source, self.architecture).map(drop),
+            Err(_) => Ok(()),
+        };
+        // Into the cache: without one, each is compiled again when its turn comes.
+        if cache::folder().is_some() { forms.par_iter().try_for_each(compile) } else { Ok(()) }
     }
 
     fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {

@@ -193,9 +193,7 @@ impl Sweeper for CudaSweeper {
         let (asked, compared) = (chunks.inputs(size) * self.form.lanes as u64, swept.compared.iter().sum::<u64>());
         match compared == asked {
             true => Ok(swept),
-            false => {
-                Err(Error::device(format!("{}: the GPU compared {compared} results of {asked}", self.form)))
-            }
+            false => Err(Error::device(format!("{}: the GPU compared {compared} results of {asked}", self.form))),
         }
     }
 
@@ -279,6 +277,9 @@ mod tests {
     #[test]
     fn tininess_of_flushed_results_has_a_target_of_its_own() {
         let text = rule(find("mul.rn.ftz.f16").unwrap(), 0).unwrap();
-        assert!(text.contains("struct FormatUnbounded") && text.contains("UNBOUNDED_SMALLEST_NORMAL 0xc400ull"), "{text}");
+        assert!(
+            text.contains("struct FormatUnbounded") && text.contains("UNBOUNDED_SMALLEST_NORMAL 0xc400ull"),
+            "{text}"
+        );
     }
 }
