@@ -13,13 +13,13 @@ use rand_chacha::ChaCha8Rng;
 use rates::Rates;
 use tcnum::{
     format::{self, Format},
-    softfloat::{Environment, Flags, Outcome, Unit},
+    softfloat::{Environment, Flags, Operation, Unit},
 };
 
 /// Operands of each kind, and results.
 const COUNT: usize = 4096;
 const FORMATS: [&str; 4] = ["f16", "bf16", "f32", "f64"];
-const OPERATIONS: [&str; 5] = ["add", "mul", "fma", "div", "sqrt"];
+const OPERATIONS: [Operation; 5] = [Operation::Add, Operation::Mul, Operation::Fma, Operation::Div, Operation::Sqrt];
 
 /// Three operands for each result, as codes.
 type Operands = [Vec<u64>; 3];
@@ -38,29 +38,10 @@ fn operands(format: &Format, operation: &str) -> Operands {
     [(); 3].map(|()| (0..COUNT).map(|_| code()).collect())
 }
 
-/// Runs `operation` on all operands: the codes go to `codes`, the union of the flags is returned.
-#[inline(always)]
-fn each(operands: &Operands, codes: &mut [u64], operation: impl Fn(u64, u64, u64) -> Outcome) -> Flags {
+/// The soft-float of this crate: the codes go to `codes`, the union of the flags is returned.
+fn ours(unit: &Unit, operation: Operation, operands: &Operands, codes: &mut [u64]) -> Flags {
     let [x, y, z] = operands;
-    let mut flags = Flags::NONE;
-    for (((code, x), y), z) in codes.iter_mut().zip(x).zip(y).zip(z) {
-        let outcome = operation(*x, *y, *z);
-        *code = outcome.code.unwrap_or(u64::MAX);
-        flags |= outcome.flags;
-    }
-    flags
-}
-
-/// The soft-float of this crate.
-fn ours(unit: &Unit, operation: &str, operands: &Operands, codes: &mut [u64]) -> Flags {
-    match operation {
-        "add" => each(operands, codes, |x, y, _| unit.add(x, y)),
-        "mul" => each(operands, codes, |x, y, _| unit.mul(x, y)),
-        "fma" => each(operands, codes, |x, y, z| unit.fma(x, y, z)),
-        "div" => each(operands, codes, |x, y, _| unit.div(x, y)),
-        "sqrt" => each(operands, codes, |x, _, _| unit.sqrt(x)),
-        _ => unreachable!("OPERATIONS has no other"),
-    }
+    unit.map(operation, [x, y, z], codes).flags
 }
 
 fn scalar(criterion: &mut Criterion) {
@@ -70,8 +51,8 @@ fn scalar(criterion: &mut Criterion) {
         let format = format::find(name).expect("the table has it");
         let unit = Unit::new(format, Environment::default()).expect("a floating-point format");
         for operation in OPERATIONS {
-            let row = format!("{name} {operation}");
-            let operands = operands(format, operation);
+            let row = format!("{name} {}", operation.name());
+            let operands = operands(format, operation.name());
             let mut codes = vec![0; COUNT];
             let mut group = criterion.benchmark_group(&row);
             group.warm_up_time(Duration::from_millis(200)).measurement_time(Duration::from_millis(600)).sample_size(20);
@@ -79,7 +60,9 @@ fn scalar(criterion: &mut Criterion) {
             rates.measure(&mut group, &row, "tcnum", millions, || {
                 black_box(ours(black_box(&unit), operation, black_box(&operands), black_box(&mut codes)));
             });
-            if let Some(mut theirs) = berkeley.as_ref().and_then(|library| library.run(name, operation, &operands)) {
+            if let Some(mut theirs) =
+                berkeley.as_ref().and_then(|library| library.run(name, operation.name(), &operands))
+            {
                 rates.measure(&mut group, &row, "SoftFloat 3e", millions, || {
                     black_box(theirs.run());
                 });

@@ -4,19 +4,23 @@
 //! The layers, each of which uses only those above it:
 //!
 //! 1. [`format`](mod@format): formats as data; codes to exact values, and exact values rounded to codes;
-//! 2. [`softfloat`]: scalar arithmetic on exact values, rounded once; [`exact`]: exact dot-product-adds in integers, and
-//!    independently by MPFR;
+//! 2. [`softfloat`]: scalar arithmetic on exact values, rounded once; [`slices`]: conversions of slices, vectorised;
+//!    [`exact`]: exact dot-product-adds in integers, and independently by MPFR; [`block`]: block formats, elements that share
+//!    a scale;
 //! 3. [`isa`]: instructions as data, and the tiles that they consume;
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
-//!    directed operands; [`trace`]: recordings as files;
+//!    directed operands; [`array`]: arrays as files; [`trace`]: recordings as files;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
-//! 7. what is asked of formats ([`catalogue`], [`convert`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
+//! 7. what is asked of formats ([`catalogue`], [`convert`], [`calc`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
 //!    and [`experiment`], which sets published figures beside measured ones);
 //! 8. [`cli`]: the command line.
 
 pub mod arithmetic;
+pub mod array;
 mod atomic;
+pub mod block;
+pub mod calc;
 pub mod catalogue;
 pub mod chain;
 pub mod cli;
@@ -33,10 +37,12 @@ pub mod isa;
 mod nearest;
 pub mod probe;
 pub mod report;
+pub mod slices;
 pub mod softfloat;
 pub mod summary;
 mod text;
 pub mod trace;
+mod vectors;
 pub mod verify;
 
 pub use error::{Error, Result};

@@ -48,13 +48,22 @@ fn ranges_are_those_of_the_standards() {
             assert_eq!((count(Class::Nan), count(Class::Infinite)), (nans, infinities), "{name}");
         }
     }
-    assert_eq!(expected.len() + 5, FORMATS.len(), "a format without expectations");
+    assert_eq!(expected.len() + 8, FORMATS.len(), "a format without expectations");
     for (name, smallest, largest) in
         [("s8", -128, 127), ("u8", 0, 255), ("s4", -8, 7), ("u4", 0, 15), ("s32", i32::MIN, i32::MAX)]
     {
         let format = format(name);
         let ends = [true, false].map(|negative| format.to_f64(format.largest(negative)));
         assert_eq!(ends, [smallest, largest].map(f64::from), "{name}");
+    }
+    for (name, smallest, largest) in [
+        ("u32", "0", "4294967295"),
+        ("s64", "-9223372036854775808", "9223372036854775807"),
+        ("u64", "0", "18446744073709551615"),
+    ] {
+        let format = format(name);
+        let ends = [true, false].map(|negative| format.decode(format.largest(negative)).decimal());
+        assert_eq!(ends, [smallest, largest], "{name}");
     }
 }
 

@@ -38,7 +38,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.published {
         catalogue::published(&mut report);
     } else if let Some(name) = &arguments.format {
-        let format = format::find(name)?;
+        let format = format::resolve(name)?;
         report.tables.push(catalogue::records([format], Detail::Full));
         report.tables.push(catalogue::landmarks(format));
         if format.bits <= ALL_CODES {

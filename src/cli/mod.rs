@@ -1,5 +1,6 @@
 //! The command line: parses, calls one function, renders. Nothing is computed here.
 
+mod calc;
 mod chain;
 mod convert;
 mod devices;
@@ -13,6 +14,7 @@ mod probe;
 mod progress;
 mod record;
 mod report;
+mod rounding;
 mod select;
 mod verify;
 
@@ -42,6 +44,7 @@ struct Cli {
 enum Command {
     Formats(formats::Arguments),
     Convert(convert::Arguments),
+    Calc(Box<calc::Arguments>),
     Instructions(instructions::Arguments),
     Models(models::Arguments),
     Devices(devices::Arguments),
@@ -80,9 +83,20 @@ fn command() -> clap::Command {
 
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
+    // What stopped a command that has something to report all the same.
+    let mut failure = None;
     let (mut report, destination): (Report, Destination) = match command {
         Command::Formats(a) => (formats::run(&a)?, a.destination),
-        Command::Convert(a) => (convert::run(&a)?, a.destination),
+        // Of a file, --out names the converted one, and the report goes to standard output.
+        Command::Convert(a) => {
+            let out = a.destination.out.clone().filter(|_| a.input.is_none());
+            (convert::run(&a)?, Destination { out, ..a.destination })
+        }
+        Command::Calc(a) => {
+            let (report, stopped) = calc::run(&a)?;
+            failure = stopped;
+            (report, a.destination)
+        }
         Command::Instructions(a) => (instructions::run(&a)?, a.destination),
         Command::Models(a) => (models::run(&a)?, a.destination),
         Command::Devices(a) => (devices::run(&a)?, a.destination),
@@ -97,7 +111,7 @@ fn run(command: Command) -> Result<bool> {
     };
     report.annotations = destination.annotations.clone();
     destination.write(&report)?;
-    Ok(report.holds)
+    failure.map_or(Ok(report.holds), Err)
 }
 
 /// This process's command line with the program's own name in front, quoted for a shell.

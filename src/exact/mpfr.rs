@@ -7,7 +7,7 @@
 use std::cmp::Ordering;
 
 use rug::{
-    Assign, Float,
+    Assign, Float, Integer,
     float::{Round, Special},
     ops::{AddAssignRound, AssignRound},
 };
@@ -94,7 +94,7 @@ pub fn decode(format: &Format, code: u64) -> Float {
     value
 }
 
-fn decode_into(value: &mut Float, format: &Format, code: u64) {
+pub(super) fn decode_into(value: &mut Float, format: &Format, code: u64) {
     let float = match format.encoding {
         Encoding::Integer { signed } => {
             let (modulus, code) = (1i128 << format.bits, i128::from(code) % (1 << format.bits));
@@ -137,13 +137,14 @@ fn decode_into(value: &mut Float, format: &Format, code: u64) {
 pub struct Rounder {
     units: Float,
     fraction: Float,
+    whole: Integer,
 }
 
 impl Rounder {
     /// Buffers for numbers of up to `precision` bits.
     pub fn new(precision: u32) -> Self {
         let precision = precision.max(OPERAND_BITS) + SPARE_BITS;
-        Rounder { units: Float::new(precision), fraction: Float::new(precision) }
+        Rounder { units: Float::new(precision), fraction: Float::new(precision), whole: Integer::new() }
     }
 
     /// The code of `value`, by the rules of [`Format::encode`].
@@ -165,7 +166,7 @@ impl Rounder {
         overflow: Overflow,
     ) -> Option<u64> {
         let negative = value.is_sign_negative();
-        let sign = u64::from(negative) << (format.exponent_bits + format.trailing_bits);
+        let sign = u64::from(negative && format.signed) << (format.exponent_bits + format.trailing_bits);
         let finish = |code: u64| Some(code << format.padding_bits);
         if value.is_nan() || negative && !format.signed && !value.is_zero() {
             return nan(format).and_then(finish).or(if value.is_nan() { None } else { Some(0) });
@@ -173,28 +174,34 @@ impl Rounder {
         if value.is_infinite() {
             return finish(overflowed(format, sign, None, overflow));
         }
-        let magnitude = self.magnitude(value, format, rounding);
+        let (magnitude, _) = self.magnitude(value, format, rounding);
         if magnitude > u128::from(largest(format)) {
             return finish(overflowed(format, sign, Some((rounding, negative)), overflow));
         }
         match (magnitude, format.zeros) {
-            (0, Zeros::None | Zeros::Positive) => Some(0),
+            (0, Zeros::Positive) => Some(0),
             _ => finish(sign | magnitude as u64),
         }
     }
 
     /// The code of `|value|` rounded as if there were no largest exponent: codes of positive numbers ascend by one from
     /// each number to the next, so it is the quantum's rank times the numbers in a binade, plus units of the quantum.
-    fn magnitude(&mut self, value: &Float, format: &format::Float, rounding: Rounding) -> u128 {
+    ///
+    /// Also whether it differs from `|value|`.
+    pub(super) fn magnitude(&mut self, value: &Float, format: &format::Float, rounding: Rounding) -> (u128, bool) {
         let width = format.trailing_bits as i32;
         let hidden_at_zero = format.zeros == Zeros::None;
         let smallest = i32::from(!hidden_at_zero) - format.bias - width;
         // MPFR's exponents belong to significands in [1/2, 1).
         let quantum = value.get_exp().map_or(smallest, |exponent| (exponent - 1 - width).max(smallest));
-        let units = self.units_of(value, quantum, rounding);
+        let (units, inexact) = self.units_of(value, quantum, rounding);
         let rank = (quantum - smallest) as u128;
         let code = (rank << width) + units;
-        if hidden_at_zero { code.saturating_sub(1 << width) } else { code }
+        if !hidden_at_zero {
+            return (code, inexact);
+        }
+        // Without a zero, what lies below the smallest number becomes that.
+        code.checked_sub(1 << width).map_or((0, true), |code| (code, inexact))
     }
 
     fn round_to_integer(&mut self, value: &Float, bits: u32, signed: bool, rounding: Rounding) -> Option<u64> {
@@ -206,12 +213,12 @@ impl Rounder {
         let limit = if negative { below } else { above };
         // Far beyond every limit nothing needs to be counted.
         let huge = value.is_infinite() || value.get_exp().is_some_and(|exponent| exponent > bits as i32 + 1);
-        let units = if huge { limit } else { self.units_of(value, 0, rounding).min(limit) };
+        let units = if huge { limit } else { self.units_of(value, 0, rounding).0.min(limit) };
         Some(if negative { (modulus - units) % modulus } else { units } as u64)
     }
 
-    /// `|value| / 2^quantum` rounded to an integer (below 2^64 by the choice of the quantum).
-    fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> u128 {
+    /// `|value| / 2^quantum` rounded to an integer (far below 2^128 by the choice of the quantum), and whether that is inexact.
+    pub(super) fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> (u128, bool) {
         let (units, fraction) = (&mut self.units, &mut self.fraction);
         let ternary = units.assign_round(value, Round::Nearest);
         assert_eq!(ternary, Ordering::Equal, "a value has more than {} bits", units.prec());
@@ -220,8 +227,9 @@ impl Rounder {
         fraction.assign(&*units);
         units.floor_mut();
         *fraction -= &*units;
-        let whole = units.to_integer().and_then(|integer| integer.to_u64()).map(u128::from);
-        let whole = whole.expect("a significand of at most 64 bits");
+        let finite = units.to_integer_in_place(&mut self.whole);
+        let whole = self.whole.to_u128().filter(|_| finite);
+        let whole = whole.expect("a magnitude below 2^128 units");
         let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
         let away = match rounding {
             Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !whole.is_multiple_of(2),
@@ -238,12 +246,12 @@ impl Rounder {
                 fraction.get_exp().is_some_and(|exponent| exponent > bits as i32)
             }
         };
-        whole + u128::from(away)
+        (whole + u128::from(away), inexact)
     }
 }
 
 /// The magnitude code of the largest number: what comes before the first infinity or NaN, or else the last code.
-fn largest(format: &format::Float) -> u64 {
+pub(super) fn largest(format: &format::Float) -> u64 {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
         Specials::Ieee => codes - (1 << format.trailing_bits) - 1,
@@ -253,7 +261,7 @@ fn largest(format: &format::Float) -> u64 {
 }
 
 /// The canonical NaN without padding.
-fn nan(format: &format::Float) -> Option<u64> {
+pub(super) fn nan(format: &format::Float) -> Option<u64> {
     let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
     match format.specials {
         Specials::Ieee => Some(codes - (1 << format.trailing_bits) / 2),
@@ -264,7 +272,12 @@ fn nan(format: &format::Float) -> Option<u64> {
 }
 
 /// What an infinity, or a finite number rounded beyond the largest one, becomes; without padding.
-fn overflowed(format: &format::Float, sign: u64, rounded: Option<(Rounding, bool)>, overflow: Overflow) -> u64 {
+pub(super) fn overflowed(
+    format: &format::Float,
+    sign: u64,
+    rounded: Option<(Rounding, bool)>,
+    overflow: Overflow,
+) -> u64 {
     let largest = sign | largest(format);
     let policy = match (overflow, rounded) {
         (Overflow::Standard, Some((Rounding::Rz | Rounding::Ro, _))) => Overflow::Saturate,

@@ -13,13 +13,11 @@ impl Format {
             Encoding::Float(float) => float.decode(code),
             Encoding::Integer { signed } => {
                 let unused = 64 - self.bits;
-                let value = if *signed { (code << unused) as i64 >> unused } else { (code << unused >> unused) as i64 };
-                Decoded {
-                    class: if value == 0 { Class::Zero } else { Class::Normal },
-                    negative: value < 0,
-                    significand: value.unsigned_abs(),
-                    exponent: 0,
-                }
+                let code = code << unused;
+                let negative = *signed && code >> 63 == 1;
+                let significand = if negative { (code as i64 >> unused).unsigned_abs() } else { code >> unused };
+                let class = if significand == 0 { Class::Zero } else { Class::Normal };
+                Decoded { class, negative, significand, exponent: 0 }
             }
         }
     }
@@ -29,7 +27,8 @@ impl Format {
         self.decode(code).real()
     }
 
-    /// The value of a code as a host double: exact for every format here (integers up to 32 bits).
+    /// The value of a code as a host double: exact for every format but the integers of 64 bits, which
+    /// are rounded to nearest, ties to even.
     pub fn to_f64(&self, code: u64) -> f64 {
         self.decode(code).to_f64()
     }

@@ -132,13 +132,13 @@ impl Float {
     fn encode(&self, value: &Finite, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         let layout = Layout::of(self);
         let Some((significand, leading)) = value.left_justified() else {
-            return Some(self.zero(value.negative).unwrap_or(0));
+            return Some(self.zero(value.negative).unwrap_or(layout.assemble(value.negative, 0)));
         };
         if value.negative && !self.signed {
             return self.nan().or_else(|| self.zero(false));
         }
         match layout.round(value.negative, leading, significand, rounding).magnitude {
-            0 => Some(self.zero(value.negative).unwrap_or(0)),
+            0 => Some(self.zero(value.negative).unwrap_or(layout.assemble(value.negative, 0))),
             magnitude if magnitude <= layout.largest => Some(layout.assemble(value.negative, magnitude)),
             _ => self.overflowed(value.negative, Some(rounding), overflow),
         }

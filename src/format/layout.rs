@@ -48,24 +48,30 @@ pub(crate) struct Rounded {
 }
 
 impl Layout {
-    pub fn of(float: &Float) -> Layout {
+    pub const fn of(float: &Float) -> Layout {
         let (biased, trailing) = float.largest_fields();
         let magnitude_bits = float.exponent_bits + float.trailing_bits;
-        let has_zero = float.zeros != Zeros::None;
+        let has_zero = !matches!(float.zeros, Zeros::None);
         Layout {
             precision: float.precision(),
             trailing_bits: float.trailing_bits,
             padding_bits: float.padding_bits,
             sign_shift: (magnitude_bits + float.padding_bits) & 63,
-            sign_mask: u64::from(float.signed),
+            sign_mask: float.signed as u64,
             magnitude_mask: (1 << magnitude_bits) - 1,
             bias: float.bias,
             emin: float.emin(),
             emax: float.emax(),
-            smallest_normal: u64::from(has_zero) << float.trailing_bits,
+            smallest_normal: (has_zero as u64) << float.trailing_bits,
             largest: biased << float.trailing_bits | trailing,
             has_zero,
         }
+    }
+
+    /// Whether there is a sign.
+    #[inline(always)]
+    pub fn signed(&self) -> bool {
+        self.sign_mask != 0
     }
 
     /// The code of a sign and a magnitude; an unsigned format has no place for the sign.
@@ -103,21 +109,37 @@ impl Layout {
     /// leading bit weighs `2^leading`, once.
     ///
     /// The word must be at least 2 bits wider than the precision, for stochastic rounding wider by one more than the random bits.
-    #[inline(always)]
+    #[inline]
     pub fn round<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
-        if (self.emin..=self.emax).contains(&leading) {
-            let (kept, rest) = (significand >> (W::BITS - self.precision), significand << self.precision);
-            let up = rounding.rounds_up(negative, kept & W::ONE != W::ZERO, rest);
-            // The leading bit adds one to the biased exponent.
-            let below = ((leading + self.bias - 1) as u64) << self.trailing_bits;
-            return Rounded {
-                magnitude: below.wrapping_add(kept.low()).wrapping_add(up.into()),
-                inexact: rest != W::ZERO,
-                tiny_before: false,
-                tiny_after: false,
-            };
+        match self.is_inside(leading) {
+            true => {
+                let (magnitude, inexact) = self.round_inside(negative, leading, significand, rounding);
+                Rounded { magnitude, inexact, tiny_before: false, tiny_after: false }
+            }
+            false => self.round_outside(negative, leading, significand, rounding),
         }
-        self.round_outside(negative, leading, significand, rounding)
+    }
+
+    /// Whether numbers with this leading exponent are normal, but for the largest ones, which may be too large.
+    #[inline(always)]
+    pub fn is_inside(&self, leading: i32) -> bool {
+        (self.emin..=self.emax).contains(&leading)
+    }
+
+    /// [`Layout::round`] of a value whose leading exponent [is inside](Layout::is_inside): the magnitude, and whether it is inexact.
+    #[inline(always)]
+    pub fn round_inside<W: Word>(
+        &self,
+        negative: bool,
+        leading: i32,
+        significand: W,
+        rounding: Rounding,
+    ) -> (u64, bool) {
+        let (kept, rest) = (significand >> (W::BITS - self.precision), significand << self.precision);
+        let up = rounding.rounds_up(negative, kept & W::ONE != W::ZERO, rest);
+        // The leading bit adds one to the biased exponent.
+        let below = ((leading + self.bias - 1) as u64) << self.trailing_bits;
+        (below.wrapping_add(kept.low()).wrapping_add(up.into()), rest != W::ZERO)
     }
 
     /// [`Layout::round`] of a value that has no normal number at or below it, or none above.

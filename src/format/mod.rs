@@ -10,6 +10,7 @@ mod layout;
 mod name;
 mod read;
 mod real;
+mod record;
 mod rounding;
 mod special;
 mod table;
@@ -20,6 +21,7 @@ pub(crate) use layout::Layout;
 pub use name::find;
 pub(crate) use real::ldexp;
 pub use real::{Finite, Real};
+pub use record::resolve;
 pub use rounding::{Overflow, Rounding};
 pub use special::Pattern;
 pub use table::FORMATS;
@@ -199,18 +201,18 @@ impl std::fmt::Display for Format {
 
 impl Float {
     /// Bits of the significand, the leading bit included (IEEE 754: p).
-    pub fn precision(&self) -> u32 {
+    pub const fn precision(&self) -> u32 {
         self.trailing_bits + 1
     }
 
     /// Exponent of the smallest normal number (IEEE 754: emin). Without subnormals a biased exponent of
     /// zero is an ordinary one, except where that code is the only zero.
-    pub fn emin(&self) -> i32 {
-        if self.subnormals || self.zeros != Zeros::None { 1 - self.bias } else { -self.bias }
+    pub const fn emin(&self) -> i32 {
+        if self.subnormals || !matches!(self.zeros, Zeros::None) { 1 - self.bias } else { -self.bias }
     }
 
     /// Biased exponent and trailing significand of the largest finite number.
-    pub(crate) fn largest_fields(&self) -> (u64, u64) {
+    pub(crate) const fn largest_fields(&self) -> (u64, u64) {
         let exponent = (1u64 << self.exponent_bits) - 1;
         let trailing = (1u64 << self.trailing_bits) - 1;
         match self.specials {
@@ -222,7 +224,7 @@ impl Float {
     }
 
     /// Exponent of the largest finite number (IEEE 754: emax).
-    pub fn emax(&self) -> i32 {
+    pub const fn emax(&self) -> i32 {
         self.largest_fields().0 as i32 - self.bias
     }
 }

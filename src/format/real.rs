@@ -31,6 +31,18 @@ pub struct Finite {
     pub sticky: bool,
 }
 
+impl Real {
+    /// The host double of [`Finite::to_f64`], an infinity or NaN.
+    pub fn to_f64(&self) -> f64 {
+        match self {
+            Real::Nan => f64::NAN,
+            Real::Infinity { negative: false } => f64::INFINITY,
+            Real::Infinity { negative: true } => f64::NEG_INFINITY,
+            Real::Finite(finite) => finite.to_f64(),
+        }
+    }
+}
+
 impl Finite {
     /// The exact number `(-1)^negative * significand * 2^exponent`.
     pub fn exact(negative: bool, significand: u128, exponent: i32) -> Self {

@@ -73,12 +73,13 @@ impl Rounding {
     pub(crate) fn rounds_up<W: Word>(&self, negative: bool, odd: bool, rest: W) -> bool {
         let inexact = rest != W::ZERO;
         match self {
-            Rounding::Rne => rest > W::TOP || (rest == W::TOP && odd),
+            // Without short circuits: which way it goes follows no pattern that a branch could be predicted from.
+            Rounding::Rne => (rest > W::TOP) | ((rest == W::TOP) & odd),
             Rounding::Rna => rest >= W::TOP,
             Rounding::Rz => false,
-            Rounding::Ru => inexact && !negative,
-            Rounding::Rd => inexact && negative,
-            Rounding::Ro => inexact && !odd,
+            Rounding::Ru => inexact & !negative,
+            Rounding::Rd => inexact & negative,
+            Rounding::Ro => inexact & !odd,
             Rounding::Sr { random, bits } => {
                 let kept = u128::from((rest >> (W::BITS - bits)).low());
                 (kept + u128::from(*random & (u64::MAX >> (64 - bits)))) >> bits != 0

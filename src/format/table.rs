@@ -42,7 +42,7 @@ const fn integer(name: &'static str, aliases: &'static [&'static str], bits: u32
 
 /// Every format, in the order in which tables print them.
 #[rustfmt::skip]
-pub static FORMATS: [Format; 20] = [
+pub static FORMATS: [Format; 23] = [
     float("f64", &["fp64", "double", "binary64", "float64"], 64, Float { exponent_bits: 11, trailing_bits: 52, bias: 1023, ..IEEE }, IEEE_754),
     float("f32", &["fp32", "single", "float", "binary32", "float32"], 32, Float { exponent_bits: 8, trailing_bits: 23, bias: 127, ..IEEE }, IEEE_754),
     float("tf32", &["tensorfloat32", "tensorfloat-32", "xf32"], 32, Float { exponent_bits: 8, trailing_bits: 10, padding_bits: 13, bias: 127, ..IEEE }, PTX),
@@ -63,4 +63,7 @@ pub static FORMATS: [Format; 20] = [
     integer("s4", &["int4", "i4"], 4, true),
     integer("u4", &["uint4"], 4, false),
     integer("s32", &["int32", "i32"], 32, true),
+    integer("u32", &["uint32", "ui32"], 32, false),
+    integer("s64", &["int64", "i64"], 64, true),
+    integer("u64", &["uint64", "ui64"], 64, false),
 ];

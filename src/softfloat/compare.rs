@@ -2,13 +2,17 @@
 
 use std::cmp::Ordering;
 
-use super::{Flags, Operation, Outcome, Unit, nan::is_signalling, operand::Kind};
+use super::{
+    Flags, Operation, Outcome,
+    engine::{Engine, Fields},
+    nan::is_signalling,
+    operand::Kind,
+};
 use crate::format::{Class, Specials};
 
-impl Unit<'_> {
-    /// How two numbers or infinities compare; `None` if one is NaN. Zeros are equal whatever their signs.
+impl<F: Fields> Engine<'_, F> {
     #[inline]
-    pub fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
+    pub(super) fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
         Some(self.rank(x)?.cmp(&self.rank(y)?))
     }
 
@@ -28,17 +32,15 @@ impl Unit<'_> {
         Outcome { code: Some(holds.into()), flags: Flags::INVALID.when(invalid) }
     }
 
-    /// IEEE 754 totalOrder: code 1 if x is below y or the same datum, else 0. -0 is below +0; NaNs lie beyond the infinities, by sign, then
-    /// signalling before quiet seen from zero, then by payload.
-    pub fn total_order(&self, x: u64, y: u64) -> Outcome {
+    pub(super) fn total_order(&self, x: u64, y: u64) -> Outcome {
         let place = |code: u64| {
-            let magnitude = self.layout.magnitude(code) as i64;
+            let magnitude = self.layout().magnitude(code) as i64;
             match self.float.specials {
                 // The NaN has the code of -0: above everything.
                 Specials::NegativeZeroNan if self.kind(code) == Kind::Nan => i64::MAX,
                 // One lower than the magnitude's negative: -0 is below +0.
                 _ => {
-                    if self.layout.negative(code) {
+                    if self.layout().negative(code) {
                         -magnitude - 1
                     } else {
                         magnitude
@@ -49,8 +51,7 @@ impl Unit<'_> {
         Outcome { code: Some((place(x) <= place(y)).into()), flags: Flags::NONE }
     }
 
-    /// The IEEE 754 class (clause 5.7.2) of x, as its place in [`CLASSES`](super::CLASSES). The environment does not matter.
-    pub fn classify(&self, x: u64) -> Outcome {
+    pub(super) fn classify(&self, x: u64) -> Outcome {
         let datum = self.format.decode(x);
         let above_zero = match datum.class {
             Class::Nan => {
@@ -75,7 +76,7 @@ impl Unit<'_> {
             Kind::Zero => Some(0),
             // Without a zero the smallest number has magnitude 0.
             _ => {
-                let magnitude = self.layout.magnitude(code) as i64 + i64::from(!self.layout.has_zero);
+                let magnitude = self.layout().magnitude(code) as i64 + i64::from(!self.layout().has_zero);
                 Some(if operand.negative { -magnitude } else { magnitude })
             }
         }

@@ -2,11 +2,12 @@
 
 use super::{
     Environment, Flags, NanRule, Outcome, Unit,
+    engine::Engine,
     integral::units,
     nan::is_signalling,
     operand::{Kind, Operand},
 };
-use crate::format::{Format, Rounding, Word};
+use crate::format::{Format, Layout, Rounding, Word};
 
 /// Conversion from any format, integer formats included, to any other, in one environment.
 ///
@@ -23,14 +24,14 @@ pub struct Converter<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Side<'a> {
-    Float(Unit<'a>),
+    Float(Engine<'a, Layout>),
     Integer { format: &'a Format, signed: bool },
 }
 
 impl<'a> Side<'a> {
     fn new(format: &'a Format, environment: Environment) -> Side<'a> {
         match Unit::new(format, environment) {
-            Ok(unit) => Side::Float(unit),
+            Ok(unit) => Side::Float(unit.0),
             Err(_) => Side::Integer { format, signed: format.decode(format.code_mask()).negative },
         }
     }
@@ -68,7 +69,7 @@ impl<'a> Converter<'a> {
     }
 
     #[cold]
-    fn special<W: Word>(&self, operand: &Operand<W>, code: u64, to: &Unit) -> Outcome {
+    fn special<W: Word>(&self, operand: &Operand<W>, code: u64, to: &Engine<Layout>) -> Outcome {
         match (operand.kind, &self.from) {
             (Kind::Zero, _) => to.zero(operand.negative),
             (Kind::Nan, Side::Float(from)) => {

@@ -12,7 +12,7 @@ pub struct Environment {
     pub overflow: Overflow,
     /// When a result counts as tiny, for the underflow flag and for flushing.
     pub tininess: Tininess,
-    /// Subnormal operands are replaced by zeros of their sign (DAZ); nothing is flagged.
+    /// Subnormal operands are replaced by zeros of their sign (+0 where there is no -0; DAZ); nothing is flagged.
     pub flush_inputs: bool,
     /// Tiny non-zero results become zeros of their sign (FTZ), with underflow and inexact flagged.
     pub flush_results: bool,
@@ -27,6 +27,16 @@ pub enum Tininess {
     Before,
     /// So does the exact result rounded as if the exponent range were unbounded (x86, RISC-V).
     After,
+}
+
+impl Tininess {
+    /// The name that options and reports use: `before`, `after`.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tininess::Before => "before",
+            Tininess::After => "after",
+        }
+    }
 }
 
 impl Default for Environment {

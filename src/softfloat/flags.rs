@@ -63,9 +63,9 @@ impl BitOrAssign for Flags {
     }
 }
 
-impl std::fmt::Display for Flags {
-    /// The raised flags' names, in the order of IEEE 754 (`overflow inexact`); `-` for none.
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl Flags {
+    /// The raised flags' names, in the order of IEEE 754.
+    pub fn names(self) -> impl Iterator<Item = &'static str> {
         const NAMES: [(Flags, &str); 5] = [
             (Flags::INVALID, "invalid"),
             (Flags::DIVIDE_BY_ZERO, "divide-by-zero"),
@@ -73,7 +73,14 @@ impl std::fmt::Display for Flags {
             (Flags::UNDERFLOW, "underflow"),
             (Flags::INEXACT, "inexact"),
         ];
-        let raised: Vec<&str> = NAMES.iter().filter(|(flag, _)| self.contains(*flag)).map(|(_, name)| *name).collect();
+        NAMES.into_iter().filter(move |(flag, _)| self.contains(*flag)).map(|(_, name)| name)
+    }
+}
+
+impl std::fmt::Display for Flags {
+    /// The raised flags' names, in the order of IEEE 754 (`overflow inexact`); `-` for none.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let raised: Vec<&str> = self.names().collect();
         f.pad(if raised.is_empty() { "-".to_string() } else { raised.join(" ") }.as_str())
     }
 }

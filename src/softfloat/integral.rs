@@ -1,20 +1,19 @@
 //! Rounding to integral values.
 
 use super::{
-    Flags, Outcome, Unit,
+    Flags, Outcome,
+    engine::{Engine, Fields},
     operand::{Kind, Operand},
 };
 use crate::format::{Rounding, Word};
 
-impl Unit<'_> {
-    /// x rounded to an integral value of the same format, in the environment's direction (IEEE 754 roundToIntegral): never inexact.
-    pub fn rint(&self, x: u64) -> Outcome {
+impl<F: Fields> Engine<'_, F> {
+    pub(super) fn rint(&self, x: u64) -> Outcome {
         let outcome = self.rint_exact(x);
         Outcome { flags: outcome.flags.without(Flags::INEXACT), ..outcome }
     }
 
-    /// As [`Unit::rint`], and inexact where the result differs from x (IEEE 754 roundToIntegralExact).
-    pub fn rint_exact(&self, x: u64) -> Outcome {
+    pub(super) fn rint_exact(&self, x: u64) -> Outcome {
         if self.wide { self.integral::<u128>(x) } else { self.integral::<u64>(x) }
     }
 
@@ -24,7 +23,7 @@ impl Unit<'_> {
             Kind::Nan => self.nan_of(&[x]),
             Kind::Infinite => self.infinity(a.negative),
             Kind::Zero => self.zero(a.negative),
-            Kind::Finite if a.leading >= self.layout.trailing_bits as i32 => {
+            Kind::Finite if a.leading >= self.layout().trailing_bits as i32 => {
                 self.round(a.negative, a.leading, a.significand)
             }
             Kind::Finite => {

@@ -2,10 +2,12 @@
 
 mod compare;
 mod converter;
+mod engine;
 mod environment;
 mod exact;
 mod flags;
 mod integral;
+mod map;
 mod nan;
 mod operand;
 mod operation;
@@ -19,6 +21,7 @@ mod unit;
 pub use converter::Converter;
 pub use environment::{Environment, Tininess};
 pub use flags::{Flags, Outcome};
+pub use map::Mapped;
 pub use nan::NanRule;
 pub use operation::{CLASSES, Operation, ResultKind};
 pub use unit::Unit;

@@ -1,6 +1,10 @@
 //! Which NaN an operation gives, by named rule.
 
-use super::{Flags, Outcome, Unit, operand::Kind};
+use super::{
+    Flags, Outcome,
+    engine::{Engine, Fields},
+    operand::Kind,
+};
 use crate::format::{Class, Decoded, Float, Format, Specials};
 
 /// Which NaN an operation gives, and which integer an invalid conversion to integers gives.
@@ -79,7 +83,7 @@ pub(super) fn is_signalling(nan: &Decoded, float: &Float) -> bool {
     float.specials == Specials::Ieee && nan.class == Class::Nan && nan.significand >> (float.trailing_bits - 1) & 1 == 0
 }
 
-impl Unit<'_> {
+impl<F: Fields> Engine<'_, F> {
     /// An invalid operation on numbers.
     #[cold]
     pub(super) fn invalid(&self) -> Outcome {

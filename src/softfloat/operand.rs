@@ -1,7 +1,7 @@
 //! Operands: what a code stands for, ready to compute with.
 
-use super::Unit;
-use crate::format::{Specials, Word};
+use super::engine::{Engine, Fields};
+use crate::format::{Specials, Word, Zeros};
 
 /// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -24,24 +24,35 @@ pub(super) struct Operand<W> {
     pub leading: i32,
 }
 
-impl Unit<'_> {
-    /// The operand with this code, subnormal numbers flushed where the environment says so.
+impl<F: Fields> Engine<'_, F> {
+    /// Whether the code is a normal number's.
     #[inline(always)]
+    pub(super) fn is_normal(&self, code: u64) -> bool {
+        self.layout().is_normal(self.layout().magnitude(code))
+    }
+
+    /// The operand with this code of a normal number.
+    #[inline(always)]
+    pub(super) fn normal<W: Word>(&self, code: u64) -> Operand<W> {
+        let (significand, leading) = self.layout().normal(self.layout().magnitude(code));
+        let significand = W::from(significand) << (W::BITS - self.layout().precision);
+        Operand { kind: Kind::Finite, negative: self.layout().negative(code), significand, leading }
+    }
+
+    /// The operand with this code, subnormal numbers flushed where the environment says so.
+    #[inline]
     pub(super) fn operand<W: Word>(&self, code: u64) -> Operand<W> {
-        let (negative, magnitude) = (self.layout.negative(code), self.layout.magnitude(code));
-        if self.layout.is_normal(magnitude) {
-            let (significand, leading) = self.layout.normal(magnitude);
-            let significand = W::from(significand) << (W::BITS - self.layout.precision);
-            return Operand { kind: Kind::Finite, negative, significand, leading };
+        match self.is_normal(code) {
+            true => self.normal(code),
+            false => self.unusual(self.layout().negative(code), self.layout().magnitude(code)),
         }
-        self.unusual(negative, magnitude)
     }
 
     /// An operand that is no normal number.
     fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Operand<W> {
         let is = |kind| Operand { kind, negative, significand: W::ZERO, leading: 0 };
-        if magnitude > self.layout.largest {
-            let infinite = self.float.specials == Specials::Ieee && magnitude == self.layout.largest + 1;
+        if magnitude > self.layout().largest {
+            let infinite = self.float.specials == Specials::Ieee && magnitude == self.layout().largest + 1;
             return is(if infinite { Kind::Infinite } else { Kind::Nan });
         }
         if magnitude == 0 {
@@ -49,14 +60,15 @@ impl Unit<'_> {
             return is(if nan { Kind::Nan } else { Kind::Zero });
         }
         if self.environment.flush_inputs {
-            return is(Kind::Zero);
+            // Without a -0 the operand is replaced by +0.
+            return Operand { negative: negative && self.float.zeros == Zeros::Both, ..is(Kind::Zero) };
         }
         let zeros = magnitude.leading_zeros();
         Operand {
             kind: Kind::Finite,
             negative,
             significand: W::from(magnitude << zeros) << (W::BITS - 64),
-            leading: self.layout.emin - self.layout.trailing_bits as i32 + 63 - zeros as i32,
+            leading: self.layout().emin - self.layout().trailing_bits as i32 + 63 - zeros as i32,
         }
     }
 

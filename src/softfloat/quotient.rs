@@ -1,22 +1,19 @@
 //! Quotients and remainders.
 
 use super::{
-    Flags, Outcome, Unit,
+    Flags, Outcome,
+    engine::{Engine, Fields},
     operand::{Kind, Operand},
 };
 use crate::format::Word;
 
-impl Unit<'_> {
-    /// `x / y` (IEEE 754 division). 0/0 and infinity/infinity are invalid; another number divided by zero is an infinity, with the
-    /// flag for it.
+impl<F: Fields> Engine<'_, F> {
     #[inline]
-    pub fn div(&self, x: u64, y: u64) -> Outcome {
+    pub(super) fn div(&self, x: u64, y: u64) -> Outcome {
         if self.wide { self.divide::<u128>(x, y) } else { self.divide::<u64>(x, y) }
     }
 
-    /// IEEE 754 remainder: `x - n * y` with n the integer nearest to `x / y`, ties to even: always exact. A zero has the sign of x.
-    /// An infinite x, and y = 0, are invalid.
-    pub fn rem(&self, x: u64, y: u64) -> Outcome {
+    pub(super) fn rem(&self, x: u64, y: u64) -> Outcome {
         let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
         match (a.kind, b.kind) {
             (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
@@ -28,17 +25,29 @@ impl Unit<'_> {
     }
 
     #[inline(always)]
-    fn divide<W: Word>(&self, x: u64, y: u64) -> Outcome {
+    pub(super) fn divide<W: Word>(&self, x: u64, y: u64) -> Outcome {
+        if self.is_normal(x) & self.is_normal(y) {
+            return self.rounded_quotient(&self.normal::<W>(x), &self.normal(y));
+        }
+        self.divide_unusual::<W>(x, y)
+    }
+
+    #[inline(always)]
+    fn rounded_quotient<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
+        let divisor = b.significand >> (W::BITS - self.layout().precision);
+        // As if the divisor were an integer: its leading bit weighs one less than its precision.
+        let leading = a.leading - b.leading + self.layout().trailing_bits as i32;
+        let (quotient, zeros) = quotient(a.significand, divisor);
+        self.round(a.negative != b.negative, leading - zeros as i32, quotient)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn divide_unusual<W: Word>(&self, x: u64, y: u64) -> Outcome {
         let (a, b) = (self.operand::<W>(x), self.operand::<W>(y));
         let negative = a.negative != b.negative;
         match (a.kind, b.kind) {
-            (Kind::Finite, Kind::Finite) => {
-                let divisor = b.significand >> (W::BITS - self.layout.precision);
-                // As if the divisor were an integer: its leading bit weighs one less than its precision.
-                let leading = a.leading - b.leading + self.layout.trailing_bits as i32;
-                let (quotient, zeros) = quotient(a.significand, divisor);
-                self.round(negative, leading - zeros as i32, quotient)
-            }
+            (Kind::Finite, Kind::Finite) => self.rounded_quotient(&a, &b),
             (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
             (Kind::Zero, Kind::Zero) | (Kind::Infinite, Kind::Infinite) => self.invalid(),
             (Kind::Infinite, _) => self.infinity(negative),
@@ -52,14 +61,14 @@ impl Unit<'_> {
             // Less than half of the divisor.
             return self.round(a.negative, a.leading, a.significand);
         }
-        let unused = 128 - self.layout.precision;
+        let unused = 128 - self.layout().precision;
         let (mut rest, mut divisor) = (a.significand >> unused, b.significand >> unused);
         let mut distance = a.leading - b.leading;
         if distance < 0 {
             divisor <<= 1;
             distance = 0;
         }
-        let scale = a.leading.min(b.leading) - self.layout.trailing_bits as i32;
+        let scale = a.leading.min(b.leading) - self.layout().trailing_bits as i32;
         let mut odd = rest / divisor & 1 == 1;
         rest %= divisor;
         while distance > 0 {

@@ -2,12 +2,15 @@
 
 use rug::Integer;
 
-use super::{Outcome, Unit, operand::Kind};
+use super::{
+    Outcome,
+    engine::{Engine, Fields},
+    operand::Kind,
+};
 use crate::format::{Rounding, Word};
 
-impl Unit<'_> {
-    /// `sqrt(x)` (IEEE 754 squareRoot): -0 for -0; another negative operand is invalid.
-    pub fn sqrt(&self, x: u64) -> Outcome {
+impl<F: Fields> Engine<'_, F> {
+    pub(super) fn sqrt(&self, x: u64) -> Outcome {
         let a = self.operand::<u64>(x);
         match a.kind {
             Kind::Nan => self.nan_of(&[x]),

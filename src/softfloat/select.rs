@@ -2,9 +2,13 @@
 
 use std::cmp::Ordering;
 
-use super::{Flags, Operation, Outcome, Unit, operand::Kind};
+use super::{
+    Flags, Operation, Outcome,
+    engine::{Engine, Fields},
+    operand::Kind,
+};
 
-impl Unit<'_> {
+impl<F: Fields> Engine<'_, F> {
     /// One of the six minimum and maximum operations: an operand, exactly. -0 is below +0.
     pub(super) fn select(&self, operation: Operation, x: u64, y: u64) -> Outcome {
         use Operation::*;
@@ -28,47 +32,46 @@ impl Unit<'_> {
             Some(Ordering::Less) => !largest,
             Some(Ordering::Greater) => largest,
             // Equal numbers differ in the sign of a zero at most.
-            _ => self.layout.negative(x) != largest,
+            _ => self.layout().negative(x) != largest,
         };
         self.itself(if first { x } else { y })
     }
 
-    /// The least number or infinity that is greater than x (IEEE 754 nextUp); the largest one, and an infinity, is its own.
-    /// Above the negative number next to zero comes -0 (+0 in a format without -0).
-    pub fn next_up(&self, x: u64) -> Outcome {
+    pub(super) fn next_up(&self, x: u64) -> Outcome {
         self.neighbour(x, true)
     }
 
-    /// The greatest number or infinity that is less than x (IEEE 754 nextDown): as [`Unit::next_up`], downward.
-    pub fn next_down(&self, x: u64) -> Outcome {
+    pub(super) fn next_down(&self, x: u64) -> Outcome {
         self.neighbour(x, false)
     }
 
     fn neighbour(&self, x: u64, up: bool) -> Outcome {
         let operand = self.operand::<u64>(x);
         let exact = |code: u64| Outcome { code: Some(code), flags: Flags::NONE };
-        let magnitude = self.layout.magnitude(x);
+        let magnitude = self.layout().magnitude(x);
         match operand.kind {
             Kind::Nan => self.nan_of(&[x]),
             // The smallest number beyond zero, whatever the sign of the zero; nothing is below it in an unsigned format.
-            Kind::Zero => exact(if up || self.float.signed { self.layout.assemble(!up, 1) } else { 0 }),
+            Kind::Zero => exact(if up || self.layout().signed() { self.layout().assemble(!up, 1) } else { 0 }),
             _ if operand.negative != up => {
-                let last = self.layout.largest + u64::from(self.format.has_infinity());
-                exact(self.layout.assemble(operand.negative, (magnitude + 1).min(last)))
+                let last = self.layout().largest + u64::from(self.format.has_infinity());
+                exact(self.layout().assemble(operand.negative, (magnitude + 1).min(last)))
             }
             // Without a zero the smallest number of the other sign, if there is one, is next.
-            _ if magnitude == 0 => exact(self.layout.assemble(!operand.negative, 0)),
-            _ if magnitude == 1 && self.layout.has_zero => self.zero(operand.negative),
-            _ => exact(self.layout.assemble(operand.negative, magnitude - 1)),
+            _ if magnitude == 0 => exact(self.layout().assemble(!operand.negative, 0)),
+            _ if magnitude == 1 && self.layout().has_zero => self.zero(operand.negative),
+            _ => exact(self.layout().assemble(operand.negative, magnitude - 1)),
         }
     }
 
     /// x as the result of an operation: without padding, and a zero where subnormal operands are flushed.
     fn itself(&self, x: u64) -> Outcome {
-        let negative = self.layout.negative(x);
+        let negative = self.layout().negative(x);
         match self.kind(x) {
             Kind::Zero => self.zero(negative),
-            _ => Outcome { code: Some(self.layout.assemble(negative, self.layout.magnitude(x))), flags: Flags::NONE },
+            _ => {
+                Outcome { code: Some(self.layout().assemble(negative, self.layout().magnitude(x))), flags: Flags::NONE }
+            }
         }
     }
 }

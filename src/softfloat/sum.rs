@@ -1,41 +1,54 @@
 //! Sums: addition, subtraction, and the fused multiply-add.
 
+use std::hint::select_unpredictable;
+
 use super::{
-    Flags, NanRule, Outcome, Unit,
+    NanRule, Outcome,
+    engine::{Engine, Fields},
     operand::{Kind, Operand},
 };
 use crate::format::Word;
 
-impl Unit<'_> {
-    /// `x + y` (IEEE 754 addition). Infinities of opposite signs are invalid. An exact sum of zero has the sign of its terms
-    /// where they agree, else +0 (-0 under RD).
+impl<F: Fields> Engine<'_, F> {
     #[inline]
-    pub fn add(&self, x: u64, y: u64) -> Outcome {
+    pub(super) fn add(&self, x: u64, y: u64) -> Outcome {
         if self.wide { self.add_or_sub::<u128>(x, y, false) } else { self.add_or_sub::<u64>(x, y, false) }
     }
 
-    /// `x - y` (IEEE 754 subtraction): `x + (-y)`, except that a NaN keeps its sign.
     #[inline]
-    pub fn sub(&self, x: u64, y: u64) -> Outcome {
+    pub(super) fn sub(&self, x: u64, y: u64) -> Outcome {
         if self.wide { self.add_or_sub::<u128>(x, y, true) } else { self.add_or_sub::<u64>(x, y, true) }
     }
 
-    /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd). Zero times infinity is invalid, and so are
-    /// infinities of opposite signs. Where z is a quiet NaN besides, [`NanRule::X86`] passes it on without a flag; the other rules
-    /// have the invalid operation.
     #[inline]
-    pub fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
+    pub(super) fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
         if self.wide { self.multiply_add::<u128>(x, y, z) } else { self.multiply_add::<u64>(x, y, z) }
     }
 
     #[inline(always)]
-    fn add_or_sub<W: Word>(&self, x: u64, y: u64, negate: bool) -> Outcome {
+    pub(super) fn add_or_sub<W: Word>(&self, x: u64, y: u64, negate: bool) -> Outcome {
+        if self.is_normal(x) & self.is_normal(y) {
+            // Magnitudes ascend with the numbers. Which is larger follows no pattern: selections, not branches.
+            let layout = self.layout();
+            let swap = layout.magnitude(y) > layout.magnitude(x);
+            let large = self.normal::<W>(select_unpredictable(swap, y, x));
+            let small = self.normal::<W>(select_unpredictable(swap, x, y));
+            return self.ordered_sum(
+                large.negative ^ (swap & negate),
+                &large,
+                &small,
+                large.negative ^ small.negative ^ negate,
+            );
+        }
+        self.add_or_sub_unusual::<W>(x, y, negate)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn add_or_sub_unusual<W: Word>(&self, x: u64, y: u64, negate: bool) -> Outcome {
         let a = self.operand::<W>(x);
         let mut b = self.operand::<W>(y);
         b.negative ^= negate;
-        if a.kind == Kind::Finite && b.kind == Kind::Finite {
-            return self.rounded_sum(&a, &b);
-        }
         if a.kind == Kind::Nan || b.kind == Kind::Nan {
             return self.nan_of(&[x, y]);
         }
@@ -43,23 +56,18 @@ impl Unit<'_> {
     }
 
     #[inline(always)]
-    fn multiply_add<W: Word>(&self, x: u64, y: u64, z: u64) -> Outcome {
-        let (a, b, c) = (self.operand::<W>(x), self.operand::<W>(y), self.operand::<W>(z));
-        if a.kind == Kind::Finite && b.kind == Kind::Finite && c.kind == Kind::Finite {
+    pub(super) fn multiply_add<W: Word>(&self, x: u64, y: u64, z: u64) -> Outcome {
+        if self.is_normal(x) & self.is_normal(y) & self.is_normal(z) {
+            let (a, b, c) = (self.normal::<W>(x), self.normal::<W>(y), self.normal::<W>(z));
             return self.rounded_sum(&self.product(&a, &b), &c);
         }
-        self.special_multiply_add(x, y, z, &a, &b, &c)
+        self.multiply_add_unusual::<W>(x, y, z)
     }
 
-    fn special_multiply_add<W: Word>(
-        &self,
-        x: u64,
-        y: u64,
-        z: u64,
-        a: &Operand<W>,
-        b: &Operand<W>,
-        c: &Operand<W>,
-    ) -> Outcome {
+    #[cold]
+    #[inline(never)]
+    fn multiply_add_unusual<W: Word>(&self, x: u64, y: u64, z: u64) -> Outcome {
+        let (a, b, c) = (self.operand::<W>(x), self.operand::<W>(y), self.operand::<W>(z));
         let no_product = matches!((a.kind, b.kind), (Kind::Zero, Kind::Infinite) | (Kind::Infinite, Kind::Zero));
         if [a.kind, b.kind, c.kind].contains(&Kind::Nan) {
             // Zero times infinity plus a quiet NaN: IEEE 754 leaves the flag open.
@@ -74,15 +82,14 @@ impl Unit<'_> {
         }
         let negative = a.negative != b.negative;
         let product = match (a.kind, b.kind) {
-            (Kind::Finite, Kind::Finite) => self.product(a, b),
-            (Kind::Infinite, _) | (_, Kind::Infinite) => Operand { kind: Kind::Infinite, negative, ..*a },
-            _ => Operand { kind: Kind::Zero, negative, ..*a },
+            (Kind::Finite, Kind::Finite) => self.product(&a, &b),
+            (Kind::Infinite, _) | (_, Kind::Infinite) => Operand { kind: Kind::Infinite, negative, ..a },
+            _ => Operand { kind: Kind::Zero, negative, ..a },
         };
-        self.special_sum(&product, c)
+        self.special_sum(&product, &c)
     }
 
     /// The sum of two operands that are no NaNs.
-    #[cold]
     fn special_sum<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
         match (a.kind, b.kind) {
             (Kind::Infinite, Kind::Infinite) if a.negative != b.negative => self.invalid(),
@@ -97,20 +104,33 @@ impl Unit<'_> {
     }
 
     /// The sum of two finite non-zero numbers. Their significands have at least two zeros at the end.
+    #[inline(always)]
+    fn rounded_sum<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
+        let swap = (b.leading > a.leading) | ((b.leading == a.leading) & (b.significand > a.significand));
+        let pick = |swap: bool| Operand {
+            kind: Kind::Finite,
+            negative: select_unpredictable(swap, b.negative, a.negative),
+            significand: select_unpredictable(swap, b.significand, a.significand),
+            leading: select_unpredictable(swap, b.leading, a.leading),
+        };
+        let (large, small) = (pick(swap), pick(!swap));
+        self.ordered_sum(large.negative, &large, &small, large.negative != small.negative)
+    }
+
+    /// The sum of two finite non-zero numbers, the larger one first: their difference, if they are opposite, with the sign
+    /// `negative`.
     ///
     /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
     #[inline(always)]
-    fn rounded_sum<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
-        let swap = (b.leading, b.significand) > (a.leading, a.significand);
-        let (large, small) = if swap { (b, a) } else { (a, b) };
+    fn ordered_sum<W: Word>(&self, negative: bool, large: &Operand<W>, small: &Operand<W>, opposite: bool) -> Outcome {
         let distance = (large.leading - small.leading) as u32;
         // One place to the right: room for a carry.
         let (x, y) = (large.significand >> 1, (small.significand >> 1).shift_right_jam(distance));
-        let sum = if a.negative == b.negative { x + y } else { x - y };
+        let sum = select_unpredictable(opposite, x - y, x + y);
         if sum == W::ZERO {
             return self.cancelled();
         }
         let zeros = sum.leading_zeros();
-        self.round(large.negative, large.leading + 1 - zeros as i32, sum << zeros)
+        self.round(negative, large.leading + 1 - zeros as i32, sum << zeros)
     }
 }

@@ -1,9 +1,11 @@
 //! A floating-point unit: the arithmetic of one format in one environment.
 
-use super::{Environment, Flags, Operation, Outcome, Tininess};
+use std::cmp::Ordering;
+
+use super::{Environment, Operation, Outcome, engine::Engine};
 use crate::{
     Error, Result,
-    format::{Encoding, Float, Format, Layout, Rounding, Word},
+    format::{Encoding, Format, Layout, Rounding},
 };
 
 /// Widest precision for which every intermediate result fits 64 bits: a product takes twice as many, and a carry
@@ -22,14 +24,7 @@ const NARROW_PRECISION: u32 = 31;
 /// # Ok::<(), tcnum::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Unit<'a> {
-    pub(super) format: &'a Format,
-    pub(super) float: Float,
-    pub(super) layout: Layout,
-    pub(super) environment: Environment,
-    /// Whether intermediate results need 128 bits.
-    pub(super) wide: bool,
-}
+pub struct Unit<'a>(pub(super) Engine<'a, Layout>);
 
 impl<'a> Unit<'a> {
     /// The unit of `format`.
@@ -43,17 +38,17 @@ impl<'a> Unit<'a> {
             )));
         };
         let wide = float.precision() > NARROW_PRECISION || matches!(environment.rounding, Rounding::Sr { .. });
-        Ok(Unit { format, float, layout: Layout::of(&float), environment, wide })
+        Ok(Unit(Engine { format, float, fields: Layout::of(&float), environment, wide }))
     }
 
     /// The format.
     pub fn format(&self) -> &'a Format {
-        self.format
+        self.0.format
     }
 
     /// The environment.
     pub fn environment(&self) -> &Environment {
-        &self.environment
+        &self.0.environment
     }
 
     /// Whether the format can carry `operation`: one whose result may be zero needs a zero, one whose result may
@@ -62,116 +57,106 @@ impl<'a> Unit<'a> {
     /// # Errors
     /// It cannot: the message says why, and which operations the format carries.
     pub fn carries(&self, operation: Operation) -> Result<()> {
-        let lacking = |operation: Operation| {
-            if operation.needs_zero() && !self.layout.has_zero {
-                Some("zero")
-            } else if operation.needs_sign() && !self.float.signed {
-                Some("sign")
-            } else {
-                None
-            }
-        };
-        let Some(lacking_here) = lacking(operation) else { return Ok(()) };
-        let carried: Vec<&str> = Operation::all().filter(|&o| lacking(o).is_none()).map(Operation::name).collect();
-        Err(Error::request(format!(
-            "{} cannot carry {}: it has no {lacking_here}; it carries {} and convert",
-            self.format,
-            operation.name(),
-            carried.join(", ")
-        )))
+        self.0.carries(operation)
     }
 
     /// `operation` on `operands` (as many as it has; the others are ignored). See [`Operation::result`] for what the code means.
     ///
-    /// What an operation gives that the format cannot carry ([`Unit::carries`]) is rounded as any value: a result of zero without a zero
+    /// What an operation gives that the format cannot carry ([`Engine::carries`]) is rounded as any value: a result of zero without a zero
     /// to the smallest number, a negative one without a sign to NaN.
     #[inline]
     pub fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
-        let [x, y, z] = operands;
-        match operation {
-            Operation::Add => self.add(x, y),
-            Operation::Sub => self.sub(x, y),
-            Operation::Mul => self.mul(x, y),
-            Operation::Div => self.div(x, y),
-            Operation::Sqrt => self.sqrt(x),
-            Operation::Fma => self.fma(x, y, z),
-            Operation::Rem => self.rem(x, y),
-            Operation::Rint => self.rint(x),
-            Operation::RintExact => self.rint_exact(x),
-            Operation::NextUp => self.next_up(x),
-            Operation::NextDown => self.next_down(x),
-            Operation::Minimum
-            | Operation::Maximum
-            | Operation::MinimumNumber
-            | Operation::MaximumNumber
-            | Operation::MinNum
-            | Operation::MaxNum => self.select(operation, x, y),
-            Operation::Equal
-            | Operation::EqualSignaling
-            | Operation::Less
-            | Operation::LessQuiet
-            | Operation::LessEqual
-            | Operation::LessEqualQuiet
-            | Operation::Unordered => self.predicate(operation, x, y),
-            Operation::TotalOrder => self.total_order(x, y),
-            Operation::Classify => self.classify(x),
-        }
+        self.0.apply(operation, operands)
     }
 
-    /// Rounds `(-1)^negative * significand * 2^(leading + 1 - BITS)`, a left-justified and possibly jammed significand.
-    #[inline(always)]
-    pub(super) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
-        let rounded = self.layout.round(negative, leading, significand, self.environment.rounding);
-        let flags = Flags::INEXACT.when(rounded.inexact);
-        let plain =
-            !rounded.tiny_before && rounded.magnitude <= self.layout.largest && (!negative || self.float.signed);
-        if plain {
-            return Outcome { code: Some(self.layout.assemble(negative, rounded.magnitude)), flags };
-        }
-        if negative && !self.float.signed {
-            return self.without_sign();
-        }
-        if rounded.magnitude > self.layout.largest {
-            let overflow = self.environment.overflow;
-            let code = self.float.overflowed(negative, Some(self.environment.rounding), overflow);
-            return Outcome { code, flags: Flags::OVERFLOW | Flags::INEXACT };
-        }
-        let tiny = match self.environment.tininess {
-            Tininess::Before => rounded.tiny_before,
-            Tininess::After => rounded.tiny_after,
-        };
-        if tiny && self.environment.flush_results && self.layout.has_zero {
-            return Outcome { flags: Flags::UNDERFLOW | Flags::INEXACT, ..self.zero(negative) };
-        }
-        let flags = flags | Flags::UNDERFLOW.when(tiny && rounded.inexact);
-        match rounded.magnitude {
-            0 => Outcome { flags, ..self.zero(negative) },
-            magnitude => Outcome { code: Some(self.layout.assemble(negative, magnitude)), flags },
-        }
+    /// `x + y` (IEEE 754 addition). Infinities of opposite signs are invalid. An exact sum of zero has the sign of its terms
+    /// where they agree, else +0 (-0 under RD).
+    #[inline]
+    pub fn add(&self, x: u64, y: u64) -> Outcome {
+        self.0.add(x, y)
     }
 
-    /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is no exact result.
-    pub(super) fn zero(&self, negative: bool) -> Outcome {
-        let flags = (Flags::UNDERFLOW | Flags::INEXACT).when(!self.layout.has_zero);
-        Outcome { code: Some(self.format.zero(negative).unwrap_or(0)), flags }
+    /// `x - y` (IEEE 754 subtraction): `x + (-y)`, except that a NaN keeps its sign.
+    #[inline]
+    pub fn sub(&self, x: u64, y: u64) -> Outcome {
+        self.0.sub(x, y)
     }
 
-    /// A sum of zero of terms that do not agree on a sign (IEEE 754, clause 6.3).
-    pub(super) fn cancelled(&self) -> Outcome {
-        self.zero(self.environment.rounding == Rounding::Rd)
+    /// `x * y` (IEEE 754 multiplication). Zero times infinity is invalid.
+    #[inline]
+    pub fn mul(&self, x: u64, y: u64) -> Outcome {
+        self.0.mul(x, y)
     }
 
-    /// An infinity of this sign, as an exact result.
-    pub(super) fn infinity(&self, negative: bool) -> Outcome {
-        if negative && !self.float.signed {
-            return self.without_sign();
-        }
-        Outcome { code: self.float.overflowed(negative, None, self.environment.overflow), flags: Flags::NONE }
+    /// `x / y` (IEEE 754 division). 0/0 and infinity/infinity are invalid; another number divided by zero is an infinity, with the
+    /// flag for it.
+    #[inline]
+    pub fn div(&self, x: u64, y: u64) -> Outcome {
+        self.0.div(x, y)
     }
 
-    /// A negative result in an unsigned format.
-    fn without_sign(&self) -> Outcome {
-        let outcome = self.invalid();
-        Outcome { code: outcome.code.or_else(|| self.format.zero(false)), ..outcome }
+    /// `sqrt(x)` (IEEE 754 squareRoot): -0 for -0; another negative operand is invalid.
+    #[inline]
+    pub fn sqrt(&self, x: u64) -> Outcome {
+        self.0.sqrt(x)
+    }
+
+    /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd). Zero times infinity is invalid, and so are
+    /// infinities of opposite signs. Where z is a quiet NaN besides, [`NanRule::X86`] passes it on without a flag; the other rules
+    /// have the invalid operation.
+    #[inline]
+    pub fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
+        self.0.fma(x, y, z)
+    }
+
+    /// IEEE 754 remainder: `x - n * y` with n the integer nearest to `x / y`, ties to even: always exact. A zero has the sign of x.
+    /// An infinite x, and y = 0, are invalid.
+    #[inline]
+    pub fn rem(&self, x: u64, y: u64) -> Outcome {
+        self.0.rem(x, y)
+    }
+
+    /// x rounded to an integral value of the same format, in the environment's direction (IEEE 754 roundToIntegral): never inexact.
+    #[inline]
+    pub fn rint(&self, x: u64) -> Outcome {
+        self.0.rint(x)
+    }
+
+    /// As [`Engine::rint`], and inexact where the result differs from x (IEEE 754 roundToIntegralExact).
+    #[inline]
+    pub fn rint_exact(&self, x: u64) -> Outcome {
+        self.0.rint_exact(x)
+    }
+
+    /// The least number or infinity that is greater than x (IEEE 754 nextUp); the largest one, and an infinity, is its own.
+    /// Above the negative number next to zero comes -0 (+0 in a format without -0).
+    #[inline]
+    pub fn next_up(&self, x: u64) -> Outcome {
+        self.0.next_up(x)
+    }
+
+    /// The greatest number or infinity that is less than x (IEEE 754 nextDown): as [`Engine::next_up`], downward.
+    #[inline]
+    pub fn next_down(&self, x: u64) -> Outcome {
+        self.0.next_down(x)
+    }
+
+    /// How two numbers or infinities compare; `None` if one is NaN. Zeros are equal whatever their signs.
+    #[inline]
+    pub fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
+        self.0.compare(x, y)
+    }
+
+    /// IEEE 754 totalOrder: code 1 if x is below y or the same datum, else 0. -0 is below +0; NaNs lie beyond the infinities, by sign, then
+    /// signalling before quiet seen from zero, then by payload.
+    #[inline]
+    pub fn total_order(&self, x: u64, y: u64) -> Outcome {
+        self.0.total_order(x, y)
+    }
+
+    /// The IEEE 754 class (clause 5.7.2) of x, as its place in [`CLASSES`](super::CLASSES). The environment does not matter.
+    #[inline]
+    pub fn classify(&self, x: u64) -> Outcome {
+        self.0.classify(x)
     }
 }

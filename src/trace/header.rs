@@ -13,7 +13,6 @@ use serde::{
     Deserialize, Deserializer,
     de::{Error as _, MapAccess, Visitor},
 };
-use serde_json::json;
 
 /// Names of the tensors of a trace: the operands that an instruction can have, and D.
 pub const TENSORS: [&str; 7] = ["a", "b", "c", "d", "positions", "scale_a", "scale_b"];
@@ -82,17 +81,8 @@ impl Header {
     /// The header's bytes, its length before it and spaces up to a multiple of 8 after it: the same bytes for
     /// the same header.
     pub fn to_bytes(&self) -> Vec<u8> {
-        let mut object = serde_json::Map::new();
-        object.insert("__metadata__".into(), json!(self.metadata));
-        for (name, t) in &self.tensors {
-            object.insert(
-                name.clone(),
-                json!({"dtype": t.dtype, "shape": t.shape, "data_offsets": [t.data_offsets.0, t.data_offsets.1]}),
-            );
-        }
-        let mut json = serde_json::Value::Object(object).to_string().into_bytes();
-        json.resize(json.len().next_multiple_of(8), b' ');
-        [&(json.len() as u64).to_le_bytes()[..], &json].concat()
+        let tensors = self.tensors.iter().map(|(name, t)| (name.as_str(), t.dtype, &t.shape[..], t.data_offsets));
+        crate::array::header(&self.metadata, tensors)
     }
 }
 

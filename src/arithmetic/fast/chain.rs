@@ -5,10 +5,9 @@ use super::{
     pieces::Pieces,
     stage::{Last, Stage},
     terms::Terms,
-    vectors::vectorised,
     word::{Lane, over, set_piece},
 };
-use crate::arithmetic::Start;
+use crate::{arithmetic::Start, vectors::vectorised};
 
 /// Products of a group, and how they are added.
 #[derive(Debug, Clone)]

@@ -2,12 +2,12 @@
 
 use super::{
     number::{INFINITY, NAN, Number, TRUE, ZERO},
-    vectors::vectorised,
     word::Batch,
 };
 use crate::{
     arithmetic::Subnormals,
     format::{Encoding, Float, Format, Specials, Zeros},
+    vectors::vectorised,
 };
 
 /// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.

@@ -1,14 +1,12 @@
 //! Chains of fused multiply-adds in binary64.
 
-use super::{
-    vectors::vectorised,
-    word::{LANES, each},
-};
+use super::word::{LANES, each};
 use crate::{
     arithmetic::{CPosition, Join, Plan, PlanStep, Start, Subnormals},
     format::{self, Format, Overflow, Rounding},
     isa::{Codes, Tiles},
     softfloat::{Target, fma},
+    vectors::vectorised,
 };
 
 /// Fused multiply-adds over k, from c.

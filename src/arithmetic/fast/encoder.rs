@@ -3,13 +3,13 @@
 use super::{
     decoder::supported,
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number},
-    vectors::vectorised,
     word::Batch,
 };
 use crate::{
     arithmetic::{Subnormals, ZeroSign},
     format::{Finite, Float, Real, Rounding, Zeros},
     softfloat::Target,
+    vectors::vectorised,
 };
 
 /// How numbers are rounded to a target.

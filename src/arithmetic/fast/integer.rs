@@ -5,10 +5,9 @@ use super::{
     number::COUNT,
     pieces::Pieces,
     terms::Terms,
-    vectors::vectorised,
     word::{Batch, LANES, Lane, over, set_piece},
 };
-use crate::{arithmetic::Wrap, format::Format, isa::Instruction};
+use crate::{arithmetic::Wrap, format::Format, isa::Instruction, vectors::vectorised};
 
 /// Sums of products of 8 bits and fewer, and c and D of 32 bits with a sign.
 #[derive(Debug, Clone)]

@@ -23,7 +23,6 @@ mod stage;
 mod step;
 mod terms;
 mod tile;
-mod vectors;
 mod word;
 
 use double::{Double, chains};
@@ -82,27 +81,18 @@ impl Fast {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        Fast, Scratch,
+    use super::{Fast, Scratch};
+    use crate::{
+        arithmetic::Model,
+        inputs::stream,
+        isa,
         vectors::{FORCED, Vectors},
     };
-    use crate::{arithmetic::Model, inputs::stream, isa};
-
-    /// The sets of vector instructions that this machine has.
-    fn all() -> Vec<Vectors> {
-        match Vectors::here() {
-            Vectors::Portable => vec![Vectors::Portable],
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx2 => vec![Vectors::Portable, Vectors::Avx2],
-            #[cfg(target_arch = "x86_64")]
-            Vectors::Avx512 => vec![Vectors::Portable, Vectors::Avx2, Vectors::Avx512],
-        }
-    }
 
     #[test]
     fn every_set_of_vector_instructions_gives_the_results_of_the_reference() {
         let model = Model::load("hopper").unwrap();
-        let sets = all();
+        let sets = Vectors::all();
         for name in [
             "mma.m16n8k16.f32.f16.f16.f32",
             "mma.m16n8k8.f16.f16.f16.f16",

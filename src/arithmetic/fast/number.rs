@@ -1,9 +1,7 @@
 //! Numbers between two operations, many at a time.
 
-use super::{
-    vectors::vectorised,
-    word::{Batch, LANES, PIECES},
-};
+use super::word::{Batch, LANES, PIECES};
+use crate::vectors::vectorised;
 
 /// The exponent of zeros: below every other, and two of them may be added.
 pub(super) const ZERO: i32 = -(1 << 20);

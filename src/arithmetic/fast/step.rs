@@ -7,10 +7,9 @@ use super::{
     scale::Scales,
     stage::Stage,
     terms::{Factors, Stored, Terms},
-    vectors::vectorised,
     word::{LANES, Lane, PIECES, each, over, piece, set_piece},
 };
-use crate::format::Rounding;
+use crate::{format::Rounding, vectors::vectorised};
 
 /// A fused step.
 #[derive(Debug, Clone)]

@@ -8,10 +8,12 @@ use super::{
     pieces::Pieces,
     scale::Scales,
     terms::{Factors, Row},
-    vectors::vectorised,
     word::{LANES, PIECES},
 };
-use crate::isa::{Chunk, Codes, Instruction, Tiles};
+use crate::{
+    isa::{Chunk, Codes, Instruction, Tiles},
+    vectors::vectorised,
+};
 
 /// The shape of an instruction.
 #[derive(Debug, Clone)]

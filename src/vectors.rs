@@ -2,7 +2,7 @@
 
 /// Vector instructions that functions are compiled for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Vectors {
+pub(crate) enum Vectors {
     /// AVX-512 with 8-bit to 64-bit integers and leading zeros.
     #[cfg(target_arch = "x86_64")]
     Avx512,
@@ -16,7 +16,7 @@ pub(super) enum Vectors {
 impl Vectors {
     /// The widest that this machine has.
     #[inline]
-    pub(super) fn here() -> Vectors {
+    pub(crate) fn here() -> Vectors {
         #[cfg(test)]
         if let Some(forced) = FORCED.get() {
             return forced;
@@ -44,43 +44,61 @@ impl Vectors {
 }
 
 #[cfg(test)]
+impl Vectors {
+    /// All that this machine has.
+    pub(crate) fn all() -> Vec<Vectors> {
+        match Vectors::here() {
+            Vectors::Portable => vec![Vectors::Portable],
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx2 => vec![Vectors::Portable, Vectors::Avx2],
+            #[cfg(target_arch = "x86_64")]
+            Vectors::Avx512 => vec![Vectors::Portable, Vectors::Avx2, Vectors::Avx512],
+        }
+    }
+}
+
+#[cfg(test)]
 thread_local! {
     /// What a test wants instead of the widest; the machine has to have it.
-    pub(super) static FORCED: std::cell::Cell<Option<Vectors>> = const { std::cell::Cell::new(None) };
+    pub(crate) static FORCED: std::cell::Cell<Option<Vectors>> = const { std::cell::Cell::new(None) };
 }
 
 /// A function that is compiled for each of [`Vectors`], and runs as the one for this machine. What it calls has to be inlined
 /// into it, so as to be compiled for the same instructions.
 macro_rules! vectorised {
-    ($(#[$about:meta])* $visible:vis fn $name:ident($($argument:ident: $type:ty),* $(,)?) $(-> $result:ty)? $body:block) => {
+    (
+        $(#[$about:meta])*
+        $visible:vis fn $name:ident $(<$($generic:ident: $bound:ident),+>)? ($($argument:ident: $type:ty),* $(,)?)
+        $(-> $result:ty)? $body:block
+    ) => {
         $(#[$about])*
         #[allow(unsafe_code)]
-        $visible fn $name($($argument: $type),*) $(-> $result)? {
+        $visible fn $name $(<$($generic: $bound),+>)? ($($argument: $type),*) $(-> $result)? {
             #[inline(always)]
-            fn portable($($argument: $type),*) $(-> $result)? $body
+            fn portable $(<$($generic: $bound),+>)? ($($argument: $type),*) $(-> $result)? $body
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx512cd,fma,bmi1,bmi2,lzcnt")]
-            fn avx512($($argument: $type),*) $(-> $result)? {
+            fn avx512 $(<$($generic: $bound),+>)? ($($argument: $type),*) $(-> $result)? {
                 portable($($argument),*)
             }
 
             #[cfg(target_arch = "x86_64")]
             #[target_feature(enable = "avx2,fma,bmi1,bmi2,lzcnt")]
-            fn avx2($($argument: $type),*) $(-> $result)? {
+            fn avx2 $(<$($generic: $bound),+>)? ($($argument: $type),*) $(-> $result)? {
                 portable($($argument),*)
             }
 
-            match $crate::arithmetic::fast::vectors::Vectors::here() {
+            match $crate::vectors::Vectors::here() {
                 // SAFETY: this machine has the instruction set.
                 #[cfg(target_arch = "x86_64")]
-                $crate::arithmetic::fast::vectors::Vectors::Avx512 => unsafe { avx512($($argument),*) },
+                $crate::vectors::Vectors::Avx512 => unsafe { avx512($($argument),*) },
                 // SAFETY: this machine has the instruction set.
                 #[cfg(target_arch = "x86_64")]
-                $crate::arithmetic::fast::vectors::Vectors::Avx2 => unsafe { avx2($($argument),*) },
-                $crate::arithmetic::fast::vectors::Vectors::Portable => portable($($argument),*),
+                $crate::vectors::Vectors::Avx2 => unsafe { avx2($($argument),*) },
+                $crate::vectors::Vectors::Portable => portable($($argument),*),
             }
         }
     };
 }
-pub(super) use vectorised;
+pub(crate) use vectorised;

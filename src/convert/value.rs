@@ -47,34 +47,43 @@ pub struct Converted {
     pub error_ulps: Option<f64>,
 }
 
+/// Reads a value: a hexadecimal code of `format` (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)), which is
+/// rounded to the format (RNE) where there is one.
+///
+/// # Errors
+/// A code without a format or wider than it; text that is neither; a value that the format has no code for.
+pub fn read(format: Option<&Format>, text: &str) -> Result<Source> {
+    let lower = text.to_ascii_lowercase();
+    let digits = lower.strip_prefix("0x").filter(|digits| !digits.contains('p'));
+    let (code, value) = match (digits, format) {
+        (None, None) => (None, text.parse()?),
+        (Some(_), None) => {
+            return Err(Error::request(format!(
+                "'{text}' is a code, and nothing says of which format; give --from, or write a hexadecimal number \
+                 with its exponent ({text}p0)"
+            )));
+        }
+        (Some(digits), Some(format)) => {
+            let code = code(format, text, digits)?;
+            (Some(code), format.value(code))
+        }
+        (None, Some(format)) => {
+            let value: Real = text.parse()?;
+            let rounded = format.encode(&value, Rounding::Rne, Overflow::Standard);
+            let code = rounded.ok_or_else(|| Error::request(format!("'{text}' has no code in {format}")))?;
+            (Some(code), format.value(code))
+        }
+    };
+    Ok(Source { text: text.to_string(), code, value })
+}
+
 impl Conversion {
-    /// Reads a value: a hexadecimal code of the source format (`0x3f80`), or a number (see [`Real::from_str`](std::str::FromStr)).
+    /// Reads a value: see [`read`].
     ///
     /// # Errors
-    /// A code without a source format or wider than it; text that is neither; a value that the source format has no code for.
+    /// As [`read`].
     pub fn source(&self, text: &str) -> Result<Source> {
-        let lower = text.to_ascii_lowercase();
-        let digits = lower.strip_prefix("0x").filter(|digits| !digits.contains('p'));
-        let (code, value) = match (digits, self.from) {
-            (None, None) => (None, text.parse()?),
-            (Some(_), None) => {
-                return Err(Error::request(format!(
-                    "'{text}' is a code, and nothing says of which format; give --from, or write a hexadecimal number \
-                     with its exponent ({text}p0)"
-                )));
-            }
-            (Some(digits), Some(from)) => {
-                let code = code(from, text, digits)?;
-                (Some(code), from.value(code))
-            }
-            (None, Some(from)) => {
-                let value: Real = text.parse()?;
-                let rounded = from.encode(&value, Rounding::Rne, Overflow::Standard);
-                let code = rounded.ok_or_else(|| Error::request(format!("'{text}' has no code in {from}")))?;
-                (Some(code), from.value(code))
-            }
-        };
-        Ok(Source { text: text.to_string(), code, value })
+        read(self.from, text)
     }
 
     /// Converts `value`.

@@ -1,0 +1,189 @@
+//! Arrays in files, `.npy` and safetensors: read without trust, written whole or not at all.
+
+mod npy;
+mod safetensors;
+
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
+
+pub(crate) use safetensors::header;
+
+use crate::{
+    Error, Result,
+    format::{Format, find},
+    isa::Codes,
+};
+
+/// One array: its elements in the order of its indices, the last running fastest, little-endian.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Array<'a> {
+    /// Its name in the file; of an `.npy` file, which has none, the name of the file.
+    pub name: String,
+    /// Its extents; empty for a single number.
+    pub shape: Vec<usize>,
+    /// What the file says of its elements.
+    pub kind: Kind,
+    /// The elements.
+    pub bytes: Cow<'a, [u8]>,
+}
+
+/// What a file says of an array's elements.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// They are codes of this format.
+    Format(&'static Format),
+    /// They are unsigned integers, or anonymous, of so many bytes: codes of a format that something else has to tell.
+    Unsigned(usize),
+    /// They are of a type that has no format here.
+    Other(&'static str),
+}
+
+/// The kind of a file, told by the end of its name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Container {
+    /// `.npy`: one array, without name or metadata.
+    Npy,
+    /// `.safetensors`: named arrays and metadata.
+    Safetensors,
+}
+
+/// The arrays and the metadata of a file.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Arrays<'a> {
+    /// In ascending order of name.
+    pub arrays: Vec<Array<'a>>,
+    /// Strings by key; none in an `.npy` file.
+    pub metadata: BTreeMap<String, String>,
+}
+
+impl Container {
+    /// The kind of the file at `path`.
+    ///
+    /// # Errors
+    /// A name that ends in neither `.npy` nor `.safetensors`.
+    pub fn of(path: &Path) -> Result<Container> {
+        match path.extension().and_then(|end| end.to_str()) {
+            Some("npy") => Ok(Container::Npy),
+            Some("safetensors") => Ok(Container::Safetensors),
+            _ => Err(Error::request(format!(
+                "{}: the name of an array file ends in .npy or .safetensors",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// The bytes of a regular file.
+///
+/// # Errors
+/// A request error that names the path and the cause.
+pub fn read_file(path: &Path) -> Result<Vec<u8>> {
+    let wrong = |cause: String| Error::request(format!("{}: {cause}", path.display()));
+    // Asked before it is opened: opening a pipe waits for a writer.
+    match std::fs::metadata(path) {
+        Ok(about) if !about.is_file() => Err(wrong("is not a regular file".into())),
+        Ok(_) => std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}"))),
+        Err(error) => Err(wrong(format!("cannot be read: {error}"))),
+    }
+}
+
+impl<'a> Arrays<'a> {
+    /// The arrays in `bytes`, the contents of the file at `path`.
+    ///
+    /// # Errors
+    /// A request error that names the file and what is malformed or missing.
+    pub fn parse(path: &Path, bytes: &'a [u8]) -> Result<Arrays<'a>> {
+        let parsed = match Container::of(path)? {
+            Container::Npy => {
+                let name = path.file_stem().map_or("array".into(), |stem| stem.to_string_lossy().into_owned());
+                npy::parse(name, bytes).map(|array| Arrays { arrays: vec![array], metadata: BTreeMap::new() })
+            }
+            Container::Safetensors => safetensors::parse(bytes),
+        };
+        parsed.map_err(|message| Error::request(format!("{}: {message}", path.display())))
+    }
+
+    /// The array of this name.
+    pub fn get(&self, name: &str) -> Option<&Array<'a>> {
+        self.arrays.iter().find(|array| array.name == name)
+    }
+
+    /// Writes the file, whole or not at all: the same arrays give the same bytes.
+    ///
+    /// # Errors
+    /// A path that cannot be written; for `.npy`, more or less than one array.
+    pub fn write(&self, path: &Path) -> Result<()> {
+        let bytes = match (Container::of(path)?, self.arrays.as_slice()) {
+            (Container::Safetensors, _) => safetensors::to_bytes(self),
+            (Container::Npy, [array]) => npy::to_bytes(array),
+            (Container::Npy, arrays) => {
+                return Err(Error::request(format!(
+                    "{}: an .npy file holds one array, and there are {}; write a .safetensors file",
+                    path.display(),
+                    arrays.len()
+                )));
+            }
+        };
+        crate::atomic::write(path, &bytes)
+    }
+}
+
+impl Array<'_> {
+    /// An array of codes: of their format where both kinds of file have a type for it, else of unsigned integers.
+    pub fn of_codes(name: impl Into<String>, shape: Vec<usize>, format: &'static Format, codes: Vec<u8>) -> Self {
+        let named = ["f64", "f32", "f16"].contains(&format.name);
+        let kind = if named { Kind::Format(format) } else { Kind::Unsigned(format.bytes()) };
+        Array { name: name.into(), shape, kind, bytes: Cow::Owned(codes) }
+    }
+
+    /// Number of elements.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Extent of the last dimension; 1 for a single number.
+    pub fn row(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
+    /// The elements as codes of their own format, or else of `format`.
+    ///
+    /// # Errors
+    /// A type that disagrees with `format` or has none; a code wider than the format, with its place.
+    pub fn codes(&self, format: Option<&'static Format>) -> Result<(&'static Format, Codes)> {
+        let wrong = |what: String| Err(Error::request(format!("array '{}': {what}", self.name)));
+        let format = match (self.kind, format) {
+            (Kind::Format(own), None) => own,
+            (Kind::Format(own), Some(given)) if own == given => own,
+            (Kind::Format(own), Some(given)) => return wrong(format!("it holds {own}, not {given}")),
+            (Kind::Unsigned(bytes), Some(format)) if bytes == format.bytes() => format,
+            (Kind::Unsigned(bytes), Some(format)) => {
+                return wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()));
+            }
+            (Kind::Unsigned(_), None) => {
+                return wrong("it holds integers; say with --from of which format they are codes".into());
+            }
+            (Kind::Other(name), _) => return wrong(format!("its type {name} has no format here")),
+        };
+        let codes = Codes::from_bytes(format, self.bytes.to_vec()).expect("whole elements");
+        if format.bits as usize != 8 * format.bytes()
+            && let Some(at) = codes.iter().position(|code| code > format.code_mask())
+        {
+            let code = codes.get(at);
+            return wrong(format!(
+                "code {code:#x} at position {at} has more than the {} bits of {format}",
+                format.bits
+            ));
+        }
+        Ok((format, codes))
+    }
+}
+
+/// The record of a format that a file type stands for.
+fn named(name: &str) -> Kind {
+    Kind::Format(find(name).expect("a format of the table"))
+}

@@ -1,0 +1,231 @@
+//! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one array of numbers, in C order, little-endian.
+
+use std::borrow::Cow;
+
+use super::{Array, Kind, named};
+
+type Result<T> = std::result::Result<T, String>;
+
+const MAGIC: &[u8] = b"\x93NUMPY";
+
+/// Types of elements: as the header spells them, what they are, and their bytes. `V` is what NumPy writes for types that are
+/// not its own (those of ml_dtypes).
+const TYPES: [(&str, Option<&str>, usize); 14] = [
+    ("<f8", Some("f64"), 8),
+    ("<f4", Some("f32"), 4),
+    ("<f2", Some("f16"), 2),
+    ("|i1", Some("s8"), 1),
+    ("<i4", Some("s32"), 4),
+    ("|u1", None, 1),
+    ("<u2", None, 2),
+    ("<u4", None, 4),
+    ("<u8", None, 8),
+    ("|V1", None, 1),
+    ("|V2", None, 2),
+    ("<V1", None, 1),
+    ("<V2", None, 2),
+    ("<V4", None, 4),
+];
+
+/// What the header says.
+#[derive(Debug, PartialEq)]
+struct Header {
+    descr: String,
+    fortran_order: bool,
+    shape: Vec<usize>,
+}
+
+/// The array in the bytes of a file.
+pub fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
+    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as an .npy file does")?;
+    let (version, rest) = rest.split_at_checked(2).ok_or("the file ends in its header")?;
+    let (length, rest) = match version[0] {
+        1 => rest.split_at_checked(2).map(|(n, rest)| (u32::from(n[0]) | u32::from(n[1]) << 8, rest)),
+        2 | 3 => rest.split_at_checked(4).map(|(n, rest)| (u32::from_le_bytes([n[0], n[1], n[2], n[3]]), rest)),
+        other => return Err(format!("version {other} of the .npy format is unknown")),
+    }
+    .ok_or("the file ends in its header")?;
+    let (header, data) = rest.split_at_checked(length as usize).ok_or("the file ends in its header")?;
+    let text = std::str::from_utf8(header).map_err(|_| "its header is not text")?;
+    let header =
+        read_header(text).ok_or_else(|| format!("its header is not that of an array of numbers: {}", cut(text)))?;
+    let (kind, bytes) = kind(&header.descr)?;
+    if header.fortran_order {
+        return Err("its array is in Fortran order; numpy.ascontiguousarray puts it into C order".into());
+    }
+    let expected = header.shape.iter().try_fold(bytes, |all, extent| all.checked_mul(*extent));
+    if expected != Some(data.len()) {
+        return Err(format!(
+            "{} bytes of data follow the header, and the shape {:?} of elements of {bytes} bytes is another number",
+            data.len(),
+            header.shape
+        ));
+    }
+    Ok(Array { name, shape: header.shape, kind, bytes: Cow::Borrowed(data) })
+}
+
+fn cut(text: &str) -> String {
+    text.chars().take(100).collect::<String>().trim_end().to_string()
+}
+
+fn kind(descr: &str) -> Result<(Kind, usize)> {
+    match TYPES.iter().find(|(spelling, ..)| *spelling == descr) {
+        Some((_, Some(format), bytes)) => Ok((named(format), *bytes)),
+        Some((_, None, bytes)) => Ok((Kind::Unsigned(*bytes), *bytes)),
+        None => {
+            let known: Vec<&str> = TYPES.iter().map(|(spelling, ..)| *spelling).collect();
+            Err(format!("its elements have the type '{descr}'; read are {}", known.join(" ")))
+        }
+    }
+}
+
+/// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order, each once.
+fn read_header(text: &str) -> Option<Header> {
+    let (mut descr, mut order, mut shape) = (None, None, None);
+    let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
+    while !rest.is_empty() {
+        let (key, after) = quoted(rest)?;
+        let value = after.trim_start().strip_prefix(':')?.trim_start();
+        rest = match key {
+            "descr" if descr.is_none() => {
+                let (text, after) = quoted(value)?;
+                descr = Some(text.to_string());
+                after
+            }
+            "fortran_order" if order.is_none() => {
+                let word = value.split(|c: char| !c.is_ascii_alphabetic()).next()?;
+                order = Some(match word {
+                    "True" => true,
+                    "False" => false,
+                    _ => return None,
+                });
+                &value[word.len()..]
+            }
+            "shape" if shape.is_none() => {
+                let (inside, after) = value.strip_prefix('(')?.split_once(')')?;
+                shape = Some(extents(inside)?);
+                after
+            }
+            _ => return None,
+        }
+        .trim_start();
+        rest = match rest.strip_prefix(',') {
+            Some(after) => after.trim_start(),
+            None if rest.is_empty() => rest,
+            None => return None,
+        };
+    }
+    Some(Header { descr: descr?, fortran_order: order?, shape: shape? })
+}
+
+/// The string in single or double quotes that `text` begins with, and what follows it.
+fn quoted(text: &str) -> Option<(&str, &str)> {
+    let quote = text.chars().next().filter(|c| ['\'', '"'].contains(c))?;
+    text[1..].split_once(quote)
+}
+
+/// `3, 4` or `3,` or nothing.
+fn extents(text: &str) -> Option<Vec<usize>> {
+    let text = text.trim();
+    if text.is_empty() {
+        return Some(Vec::new());
+    }
+    text.strip_suffix(',').unwrap_or(text).split(',').map(|extent| extent.trim().parse().ok()).collect()
+}
+
+/// The bytes of a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
+pub fn to_bytes(array: &Array) -> Vec<u8> {
+    let descr = TYPES.iter().find(|(descr, format, bytes)| match array.kind {
+        Kind::Format(own) => *format == Some(own.name),
+        Kind::Unsigned(own) => format.is_none() && *bytes == own && descr.contains('u'),
+        Kind::Other(_) => false,
+    });
+    let (descr, ..) = descr.expect("arrays of codes have a type of NumPy");
+    let extents = match array.shape.as_slice() {
+        [one] => format!("{one},"),
+        several => several.iter().map(usize::to_string).collect::<Vec<_>>().join(", "),
+    };
+    let mut header = format!("{{'descr': '{descr}', 'fortran_order': False, 'shape': ({extents}), }}").into_bytes();
+    let before = MAGIC.len() + 4;
+    header.resize((before + header.len() + 1).next_multiple_of(64) - before - 1, b' ');
+    header.push(b'\n');
+    let length = u16::try_from(header.len()).expect("shapes have few extents").to_le_bytes();
+    [MAGIC, &[1, 0], &length, &header, &array.bytes].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_read_in_any_order_and_with_either_quote() {
+        let header = |shape: &[usize]| Header { descr: "<f4".into(), fortran_order: false, shape: shape.to_vec() };
+        for (text, shape) in [
+            ("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n", vec![2, 3]),
+            ("{\"shape\": (7,), \"descr\": \"<f4\", \"fortran_order\": False}", vec![7]),
+            ("{'descr':'<f4','fortran_order':False,'shape':()}", vec![]),
+        ] {
+            assert_eq!(read_header(text), Some(header(&shape)), "{text}");
+        }
+        for text in [
+            "",
+            "{}",
+            "{'descr': '<f4', 'fortran_order': False}",
+            "{'descr': '<f4', 'descr': '<f4', 'fortran_order': False, 'shape': ()}",
+            "{'descr': [('a', '<f4')], 'fortran_order': False, 'shape': ()}",
+            "{'descr': '<f4', 'fortran_order': Falsehood, 'shape': ()}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (-1,)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (1 2)}",
+            "{'descr': '<f4', 'fortran_order': False, 'shape': (1,,2)}",
+            "{'descr': '<f4' 'fortran_order': False, 'shape': ()}",
+            "{'descr': 'é",
+        ] {
+            assert_eq!(read_header(text), None, "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        for shape in [vec![], vec![0], vec![5], vec![2, 3], vec![1; 30]] {
+            let count: usize = shape.iter().product();
+            for kind in
+                [named("f32"), named("f16"), named("f64"), Kind::Unsigned(1), Kind::Unsigned(2), Kind::Unsigned(4)]
+            {
+                let bytes = match kind {
+                    Kind::Format(format) => format.bytes(),
+                    Kind::Unsigned(bytes) => bytes,
+                    Kind::Other(_) => 0,
+                };
+                let data: Vec<u8> = (0..count * bytes).map(|i| i as u8).collect();
+                let array = Array { name: "x".into(), shape: shape.clone(), kind, bytes: Cow::Owned(data) };
+                let file = to_bytes(&array);
+                assert_eq!((file.len() - array.bytes.len()) % 64, 0);
+                assert_eq!(parse("x".into(), &file).unwrap(), array);
+            }
+        }
+    }
+
+    #[test]
+    fn damaged_files_are_refused_whatever_was_cut_or_changed() {
+        let array = Array { name: "x".into(), shape: vec![2, 3], kind: named("f32"), bytes: Cow::Owned(vec![7; 24]) };
+        let file = to_bytes(&array);
+        for end in 0..file.len() {
+            assert!(parse("x".into(), &file[..end]).is_err(), "{end}");
+        }
+        for at in 0..file.len() - 24 {
+            for flip in [1, 0x20, 0x80, 0xff] {
+                let mut changed = file.clone();
+                changed[at] ^= flip;
+                // Whatever is read agrees with its size.
+                if let Ok(read) = parse("x".into(), &changed) {
+                    assert_eq!(read.bytes.len(), 24);
+                }
+            }
+        }
+        let huge = "{'descr': '<f4', 'fortran_order': False, 'shape': (4294967296, 4294967296, 4294967296), }";
+        let mut file = [MAGIC, &[1, 0], &(huge.len() as u16).to_le_bytes(), huge.as_bytes()].concat();
+        assert!(parse("x".into(), &file).is_err());
+        file[6] = 9;
+        assert!(parse("x".into(), &file).unwrap_err().contains("version 9"));
+    }
+}

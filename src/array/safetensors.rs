@@ -1,0 +1,128 @@
+//! Safetensors files of any arrays.
+
+use std::{borrow::Cow, collections::BTreeMap};
+
+use safetensors::{Dtype, SafeTensors};
+use serde_json::json;
+
+use super::{Array, Arrays, Kind, named};
+
+/// Types of elements that are a format's, each with the format.
+const FORMATS: [(Dtype, &str); 11] = [
+    (Dtype::F64, "f64"),
+    (Dtype::F32, "f32"),
+    (Dtype::F16, "f16"),
+    (Dtype::BF16, "bf16"),
+    (Dtype::F8_E4M3, "e4m3"),
+    (Dtype::F8_E5M2, "e5m2"),
+    (Dtype::F8_E4M3FNUZ, "e4m3fnuz"),
+    (Dtype::F8_E5M2FNUZ, "e5m2fnuz"),
+    (Dtype::F8_E8M0, "e8m0"),
+    (Dtype::I8, "s8"),
+    (Dtype::I32, "s32"),
+];
+
+/// Types of unsigned integers, each with its bytes.
+const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::U32, 4), (Dtype::U64, 8)];
+
+/// The arrays in the bytes of a file.
+pub fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
+    let wrong = |error: safetensors::SafeTensorError| format!("not a safetensors file, or a damaged one: {error}");
+    let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
+    let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
+    let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
+    let mut arrays: Vec<Array> = tensors
+        .iter()
+        .map(|(name, tensor)| Array {
+            name: name.to_string(),
+            shape: tensor.shape().to_vec(),
+            kind: kind(tensor.dtype()),
+            bytes: Cow::Borrowed(tensor.data()),
+        })
+        .collect();
+    arrays.sort_by(|x, y| x.name.cmp(&y.name));
+    Ok(Arrays { arrays, metadata })
+}
+
+fn kind(dtype: Dtype) -> Kind {
+    let format = FORMATS.iter().find(|(own, _)| *own == dtype).map(|(_, name)| named(name));
+    let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Kind::Unsigned(*bytes));
+    format.or_else(unsigned).unwrap_or_else(|| Kind::Other(name(dtype)))
+}
+
+fn name(dtype: Dtype) -> &'static str {
+    match dtype {
+        Dtype::BOOL => "BOOL",
+        Dtype::F4 => "F4",
+        Dtype::F6_E2M3 => "F6_E2M3",
+        Dtype::F6_E3M2 => "F6_E3M2",
+        Dtype::I16 => "I16",
+        Dtype::I64 => "I64",
+        Dtype::C64 => "C64",
+        _ => "of this tensor",
+    }
+}
+
+fn dtype(kind: Kind) -> Dtype {
+    let found = match kind {
+        Kind::Format(format) => FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype),
+        Kind::Unsigned(bytes) => UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype),
+        Kind::Other(_) => None,
+    };
+    found.expect("arrays of codes have a type of safetensors")
+}
+
+/// The bytes of a file with these arrays and metadata: the widest elements first, so that every array is aligned to them.
+pub fn to_bytes(arrays: &Arrays) -> Vec<u8> {
+    let mut sorted: Vec<&Array> = arrays.arrays.iter().collect();
+    sorted.sort_by_key(|array| std::cmp::Reverse(dtype(array.kind).bitsize()));
+    let mut offset = 0;
+    let tensors = sorted.iter().map(|array| {
+        let start = offset;
+        offset += array.bytes.len();
+        (array.name.as_str(), dtype(array.kind), array.shape.as_slice(), (start, offset))
+    });
+    let mut bytes = header(&arrays.metadata, tensors);
+    sorted.iter().for_each(|array| bytes.extend_from_slice(&array.bytes));
+    bytes
+}
+
+/// A file's header: its length, the JSON, and spaces up to a multiple of 8; the same bytes for the same contents. Of each
+/// array the name, the type, the shape, and the first byte and the first one after, counted from the end of the header.
+pub fn header<'a>(
+    metadata: &BTreeMap<String, String>,
+    tensors: impl IntoIterator<Item = (&'a str, Dtype, &'a [usize], (usize, usize))>,
+) -> Vec<u8> {
+    let mut object = serde_json::Map::new();
+    object.insert("__metadata__".into(), json!(metadata));
+    for (name, dtype, shape, (start, end)) in tensors {
+        object.insert(name.into(), json!({"dtype": dtype, "shape": shape, "data_offsets": [start, end]}));
+    }
+    let mut json = serde_json::Value::Object(object).to_string().into_bytes();
+    json.resize(json.len().next_multiple_of(8), b' ');
+    [&(json.len() as u64).to_le_bytes()[..], &json].concat()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_written_is_read_again() {
+        let array = |name: &str, kind: Kind, bytes: usize| Array {
+            name: name.into(),
+            shape: vec![2, 3],
+            kind,
+            bytes: Cow::Owned((0..6 * bytes as u8).collect()),
+        };
+        let arrays = Arrays {
+            arrays: vec![array("a", Kind::Unsigned(1), 1), array("b", named("f32"), 4), array("c", named("bf16"), 2)],
+            metadata: [("k".to_string(), "v".to_string())].into(),
+        };
+        let bytes = to_bytes(&arrays);
+        assert_eq!(parse(&bytes).unwrap(), arrays);
+        for end in 0..bytes.len() {
+            assert!(parse(&bytes[..end]).is_err(), "{end}");
+        }
+    }
+}

@@ -1,0 +1,42 @@
+//! Two 4-bit codes in a byte, as tensors of 4-bit elements are stored.
+
+/// Packs each row of `row` codes of 4 bits into `row.div_ceil(2)` bytes: the code with the even index in the low four bits
+/// (as PyTorch's `float4_e2m1fn_x2` has it), and zero above the last code of an odd row.
+pub fn pack_pairs(codes: &[u8], row: usize) -> Vec<u8> {
+    let pair = |pair: &[u8]| pair[0] & 0xf | pair.get(1).map_or(0, |high| high << 4);
+    codes.chunks(row.max(1)).flat_map(|row| row.chunks(2).map(pair)).collect()
+}
+
+/// The codes that [`pack_pairs`] packed into rows of `row` codes; `None` where the bytes are no whole number of rows.
+pub fn unpack_pairs(bytes: &[u8], row: usize) -> Option<Vec<u8>> {
+    let width = row.div_ceil(2);
+    if width == 0 {
+        return bytes.is_empty().then(Vec::new);
+    }
+    let unpack = |bytes: &[u8], codes: &mut Vec<u8>| {
+        let end = codes.len() + row;
+        bytes.iter().for_each(|byte| codes.extend([byte & 0xf, byte >> 4]));
+        codes.truncate(end);
+    };
+    let mut codes = Vec::with_capacity(bytes.len() * 2);
+    bytes.len().is_multiple_of(width).then(|| bytes.chunks(width).for_each(|row| unpack(row, &mut codes)))?;
+    Some(codes)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packing_is_undone_for_rows_of_even_and_odd_length() {
+        for row in 1..7 {
+            let codes: Vec<u8> = (0..row as u8 * 3).map(|i| i.wrapping_mul(7) & 0xf).collect();
+            let packed = pack_pairs(&codes, row);
+            assert_eq!(packed.len(), 3 * row.div_ceil(2));
+            assert_eq!(unpack_pairs(&packed, row), Some(codes));
+        }
+        assert_eq!(pack_pairs(&[1, 2, 3], 3), [0x21, 0x03]);
+        assert_eq!(unpack_pairs(&[0x21], 3), None);
+        assert_eq!(unpack_pairs(&[], 0), Some(vec![]));
+    }
+}

@@ -1,0 +1,128 @@
+//! Checking a stream of lines on all processors while it is read.
+
+use std::io::{ErrorKind, Read};
+
+use rayon::prelude::*;
+
+use super::{
+    Difference, Operator,
+    lines::{Comparison, Piece},
+};
+use crate::{Error, Result};
+
+/// Bytes that are read before they are compared, while the next are read.
+const BLOCK: usize = 4 << 20;
+/// Bytes of a block that one task compares.
+const PIECE: usize = 128 << 10;
+
+/// How to check.
+#[derive(Debug, Clone, Copy)]
+pub struct Check {
+    /// Whether NaNs have to be the same, and the integers of invalid conversions; else any stands for any.
+    pub strict: bool,
+    /// How many differences are kept; all are counted.
+    pub limit: usize,
+}
+
+/// What a check found.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Tally {
+    /// Lines that were compared.
+    pub lines: u64,
+    /// How many of them differ.
+    pub differing: u64,
+    /// The first of those.
+    pub differences: Vec<Difference>,
+}
+
+/// Compares the lines of `input` with what `operator` computes: operands, result and flags as bare hexadecimal numbers, with
+/// white space between (the layout of Berkeley TestFloat's generator). Empty lines are passed over.
+///
+/// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the first
+/// line that is malformed, has a code wider than its format or another count of fields (with number and word), or a failure to read.
+pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (Tally, Result<()>) {
+    let comparison = Comparison::new(operator, check.strict, check.limit);
+    let (mut tally, mut read) = (Tally::default(), 0);
+    let mut block = Vec::with_capacity(BLOCK + 1);
+    let mut status = fill(&mut input, &mut block);
+    while !block.is_empty() {
+        let whole = block.iter().rposition(|&byte| byte == b'\n').map_or(0, |end| end + 1);
+        if whole == 0 {
+            let endless = || fault(read + 1, format!("the line is longer than {} MiB", BLOCK >> 20));
+            return (tally, status.and_then(|()| Err(endless())));
+        }
+        let mut next = Vec::with_capacity(BLOCK + 1);
+        next.extend_from_slice(&block[whole..]);
+        let more = status.is_ok();
+        let (pieces, filled) = rayon::join(
+            || compare(&comparison, &block[..whole]),
+            || if more { fill(&mut input, &mut next) } else { Ok(()) },
+        );
+        for piece in pieces {
+            if let Err(error) = tally.add(piece, &mut read, check.limit) {
+                return (tally, Err(error));
+            }
+        }
+        if more {
+            status = filled;
+        }
+        block = next;
+    }
+    (tally, status)
+}
+
+/// The first pieces of `text`, up to the first with a fault.
+fn compare(comparison: &Comparison<'_>, text: &[u8]) -> Vec<Piece> {
+    let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
+    let mut rest = text;
+    while !rest.is_empty() {
+        let least = PIECE.min(rest.len()) - 1;
+        let end = rest[least..].iter().position(|&byte| byte == b'\n').map_or(rest.len(), |end| least + end + 1);
+        let (piece, others) = rest.split_at(end);
+        pieces.push(piece);
+        rest = others;
+    }
+    pieces.into_par_iter().map(|piece| comparison.run(piece)).collect()
+}
+
+/// Adds what `input` has until a block is full or nothing comes any more; the last line gets its line feed.
+fn fill(input: &mut impl Read, block: &mut Vec<u8>) -> Result<()> {
+    let mut used = block.len();
+    block.resize(BLOCK, 0);
+    let status = loop {
+        if used == BLOCK {
+            break Ok(());
+        }
+        match input.read(&mut block[used..]) {
+            Ok(0) => {
+                block.truncate(used);
+                if used > 0 && block[used - 1] != b'\n' {
+                    block.push(b'\n');
+                }
+                return Ok(());
+            }
+            Ok(count) => used += count,
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) => break Err(Error::request(format!("standard input: {error}"))),
+        }
+    };
+    block.truncate(used);
+    status
+}
+
+impl Tally {
+    /// Adds the next piece; `read` lines came before it.
+    fn add(&mut self, piece: Piece, read: &mut u64, limit: usize) -> Result<()> {
+        self.lines += piece.compared;
+        self.differing += piece.differing;
+        let room = limit - self.differences.len();
+        let numbered = |difference: Difference| Difference { line: difference.line + *read, ..difference };
+        self.differences.extend(piece.differences.into_iter().take(room).map(numbered));
+        *read += piece.lines;
+        piece.fault.map_or(Ok(()), |what| Err(fault(*read + 1, what)))
+    }
+}
+
+fn fault(line: u64, what: String) -> Error {
+    Error::request(format!("standard input, line {line}: {what}"))
+}

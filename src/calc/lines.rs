@@ -1,0 +1,203 @@
+//! Lines of operands, expected result and expected flags, compared with what an operator computes.
+
+use super::{
+    Answer, Operator,
+    hex::{length, load, value},
+};
+use crate::{
+    format::{Class, Format},
+    softfloat::{CLASSES, Flags, Outcome},
+};
+
+/// Fields of the longest line: three operands, result, flags.
+const MOST: usize = 5;
+
+/// A line whose result or flags are not what was computed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Difference {
+    /// Its number, from 1.
+    pub line: u64,
+    /// The operands; zeros where there are fewer.
+    pub operands: [u64; 3],
+    /// The result that the line has.
+    pub expected: u64,
+    /// The flags that the line has.
+    pub expected_flags: Flags,
+    /// What was computed.
+    pub computed: Outcome,
+}
+
+/// What came of some lines.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    /// Lines that were read, empty ones included.
+    pub(super) lines: u64,
+    /// Lines that were compared.
+    pub(super) compared: u64,
+    /// How many of them differ.
+    pub(super) differing: u64,
+    /// The first of those; lines are counted from the start of the piece.
+    pub(super) differences: Vec<Difference>,
+    /// What is wrong with the line after them, which ended the reading.
+    pub(super) fault: Option<String>,
+}
+
+/// Compares lines with an operator.
+pub(super) struct Comparison<'a> {
+    operator: &'a Operator,
+    /// Whether NaNs, and integers of invalid conversions, have to be the same.
+    strict: bool,
+    /// How many differences are kept.
+    limit: usize,
+    /// The operands' count, then result and flags.
+    fields: usize,
+    /// Per field, the bits that a code may not have.
+    beyond: [u64; MOST],
+}
+
+impl<'a> Comparison<'a> {
+    pub(super) fn new(operator: &'a Operator, strict: bool, limit: usize) -> Self {
+        let count = operator.operands();
+        let mut beyond = [!operator.format().code_mask(); MOST];
+        beyond[count] = match operator.answer() {
+            Answer::Code(format) => !format.code_mask(),
+            Answer::Truth => !1,
+            Answer::Class => !15,
+        };
+        beyond[count + 1] = !31;
+        Comparison { operator, strict, limit, fields: count + 2, beyond }
+    }
+
+    /// Compares the lines of `text`, each of which ends with a line feed.
+    pub(super) fn run(&self, text: &[u8]) -> Piece {
+        let (mut piece, mut at) = (Piece::default(), 0);
+        while at < text.len() {
+            let start = at;
+            match self.fields(text, &mut at) {
+                Some((0, _)) => {}
+                Some((count, fields)) if count == self.fields && !self.too_wide(&fields) => {
+                    piece.compared += 1;
+                    self.compare(&fields, &mut piece);
+                }
+                _ => {
+                    let line = text[start..].split(|&byte| byte == b'\n').next().unwrap_or_default();
+                    piece.fault = Some(self.fault(line));
+                    return piece;
+                }
+            }
+            piece.lines += 1;
+        }
+        piece
+    }
+
+    /// The fields of the line that starts at `at`, which moves behind its end; `None` if one is no number of at most 16
+    /// hexadecimal digits, or there are more than a line can have.
+    #[inline]
+    fn fields(&self, text: &[u8], at: &mut usize) -> Option<(usize, [u64; MOST])> {
+        let (mut count, mut fields) = (0, [0; MOST]);
+        loop {
+            match text[*at] {
+                b' ' | b'\t' | b'\r' => *at += 1,
+                b'\n' => {
+                    *at += 1;
+                    return Some((count, fields));
+                }
+                _ if count == MOST => return None,
+                _ => {
+                    let word = load(text, *at);
+                    let digits = length(word);
+                    // None: a control character.
+                    let mut number = u64::from(value(word, digits.max(1))?);
+                    *at += digits as usize;
+                    if digits == 8 {
+                        let word = load(text, *at);
+                        let digits = length(word);
+                        if digits > 0 {
+                            number = number << (4 * digits) | u64::from(value(word, digits)?);
+                            *at += digits as usize;
+                            if digits == 8 && text[*at] > b' ' {
+                                return None;
+                            }
+                        }
+                    }
+                    fields[count] = number;
+                    count += 1;
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn too_wide(&self, fields: &[u64; MOST]) -> bool {
+        fields.iter().zip(&self.beyond).any(|(field, beyond)| field & beyond != 0)
+    }
+
+    #[inline]
+    fn compare(&self, fields: &[u64; MOST], piece: &mut Piece) {
+        let (operands, flags) = ([fields[0], fields[1], fields[2]], fields[self.fields - 1] as u8);
+        let expected = fields[self.fields - 2];
+        let computed = self.operator.apply(operands);
+        let same_flags = computed.flags.bits() == flags;
+        if same_flags && (computed.code == Some(expected) || self.stands_for(&computed, expected)) {
+            return;
+        }
+        piece.differing += 1;
+        if piece.differences.len() < self.limit {
+            let mut kept = [0; 3];
+            kept[..self.fields - 2].copy_from_slice(&fields[..self.fields - 2]);
+            piece.differences.push(Difference {
+                line: piece.lines + 1,
+                operands: kept,
+                expected,
+                expected_flags: Flags::from_bits(flags),
+                computed,
+            });
+        }
+    }
+
+    /// Whether the expected result agrees with another that was computed with the same flags: any NaN stands for a NaN, any
+    /// integer for that of an invalid conversion.
+    #[cold]
+    fn stands_for(&self, computed: &Outcome, expected: u64) -> bool {
+        let (Answer::Code(format), Some(code), false) = (self.operator.answer(), computed.code, self.strict) else {
+            return false;
+        };
+        let nan = |code| format.decode(code).class == Class::Nan;
+        format.is_integer() && computed.flags.contains(Flags::INVALID) || nan(code) && nan(expected)
+    }
+
+    /// What is wrong with `line`, with the word in question.
+    fn fault(&self, line: &[u8]) -> String {
+        let words: Vec<&[u8]> = line.split(u8::is_ascii_whitespace).filter(|word| !word.is_empty()).collect();
+        let count = self.fields - 2;
+        for (i, word) in words.iter().enumerate().take(self.fields) {
+            let shown: String = String::from_utf8_lossy(word).chars().take(60).collect();
+            let digits = word.iter().all(u8::is_ascii_hexdigit);
+            let number = str::from_utf8(word).ok().filter(|_| digits && word.len() <= 16);
+            let Some(number) = number.and_then(|text| u64::from_str_radix(text, 16).ok()) else {
+                return format!("'{shown}' is not a number of at most 16 hexadecimal digits");
+            };
+            if number & self.beyond[i] != 0 {
+                let limit = match (i.cmp(&count), self.operator.answer()) {
+                    (std::cmp::Ordering::Less, _) => of_format(self.operator.format()),
+                    (std::cmp::Ordering::Equal, Answer::Code(format)) => of_format(format),
+                    (std::cmp::Ordering::Equal, Answer::Truth) => "a truth value, 0 or 1".to_string(),
+                    (std::cmp::Ordering::Equal, Answer::Class) => format!("a class, 0 to {:x}", CLASSES.len() - 1),
+                    (std::cmp::Ordering::Greater, _) => "the flags, of which there are 5 bits".to_string(),
+                };
+                return format!("'{shown}' is wider than {limit}");
+            }
+        }
+        let operands = if count == 1 { "operand" } else { "operands" };
+        format!(
+            "'{}' has {} fields; there must be {}: {count} {operands}, result and flags",
+            String::from_utf8_lossy(line).trim().chars().take(100).collect::<String>(),
+            words.len(),
+            self.fields
+        )
+    }
+}
+
+fn of_format(format: &Format) -> String {
+    format!("{format}, whose codes have {} bits", format.bits)
+}

@@ -1,0 +1,14 @@
+//! Single operations of the soft-float by name: on operands that are written out, and against lines of expected results.
+
+mod check;
+mod differences;
+mod hex;
+mod lines;
+mod operator;
+mod sheet;
+
+pub use check::{Check, Tally, check};
+pub use differences::{counts, differences};
+pub use lines::Difference;
+pub use operator::{Answer, Operator, Request};
+pub use sheet::Sheet;

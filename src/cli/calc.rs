@@ -1,0 +1,202 @@
+//! `tcnum calc`: single operations, and lines of expected results against them.
+
+use std::io::{BufRead, stdin};
+
+use clap::{Args, ValueEnum};
+
+use super::{Destination, invocation, options::integer, rounding::RoundingFlags};
+use crate::{
+    Error, Result,
+    calc::{self, Check, Operator, Request, Sheet},
+    format,
+    report::Report,
+    softfloat::{Environment, NanRule, Tininess},
+};
+
+/// Computes single operations in a format, with their exception flags.
+///
+/// Example: tcnum calc --fmt f16 --op add --round RZ 0x3c00 0.1
+///
+/// Operations: add, sub, mul, div, sqrt, fma, rem, rint, rint-exact, next-up, next-down, minimum, maximum, minimum-number,
+/// maximum-number, min-num, max-num, eq, eq-signaling, lt, lt-quiet, le, le-quiet, unordered, total-order, classify, and convert
+/// (with --to); TestFloat's mulAdd and roundToInt too. An operand is a hexadecimal code (0x3c00), or a number as `tcnum convert` reads it,
+/// rounded to the format (to nearest, ties to even). Operands on the command line are those of one operation, or of one after
+/// another; else standard input has one operation on each line. `--` goes before an operand like -inf or -0x1p3.
+///
+/// With --check, each line of standard input has operands, expected result and expected flags in bare hexadecimal, as Berkeley
+/// TestFloat's testfloat_gen prints them (3C00 3C00 4000 00); lines that differ are reported, and the exit status is 1 if there is one. Flags: inexact 1,
+/// underflow 2, overflow 4, divide by zero 8, invalid 10. After a line that cannot be read (exit status 2), what came before it is reported all the same.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The format of the operands: a name of `tcnum formats`, or a TOML file that describes one.
+    #[arg(long, value_name = "FORMAT")]
+    pub fmt: String,
+    /// The operation.
+    #[arg(long, value_name = "OPERATION")]
+    pub op: String,
+    /// The format that convert converts to.
+    #[arg(long, value_name = "FORMAT")]
+    pub to: Option<String>,
+    /// Rounding and overflow.
+    #[command(flatten)]
+    pub rounding: RoundingFlags,
+    /// When a result counts as tiny: before or after rounding.
+    #[arg(long, value_enum, default_value = "after")]
+    pub tininess: TininessName,
+    /// Which NaN results, and which integer an invalid conversion gives.
+    #[arg(long, value_enum, default_value = "canonical")]
+    pub nan: NanName,
+    /// Tiny results become zeros.
+    #[arg(long)]
+    pub ftz: bool,
+    /// Subnormal operands count as zeros.
+    #[arg(long)]
+    pub daz: bool,
+    /// Rounding to an integral value, and conversion to integers, raise inexact.
+    #[arg(long)]
+    pub exact: bool,
+    /// Compare lines of standard input with what is computed.
+    #[arg(long, conflicts_with = "operands")]
+    pub check: bool,
+    /// With --check: NaNs have to be the very same, and the integers of invalid conversions.
+    #[arg(long, requires = "check")]
+    pub check_nan: bool,
+    /// With --check: how many of the lines that differ are printed.
+    #[arg(long, value_name = "N", default_value_t = 20, requires = "check", value_parser = integer(0..=1_000_000usize))]
+    pub limit: usize,
+    /// The operands; none: they are read from standard input.
+    #[arg(value_name = "OPERANDS")]
+    pub operands: Vec<String>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// The name of a moment at which tininess is detected.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TininessName {
+    /// The exact result is below the smallest normal number.
+    Before,
+    /// The result rounded with unbounded exponent is.
+    After,
+}
+
+/// The name of a rule for NaNs.
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+pub enum NanName {
+    /// Always the format's canonical NaN (RISC-V).
+    Canonical,
+    /// The first NaN operand, made quiet; else the negative canonical NaN (SSE).
+    X86,
+    /// The first signalling, then the first quiet NaN operand; else the canonical NaN.
+    Arm,
+    /// Always the positive NaN with every significand bit set (NVIDIA GPUs).
+    Nvidia,
+}
+
+impl From<TininessName> for Tininess {
+    fn from(name: TininessName) -> Tininess {
+        match name {
+            TininessName::Before => Tininess::Before,
+            TininessName::After => Tininess::After,
+        }
+    }
+}
+
+impl From<NanName> for NanRule {
+    fn from(name: NanName) -> NanRule {
+        match name {
+            NanName::Canonical => NanRule::Canonical,
+            NanName::X86 => NanRule::X86,
+            NanName::Arm => NanRule::Arm,
+            NanName::Nvidia => NanRule::Nvidia,
+        }
+    }
+}
+
+/// The report of `tcnum calc`, and what stopped it, if something did after a part of the work.
+///
+/// # Errors
+/// An unknown format, operation or rounding; one that the format cannot carry; input whose first line cannot be read, or none.
+pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+    let environment = Environment {
+        rounding: arguments.rounding.rounding()?,
+        overflow: arguments.rounding.overflow.into(),
+        tininess: arguments.tininess.into(),
+        flush_inputs: arguments.daz,
+        flush_results: arguments.ftz,
+        nan: arguments.nan.into(),
+    };
+    let operator = Operator::new(&Request {
+        operation: &arguments.op,
+        format: format::resolve(&arguments.fmt)?,
+        to: arguments.to.as_deref().map(format::resolve).transpose()?,
+        exact: arguments.exact,
+        environment,
+    })?;
+    if arguments.check { check(&operator, arguments) } else { compute(&operator, arguments) }
+}
+
+fn check(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+    let how = Check { strict: arguments.check_nan, limit: arguments.limit };
+    let (tally, status) = calc::check(operator, how, stdin());
+    if tally.lines == 0 {
+        status?;
+        return Err(Error::request("there is no line to check on standard input"));
+    }
+    let mut report = Report::new("calc", invocation());
+    report.tables.push(calc::counts(operator, &tally));
+    report.tables.extend(calc::differences(operator, &tally));
+    report.holds = tally.differing == 0;
+    Ok(stopped(report, status))
+}
+
+fn compute(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+    let mut sheet = Sheet::new(operator);
+    let status = if arguments.operands.is_empty() {
+        from_lines(&mut sheet, stdin().lock())
+    } else {
+        from_words(&mut sheet, &arguments.operands, operator.operands())
+    };
+    let (rows, without_code) = (sheet.rows(), sheet.without_code());
+    if rows == 0 {
+        status?;
+        return Err(Error::request("there is no operand: give some on the command line or on standard input"));
+    }
+    let mut report = Report::new("calc", invocation());
+    report.tables.push(sheet.into_table());
+    if without_code > 0 {
+        report.notes.push(format!("{without_code} of {rows} results are NaN, which the format of the result lacks."));
+        report.holds = false;
+    }
+    Ok(stopped(report, status))
+}
+
+fn from_words(sheet: &mut Sheet<'_>, words: &[String], count: usize) -> Result<()> {
+    for (i, operands) in words.chunks(count).enumerate() {
+        let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
+        sheet.compute(&operands).map_err(|error| error.within(format!("operation {}", i + 1)))?;
+    }
+    Ok(())
+}
+
+fn from_lines(sheet: &mut Sheet<'_>, input: impl BufRead) -> Result<()> {
+    for (i, line) in input.lines().enumerate() {
+        let place = || format!("standard input, line {}", i + 1);
+        let line = line.map_err(|error| Error::request(format!("{}: {error}", place())))?;
+        let words: Vec<&str> = line.split_whitespace().collect();
+        if !words.is_empty() {
+            sheet.compute(&words).map_err(|error| error.within(place()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A report that says so if something stopped the work.
+fn stopped(mut report: Report, status: Result<()>) -> (Report, Option<Error>) {
+    let error = status.err();
+    if let Some(error) = &error {
+        report.notes.push(format!("The input was not read to its end: {error}"));
+    }
+    (report, error)
+}

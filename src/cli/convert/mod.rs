@@ -1,0 +1,177 @@
+//! `tcnum convert`: values, codes or whole files of one format into another.
+
+mod file;
+
+use std::{
+    io::{BufRead, stdin},
+    path::PathBuf,
+};
+
+use clap::Args;
+
+use super::{Destination, invocation, rounding::RoundingFlags};
+use crate::{
+    Error, Result,
+    block::{BlockFormat, Quantizer, find_rule},
+    convert::{BlockConversion, Conversion, Layout, Source, layout, read},
+    format::{Format, Overflow},
+    report::Report,
+};
+
+/// Converts values, codes or files of arrays to a format or a block format, with the error of each.
+///
+/// Example: tcnum convert --to e4m3 --round RZ 0.1 1e9 -448
+///
+/// A value is a hexadecimal code of the --from format (0x3f80), a decimal (-1.5e-3), a hexadecimal number with a
+/// binary exponent (0x1.8p-3), M*2^E, inf or nan. Values are read from the command line, or else from standard
+/// input, where white space separates them; on the command line `--` goes before one like -inf or -0x1p3. Without --from
+/// a value is taken exactly; with --from it is first rounded to that format (to nearest, ties to even). Exit status 1 if a value has no code in the --to format.
+///
+/// Block formats (mxfp8-e4m3, mxfp8-e5m2, mxfp6-e2m3, mxfp6-e3m2, mxfp4, mxint8, nvfp4) take the values as one row. A scale
+/// follows from the largest magnitude of its block, amax, by --scale-rule: floor, 2^(floor(log2 amax) - emax), as OCP MX 1.0
+/// has it; ceil and even, torchao's; up, amax / largest rounded up (cuBLAS, torchao's rceil): nothing saturates; nearest,
+/// amax / largest to nearest, NVFP4's own.
+///
+/// Example: tcnum convert --to mxfp4 --input weights.safetensors --out weights.mxfp4.safetensors
+///
+/// With --input the arrays of an .npy or .safetensors file are converted, and --out names the file that gets the result.
+/// Codes are unsigned integers there (f64, f32 and f16 have types of their own); a tensor NAME in blocks is NAME (4-bit codes
+/// two to a byte, the even index low), NAME_scale, and NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    /// The format of the given codes, to which other values are rounded first; of a file, what its integers are codes of.
+    #[arg(long, value_name = "FORMAT")]
+    pub from: Option<String>,
+    /// The format to convert to; f32 for a file of blocks.
+    #[arg(long, value_name = "FORMAT", required_unless_present = "input")]
+    pub to: Option<String>,
+    /// Rounding and overflow.
+    #[command(flatten)]
+    pub rounding: RoundingFlags,
+    /// How a block's scale follows from its largest magnitude: floor, ceil, even, up or nearest; by default as the format's
+    /// own specification has it.
+    #[arg(long, value_name = "RULE")]
+    pub scale_rule: Option<String>,
+    /// The scale of the tensor (nvfp4), instead of amax / 2688.
+    #[arg(long, value_name = "SCALE")]
+    pub tensor_scale: Option<f32>,
+    /// Convert the arrays of this file (.npy or .safetensors).
+    #[arg(long, value_name = "FILE", conflicts_with = "values", requires = "out")]
+    pub input: Option<PathBuf>,
+    /// Convert this array of the file only; may be repeated.
+    #[arg(long = "tensor", value_name = "NAME", requires = "input")]
+    pub tensors: Vec<String>,
+    /// The values; none: they are read from standard input.
+    #[arg(value_name = "VALUES")]
+    pub values: Vec<String>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// The report of `tcnum convert`.
+///
+/// # Errors
+/// An unknown format, rounding or rule; a value or a file that cannot be read, with where it is wrong.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let from = arguments.from.as_deref().map(layout).transpose()?;
+    let to = arguments.to.as_deref().map(layout).transpose()?;
+    if let Some(input) = &arguments.input {
+        return file::run(arguments, input, from, to);
+    }
+    let from = match from {
+        Some(Layout::Blocks(format)) => {
+            return Err(Error::request(format!(
+                "values are not codes of {format}; blocks are read from files, by --input"
+            )));
+        }
+        Some(Layout::Scalar(format)) => format,
+        None => None,
+    };
+    let sources = sources(arguments, from)?;
+    match to {
+        Some(Layout::Blocks(format)) => blocks(arguments, format, &sources),
+        Some(Layout::Scalar(Some(format))) => scalars(arguments, from, format, &sources),
+        _ => Err(Error::request("--to is missing: the format to convert to")),
+    }
+}
+
+fn scalars(
+    arguments: &Arguments,
+    from: Option<&'static Format>,
+    to: &'static Format,
+    sources: &[Source],
+) -> Result<Report> {
+    refuse_block_flags(arguments, to)?;
+    let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow.into());
+    let mut report = Report::new("convert", invocation());
+    let (table, without_code) = Conversion { from, to, rounding, overflow }.table(sources);
+    report.tables.push(table);
+    if without_code > 0 {
+        report
+            .notes
+            .push(format!("{without_code} of {} values have no code in {to} (NaN, which it lacks).", sources.len()));
+        report.holds = false;
+    }
+    Ok(report)
+}
+
+fn blocks(arguments: &Arguments, format: &'static BlockFormat, sources: &[Source]) -> Result<Report> {
+    let mut report = Report::new("convert", invocation());
+    report.tables.extend(BlockConversion { quantizer: quantizer(arguments, format)? }.tables(sources));
+    Ok(report)
+}
+
+/// The quantizer that the flags describe.
+fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quantizer> {
+    let standard = Quantizer::new(format);
+    let rule = arguments.scale_rule.as_deref().map(find_rule).transpose()?.unwrap_or(standard.rule);
+    if !matches!(arguments.rounding.overflow.into(), Overflow::Standard | Overflow::Saturate) {
+        return Err(Error::request(format!("elements of {format} saturate; --overflow is for other formats")));
+    }
+    match arguments.tensor_scale {
+        Some(_) if format.tensor_scale.is_none() => {
+            return Err(Error::request(format!("{format} has no scale of the tensor; --tensor-scale is for nvfp4")));
+        }
+        Some(scale) if !(scale.is_finite() && scale > 0.0) => {
+            return Err(Error::request(format!("--tensor-scale {scale}: expected a positive number of f32")));
+        }
+        _ => {}
+    }
+    Ok(Quantizer { rule, rounding: arguments.rounding.rounding()?, tensor_scale: arguments.tensor_scale, ..standard })
+}
+
+fn refuse_block_flags(arguments: &Arguments, to: &Format) -> Result<()> {
+    match arguments.scale_rule.is_some() || arguments.tensor_scale.is_some() {
+        true => {
+            Err(Error::request(format!("--scale-rule and --tensor-scale are for block formats; {to} has no scale")))
+        }
+        false => Ok(()),
+    }
+}
+
+fn sources(arguments: &Arguments, from: Option<&Format>) -> Result<Vec<Source>> {
+    let sources = if arguments.values.is_empty() {
+        from_lines(from, stdin().lock())?
+    } else {
+        let numbered = arguments.values.iter().enumerate();
+        let source = |(i, text): (usize, &String)| read(from, text).map_err(|e| e.within(format!("value {}", i + 1)));
+        numbered.map(source).collect::<Result<Vec<_>>>()?
+    };
+    if sources.is_empty() {
+        return Err(Error::request("there is no value to convert: give some on the command line or on standard input"));
+    }
+    Ok(sources)
+}
+
+fn from_lines(from: Option<&Format>, input: impl BufRead) -> Result<Vec<Source>> {
+    let mut sources = Vec::new();
+    for (i, line) in input.lines().enumerate() {
+        let place = || format!("standard input, line {}", i + 1);
+        let line = line.map_err(|error| Error::request(format!("{}: {error}", place())))?;
+        for word in line.split_whitespace() {
+            sources.push(read(from, word).map_err(|error| error.within(place()))?);
+        }
+    }
+    Ok(sources)
+}

@@ -1,0 +1,299 @@
+//! Conversion of files of arrays.
+//!
+//! A tensor in a block format is several arrays of a safetensors file: `NAME`, its element codes (U8; codes of 4 bits two to a
+//! byte along the last dimension, the even index in the low four bits, as PyTorch's `float4_e2m1fn_x2`; wider ones one to a
+//! byte), `NAME_scale`, its scale codes (U8; the last dimension counts blocks), and where the format has one
+//! `NAME_tensor_scale` (F32, a single number). The metadata say `tcnum.format`, `tcnum.block` (elements of a block),
+//! `tcnum.axis` (-1: blocks lie along the last dimension), `tcnum.scale_rule`, `tcnum.rounding`, and for each tensor
+//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is no multiple of the block ends in
+//! a short block; it is quantised as if zeros followed, which are not stored.
+
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
+
+use super::tensor::{Deviations, Target, Tensor, convert};
+use crate::{
+    Error, Result,
+    array::{Array, Arrays, Container, Kind, read_file},
+    block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
+    format::{self, Format},
+    report::{Cell, Column, Table},
+};
+
+/// What the arrays of a file are.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Layout {
+    /// Codes of a format; `None`: of the formats that the file names.
+    Scalar(Option<&'static Format>),
+    /// Blocks.
+    Blocks(&'static BlockFormat),
+}
+
+/// Which arrays of a file to convert, and to what.
+#[derive(Debug, Clone)]
+pub struct FileConversion {
+    /// What the file holds.
+    pub from: Layout,
+    /// What it becomes.
+    pub to: Target,
+    /// The arrays; none: all.
+    pub names: Vec<String>,
+}
+
+/// One converted tensor.
+struct Row {
+    name: String,
+    shape: Vec<usize>,
+    from: &'static str,
+    deviations: Deviations,
+}
+
+impl FileConversion {
+    /// Converts the file at `input` and writes the result to `output`, whole or not at all; the table has a row for each tensor.
+    ///
+    /// # Errors
+    /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
+    /// value without a code in the target.
+    pub fn run(&self, input: &Path, output: &Path) -> Result<Table> {
+        if self.to.block().is_some() && Container::of(output)? == Container::Npy {
+            return Err(Error::request(format!(
+                "{}: {} is codes and scales, and an .npy file holds one array; write a .safetensors file",
+                output.display(),
+                self.to.name()
+            )));
+        }
+        let bytes = read_file(input)?;
+        let arrays = Arrays::parse(input, &bytes)?;
+        let within = |error: Error| error.within(input.display());
+        let mut result = Arrays { arrays: Vec::new(), metadata: self.metadata() };
+        let mut rows = Vec::new();
+        for name in self.chosen(&arrays).map_err(within)? {
+            let (tensor, shape) = self.read(&arrays, &name).map_err(within)?;
+            let row = shape.last().copied().unwrap_or(1);
+            let place = |error: Error| error.within(format!("{}: array '{name}'", input.display()));
+            let (converted, deviations) = convert(&tensor, row, &self.to).map_err(place)?;
+            let from = match &tensor {
+                Tensor::Scalar(format, _) => format.name,
+                Tensor::Blocks(blocks) => blocks.format.name,
+            };
+            store(&mut result, &name, &shape, converted);
+            rows.push(Row { name, shape, from, deviations });
+        }
+        result.write(output)?;
+        Ok(self.table(&rows))
+    }
+
+    /// The names of the tensors to convert.
+    fn chosen(&self, arrays: &Arrays) -> Result<Vec<String>> {
+        let is_part = |name: &str| {
+            ["_scale", "_tensor_scale"]
+                .iter()
+                .any(|end| name.strip_suffix(end).is_some_and(|of| arrays.get(of).is_some()))
+        };
+        let all = arrays.arrays.iter().map(|array| array.name.as_str());
+        let tensors: Vec<&str> = match self.from {
+            Layout::Scalar(_) => all.collect(),
+            Layout::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
+        };
+        if let Some(unknown) = self.names.iter().find(|name| !tensors.contains(&name.as_str())) {
+            let near = crate::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
+            return Err(Error::request(format!("there is no array '{unknown}'; the nearest are {near}")));
+        }
+        if tensors.is_empty() {
+            return Err(Error::request("there are no arrays in it"));
+        }
+        Ok(if self.names.is_empty() {
+            tensors.iter().map(|name| name.to_string()).collect()
+        } else {
+            self.names.clone()
+        })
+    }
+
+    fn read(&self, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>)> {
+        let array = arrays.get(name).expect("names were looked up");
+        match self.from {
+            Layout::Scalar(format) => {
+                // A file of codes that this program wrote says of what format they are.
+                let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Kind::Unsigned(_)));
+                let named = written.map(|name| format::find(name)).transpose()?;
+                let (format, codes) = array.codes(format.or(named))?;
+                Ok((Tensor::Scalar(format, codes), array.shape.clone()))
+            }
+            Layout::Blocks(format) => {
+                let (blocks, shape) = read_blocks(arrays, array, format)?;
+                Ok((Tensor::Blocks(blocks), shape))
+            }
+        }
+    }
+
+    fn metadata(&self) -> BTreeMap<String, String> {
+        let mut entries = vec![("format", self.to.name().to_string())];
+        match &self.to {
+            Target::Scalar { rounding, overflow, .. } => {
+                entries.push(("rounding", rounding.name().into()));
+                entries.push(("overflow", overflow.name().into()));
+            }
+            Target::Blocks(quantizer) => {
+                entries.push(("rounding", quantizer.rounding.name().into()));
+                entries.push(("scale_rule", quantizer.rule.name.into()));
+                entries.push(("block", quantizer.format.length.to_string()));
+                entries.push(("axis", "-1".into()));
+            }
+        }
+        entries.into_iter().map(|(key, value)| (format!("tcnum.{key}"), value)).collect()
+    }
+
+    fn table(&self, rows: &[Row]) -> Table {
+        let mut table = Table::new("arrays", format!("To {}", self.to.name()), columns());
+        for row in rows {
+            let d = &row.deviations;
+            let shape: Vec<Cell> = row.shape.iter().map(|extent| (*extent).into()).collect();
+            let blocks = self.to.block().map(|block| {
+                let width = row.shape.last().copied().unwrap_or(1);
+                d.values / (width.max(1) as u64) * width.div_ceil(block.length) as u64
+            });
+            table.rows.push(vec![
+                row.name.as_str().into(),
+                Cell::List(shape),
+                row.from.into(),
+                d.values.into(),
+                blocks.into(),
+                d.exact.into(),
+                d.too_large.into(),
+                d.to_zero.into(),
+                d.nan.into(),
+                (d.finite > 0).then_some(d.max_error).into(),
+                d.mean_error().into(),
+                d.relative_rms().into(),
+            ]);
+        }
+        table
+    }
+}
+
+fn columns() -> Vec<Column> {
+    vec![
+        Column::new("array", "array"),
+        Column::new("shape", "shape"),
+        Column::new("from", "from"),
+        Column::new("values", "values"),
+        Column::new("blocks", "blocks"),
+        Column::new("exact", "unchanged"),
+        Column::new("too_large", "too large"),
+        Column::new("to_zero", "to zero"),
+        Column::new("nan", "NaN"),
+        Column::new("max_error", "max error"),
+        Column::new("mean_error", "mean error"),
+        Column::new("relative_rms", "rms error / rms"),
+    ]
+}
+
+/// Adds the arrays of one converted tensor.
+fn store(result: &mut Arrays, name: &str, shape: &[usize], tensor: Tensor) {
+    let blocks = match tensor {
+        Tensor::Scalar(format, codes) => {
+            return result.arrays.push(Array::of_codes(name, shape.to_vec(), format, codes.as_bytes().to_vec()));
+        }
+        Tensor::Blocks(blocks) => blocks,
+    };
+    let Blocks { format, row, tensor_scale, scales, elements } = blocks;
+    let with_last = |last: usize| {
+        let leading = shape.split_last().map_or(&[][..], |(_, leading)| leading);
+        leading.iter().copied().chain([last]).collect::<Vec<usize>>()
+    };
+    let elements = if format.element.format.bits == 4 { pack_pairs(&elements, row) } else { elements };
+    let width = if format.element.format.bits == 4 { row.div_ceil(2) } else { row };
+    result.arrays.push(Array::of_codes(name, with_last(width), format.element.format, elements));
+    let scale_name = format!("{name}_scale");
+    result.arrays.push(Array::of_codes(scale_name, with_last(row.div_ceil(format.length)), format.scale, scales));
+    if let (Some(code), Some(own)) = (tensor_scale, format.tensor_scale) {
+        let bytes = code.to_le_bytes()[..own.bytes()].to_vec();
+        result.arrays.push(Array::of_codes(format!("{name}_tensor_scale"), vec![], own, bytes));
+    }
+    let extents: Vec<String> = shape.iter().map(usize::to_string).collect();
+    result.metadata.insert(format!("tcnum.shape.{name}"), extents.join(","));
+}
+
+/// The blocks whose element codes are `array`, and the shape of the tensor.
+fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> Result<(Blocks, Vec<usize>)> {
+    let name = array.name.as_str();
+    let wrong = |what: String| Error::request(format!("array '{name}': {what}"));
+    let part = |end: &str| {
+        let part = arrays.get(&format!("{name}{end}"));
+        part.ok_or_else(|| wrong(format!("there is no array '{name}{end}' beside it, as {format} has it")))
+    };
+    let packed = format.element.format.bits == 4;
+    let shape = tensor_shape(arrays, array, packed)?;
+    let (row, count) = (shape.last().copied().unwrap_or(1), shape.iter().product::<usize>());
+    let elements = if packed {
+        if array.kind != Kind::Unsigned(1) {
+            return Err(wrong(format!("codes of {format} are stored two to a byte, as U8")));
+        }
+        unpack_pairs(&array.bytes, row).expect("the shape was checked")
+    } else {
+        array.codes(Some(format.element.format))?.1.as_bytes().to_vec()
+    };
+    let scale = part("_scale")?;
+    // Unsigned codes are often stored as those of the signed format, whose non-negative half they are.
+    let scale = Array { kind: Kind::Unsigned(1), bytes: Cow::Borrowed(&scale.bytes), ..scale.clone() };
+    let scales = scale.codes(Some(format.scale))?.1.as_bytes().to_vec();
+    let expected = count / row.max(1) * row.div_ceil(format.length);
+    if scales.len() != expected {
+        return Err(wrong(format!(
+            "{} scales for shape {shape:?}; blocks of {} need {expected}",
+            scales.len(),
+            format.length
+        )));
+    }
+    let tensor_scale = match format.tensor_scale {
+        None => None,
+        Some(own) => {
+            let (_, codes) = part("_tensor_scale")?.codes(Some(own))?;
+            if codes.len() != 1 {
+                return Err(wrong(format!("its tensor scale is {} numbers, not one", codes.len())));
+            }
+            Some(codes.get(0))
+        }
+    };
+    Ok((Blocks { format, row, tensor_scale, scales, elements }, shape))
+}
+
+/// The shape of a tensor of blocks: as the metadata have it, checked against the array's own, or else the array's.
+fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usize>> {
+    let name = array.name.as_str();
+    let stored = |shape: &[usize]| {
+        let mut stored = shape.to_vec();
+        match stored.last_mut() {
+            Some(last) if packed => *last = last.div_ceil(2),
+            Some(_) => {}
+            None => stored.push(1),
+        }
+        stored
+    };
+    let key = format!("tcnum.shape.{name}");
+    let Some(text) = arrays.metadata.get(&key) else {
+        let mut shape = array.shape.clone();
+        if let (Some(last), true) = (shape.last_mut(), packed) {
+            *last *= 2;
+        }
+        return Ok(shape);
+    };
+    let shape: Option<Vec<usize>> =
+        if text.is_empty() { Some(vec![]) } else { text.split(',').map(|extent| extent.parse().ok()).collect() };
+    shape.filter(|shape| stored(shape) == array.shape).ok_or_else(|| {
+        Error::request(format!(
+            "metadata '{key}': '{text}' does not agree with the shape {:?} of '{name}'",
+            array.shape
+        ))
+    })
+}
+
+/// The block or scalar format of this name.
+///
+/// # Errors
+/// A name that neither has.
+pub fn layout(name: &str) -> Result<Layout> {
+    match block::find(name) {
+        Some(block) => Ok(Layout::Blocks(block)),
+        None => Ok(Layout::Scalar(Some(format::resolve(name)?))),
+    }
+}

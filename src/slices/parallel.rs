@@ -1,0 +1,15 @@
+//! Slices cut into pieces for the threads of rayon's pool.
+
+use rayon::prelude::*;
+
+/// Elements of a piece: enough that starting it costs nothing beside it.
+pub(super) const PIECE: usize = 1 << 16;
+
+/// Calls `convert` on pieces of both slices, which have the same length, and returns the sum of what it returns.
+pub(super) fn chunks<A: Sync, B: Send>(
+    inputs: &[A],
+    outputs: &mut [B],
+    convert: impl Fn(&[A], &mut [B]) -> usize + Sync,
+) -> usize {
+    inputs.par_chunks(PIECE).zip(outputs.par_chunks_mut(PIECE)).map(|(inputs, outputs)| convert(inputs, outputs)).sum()
+}

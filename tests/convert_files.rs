@@ -1,0 +1,293 @@
+//! `tcnum convert` on files, `.npy` and safetensors, and to blocks: on the program itself.
+
+mod program;
+
+use std::{
+    borrow::Cow,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use program::{Run, tcnum, tcnum_with_input, validate_report};
+use serde_json::{Value, json};
+use tcnum::{
+    array::{Array, Arrays, Kind, read_file},
+    block::{BLOCK_FORMATS, Quantizer},
+    format::{FORMATS, Overflow, Rounding, find},
+};
+use tempfile::TempDir;
+
+fn fixture(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures").join(name)
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().unwrap()
+}
+
+/// Converts a file and returns the rows of the report.
+fn converted(arguments: &[&str], input: &Path, output: &Path) -> Vec<Value> {
+    let files = ["--input", text(input), "--out", text(output), "--output", "json"];
+    let Run { status, stdout, stderr } = tcnum(&[&["convert"], arguments, &files].concat());
+    assert_eq!((status, stderr.as_str()), (0, ""), "{arguments:?}");
+    validate_report(&stdout)["tables"]["arrays"].as_array().unwrap().clone()
+}
+
+/// Checks that a request fails with status 2, one message, and no output file.
+fn refused(arguments: &[&str], output: &Path, parts: &[&str]) {
+    let Run { status, stdout, stderr } = tcnum_with_input(&[&["convert"], arguments].concat(), b"");
+    assert_eq!((status, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+    for part in parts {
+        assert!(stderr.contains(part), "{arguments:?}: no '{part}' in: {stderr}");
+    }
+    assert!(!output.exists(), "{arguments:?}");
+}
+
+fn array(name: &str, shape: &[usize], values: &[f32]) -> Array<'static> {
+    let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
+    let kind = Kind::Format(find("f32").unwrap());
+    Array { name: name.into(), shape: shape.to_vec(), kind, bytes: Cow::Owned(bytes) }
+}
+
+fn floats(bytes: &[u8]) -> Vec<f32> {
+    bytes.chunks(4).map(|word| f32::from_le_bytes(word.try_into().unwrap())).collect()
+}
+
+/// Numbers of all sizes, the same each time.
+fn values(count: usize) -> Vec<f32> {
+    let mut state = 7u32;
+    let mut next = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state
+    };
+    (0..count).map(|_| (next() as f32 / 2f32.powi(31) - 1.0) * 2f32.powi((next() % 24) as i32 - 12)).collect()
+}
+
+fn folder_with(name: &str, arrays: Vec<Array<'static>>) -> (TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(name);
+    Arrays { arrays, ..Arrays::default() }.write(&path).unwrap();
+    (folder, path)
+}
+
+#[test]
+fn files_of_numpy_are_read_and_written_as_numpy_writes_them() {
+    let bytes = read_file(&fixture("numpy_f32.npy")).unwrap();
+    let arrays = Arrays::parse(&fixture("numpy_f32.npy"), &bytes).unwrap();
+    let expected = [0.0, -0.0, 1.0, 0.1, -448.0, 1e9, f32::INFINITY, -1e-9, 3.5, 2.5, 6.0, 464.0];
+    assert_eq!(arrays.arrays[0], array("numpy_f32", &[2, 6], &expected));
+    for name in ["numpy_f32.npy", "numpy_u16.npy"] {
+        let bytes = read_file(&fixture(name)).unwrap();
+        let arrays = Arrays::parse(&fixture(name), &bytes).unwrap();
+        let folder = tempfile::tempdir().unwrap();
+        arrays.write(&folder.path().join(name)).unwrap();
+        assert_eq!(fs::read(folder.path().join(name)).unwrap(), bytes, "{name}");
+    }
+}
+
+#[test]
+fn arrays_become_codes_of_every_format_and_each_is_the_one_of_its_value() {
+    let values: Vec<f32> = values(300);
+    let (folder, input) = folder_with("in.npy", vec![array("in", &[10, 30], &values)]);
+    for format in FORMATS.iter() {
+        let output = folder.path().join("out.npy");
+        let rows = converted(&["--to", format.name, "--round", "RZ"], &input, &output);
+        let bytes = read_file(&output).unwrap();
+        let arrays = Arrays::parse(&output, &bytes).unwrap();
+        let (own, codes) = arrays.arrays[0].codes(Some(format)).unwrap();
+        assert_eq!((own, arrays.arrays[0].shape.as_slice()), (format, &[10, 30][..]));
+        let expected = values.iter().map(|x| format.encode_f64((*x).into(), Rounding::Rz, Overflow::Standard).unwrap());
+        assert!(codes.iter().eq(expected), "{format}");
+        let errors = values.iter().zip(codes.iter()).map(|(x, code)| (format.to_f64(code) - f64::from(*x)).abs());
+        let largest = errors.clone().filter(|e| e.is_finite()).fold(0.0, f64::max);
+        assert_eq!((&rows[0]["max_error"], &rows[0]["values"]), (&json!(largest), &json!(300)), "{format}");
+        let unchanged = errors.filter(|error| *error == 0.0).count();
+        assert_eq!(rows[0]["exact"], json!(unchanged), "{format}");
+    }
+}
+
+#[test]
+fn codes_in_files_need_a_format_and_convert_back() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.npy");
+    let rows = converted(&["--from", "bf16", "--to", "f32"], &fixture("numpy_u16.npy"), &output);
+    assert_eq!((&rows[0]["from"], &rows[0]["exact"]), (&json!("bf16"), &json!(3)));
+    let bytes = read_file(&output).unwrap();
+    assert_eq!(floats(&Arrays::parse(&output, &bytes).unwrap().arrays[0].bytes), [1.0, -123.5, 9.183549615799121e-41]);
+    // NumPy stores arrays of ml_dtypes.bfloat16 as anonymous two-byte elements.
+    converted(&["--from", "bf16", "--to", "f32"], &fixture("numpy_bf16.npy"), &output);
+    fs::remove_file(&output).unwrap();
+    let input = fixture("numpy_u16.npy");
+    let files = ["--input", text(&input), "--out", text(&output)];
+    refused(&[&["--to", "f32"], &files[..]].concat(), &output, &["numpy_u16", "--from"]);
+    refused(&[&["--to", "f32", "--from", "e4m3"], &files[..]].concat(), &output, &["2 bytes", "e4m3 1"]);
+}
+
+#[test]
+fn a_file_of_codes_says_of_which_format_they_are() {
+    let (folder, input) = folder_with("in.safetensors", vec![array("x", &[2, 3], &[0.1, 1.0, 448.0, -3.0, 0.0, 1e-9])]);
+    let (codes, back) = (folder.path().join("codes.safetensors"), folder.path().join("back.safetensors"));
+    converted(&["--to", "e4m3"], &input, &codes);
+    let rows = converted(&["--to", "f32"], &codes, &back);
+    assert_eq!((&rows[0]["from"], &rows[0]["exact"], &rows[0]["shape"]), (&json!("e4m3"), &json!(6), &json!([2, 3])));
+    let bytes = read_file(&back).unwrap();
+    assert_eq!(floats(&Arrays::parse(&back, &bytes).unwrap().arrays[0].bytes), [0.1015625, 1.0, 448.0, -3.0, 0.0, 0.0]);
+}
+
+/// There and back for every block format and for rows that end in a short block, of an odd length too: the arrays as they are
+/// documented, the values those of the library.
+#[test]
+fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
+    for format in &BLOCK_FORMATS {
+        for (shape, row) in [(vec![2, 2, 64], 64), (vec![3, 45], 45), (vec![33], 33), (vec![], 1), (vec![4, 0], 0)] {
+            let values = values(shape.iter().product());
+            let (folder, input) = folder_with("in.safetensors", vec![array("w", &shape, &values)]);
+            let (packed, back) = (folder.path().join("packed.safetensors"), folder.path().join("back.npy"));
+            let rows = converted(&["--to", format.name], &input, &packed);
+            let blocks = Quantizer::new(format).quantize(&values, row);
+            assert_eq!(rows[0]["blocks"], json!(blocks.scales.len()), "{format} {shape:?}");
+
+            let bytes = read_file(&packed).unwrap();
+            let arrays = Arrays::parse(&packed, &bytes).unwrap();
+            assert_eq!(arrays.metadata["tcnum.format"], format.name);
+            assert_eq!(arrays.get("w_scale").unwrap().bytes, blocks.scales, "{format}");
+            let codes = arrays.get("w").unwrap();
+            let four = format.element.format.bits == 4;
+            assert_eq!(*codes.shape.last().unwrap(), if four { row.div_ceil(2) } else { row });
+            if four && row > 1 {
+                assert_eq!(codes.bytes[0], blocks.elements[0] | blocks.elements[1] << 4);
+            }
+            assert_eq!(arrays.get("w_tensor_scale").is_some(), format.tensor_scale.is_some());
+
+            let rows = converted(&["--from", format.name], &packed, &back);
+            assert_eq!((&rows[0]["from"], &rows[0]["exact"]), (&json!(format.name), &json!(values.len())));
+            let bytes = read_file(&back).unwrap();
+            let read = Arrays::parse(&back, &bytes).unwrap();
+            assert_eq!(
+                (&read.arrays[0].shape, floats(&read.arrays[0].bytes)),
+                (&shape, blocks.dequantize()),
+                "{format}"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_tensor_of_another_program_needs_no_metadata() {
+    let scale = |bytes: Vec<u8>| Array {
+        name: "w_scale".into(),
+        shape: vec![1, 1],
+        kind: Kind::Unsigned(1),
+        bytes: bytes.into(),
+    };
+    let codes = Array { name: "w".into(), shape: vec![1, 2], kind: Kind::Unsigned(1), bytes: vec![0x72, 0xf1].into() };
+    let (folder, input) = folder_with("in.safetensors", vec![codes.clone(), scale(vec![128])]);
+    let output = folder.path().join("out.npy");
+    converted(&["--from", "mxfp4", "--to", "f32"], &input, &output);
+    let bytes = read_file(&output).unwrap();
+    assert_eq!(floats(&Arrays::parse(&output, &bytes).unwrap().arrays[0].bytes), [2.0, 12.0, 1.0, -12.0]);
+
+    let output = folder.path().join("none.npy");
+    let files = ["--from", "mxfp4", "--input", text(&input), "--out", text(&output)];
+    Arrays { arrays: vec![codes.clone(), scale(vec![128, 1])], ..Arrays::default() }.write(&input).unwrap_err();
+    Arrays { arrays: vec![codes.clone()], ..Arrays::default() }.write(&input).unwrap();
+    refused(&files, &output, &["array 'w'", "w_scale"]);
+    let nvfp4 = ["--from", "nvfp4", "--input", text(&input), "--out", text(&output)];
+    Arrays { arrays: vec![codes, scale(vec![128])], ..Arrays::default() }.write(&input).unwrap();
+    refused(&nvfp4, &output, &["code 0x80", "7 bits of ue4m3"]);
+}
+
+#[test]
+fn arrays_are_chosen_by_name_and_several_need_a_file_that_holds_several() {
+    let arrays = vec![array("a", &[4], &values(4)), array("b", &[2, 2], &values(4))];
+    let (folder, input) = folder_with("in.safetensors", arrays);
+    let output = folder.path().join("out.npy");
+    let files = ["--to", "f16", "--input", text(&input), "--out", text(&output)];
+    refused(&files, &output, &["out.npy", "there are 2"]);
+    refused(&[&files[..], &["--tensor", "c"]].concat(), &output, &["no array 'c'"]);
+    let rows = converted(&["--to", "f16", "--tensor", "b"], &input, &output);
+    assert_eq!((rows.len(), &rows[0]["array"]), (1, &json!("b")));
+    fs::remove_file(&output).unwrap();
+    refused(
+        &["--to", "mxfp4", "--tensor", "b", "--input", text(&input), "--out", text(&output)],
+        &output,
+        &[".safetensors"],
+    );
+}
+
+#[test]
+fn a_nan_without_a_code_stops_the_conversion_and_in_blocks_it_is_counted() {
+    let (folder, input) =
+        folder_with("in.safetensors", vec![array("x", &[2, 20], &[vec![1.0; 25], vec![f32::NAN; 15]].concat())]);
+    let output = folder.path().join("out.safetensors");
+    let files = ["--input", text(&input), "--out", text(&output)];
+    refused(&[&["--to", "e2m1"], &files[..]].concat(), &output, &["array 'x'", "15 of 40", "position 25"]);
+    let rows = converted(&["--to", "mxfp4"], &input, &output);
+    assert_eq!((&rows[0]["nan"], &rows[0]["exact"]), (&json!(20), &json!(35)));
+}
+
+#[test]
+fn bad_files_are_refused_with_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let output = folder.path().join("out.npy");
+    let missing = folder.path().join("missing.npy");
+    let (junk, npy) = (folder.path().join("junk.safetensors"), folder.path().join("junk.npy"));
+    fs::write(&junk, b"not this").unwrap();
+    fs::write(&npy, b"not this").unwrap();
+    let fortran = fixture("numpy_fortran.npy");
+    let big = fixture("numpy_big.npy");
+    let python = fixture("numpy_arrays.py");
+    for (input, part) in [
+        (&missing, "cannot be read"),
+        (&junk, "safetensors"),
+        (&npy, "does not begin"),
+        (&fortran, "ascontiguousarray"),
+        (&big, "'>f4'"),
+        (&python, "ends in .npy or .safetensors"),
+        (&folder.path().to_path_buf(), "not a regular file"),
+    ] {
+        refused(&["--to", "f16", "--input", text(input), "--out", text(&output)], &output, &[text(input), part]);
+    }
+    let good = fixture("numpy_f32.npy");
+    refused(&["--to", "f16", "--input", text(&good)], &output, &["--out"]);
+    refused(&["--input", text(&good), "--out", text(&output)], &output, &["--to"]);
+    refused(
+        &["--from", "f16", "--to", "e4m3", "--input", text(&good), "--out", text(&output)],
+        &output,
+        &["f32, not f16"],
+    );
+    let other = folder.path().join("out.txt");
+    refused(&["--to", "f16", "--input", text(&good), "--out", text(&other)], &other, &[".npy or .safetensors"]);
+}
+
+#[test]
+fn values_become_blocks_with_their_scales() {
+    let run = tcnum(&["convert", "--to", "mxfp4", "1.5", "-0x1.8p3", "0.1", "--output", "json"]);
+    let document = validate_report(&run.stdout);
+    let scale = &document["tables"]["scales"][0];
+    assert_eq!((&scale["scale_code"], &scale["scale_value"]), (&json!("0x80"), &json!(2.0)));
+    let elements = document["tables"]["elements"].as_array().unwrap();
+    let row = |i: usize| ["code", "element", "value"].map(|key| elements[i][key].clone());
+    assert_eq!(row(0), [json!("0x2"), json!(1.0), json!(2.0)]);
+    assert_eq!(row(1), [json!("0xf"), json!(-6.0), json!(-12.0)]);
+    assert_eq!(row(2), [json!("0x0"), json!(0.0), json!(0.0)]);
+    assert_eq!(elements[0]["relative_error"], json!(1.0 / 3.0));
+
+    let run = tcnum(&["convert", "--to", "nvfp4", "--tensor-scale", "0.5", "3", "--output", "json"]);
+    let scale = &validate_report(&run.stdout)["tables"]["scales"][0];
+    assert_eq!((&scale["scale_value"], &scale["tensor_scale_value"]), (&json!(1.0), &json!(0.5)));
+}
+
+#[test]
+fn flags_that_do_not_fit_are_refused() {
+    let none = Path::new("/nonexistent/none");
+    refused(&["--to", "mxfp4", "--scale-rule", "flor", "1"], none, &["'flor'", "'floor'"]);
+    refused(&["--to", "e4m3", "--scale-rule", "floor", "1"], none, &["block formats"]);
+    refused(&["--to", "mxfp4", "--tensor-scale", "1", "1"], none, &["nvfp4"]);
+    refused(&["--to", "nvfp4", "--tensor-scale", "-1", "1"], none, &["positive"]);
+    refused(&["--to", "mxfp4", "--overflow", "nan", "1"], none, &["saturate"]);
+    refused(&["--from", "mxfp4", "--to", "f32", "1"], none, &["--input"]);
+    refused(&["--to", "mxfp4", "--input", "x.npy", "--out", "/tmp/x.safetensors", "1"], none, &["cannot be used with"]);
+}
