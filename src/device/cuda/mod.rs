@@ -142,13 +142,17 @@ impl Device for CudaDevice {
         })))
     }
 
-    fn prepare_sweeps(&mut self, forms: &[&'static Form]) -> Result<()> {
-        let compile = |form: &&'static Form| match executable_scalar(form, self.architecture) {
-            Ok((source, _)) => compiled(&form.ptx, &source, self.architecture).map(drop),
-            Err(_) => Ok(()),
+    fn prepare_sweeps(&mut self, forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
+        // Into the cache: without one, each is compiled when its turn comes.
+        if cache::folder().is_none() {
+            return Vec::new();
+        }
+        let architecture = self.architecture;
+        let refusal = |form: &&'static Form| {
+            let (source, _) = executable_scalar(form, architecture).ok()?;
+            compiled(&form.ptx, &source, architecture).err().map(|error| (*form, error))
         };
-        // Into the cache: without one, each is compiled again when its turn comes.
-        if cache::folder().is_some() { forms.par_iter().try_for_each(compile) } else { Ok(()) }
+        forms.par_iter().filter_map(refusal).collect()
     }
 
     fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
