@@ -21,7 +21,8 @@ impl<'a> Rule<'a> {
     pub fn new(form: &'a Form) -> Option<Rule<'a>> {
         let rounding = form.rounding?;
         let unbounded = form.flush_results.zip(form.result.float()).map(|(tininess, float)| {
-            let rounding = if tininess == Tininess::After { rounding } else { Rounding::Rz };
+            // Rounded to odd, no result reaches a number beyond it, and none that is not zero becomes zero.
+            let rounding = if tininess == Tininess::After { rounding } else { Rounding::Ro };
             (unbounded(form.result, float), rounding)
         });
         let one = form.result.encode_f64(1.0, Rounding::Rne, Overflow::Standard).unwrap_or(0);

@@ -398,7 +398,7 @@ mod tests {
 
     #[test]
     fn an_unknown_spelling_names_the_nearest() {
-        let error = find("cvt.rn.e4m3x2.f32").unwrap_err();
-        assert!(error.exit_status() == 2 && error.to_string().contains("cvt.rn.satfinite.e4m3x2.f32"), "{error}");
+        let error = find("cvt.rn.satfinite.e4m3x2.f31").unwrap_err();
+        assert!(error.exit_status() == 2 && error.to_string().contains("'cvt.rn.satfinite.e4m3x2.f32'"), "{error}");
     }
 }
