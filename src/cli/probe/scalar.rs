@@ -45,7 +45,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let mut sweeps = Table::new("sweeps", "Sweeps of scalar instructions", columns());
     let mut counterexamples =
         Table::new("counterexamples", "The first result of each kind that differs from the rule", mismatch_columns());
-    let (mut absent, mut simulated, mut recorded) = (Vec::new(), false, Vec::new());
+    let (mut absent, mut simulated, mut recorded, mut swept) = (Vec::new(), false, Vec::new(), Vec::new());
     progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
     let refusals = device.prepare_sweeps(&forms);
     report.holds &= refusals.is_empty();
@@ -74,6 +74,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         }
         recorded.push(Recorded::of(&request, &outcome));
         sweeps.rows.push(row(&request, &outcome));
+        swept.push(form);
     }
     if sweeps.rows.is_empty() {
         return Err(Error::request(format!("{} has none of: {}", device.identity().name, absent.join(", "))));
@@ -82,6 +83,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         digests::write(path, &recorded)?;
     }
     report.notes.extend(notes(&absent, simulated));
+    report.notes.extend(peculiar(&swept));
     report.notes.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
     report.device = Some(device.identity().clone());
     report.tables.push(sweeps);
@@ -132,6 +134,21 @@ fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
         notes.push(format!("The device does not have {} of the instructions: {}.", absent.len(), absent.join(", ")));
     }
     notes
+}
+
+/// What the table notes of instructions, each note once.
+fn peculiar(forms: &[&Form]) -> Vec<String> {
+    let mut notes: Vec<&str> = Vec::new();
+    for note in forms.iter().map(|form| form.note.as_str()).filter(|note| !note.is_empty()) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    let named = |note: &&str| {
+        let names: Vec<&str> = forms.iter().filter(|form| form.note == *note).map(|form| form.ptx.as_str()).collect();
+        format!("{}: {note}", names.join(", "))
+    };
+    notes.iter().map(named).collect()
 }
 
 fn columns() -> Vec<Column> {
