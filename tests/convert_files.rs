@@ -116,7 +116,10 @@ fn codes_in_files_need_a_format_and_convert_back() {
     let rows = converted(&["--from", "bf16", "--to", "f32"], &fixture("numpy_u16.npy"), &output);
     assert_eq!((&rows[0]["from"], &rows[0]["exact"]), (&json!("bf16"), &json!(3)));
     let bytes = read_file(&output).unwrap();
-    assert_eq!(floats(&Arrays::parse(&output, &bytes).unwrap().arrays[0].bytes), [1.0, -123.5, 9.183549615799121e-41]);
+    assert_eq!(
+        floats(&Arrays::parse(&output, &bytes).unwrap().arrays[0].bytes),
+        [1.0, -123.5, f32::from_bits(0x0001_0000)]
+    );
     // NumPy stores arrays of ml_dtypes.bfloat16 as anonymous two-byte elements.
     converted(&["--from", "bf16", "--to", "f32"], &fixture("numpy_bf16.npy"), &output);
     fs::remove_file(&output).unwrap();
@@ -201,6 +204,26 @@ fn a_tensor_of_another_program_needs_no_metadata() {
     let nvfp4 = ["--from", "nvfp4", "--input", text(&input), "--out", text(&output)];
     Arrays { arrays: vec![codes, scale(vec![128])], ..Arrays::default() }.write(&input).unwrap();
     refused(&nvfp4, &output, &["code 0x80", "7 bits of ue4m3"]);
+}
+
+#[test]
+fn a_file_of_blocks_says_what_it_is_and_is_requantised_exactly() {
+    let values = values(96);
+    let (folder, input) = folder_with("in.safetensors", vec![array("w", &[96], &values)]);
+    let [small, large] = ["small.safetensors", "large.safetensors"].map(|name| folder.path().join(name));
+    converted(&["--to", "mxfp4"], &input, &small);
+    let rows = converted(&["--to", "mxfp8-e5m2"], &small, &large);
+    assert_eq!((&rows[0]["from"], &rows[0]["exact"]), (&json!("mxfp4"), &json!(96)));
+}
+
+#[test]
+fn names_that_would_meet_in_the_result_are_refused() {
+    let arrays = vec![array("w", &[4], &values(4)), array("w_scale", &[4], &values(4))];
+    let (folder, input) = folder_with("in.safetensors", arrays);
+    let output = folder.path().join("out.safetensors");
+    let files = ["--to", "mxint8", "--input", text(&input), "--out", text(&output)];
+    refused(&files, &output, &["two arrays", "'w_scale'", "--tensor"]);
+    converted(&["--to", "mxint8", "--tensor", "w_scale"], &input, &output);
 }
 
 #[test]

@@ -5,6 +5,7 @@ use clap::Args;
 use super::{Destination, invocation};
 use crate::{
     Result,
+    block::{self, BLOCK_FORMATS},
     catalogue::{self, Detail},
     format::{self, FORMATS},
     report::Report,
@@ -13,7 +14,7 @@ use crate::{
 /// Widest format whose codes are all listed, in bits.
 const ALL_CODES: u32 = 8;
 
-/// Lists the number formats, or prints one of them in full.
+/// Lists the number formats and the block formats, or prints one of them in full.
 ///
 /// Example: tcnum formats e4m3
 ///
@@ -51,6 +52,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("formats", invocation());
     if arguments.published {
         catalogue::published(&mut report);
+    } else if let Some(format) = arguments.format.as_deref().and_then(block::find) {
+        report.tables.push(catalogue::blocks([format]));
+        report.tables.push(catalogue::records([format.element.format, format.scale], Detail::Full));
     } else if let Some(name) = &arguments.format {
         let format = format::resolve(name)?;
         report.tables.push(catalogue::records([format], Detail::Full));
@@ -60,6 +64,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         }
     } else {
         report.tables.push(catalogue::records(&FORMATS, Detail::Brief));
+        report.tables.push(catalogue::blocks(&BLOCK_FORMATS));
     }
     Ok(report)
 }

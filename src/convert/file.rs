@@ -66,31 +66,42 @@ impl FileConversion {
         let within = |error: Error| error.within(input.display());
         let mut result = Arrays { arrays: Vec::new(), metadata: self.metadata() };
         let mut rows = Vec::new();
-        for name in self.chosen(&arrays).map_err(within)? {
-            let (tensor, shape) = self.read(&arrays, &name).map_err(within)?;
+        let from = self.layout(&arrays);
+        for name in self.chosen(from, &arrays).map_err(within)? {
+            let (tensor, shape) = read(from, &arrays, &name).map_err(within)?;
             let row = shape.last().copied().unwrap_or(1);
             let place = |error: Error| error.within(format!("{}: array '{name}'", input.display()));
             let (converted, deviations) = convert(&tensor, row, &self.to).map_err(place)?;
-            let from = match &tensor {
-                Tensor::Scalar(format, _) => format.name,
-                Tensor::Blocks(blocks) => blocks.format.name,
-            };
             store(&mut result, &name, &shape, converted);
-            rows.push(Row { name, shape, from, deviations });
+            rows.push(Row { name, shape, from: tensor.format_name(), deviations });
+        }
+        if let Some(name) = result.repeated() {
+            return Err(within(Error::request(format!(
+                "two arrays of the result would be called '{name}'; convert them into files of their own, by --tensor"
+            ))));
         }
         result.write(output)?;
         Ok(self.table(&rows))
     }
 
+    /// What the arrays are; a file that this program wrote says so itself.
+    fn layout(&self, arrays: &Arrays) -> Layout {
+        let written = arrays.metadata.get("tcnum.format").and_then(|name| block::find(name));
+        match (self.from, written) {
+            (Layout::Scalar(None), Some(format)) => Layout::Blocks(format),
+            (given, _) => given,
+        }
+    }
+
     /// The names of the tensors to convert.
-    fn chosen(&self, arrays: &Arrays) -> Result<Vec<String>> {
+    fn chosen(&self, from: Layout, arrays: &Arrays) -> Result<Vec<String>> {
         let is_part = |name: &str| {
             ["_scale", "_tensor_scale"]
                 .iter()
                 .any(|end| name.strip_suffix(end).is_some_and(|of| arrays.get(of).is_some()))
         };
         let all = arrays.arrays.iter().map(|array| array.name.as_str());
-        let tensors: Vec<&str> = match self.from {
+        let tensors: Vec<&str> = match from {
             Layout::Scalar(_) => all.collect(),
             Layout::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
         };
@@ -106,23 +117,6 @@ impl FileConversion {
         } else {
             self.names.clone()
         })
-    }
-
-    fn read(&self, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>)> {
-        let array = arrays.get(name).expect("names were looked up");
-        match self.from {
-            Layout::Scalar(format) => {
-                // A file of codes that this program wrote says of what format they are.
-                let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Kind::Unsigned(_)));
-                let named = written.map(|name| format::find(name)).transpose()?;
-                let (format, codes) = array.codes(format.or(named))?;
-                Ok((Tensor::Scalar(format, codes), array.shape.clone()))
-            }
-            Layout::Blocks(format) => {
-                let (blocks, shape) = read_blocks(arrays, array, format)?;
-                Ok((Tensor::Blocks(blocks), shape))
-            }
-        }
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {
@@ -185,6 +179,24 @@ fn columns() -> Vec<Column> {
         Column::new("mean_error", "mean error"),
         Column::new("relative_rms", "rms error / rms"),
     ]
+}
+
+/// The tensor of this name, and its shape.
+fn read(from: Layout, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>)> {
+    let array = arrays.get(name).expect("names were looked up");
+    match from {
+        Layout::Scalar(format) => {
+            // A file of codes that this program wrote says of what format they are.
+            let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Kind::Unsigned(_)));
+            let named = written.map(|name| format::find(name)).transpose()?;
+            let (format, codes) = array.codes(format.or(named))?;
+            Ok((Tensor::Scalar(format, codes), array.shape.clone()))
+        }
+        Layout::Blocks(format) => {
+            let (blocks, shape) = read_blocks(arrays, array, format)?;
+            Ok((Tensor::Blocks(blocks), shape))
+        }
+    }
 }
 
 /// Adds the arrays of one converted tensor.
@@ -292,8 +304,12 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
 /// # Errors
 /// A name that neither has.
 pub fn layout(name: &str) -> Result<Layout> {
-    match block::find(name) {
-        Some(block) => Ok(Layout::Blocks(block)),
-        None => Ok(Layout::Scalar(Some(format::resolve(name)?))),
+    if let Some(block) = block::find(name) {
+        return Ok(Layout::Blocks(block));
+    }
+    let known: Vec<&str> = block::BLOCK_FORMATS.iter().map(|format| format.name).collect();
+    match format::resolve(name) {
+        Ok(format) => Ok(Layout::Scalar(Some(format))),
+        Err(error) => Err(Error::request(format!("{error}; block formats are {}", known.join(", ")))),
     }
 }

@@ -77,6 +77,14 @@ impl Tensor {
         self.len() == 0
     }
 
+    /// The name of its format.
+    pub fn format_name(&self) -> &'static str {
+        match self {
+            Tensor::Scalar(format, _) => format.name,
+            Tensor::Blocks(blocks) => blocks.format.name,
+        }
+    }
+
     /// The exact value of the element at `index`.
     pub fn value(&self, index: usize) -> Real {
         match self {

@@ -16,7 +16,7 @@ pub use trace::TraceDevice;
 pub mod cuda;
 
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::Model,
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
@@ -61,6 +61,12 @@ pub trait Device {
     /// As [`Device::prepare`]; a request error if the model does not cover the instruction.
     fn engine(&mut self, _work: &Work) -> Result<Option<Box<dyn Engine>>> {
         Ok(None)
+    }
+
+    /// Gets the device ready to sweep those of `forms` that it has, all at once where that is faster. Returns those that it
+    /// should have and cannot get ready, each with the reason.
+    fn prepare_sweeps(&mut self, _forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
+        Vec::new()
     }
 
     /// What executes the scalar instruction `form` on inputs by their numbers; `None` if the device executes matrix

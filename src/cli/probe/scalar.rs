@@ -46,6 +46,11 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let mut counterexamples =
         Table::new("counterexamples", "The first result of each kind that differs from the rule", mismatch_columns());
     let (mut absent, mut simulated, mut recorded) = (Vec::new(), false, Vec::new());
+    progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
+    let refusals = device.prepare_sweeps(&forms);
+    report.holds &= refusals.is_empty();
+    let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
+    let forms = forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str()));
     for form in forms {
         let request = Request {
             form,
@@ -77,6 +82,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         digests::write(path, &recorded)?;
     }
     report.notes.extend(notes(&absent, simulated));
+    report.notes.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
     report.device = Some(device.identity().clone());
     report.tables.push(sweeps);
     if !counterexamples.rows.is_empty() {

@@ -24,6 +24,7 @@ use cudarc::{
     driver::{CudaContext, CudaFunction},
     nvrtc::Ptx,
 };
+use rayon::prelude::*;
 
 use super::{Device, Engine, Execution, ExecutionKind, Identity, Sweeper, Work};
 use crate::{
@@ -139,6 +140,19 @@ impl Device for CudaDevice {
             instruction: work.instruction.clone(),
             sequence: work.sequence,
         })))
+    }
+
+    fn prepare_sweeps(&mut self, forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
+        // Into the cache: without one, each is compiled when its turn comes.
+        if cache::folder().is_none() {
+            return Vec::new();
+        }
+        let architecture = self.architecture;
+        let refusal = |form: &&'static Form| {
+            let (source, _) = executable_scalar(form, architecture).ok()?;
+            compiled(&form.ptx, &source, architecture).err().map(|error| (*form, error))
+        };
+        forms.par_iter().filter_map(refusal).collect()
     }
 
     fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {

@@ -121,7 +121,7 @@ fn issue(form: &Form) -> String {
     let names: Vec<String> = (0..inputs.len()).map(|number| format!("s{number}")).collect();
     let arguments = if lanes == 4 { format!("{{{}}}", names.join(", ")) } else { names.join(", ") };
     let _ = write!(statement, "{declare}{} d, {arguments}; {write} }}", form.ptx);
-    let (result_type, result_letter) = register(result_bits);
+    let (result_type, result_letter) = register(result_bits.max(32));
     let (source_type, source_letter) = register(source_bits);
     let operands: Vec<String> =
         inputs.iter().map(|input| format!("\"{source_letter}\"(({source_type})({input}))")).collect();
@@ -160,6 +160,8 @@ fn written(bits: u32, integer: bool) -> (String, String) {
     match bits {
         8 if integer => (".reg .b32 d; ".into(), "mov.b32 %0, d;".into()),
         8 => (".reg .b8 d; .reg .b16 w; ".into(), "mov.b16 w, {d, d}; cvt.u32.u16 %0, w;".into()),
+        // Asked for as a half of a register, assemblers may take the slower conversion to a whole one (F2F for F2FP).
+        16 => (".reg .b16 d; ".into(), "mov.b32 %0, {d, d};".into()),
         _ => (format!(".reg .b{bits} d; "), format!("mov.b{bits} %0, d;")),
     }
 }
