@@ -3,7 +3,7 @@
 
 enum Operation { CONVERT, ROUND, ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS };
 enum Clamp { UNCLAMPED, RELU, UNIT };
-enum NanRule { NAN_CODE_RULE, NAN_COPY, NAN_QUIET };
+enum NanRule { NAN_CODE_RULE, NAN_COPY, NAN_QUIET, NAN_CUT, NAN_BELOW };
 
 // Classes of data, as counts have them.
 enum Class { ZERO_CLASS, SUBNORMAL_CLASS, NORMAL_CLASS, INFINITE_CLASS, NAN_CLASS };
@@ -127,15 +127,17 @@ MODEL Word passed_on(Word code) {
     constexpr int FROM = FormatA::TRAILING_BITS, TO = F::TRAILING_BITS;
     Word trailing = code >> FormatA::PADDING_BITS & ((1ull << FROM) - 1);
     trailing = TO >= FROM ? trailing << (TO >= FROM ? TO - FROM : 0) : trailing >> (FROM > TO ? FROM - TO : 0);
-    if (NAN_RULE == NAN_QUIET || trailing == 0) trailing |= 1ull << (TO > 0 ? TO - 1 : 0);
+    if (NAN_RULE == NAN_QUIET || (NAN_RULE == NAN_COPY && trailing == 0)) trailing |= 1ull << (TO > 0 ? TO - 1 : 0);
     const Word sign = code >> (FormatA::BITS - 1) & 1;
-    return F::INFINITY_CODE | sign << (F::BITS - 1) | trailing << F::PADDING_BITS;
+    const Word passed = F::INFINITY_CODE | sign << (F::BITS - 1) | trailing << F::PADDING_BITS;
+    return NAN_RULE == NAN_BELOW ? passed - (1ull << F::PADDING_BITS) : passed;
 }
 
 // The code of the result.
 MODEL Word model(Word a_code, Word b_code, Word c_code) {
     typedef TargetResult::Format F;
-    if (OUT_OF_BOUNDS && (a_code == OUT_OF_BOUNDS_CODE || b_code == OUT_OF_BOUNDS_CODE)) return 0;
+    constexpr Word MAGNITUDE = (1ull << (FormatA::BITS - 1)) - 1;
+    if (OUT_OF_BOUNDS && ((a_code & MAGNITUDE) == OUT_OF_BOUNDS_CODE || (b_code & MAGNITUDE) == OUT_OF_BOUNDS_CODE)) return 0;
     a_code = flushed<FormatA>(a_code);
     b_code = flushed<FormatA>(b_code);
     const Value a = Datum<FormatA, KEEP>::of(a_code), b = Datum<FormatA, KEEP>::of(b_code);

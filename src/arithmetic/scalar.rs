@@ -51,7 +51,7 @@ impl<'a> Rule<'a> {
     /// The code of the result for operands in one lane; operands that the operation does not have are ignored.
     pub fn result(&self, operands: [u64; 3]) -> u64 {
         let form = self.form;
-        if form.out_of_bounds.is_some_and(|code| operands[..2].contains(&code)) {
+        if self.out_of_bounds(operands) {
             return 0;
         }
         let codes = operands.map(|code| self.flushed(code));
@@ -81,6 +81,12 @@ impl<'a> Rule<'a> {
             Real::Nan => self.nan(codes[0]),
             value => self.encoded(&value),
         })
+    }
+
+    /// Whether a factor has the code that stands for what is out of bounds, with either sign.
+    fn out_of_bounds(&self, [a, b, _]: [u64; 3]) -> bool {
+        let magnitude = self.form.source.code_mask() >> 1;
+        self.form.out_of_bounds.is_some_and(|code| [a, b].iter().any(|factor| factor & magnitude == code))
     }
 
     /// An operand, a zero of its sign if it is flushed.
@@ -119,11 +125,9 @@ impl<'a> Rule<'a> {
     /// The result where it is not a number, and the first operand has this code.
     fn nan(&self, code: u64) -> u64 {
         let (from, to) = (self.form.source, self.form.result);
-        let fixed = match self.form.nan {
-            NanResult::Code(code) => return code,
-            NanResult::Copy => 0,
-            NanResult::Quiet => 1,
-        };
+        if let NanResult::Code(code) = self.form.nan {
+            return code;
+        }
         let (Some(source), Some(result)) = (from.float(), to.float()) else { return 0 };
         let datum = from.decode(code);
         let payload = match result.trailing_bits.checked_sub(source.trailing_bits) {
@@ -131,8 +135,13 @@ impl<'a> Rule<'a> {
             None => datum.significand >> (source.trailing_bits - result.trailing_bits),
         };
         let quiet = 1 << (result.trailing_bits - 1);
-        let trailing = if fixed == 1 || payload == 0 { payload | quiet } else { payload };
-        to.infinity(datum.negative).unwrap_or(0) | trailing << result.padding_bits
+        let infinity = to.infinity(datum.negative).unwrap_or(0);
+        match self.form.nan {
+            NanResult::Quiet => infinity | (payload | quiet) << result.padding_bits,
+            NanResult::Copy if payload == 0 => infinity | quiet << result.padding_bits,
+            NanResult::Below => (infinity | payload << result.padding_bits) - (1 << result.padding_bits),
+            _ => infinity | payload << result.padding_bits,
+        }
     }
 
     fn selected(&self, a: u64, b: u64) -> u64 {
@@ -216,7 +225,7 @@ impl<'a> Fast<'a> {
     /// The code of the result, as [`Rule::result`] has it.
     pub fn result(&self, operands: [u64; 3]) -> u64 {
         let (rule, form) = (self.rule, self.rule.form);
-        if form.out_of_bounds.is_some_and(|code| operands[..2].contains(&code)) {
+        if rule.out_of_bounds(operands) {
             return 0;
         }
         let outcome = match &self.unit {
@@ -262,6 +271,37 @@ mod tests {
         assert_eq!(result("cvt.rn.relu.f16.f32", [0xbf80_0000, 0, 0]), 0);
         assert_eq!(result("cvt.rn.relu.f16.f32", [0x8000_0000, 0, 0]), 0);
         assert_eq!(result("cvt.rn.sat.f16.f32", [0x7fc0_0000, 0, 0]), 0);
+    }
+
+    #[test]
+    fn nans_follow_the_rule_of_the_instruction() {
+        for (ptx, operand, expected) in [
+            ("cvt.rn.tf32.f32", 0xff80_0001, 0x7fff_e000),
+            ("cvt.rna.tf32.f32", 0x7f80_0001, 0x7f80_0000),
+            ("cvt.rna.tf32.f32", 0xff80_3fff, 0xff80_2000),
+            ("cvt.rna.satfinite.tf32.f32", 0x7f80_0001, 0x7f7f_e000),
+            ("cvt.rna.satfinite.tf32.f32", 0x7f80_2000, 0x7f80_0000),
+            ("cvt.rna.satfinite.tf32.f32", 0x7f80_4000, 0x7f80_2000),
+            ("cvt.rna.satfinite.tf32.f32", 0x7f80_0000, 0x7f7f_e000),
+            ("cvt.rn.f32.f64", 0x7ff0_0000_0000_0001, 0x7fc0_0000),
+            ("cvt.rn.f16.f64", 0xfff0_4000_0000_0000, 0xfe10),
+            ("cvt.ftz.f64.f32", 0xff80_0001, 0x7fff_ffff_e000_0000),
+            ("cvt.rzi.u8.f64", 0x7ff0_0000_0000_0001, 0x80),
+            ("cvt.rni.f64.f64", 0x7ff0_0000_0000_0001, 0x7ff8_0000_0000_0001),
+        ] {
+            assert_eq!(result(ptx, [operand, 0, 0]), expected, "{ptx} {operand:#x}");
+        }
+    }
+
+    #[test]
+    fn factors_out_of_bounds_make_zero_and_addends_do_not() {
+        for ptx in ["fma.rn.oob.f16", "fma.rn.oob.bf16x2"] {
+            for code in [0x7ff7, 0xfff7] {
+                assert_eq!(result(ptx, [code, 0x3c00, 0x3c00]), 0);
+                assert_eq!(result(ptx, [0x7fff, code, 0x7fff]), 0);
+                assert_eq!(result(ptx, [0x3c00, 0x3c00, code]), 0x7fff);
+            }
+        }
     }
 
     #[test]

@@ -1,7 +1,9 @@
 //! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed into a register.
 //!
 //! One row of `scalar.csv` is one spelling of PTX. `native` and `emulated` list the targets that assemble it, by what was
-//! disassembled: one arithmetic machine instruction, or a sequence. `opcode` is the machine code on sm_90a.
+//! disassembled: one arithmetic machine instruction, or a sequence. `opcode` is the machine code on sm_90a. `evidence` names the
+//! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
+//! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
 
 use std::sync::OnceLock;
 
@@ -46,12 +48,16 @@ pub struct Form {
     pub nan_operands: bool,
     /// Minimum and maximum: of the magnitudes, with the exclusive or of the signs.
     pub xor_sign: bool,
-    /// The code that makes the result zero when a factor has it (`.oob`).
+    /// The code that makes the result zero when a factor has it with either sign (`.oob`).
     pub out_of_bounds: Option<u64>,
     /// The targets that assemble it.
     pub support: Vec<Support>,
     /// The arithmetic opcodes on sm_90a, joined by `;`; empty where it has none, or no such instruction.
     pub opcode: String,
+    /// The GPU on which the rule was measured; empty where it is assumed.
+    pub evidence: String,
+    /// What is peculiar about it; often empty.
+    pub note: String,
 }
 
 /// What a scalar instruction computes.
@@ -99,6 +105,10 @@ pub enum NanResult {
     Copy,
     /// The operand's sign and payload, aligned at the top, made quiet.
     Quiet,
+    /// The operand's code, cut to the width of the result: an infinity if nothing of the payload is left.
+    Cut,
+    /// One unit in the code's last place below `Cut` in magnitude, the largest number instead of the infinity.
+    Below,
 }
 
 impl ScalarOperation {
@@ -179,6 +189,8 @@ struct Row<'a> {
     native: &'a str,
     emulated: &'a str,
     opcode: &'a str,
+    evidence: &'a str,
+    note: &'a str,
 }
 
 /// Every scalar instruction of the table, in its order.
@@ -248,6 +260,8 @@ fn form(row: &Row<'_>) -> std::result::Result<Form, String> {
         nan: match row.nan {
             "copy" => NanResult::Copy,
             "quiet" => NanResult::Quiet,
+            "cut" => NanResult::Cut,
+            "below" => NanResult::Below,
             "largest" => NanResult::Code(result.largest(false)),
             text => NanResult::Code(code(text)?),
         },
@@ -256,6 +270,8 @@ fn form(row: &Row<'_>) -> std::result::Result<Form, String> {
         out_of_bounds,
         support: Support::list(row.native, row.emulated),
         opcode: row.opcode.into(),
+        evidence: row.evidence.into(),
+        note: row.note.into(),
     })
 }
 
@@ -338,7 +354,8 @@ mod tests {
             assert_eq!(has("satfinite"), form.overflow == Overflow::Saturate, "{form}");
             assert_eq!(has("relu"), form.clamp == Clamp::Relu, "{form}");
             assert_eq!(has("sat"), form.clamp == Clamp::Unit, "{form}");
-            assert_eq!(has("ftz"), form.flush_inputs || form.flush_results.is_some(), "{form}");
+            let flushes = form.flush_inputs || form.flush_results.is_some();
+            assert_eq!(has("ftz"), flushes || form.note.starts_with(".ftz has no effect"), "{form}");
             assert_eq!(has("oob"), form.out_of_bounds.is_some(), "{form}");
             assert_eq!(has("NaN"), form.nan_operands, "{form}");
             assert_eq!(has("xorsign"), form.xor_sign, "{form}");
@@ -359,6 +376,15 @@ mod tests {
             assert_eq!(has("rs"), form.rounding.is_none(), "{form}");
             assert!(!form.support.is_empty() && form.lanes.is_power_of_two(), "{form}");
             assert_eq!(find(&form.ptx.to_uppercase()).unwrap(), form);
+        }
+    }
+
+    #[test]
+    fn what_the_h200_executes_is_measured_there_and_nothing_else_is() {
+        for form in all() {
+            let executed = form.support_on("sm_90a").is_some() && form.missing().is_none();
+            assert_eq!(form.evidence == "H200", executed, "{form}");
+            assert!(executed || form.evidence.is_empty(), "{form}: {}", form.evidence);
         }
     }
 

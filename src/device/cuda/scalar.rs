@@ -40,6 +40,8 @@ pub fn rule(form: &Form, seed: u64) -> Option<String> {
                 NanResult::Code(_) => 0,
                 NanResult::Copy => 1,
                 NanResult::Quiet => 2,
+                NanResult::Cut => 3,
+                NanResult::Below => 4,
             },
         ),
         ("NAN_OPERANDS", form.nan_operands.into()),
@@ -67,7 +69,7 @@ pub fn kernel(form: &Form) -> Option<String> {
 fn nan(form: &Form) -> u64 {
     match form.nan {
         NanResult::Code(code) => code,
-        NanResult::Copy | NanResult::Quiet => form.result.nan().unwrap_or(0),
+        _ => form.result.nan().unwrap_or(0),
     }
 }
 
