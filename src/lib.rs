@@ -9,7 +9,7 @@
 //!    [`block`]: block formats, elements that share a scale;
 //! 3. [`isa`]: instructions as data, and the tiles that they consume;
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
-//!    directed operands; [`array`]: arrays as files; [`trace`]: recordings as files;
+//!    directed operands; [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
 //! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
 //! 7. what is asked of formats ([`catalogue`], [`convert`], [`calc`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],

@@ -128,8 +128,8 @@ impl<'a> Space<'a> {
             _ => {}
         }
         let (low, high) = self.exponents;
-        let exponent = low + ((h >> 32) * (high - low + 1) as u64 >> 32) as i32;
-        let cut = (h >> 8 & 0xff) * 53 >> 8;
+        let exponent = low + (((h >> 32) * (high - low + 1) as u64) >> 32) as i32;
+        let cut = ((h >> 8 & 0xff) * 53) >> 8;
         let mask = (1u64 << cut) - 1;
         let half = (mask + 1) >> 1;
         let tails = [0, half, half + 1, half.wrapping_sub(1), mask, 1, g, g];

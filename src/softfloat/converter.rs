@@ -64,7 +64,7 @@ impl<'a> Converter<'a> {
                 unit.round(operand.negative, operand.leading, operand.significand)
             }
             Side::Float(unit) => self.special(&operand, code, unit),
-            Side::Integer { format, signed } => self.to_integer(&operand, format, *signed),
+            Side::Integer { format, signed } => self.integer(&operand, format, *signed),
         }
     }
 
@@ -86,7 +86,7 @@ impl<'a> Converter<'a> {
     }
 
     #[inline(always)]
-    fn to_integer<W: Word>(&self, operand: &Operand<W>, to: &Format, signed: bool) -> Outcome {
+    fn integer<W: Word>(&self, operand: &Operand<W>, to: &Format, signed: bool) -> Outcome {
         let negative = operand.negative;
         let limit = match (signed, negative) {
             (true, _) => (1 << (to.bits - 1)) - u64::from(!negative),

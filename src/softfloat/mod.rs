@@ -1,4 +1,11 @@
-//! Scalar arithmetic on values of any format under any rounding: each operation rounds once.
+//! Scalar arithmetic in any format, in integers: each operation rounds once.
+//!
+//! [`Unit`] works on codes: every operation of IEEE 754 on the codes of one format in one [`Environment`], with the exception
+//! flags; [`Converter`] goes from one format to another. One engine serves every format: it asks the format's record, never its name. [`Unit::map`]
+//! is the same engine on many operands, compiled for each format of the table.
+//!
+//! [`add`], [`fma`] and [`product`] work on exact values ([`Real`](crate::format::Real)) on their way through an instruction, whose steps
+//! need no flags. Both round at one place, in [`format`](mod@crate::format).
 
 mod compare;
 mod converter;
@@ -17,6 +24,7 @@ mod root;
 mod select;
 mod sum;
 mod unit;
+mod values;
 
 pub use converter::Converter;
 pub use environment::{Environment, Tininess};
@@ -25,135 +33,5 @@ pub use map::Mapped;
 pub use nan::NanRule;
 pub use operation::{CLASSES, Operation, ResultKind};
 pub use unit::Unit;
-
-use crate::format::{Finite, Format, Overflow, Real, Rounding};
-
-/// Where an operation's result goes and how it is rounded.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
-    /// Format of the result.
-    pub format: &'static Format,
-    /// Rounding direction.
-    pub rounding: Rounding,
-    /// What happens to a result beyond the largest finite number.
-    pub overflow: Overflow,
-    /// The code of every NaN result.
-    pub nan: u64,
-}
-
-impl Target {
-    /// `value` rounded to the target.
-    #[inline]
-    pub fn round(&self, value: &Real) -> u64 {
-        match value {
-            Real::Nan => self.nan,
-            _ => self.format.encode(value, self.rounding, self.overflow).unwrap_or(self.nan),
-        }
-    }
-
-    /// Whether an exact sum of zero is -0 when its terms do not agree on a sign (IEEE 754, clause 6.3).
-    fn cancels_to_negative(&self) -> bool {
-        self.rounding == Rounding::Rd
-    }
-}
-
-/// `x + y`, rounded once (IEEE 754 addition).
-///
-/// Infinities of opposite signs give NaN. A sum of zero has the sign of its terms where they agree, else +0
-/// (-0 under RD).
-pub fn add(x: &Real, y: &Real, target: &Target) -> u64 {
-    target.round(&sum(x, y, target.cancels_to_negative()))
-}
-
-/// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd).
-///
-/// Zero times infinity, and infinities of opposite signs, give NaN. Significands of x and y together may have
-/// at most 110 bits.
-pub fn fma(x: &Real, y: &Real, z: &Real, target: &Target) -> u64 {
-    target.round(&sum(&product(x, y), z, target.cancels_to_negative()))
-}
-
-/// `x * y`, exactly: zero times infinity is NaN, and a zero product has the product of the signs.
-pub fn product(x: &Real, y: &Real) -> Real {
-    match (x, y) {
-        (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
-        (Real::Finite(x), Real::Finite(y)) => Real::Finite(x.times(y)),
-        (Real::Infinity { negative }, Real::Infinity { negative: other }) => {
-            Real::Infinity { negative: negative != other }
-        }
-        (Real::Infinity { negative }, Real::Finite(finite)) | (Real::Finite(finite), Real::Infinity { negative }) => {
-            if finite.is_zero() {
-                Real::Nan
-            } else {
-                Real::Infinity { negative: *negative != finite.negative }
-            }
-        }
-    }
-}
-
-/// `x + y`, exact or sticky; what cancels is -0 if `negative_zero`.
-pub(crate) fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
-    match (x, y) {
-        (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
-        (Real::Infinity { negative }, Real::Infinity { negative: other }) if negative != other => Real::Nan,
-        (Real::Infinity { .. }, _) => *x,
-        (_, Real::Infinity { .. }) => *y,
-        (Real::Finite(x), Real::Finite(y)) => {
-            let sum = x.plus(y);
-            if sum.is_zero() {
-                Real::Finite(Finite::zero(if x.negative == y.negative { x.negative } else { negative_zero }))
-            } else {
-                Real::Finite(sum)
-            }
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::format::find;
-    use proptest::prelude::*;
-
-    fn f32_target() -> Target {
-        Target { format: find("f32").unwrap(), rounding: Rounding::Rne, overflow: Overflow::Standard, nan: 0x7fc0_0000 }
-    }
-
-    fn same(ours: u64, host: f32) -> bool {
-        if host.is_nan() { ours == 0x7fc0_0000 } else { ours == u64::from(host.to_bits()) }
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
-
-        #[test]
-        fn f32_addition_is_the_hosts(x: u32, y: u32) {
-            let f32 = find("f32").unwrap();
-            let sum = add(&f32.value(x.into()), &f32.value(y.into()), &f32_target());
-            prop_assert!(same(sum, f32::from_bits(x) + f32::from_bits(y)));
-        }
-
-        #[test]
-        fn f32_fma_is_the_hosts(x: u32, y: u32, near in -40i32..40, z: u32) {
-            let f32 = find("f32").unwrap();
-            // A third of random addends lie far from the product: also try one near it, of the opposite sign.
-            let product = f32::from_bits(x) * f32::from_bits(y);
-            for z in [z, (-product).to_bits().wrapping_add_signed(near)] {
-                let [x, y, z] = [x, y, z].map(|v| (f32.value(v.into()), f32::from_bits(v)));
-                prop_assert!(same(fma(&x.0, &y.0, &z.0, &f32_target()), x.1.mul_add(y.1, z.1)));
-            }
-        }
-
-        #[test]
-        fn f64_fma_is_the_hosts(x: u64, y: u64, z: u64, near in -40i64..40) {
-            let f64 = find("f64").unwrap();
-            let target = Target { format: f64, nan: 0x7ff8_0000_0000_0000, ..f32_target() };
-            let product = f64::from_bits(x) * f64::from_bits(y);
-            for z in [z, (-product).to_bits().wrapping_add_signed(near)] {
-                let host = f64::from_bits(x).mul_add(f64::from_bits(y), f64::from_bits(z));
-                let ours = fma(&f64.value(x), &f64.value(y), &f64.value(z), &target);
-                prop_assert_eq!(ours, if host.is_nan() { target.nan } else { host.to_bits() });
-            }
-        }
-    }
-}
+pub(crate) use values::sum;
+pub use values::{Target, add, fma, product};

@@ -69,13 +69,13 @@ impl<F: Fields> Engine<'_, F> {
             distance = 0;
         }
         let scale = a.leading.min(b.leading) - self.layout().trailing_bits as i32;
-        let mut odd = rest / divisor & 1 == 1;
+        let mut odd = (rest / divisor) & 1 == 1;
         rest %= divisor;
         while distance > 0 {
             // The rest has at most 54 bits.
             let step = distance.min(64);
             rest <<= step;
-            odd = rest / divisor & 1 == 1;
+            odd = (rest / divisor) & 1 == 1;
             rest %= divisor;
             distance -= step;
         }

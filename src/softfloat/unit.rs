@@ -62,7 +62,7 @@ impl<'a> Unit<'a> {
 
     /// `operation` on `operands` (as many as it has; the others are ignored). See [`Operation::result`] for what the code means.
     ///
-    /// What an operation gives that the format cannot carry ([`Engine::carries`]) is rounded as any value: a result of zero without a zero
+    /// What an operation gives that the format cannot carry ([`Unit::carries`]) is rounded as any value: a result of zero without a zero
     /// to the smallest number, a negative one without a sign to NaN.
     #[inline]
     pub fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
@@ -102,7 +102,7 @@ impl<'a> Unit<'a> {
     }
 
     /// `x * y + z`, rounded once (IEEE 754 fusedMultiplyAdd). Zero times infinity is invalid, and so are
-    /// infinities of opposite signs. Where z is a quiet NaN besides, [`NanRule::X86`] passes it on without a flag; the other rules
+    /// infinities of opposite signs. Where z is a quiet NaN besides, [`NanRule::X86`](super::NanRule::X86) passes it on without a flag; the other rules
     /// have the invalid operation.
     #[inline]
     pub fn fma(&self, x: u64, y: u64, z: u64) -> Outcome {
@@ -122,7 +122,7 @@ impl<'a> Unit<'a> {
         self.0.rint(x)
     }
 
-    /// As [`Engine::rint`], and inexact where the result differs from x (IEEE 754 roundToIntegralExact).
+    /// As [`Unit::rint`], and inexact where the result differs from x (IEEE 754 roundToIntegralExact).
     #[inline]
     pub fn rint_exact(&self, x: u64) -> Outcome {
         self.0.rint_exact(x)
@@ -135,7 +135,7 @@ impl<'a> Unit<'a> {
         self.0.next_up(x)
     }
 
-    /// The greatest number or infinity that is less than x (IEEE 754 nextDown): as [`Engine::next_up`], downward.
+    /// The greatest number or infinity that is less than x (IEEE 754 nextDown): as [`Unit::next_up`], downward.
     #[inline]
     pub fn next_down(&self, x: u64) -> Outcome {
         self.0.next_down(x)
