@@ -58,8 +58,8 @@ fn ranges_are_those_of_the_standards() {
     }
     for (name, smallest, largest) in [
         ("u32", "0", "4294967295"),
-        ("s64", "-9223372036854775808", "9223372036854775807"),
-        ("u64", "0", "18446744073709551615"),
+        ("s64", "-9.223372036854775808e+18", "9.223372036854775807e+18"),
+        ("u64", "0", "1.8446744073709551615e+19"),
     ] {
         let format = format(name);
         let ends = [true, false].map(|negative| format.decode(format.largest(negative)).decimal());

@@ -24,7 +24,7 @@ use crate::{
 
 /// Isolates one operation of matrix instructions, or sweeps scalar instructions, and compares results bit for bit.
 ///
-/// Examples: tcnum probe --fmt bf16 --op accumulate; tcnum probe --op convert --fmt e4m3
+/// Example: tcnum probe --fmt bf16 --op accumulate (or tcnum probe --op convert --fmt e4m3)
 ///
 /// Everything is zero but the operands of the operation: multiply d0 = a0*b0, inner-product d0 = a0*b0 + a1*b1,
 /// accumulate d0 = a0*b0 + c0, dot: all k products and c. References: the arithmetic model, the same
