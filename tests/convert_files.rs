@@ -234,6 +234,7 @@ fn arrays_are_chosen_by_name_and_several_need_a_file_that_holds_several() {
     let files = ["--to", "f16", "--input", text(&input), "--out", text(&output)];
     refused(&files, &output, &["out.npy", "there are 2"]);
     refused(&[&files[..], &["--tensor", "c"]].concat(), &output, &["no array 'c'"]);
+    refused(&[&files[..], &["--tensor", "a", "--tensor", "a"]].concat(), &output, &["'a' is chosen twice"]);
     let rows = converted(&["--to", "f16", "--tensor", "b"], &input, &output);
     assert_eq!((rows.len(), &rows[0]["array"]), (1, &json!("b")));
     fs::remove_file(&output).unwrap();

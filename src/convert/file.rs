@@ -109,6 +109,10 @@ impl FileConversion {
             let near = crate::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
             return Err(Error::request(format!("there is no array '{unknown}'; the nearest are {near}")));
         }
+        let mut names = self.names.iter().enumerate();
+        if let Some((_, twice)) = names.find(|(i, name)| self.names[..*i].contains(name)) {
+            return Err(Error::request(format!("array '{twice}' is chosen twice")));
+        }
         if tensors.is_empty() {
             return Err(Error::request("there are no arrays in it"));
         }
