@@ -22,6 +22,7 @@ use super::{
     Report, Table,
     human::{self, MISMATCH, Shown},
 };
+use crate::visible::visible;
 
 /// Columns of a terminal that the text keeps to.
 const WIDTH: usize = 120;
@@ -48,8 +49,7 @@ pub(super) fn render(report: &Report) -> String {
         text += &format!("\n{MISMATCH}\n");
     }
     // Names come from files and from other programs: nothing of theirs is to steer the terminal.
-    text.retain(|c| c == '\n' || !c.is_control());
-    text
+    visible(&text).into_owned()
 }
 
 /// `text` after `lead`, wrapped, with the further lines indented as far as the first.
