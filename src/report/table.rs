@@ -19,7 +19,7 @@ use tabled::{
 };
 
 use super::{
-    Report, Table,
+    Cell, Report, Table,
     human::{self, MISMATCH, Shown},
 };
 use crate::visible::visible;
@@ -59,8 +59,13 @@ fn paragraph(lead: &str, text: &str) -> String {
     format!("{lead}{lines}\n")
 }
 
+/// A cell as text on one line.
+fn cell(cell: &Cell) -> String {
+    visible(&human::plain(cell)).replace('\n', "\\n")
+}
+
 fn section(table: &Table) -> String {
-    let shown = Shown::new(table, human::plain);
+    let shown = Shown::new(table, cell);
     let mut text = paragraph("", &table.title);
     if let [row] = &shown.rows[..]
         && total(shown.labels.iter().zip(row).map(|(label, cell)| cell_width(label).max(cell_width(cell)))) > WIDTH
