@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use crate::visible::visible;
+
 /// Why a command could not do what was asked.
 ///
 /// The two kinds mirror the exit statuses of the command line: a wrong request or input is status 2,
@@ -54,7 +56,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Request { message } | Error::Device { message } => f.write_str(message),
+            Error::Request { message } | Error::Device { message } => f.write_str(&visible(message)),
         }
     }
 }

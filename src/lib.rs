@@ -44,5 +44,6 @@ mod text;
 pub mod trace;
 mod vectors;
 pub mod verify;
+mod visible;
 
 pub use error::{Error, Result};

@@ -163,6 +163,12 @@ fn operations_come_from_standard_input_and_what_precedes_a_bad_line_is_printed()
 fn wrong_requests_are_refused() {
     refused(&["--fmt", "f16", "--op", "ad", "1", "2"], b"", &["unknown operation 'ad'", "'add'"]);
     refused(&["--fmt", "f17", "--op", "add", "1", "2"], b"", &["unknown format 'f17'"]);
+    refused(&["--fmt", "mxfp4", "--op", "add", "1", "2"], b"", &["mxfp4 is a block format", "e2m1"]);
+    refused(
+        &["--fmt", "f32", "--op", "convert", "--to", "MXFP4", "1"],
+        b"",
+        &["mxfp4 is a block format", "convert --to"],
+    );
     refused(&["--fmt", "e8m0", "--op", "sqrt", "1"], b"", &["e8m0 cannot carry sqrt", "zero"]);
     refused(&["--fmt", "ue4m3", "--op", "sub", "2", "1"], b"", &["ue4m3 cannot carry sub", "sign"]);
     refused(&["--fmt", "s8", "--op", "add", "1", "2"], b"", &["s8 is an integer format"]);

@@ -199,6 +199,8 @@ fn a_tensor_of_another_program_needs_no_metadata() {
     let files = ["--from", "mxfp4", "--input", text(&input), "--out", text(&output)];
     Arrays { arrays: vec![codes.clone(), scale(vec![128, 1])], ..Arrays::default() }.write(&input).unwrap();
     refused(&files, &output, &["array 'w'", "2 scales", "need 1"]);
+    Arrays { arrays: vec![codes.clone(), array("w_scale", &[1], &[1.0])], ..Arrays::default() }.write(&input).unwrap();
+    refused(&files, &output, &["array 'w'", "'w_scale' holds no codes of one byte", "e8m0"]);
     Arrays { arrays: vec![codes.clone()], ..Arrays::default() }.write(&input).unwrap();
     refused(&files, &output, &["array 'w'", "w_scale"]);
     let nvfp4 = ["--from", "nvfp4", "--input", text(&input), "--out", text(&output)];
@@ -214,6 +216,12 @@ fn a_file_of_blocks_says_what_it_is_and_is_requantised_exactly() {
     converted(&["--to", "mxfp4"], &input, &small);
     let rows = converted(&["--to", "mxfp8-e5m2"], &small, &large);
     assert_eq!((&rows[0]["from"], &rows[0]["exact"]), (&json!("mxfp4"), &json!(96)));
+    let output = folder.path().join("out.npy");
+    refused(
+        &["--from", "mxint8", "--to", "f32", "--input", text(&large), "--out", text(&output)],
+        &output,
+        &["mxfp8-e5m2, not mxint8", "leave --from out"],
+    );
 }
 
 #[test]
@@ -234,6 +242,7 @@ fn arrays_are_chosen_by_name_and_several_need_a_file_that_holds_several() {
     let files = ["--to", "f16", "--input", text(&input), "--out", text(&output)];
     refused(&files, &output, &["out.npy", "there are 2"]);
     refused(&[&files[..], &["--tensor", "c"]].concat(), &output, &["no array 'c'"]);
+    refused(&[&files[..], &["--tensor", "a", "--tensor", "a"]].concat(), &output, &["'a' is chosen twice"]);
     let rows = converted(&["--to", "f16", "--tensor", "b"], &input, &output);
     assert_eq!((rows.len(), &rows[0]["array"]), (1, &json!("b")));
     fs::remove_file(&output).unwrap();

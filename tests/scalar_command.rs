@@ -84,10 +84,24 @@ fn wrong_requests_say_what_to_do() {
         ("probe --op convert --first 4294967296", "expected a whole number from 0 to 4294967295"),
         ("probe --op convert --digests /no/such/folder/x", "there is no folder"),
         ("probe --op convert --instr cvt.rs.f16x2.f32", "random bits"),
+        ("probe --op mul --instr add.rn.f16x2", "add.rn.f16x2 does add"),
+        ("probe --op add --fmt f16 --init low", "--init"),
+        ("probe --op add --fmt f16 --brief", "--brief"),
     ] {
         let output = tcnum(&format!("{line} --device model:hopper"));
         let message = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{line}: {message}");
         assert!(message.contains(part), "{line}: {message}");
+    }
+}
+
+#[test]
+fn a_device_that_executes_no_scalar_instruction_is_refused() {
+    for device in ["exec:true", "trace:/no/such/file"] {
+        let output = tcnum(&format!("probe --op add --fmt f16 --cases 1 --device {device}"));
+        let message = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{device}: {message}");
+        assert!(message.contains("executes matrix instructions only") && message.contains("cuda:N"), "{message}");
+        assert!(output.stdout.is_empty(), "{device}");
     }
 }

@@ -78,7 +78,8 @@ impl Model {
     /// # Errors
     /// Unknown keys, missing rules, impossible values: with line and key.
     pub fn parse(text: &str, origin: &str) -> Result<Model> {
-        let mut model: Model = toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
+        let mut model: Model = toml::from_str(text)
+            .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
         (model.origin, model.text) = (origin.into(), text.into());
         if model.rules.is_empty() {
             return Err(Error::request(format!("{origin}: there is no [[rule]], so it covers no instruction")));

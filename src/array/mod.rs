@@ -174,7 +174,9 @@ impl Array<'_> {
             (Kind::Unsigned(_), None) => {
                 return wrong("it holds integers; say with --from of which format they are codes".into());
             }
-            (Kind::Other(name), _) => return wrong(format!("its type {name} has no format here")),
+            (Kind::Other(name), _) => {
+                return wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"));
+            }
         };
         let codes = Codes::from_bytes(format, self.bytes.to_vec()).expect("whole elements");
         if format.bits as usize != 8 * format.bytes()

@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 
 use super::{Destination, invocation, options::integer, rounding::RoundingFlags};
 use crate::{
-    Error, Result,
+    Error, Result, block,
     calc::{self, Check, Operator, Request, Sheet},
-    format,
+    format::{self, Format},
     report::Report,
     softfloat::{Environment, NanRule, Tininess},
 };
@@ -131,8 +131,8 @@ pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     };
     let operator = Operator::new(&Request {
         operation: &arguments.op,
-        format: format::resolve(&arguments.fmt)?,
-        to: arguments.to.as_deref().map(format::resolve).transpose()?,
+        format: format_of_codes(&arguments.fmt)?,
+        to: arguments.to.as_deref().map(format_of_codes).transpose()?,
         exact: arguments.exact,
         environment,
     })?;
@@ -141,6 +141,18 @@ pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         return Err(Error::request("--check-nan is for --check"));
     }
     if arguments.check { check(&operator, arguments) } else { compute(&operator, arguments) }
+}
+
+/// The format of this name, whose codes stand alone: no block format.
+fn format_of_codes(name: &str) -> Result<&'static Format> {
+    match block::find(name) {
+        Some(blocks) => Err(Error::request(format!(
+            "{blocks} is a block format, whose elements share a scale; `tcnum convert --to {blocks}` quantises, and calc works on \
+             the codes of {}, its elements",
+            blocks.element.format
+        ))),
+        None => format::resolve(name),
+    }
 }
 
 fn check(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option<Error>)> {

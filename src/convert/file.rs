@@ -66,7 +66,7 @@ impl FileConversion {
         let within = |error: Error| error.within(input.display());
         let mut result = Arrays { arrays: Vec::new(), metadata: self.metadata() };
         let mut rows = Vec::new();
-        let from = self.layout(&arrays);
+        let from = self.layout(&arrays).map_err(within)?;
         for name in self.chosen(from, &arrays).map_err(within)? {
             let (tensor, shape) = read(from, &arrays, &name).map_err(within)?;
             let row = shape.last().copied().unwrap_or(1);
@@ -85,11 +85,17 @@ impl FileConversion {
     }
 
     /// What the arrays are; a file that this program wrote says so itself.
-    fn layout(&self, arrays: &Arrays) -> Layout {
+    ///
+    /// # Errors
+    /// Blocks of another format than the file says.
+    fn layout(&self, arrays: &Arrays) -> Result<Layout> {
         let written = arrays.metadata.get("tcnum.format").and_then(|name| block::find(name));
         match (self.from, written) {
-            (Layout::Scalar(None), Some(format)) => Layout::Blocks(format),
-            (given, _) => given,
+            (Layout::Scalar(None), Some(format)) => Ok(Layout::Blocks(format)),
+            (Layout::Blocks(given), Some(format)) if given != format => {
+                Err(Error::request(format!("its metadata say that it holds {format}, not {given}; leave --from out")))
+            }
+            (given, _) => Ok(given),
         }
     }
 
@@ -108,6 +114,10 @@ impl FileConversion {
         if let Some(unknown) = self.names.iter().find(|name| !tensors.contains(&name.as_str())) {
             let near = crate::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
             return Err(Error::request(format!("there is no array '{unknown}'; the nearest are {near}")));
+        }
+        let mut names = self.names.iter().enumerate();
+        if let Some((_, twice)) = names.find(|(i, name)| self.names[..*i].contains(name)) {
+            return Err(Error::request(format!("array '{twice}' is chosen twice")));
         }
         if tensors.is_empty() {
             return Err(Error::request("there are no arrays in it"));
@@ -245,6 +255,17 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
         array.codes(Some(format.element.format))?.1.as_bytes().to_vec()
     };
     let scale = part("_scale")?;
+    let one_byte = match scale.kind {
+        Kind::Format(own) => own.bytes() == 1,
+        Kind::Unsigned(bytes) => bytes == 1,
+        Kind::Other(_) => false,
+    };
+    if !one_byte {
+        return Err(wrong(format!(
+            "'{name}_scale' holds no codes of one byte; scales of {format} are those of {}",
+            format.scale
+        )));
+    }
     // Unsigned codes are often stored as those of the signed format, whose non-negative half they are.
     let scale = Array { kind: Kind::Unsigned(1), bytes: Cow::Borrowed(&scale.bytes), ..scale.clone() };
     let scales = scale.codes(Some(format.scale))?.1.as_bytes().to_vec();
@@ -285,7 +306,9 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
     let Some(text) = arrays.metadata.get(&key) else {
         let mut shape = array.shape.clone();
         if let (Some(last), true) = (shape.last_mut(), packed) {
-            *last *= 2;
+            let doubled = last.checked_mul(2);
+            *last = doubled
+                .ok_or_else(|| Error::request(format!("array '{name}': its last extent, {last}, is too large")))?;
         }
         return Ok(shape);
     };

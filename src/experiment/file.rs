@@ -127,8 +127,8 @@ impl Experiment {
     /// # Errors
     /// As [`Experiment::read`].
     pub fn parse(text: &str, origin: &str) -> Result<Experiment> {
-        let experiment: Experiment =
-            toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
+        let experiment: Experiment = toml::from_str(text)
+            .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
         match experiment.defect() {
             Some(defect) => Err(Error::request(format!("{origin}: {defect}"))),
             None => Ok(experiment),

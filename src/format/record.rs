@@ -103,7 +103,8 @@ impl Format {
     /// # Errors
     /// Unknown or missing keys, impossible values and combinations: with line, key and what is allowed.
     pub fn from_toml(text: &str, origin: &str) -> Result<Format> {
-        let record: Record = toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {error}")))?;
+        let record: Record = toml::from_str(text)
+            .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
         record.format().map_err(|Defect { key, at, what }| {
             let line = text[..at.min(text.len())].matches('\n').count() + 1;
             Error::request(format!("{origin}, line {line}: '{key}' {what}"))

@@ -101,7 +101,7 @@ impl Format {
         landmarks.push(("smallest subnormal", self.subnormals().map(|(smallest, _)| smallest)));
         landmarks.push(("largest subnormal", self.subnormals().map(|(_, largest)| largest)));
         landmarks.push(("smallest normal", self.float().map(|_| self.smallest_normal())));
-        landmarks.push(("one", one));
+        landmarks.push(("one", one.filter(|&code| self.to_f64(code) == 1.0)));
         landmarks.push(("largest", Some(self.largest(false))));
         landmarks.push(("most negative", Some(self.largest(true)).filter(|&code| self.decode(code).negative)));
         landmarks.push(("infinity", self.infinity(false)));

@@ -19,9 +19,10 @@ use tabled::{
 };
 
 use super::{
-    Report, Table,
+    Cell, Report, Table,
     human::{self, MISMATCH, Shown},
 };
+use crate::visible::visible;
 
 /// Columns of a terminal that the text keeps to.
 const WIDTH: usize = 120;
@@ -48,8 +49,7 @@ pub(super) fn render(report: &Report) -> String {
         text += &format!("\n{MISMATCH}\n");
     }
     // Names come from files and from other programs: nothing of theirs is to steer the terminal.
-    text.retain(|c| c == '\n' || !c.is_control());
-    text
+    visible(&text).into_owned()
 }
 
 /// `text` after `lead`, wrapped, with the further lines indented as far as the first.
@@ -59,8 +59,13 @@ fn paragraph(lead: &str, text: &str) -> String {
     format!("{lead}{lines}\n")
 }
 
+/// A cell as text on one line.
+fn cell(cell: &Cell) -> String {
+    visible(&human::plain(cell)).replace('\n', "\\n")
+}
+
 fn section(table: &Table) -> String {
-    let shown = Shown::new(table, human::plain);
+    let shown = Shown::new(table, cell);
     let mut text = paragraph("", &table.title);
     if let [row] = &shown.rows[..]
         && total(shown.labels.iter().zip(row).map(|(label, cell)| cell_width(label).max(cell_width(cell)))) > WIDTH

@@ -208,8 +208,10 @@ fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
 fn nothing_in_a_report_steers_the_terminal() {
     let mut report = synthetic();
     report.notes.push("\u{1b}[2Jgone\r".to_string());
-    report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m".into();
-    assert!(render(&report, View::Table).chars().all(|c| c == '\n' || !c.is_control()));
+    report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m\nx".into();
+    let text = render(&report, View::Table);
+    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
+    assert!(text.contains("\\u{1b}]0;title\\u{7}\\u{9b}31m\\nx"), "{text}");
 }
 
 #[test]

@@ -36,9 +36,10 @@ pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>>
 /// Sweeps the scalar instructions.
 ///
 /// # Errors
-/// Unknown names, a selection without any instruction, a device that cannot be opened or fails.
+/// Unknown names, a selection without any instruction, a device that executes none or cannot be opened, or fails.
 pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
     let forms = forms(arguments, operations)?;
+    refuse_unused(arguments)?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
     let progress = Progress::new(&arguments.common.destination);
@@ -93,10 +94,32 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     Ok(report)
 }
 
+/// Refuses what a sweep would leave aside: its report would speak of a device that did nothing.
+fn refuse_unused(arguments: &Arguments) -> Result<()> {
+    if !arguments.inits.is_empty() || arguments.brief {
+        return Err(Error::request("--init and --brief are for operations of matrix instructions"));
+    }
+    let other = |name: &&str| ["exec:", "trace:"].iter().any(|kind| name.starts_with(kind));
+    match arguments.common.device.as_deref().filter(other) {
+        Some(name) => Err(Error::request(format!(
+            "{name} executes matrix instructions only; scalar ones are swept on a GPU (cuda:N), or simulated without --device"
+        ))),
+        None => Ok(()),
+    }
+}
+
 fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'static Form>> {
     let selection = &arguments.selection;
     if !selection.instructions.is_empty() {
-        return selection.instructions.iter().map(|name| scalar::find(name)).collect();
+        let named = selection.instructions.iter().map(|name| scalar::find(name)).collect::<Result<Vec<_>>>()?;
+        let asked: Vec<ScalarOperation> = arguments.ops.iter().filter_map(|op| op.scalar()).collect();
+        return match named.iter().find(|form| !asked.is_empty() && !asked.contains(&form.operation)) {
+            Some(form) => {
+                let operation = form.operation.name();
+                Err(Error::request(format!("{form} does {operation}, which is not the --op; leave --op out")))
+            }
+            None => Ok(named),
+        };
     }
     let formats = selection.formats.iter().map(|name| format::find(name)).collect::<Result<Vec<_>>>()?;
     let chosen: Vec<&'static Form> = scalar::all()
