@@ -22,6 +22,9 @@ use crate::{
     report::{Cell, Column, Report, Table},
 };
 
+/// Samples for each probe, unless the request says how many.
+const SAMPLES: u64 = 10_000;
+
 /// Isolates one operation of matrix instructions, or sweeps scalar instructions, and compares results bit for bit.
 ///
 /// Example: tcnum probe --fmt bf16 --op accumulate (or tcnum probe --op convert --fmt e4m3)
@@ -45,15 +48,15 @@ pub struct Arguments {
     /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
-    /// How operands are drawn; may be repeated.
-    #[arg(long = "dist", value_enum, value_name = "DISTRIBUTION", default_value = "normal")]
+    /// How operands are drawn; may be repeated. Without it: normal.
+    #[arg(long = "dist", value_enum, value_name = "DISTRIBUTION")]
     distributions: Vec<Distribution>,
-    /// Samples for each instruction, operation and initialisation.
-    #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = integer(1..=probe::MAX_SAMPLES))]
-    samples: u64,
-    /// The arithmetic model to compare with: a shipped name or a model file.
-    #[arg(long, value_name = "MODEL", default_value = "hopper")]
-    model: String,
+    /// Samples for each instruction, operation and initialisation. Without it: 10000.
+    #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
+    samples: Option<u64>,
+    /// The arithmetic model to compare with: a shipped name or a model file. Without it: hopper.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// How many mismatches to print for each line.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX))]
     max_mismatches: usize,
@@ -135,7 +138,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         ));
     }
     let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
-    let model = Model::load(&arguments.model)?;
+    let name = arguments.model.as_deref().unwrap_or("hopper");
+    let model = Model::load(name)?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
     let mut profiles = Table::new("profile", "Element-wise profile", columns());
@@ -172,14 +176,18 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             if arguments.brief {
                 probes.push((request, outcome));
             } else {
-                profiles.rows.push(row(&request, &arguments.model, &outcome));
+                profiles.rows.push(row(&request, name, &outcome));
             }
         }
     }
-    report.notes.extend(remarks(device.identity().name.as_str(), &arguments.model));
+    report.notes.extend(remarks(device.identity().name.as_str(), name));
     report.device = Some(device.identity().clone());
     hide_if_empty(&mut profiles, "opcodes");
-    report.tables.push(if arguments.brief { brief::table(&probes, arguments.samples) } else { profiles });
+    report.tables.push(if arguments.brief {
+        brief::table(&probes, arguments.samples.unwrap_or(SAMPLES))
+    } else {
+        profiles
+    });
     if !mismatches.rows.is_empty() {
         report.tables.push(mismatches);
     }
@@ -191,7 +199,9 @@ fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Requ
     let ops: &[Op] = if chosen.is_empty() { &Op::ALL } else { &chosen };
     let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
     let mut requests = Vec::new();
-    for &distribution in &arguments.distributions {
+    let distributions: &[Distribution] =
+        if arguments.distributions.is_empty() { &[Distribution::Normal] } else { &arguments.distributions };
+    for &distribution in distributions {
         for &op in ops {
             for &init in inits {
                 requests.push(Request {
@@ -200,7 +210,7 @@ fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Requ
                     distribution,
                     init,
                     seed: arguments.common.seed,
-                    samples: arguments.samples,
+                    samples: arguments.samples.unwrap_or(SAMPLES),
                     max_mismatches: arguments.max_mismatches,
                 });
             }

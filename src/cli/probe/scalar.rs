@@ -40,6 +40,12 @@ pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>>
 pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
     let forms = forms(arguments, operations)?;
     refuse_unused(arguments)?;
+    let last = |form: &Form| Space::new(form, arguments.common.seed).size() - 1;
+    if let Some((first, form)) =
+        arguments.first.and_then(|first| Some((first, forms.iter().find(|form| last(form) < first)?)))
+    {
+        return Err(Error::request(format!("{form} has inputs 0 to {}; --first is {first}", last(form))));
+    }
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
     let progress = Progress::new(&arguments.common.destination);
@@ -96,8 +102,20 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
 
 /// Refuses what a sweep would leave aside: its report would speak of a device that did nothing.
 fn refuse_unused(arguments: &Arguments) -> Result<()> {
-    if !arguments.inits.is_empty() || arguments.brief {
-        return Err(Error::request("--init and --brief are for operations of matrix instructions"));
+    let flags = [
+        ("--init", !arguments.inits.is_empty()),
+        ("--brief", arguments.brief),
+        ("--samples", arguments.samples.is_some()),
+        ("--dist", !arguments.distributions.is_empty()),
+        ("--model", arguments.model.is_some()),
+    ];
+    if let Some((flag, _)) = flags.into_iter().find(|(_, given)| *given) {
+        return Err(Error::request(format!(
+            "{flag} is for operations of matrix instructions; a sweep takes every input, or those of --first and --cases"
+        )));
+    }
+    if arguments.digests.is_some() && arguments.digests == arguments.common.destination.out {
+        return Err(Error::request("--digests and --out name the same file"));
     }
     let other = |name: &&str| ["exec:", "trace:"].iter().any(|kind| name.starts_with(kind));
     match arguments.common.device.as_deref().filter(other) {
