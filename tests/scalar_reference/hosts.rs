@@ -24,6 +24,20 @@ fn agree(name: &str, operation: Operation, operands: [u64; 3], host: u64) {
 const OPERATIONS: [Operation; 6] =
     [Operation::Add, Operation::Sub, Operation::Mul, Operation::Div, Operation::Sqrt, Operation::Fma];
 
+/// The operation by the host, whose two types have the same methods and no trait for them.
+macro_rules! on_host {
+    ($operation:expr, $x:expr, $y:expr, $z:expr) => {
+        match $operation {
+            Operation::Add => $x + $y,
+            Operation::Sub => $x - $y,
+            Operation::Mul => $x * $y,
+            Operation::Div => $x / $y,
+            Operation::Sqrt => $x.sqrt(),
+            _ => $x.mul_add($y, $z),
+        }
+    };
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { cases: 20_000, failure_persistence: None, ..ProptestConfig::default() })]
 
@@ -32,14 +46,7 @@ proptest! {
         for operation in OPERATIONS {
             let operands = operands::drawn(find("f32").unwrap(), operation, seed).map(|code| code & 0xffff_ffff);
             let [x, y, z] = operands.map(|code| f32::from_bits(code as u32));
-            let host = match operation {
-                Operation::Add => x + y,
-                Operation::Sub => x - y,
-                Operation::Mul => x * y,
-                Operation::Div => x / y,
-                Operation::Sqrt => x.sqrt(),
-                _ => x.mul_add(y, z),
-            };
+            let host = on_host!(operation, x, y, z);
             agree("f32", operation, operands, host.to_bits().into());
         }
     }
@@ -49,14 +56,7 @@ proptest! {
         for operation in OPERATIONS {
             let operands = operands::drawn(find("f64").unwrap(), operation, seed);
             let [x, y, z] = operands.map(f64::from_bits);
-            let host = match operation {
-                Operation::Add => x + y,
-                Operation::Sub => x - y,
-                Operation::Mul => x * y,
-                Operation::Div => x / y,
-                Operation::Sqrt => x.sqrt(),
-                _ => x.mul_add(y, z),
-            };
+            let host = on_host!(operation, x, y, z);
             agree("f64", operation, operands, host.to_bits());
         }
     }
