@@ -1,0 +1,106 @@
+/* The operands that Berkeley TestFloat 3e generates for a function of three operands at level 2, from any place of its
+ * sequence on, and SoftFloat's mulAdd of them: without text between the two. Compiled by tools/testfloat-library, once
+ * for each format: -DWIDTH=32 or 64.
+ *
+ * TestFloat draws its random operands with the C library's rand, here that of glibc, seed 1 (TestFloat's default): outputs
+ * are z >> 1 of the sequence z[i] = z[i - 3] + z[i - 31] modulo 2^32. Its state is the next 31 z. */
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+static uint32_t window[31];
+static unsigned place;
+static uint64_t drawn;
+
+static inline int draw(void)
+{
+    uint32_t z = window[place];
+    window[place] = z + window[place < 3 ? place + 28 : place - 3];
+    place = place == 30 ? 0 : place + 1;
+    ++drawn;
+    return z >> 1;
+}
+
+#define rand draw
+#include "random.c"
+#include "genCases_common.c"
+#define join_(a, b, c) a##b##c
+#define join(a, b, c) join_(a, b, c)
+#define of(prefix, suffix) join(prefix, WIDTH, suffix)
+#if WIDTH == 32
+#include "genCases_f32.c"
+#else
+#include "genCases_f64.c"
+#endif
+
+#define exported __attribute__((visibility("default")))
+typedef of(float, _t) number;
+typedef of(uint, _t) code;
+
+/* How many structured values an operand takes. Every second case has three of them, all triples in turn, the last operand
+ * fastest; the others have random operands. */
+enum { values = of(f, NumQIn) * of(f, NumP2) };
+
+/* Puts the sequence just behind its value `index` (of the structured ones), and returns it. */
+static number take(struct sequence *sequence, uint64_t index)
+{
+    sequence->expNum = index / of(f, NumP2);
+    sequence->term1Num = index % of(f, NumP2);
+    sequence->done = false;
+    return of(f, NextQInP2)(sequence);
+}
+
+/* The number of cases in all. */
+exported uint64_t cases_total(void)
+{
+    genCases_setLevel(2);
+    of(genCases_f, _abc_init)();
+    return genCases_total;
+}
+
+/* Goes to case 2 * pair, to which `state` of rand belongs, after `before` draws. */
+exported void cases_seek(uint64_t pair, uint64_t before, const uint32_t state[31])
+{
+    cases_total();
+    if (pair) {
+        uint64_t last = pair - 1;
+        currentA = take(&sequenceA, last / values / values);
+        currentB = take(&sequenceB, last / values % values);
+        take(&sequenceC, last % values);
+    }
+    for (place = 31; place--;) window[place] = state[place];
+    place = 0;
+    drawn = before;
+}
+
+/* The next `count` cases. */
+exported void cases_next(uint64_t count, code *x, code *y, code *z)
+{
+    for (uint64_t i = 0; i < count; ++i) {
+        of(genCases_f, _abc_next)();
+        x[i] = of(genCases_f, _a).v;
+        y[i] = of(genCases_f, _b).v;
+        z[i] = of(genCases_f, _c).v;
+    }
+}
+
+/* How often rand was called before the next case. */
+exported uint64_t cases_drawn(void)
+{
+    return drawn;
+}
+
+/* SoftFloat's x * y + z and the flags it raises, each case in every set of options in turn. */
+exported void cases_mul_add(uint64_t sets, const uint8_t *roundings, const uint8_t *tininess, uint64_t count,
+                            const code *x, const code *y, const code *z, code *results, uint8_t *flags)
+{
+    for (uint64_t i = 0; i < count; ++i) {
+        for (uint64_t set = 0; set < sets; ++set) {
+            softfloat_roundingMode = roundings[set];
+            softfloat_detectTininess = tininess[set];
+            softfloat_exceptionFlags = 0;
+            *results++ = of(f, _mulAdd)((number){x[i]}, (number){y[i]}, (number){z[i]}).v;
+            *flags++ = softfloat_exceptionFlags;
+        }
+    }
+}
