@@ -27,6 +27,20 @@ static inline int draw(void)
 #define join_(a, b, c) a##b##c
 #define join(a, b, c) join_(a, b, c)
 #define of(prefix, suffix) join(prefix, WIDTH, suffix)
+/* SoftFloat's function that looks at the rule of tininess, compiled here so as to be told of it. */
+#include "internals.h"
+static bool asked_for_tininess;
+#define softfloat_detectTininess (asked_for_tininess = true, softfloat_detectTininess)
+#if WIDTH == 32
+#include "s_roundPackToF32.c"
+#else
+#include "s_roundPackToF64.c"
+#endif
+#undef softfloat_detectTininess
+
+/* Both packages have unions of these names. */
+#define ui32_f32 testfloat_ui32_f32
+#define ui64_f64 testfloat_ui64_f64
 #if WIDTH == 32
 #include "genCases_f32.c"
 #else
@@ -35,7 +49,6 @@ static inline int draw(void)
 
 #define exported __attribute__((visibility("default")))
 typedef of(float, _t) number;
-typedef of(uint, _t) code;
 
 /* How many structured values an operand takes. Every second case has three of them, all triples in turn, the last operand
  * fastest; the others have random operands. */
@@ -74,7 +87,7 @@ exported void cases_seek(uint64_t pair, uint64_t before, const uint32_t state[31
 }
 
 /* The next `count` cases. */
-exported void cases_next(uint64_t count, code *x, code *y, code *z)
+exported void cases_next(uint64_t count, uint64_t *x, uint64_t *y, uint64_t *z)
 {
     for (uint64_t i = 0; i < count; ++i) {
         of(genCases_f, _abc_next)();
@@ -90,17 +103,28 @@ exported uint64_t cases_drawn(void)
     return drawn;
 }
 
-/* SoftFloat's x * y + z and the flags it raises, each case in every set of options in turn. */
-exported void cases_mul_add(uint64_t sets, const uint8_t *roundings, const uint8_t *tininess, uint64_t count,
-                            const code *x, const code *y, const code *z, code *results, uint8_t *flags)
+/* SoftFloat's x * y + z and the flags it raises, in `count` cases, for each rounding with tininess detected before rounding and then
+ * after it: the results of one such set of options stand together. A rounding is run with the second rule where the first run
+ * has asked for the rule, which `asked` tells; where it has not, that run is both. */
+exported void cases_mul_add(uint64_t roundings, const uint8_t *rounding, uint64_t count, const uint64_t *x, const uint64_t *y,
+                            const uint64_t *z, uint64_t *results, uint8_t *flags, bool *asked)
 {
     for (uint64_t i = 0; i < count; ++i) {
-        for (uint64_t set = 0; set < sets; ++set) {
-            softfloat_roundingMode = roundings[set];
-            softfloat_detectTininess = tininess[set];
+        for (uint64_t set = 0; set < roundings; ++set) {
+            uint64_t before = 2 * set * count + i, after = before + count;
+            softfloat_roundingMode = rounding[set];
+            softfloat_detectTininess = softfloat_tininess_beforeRounding;
             softfloat_exceptionFlags = 0;
-            *results++ = of(f, _mulAdd)((number){x[i]}, (number){y[i]}, (number){z[i]}).v;
-            *flags++ = softfloat_exceptionFlags;
+            asked_for_tininess = false;
+            results[before] = results[after] = of(f, _mulAdd)((number){x[i]}, (number){y[i]}, (number){z[i]}).v;
+            flags[before] = flags[after] = softfloat_exceptionFlags;
+            asked[set * count + i] = asked_for_tininess;
+            if (asked_for_tininess) {
+                softfloat_detectTininess = softfloat_tininess_afterRounding;
+                softfloat_exceptionFlags = 0;
+                results[after] = of(f, _mulAdd)((number){x[i]}, (number){y[i]}, (number){z[i]}).v;
+                flags[after] = softfloat_exceptionFlags;
+            }
         }
     }
 }

@@ -32,6 +32,15 @@ pub(crate) trait Word:
     /// The low 64 bits.
     fn low(self) -> u64;
 
+    /// The high 64 bits, jammed: enough to round to any precision without random bits.
+    fn high_jammed(self) -> u64;
+
+    /// How many bits above the leading one are zero, and the high 64 bits, jammed, when it is shifted there: of a word that is not zero.
+    fn normalised(self) -> (u32, u64);
+
+    /// How many bits below the last one are zero.
+    fn trailing_zeros(self) -> u32;
+
     /// `condition` in the last bit.
     fn bit(condition: bool) -> Self;
 
@@ -40,7 +49,7 @@ pub(crate) trait Word:
     fn shift_right_jam(self, places: u32) -> Self {
         let places = places.min(Self::BITS - 1);
         let shifted = self >> places;
-        shifted | Self::bit(shifted << places != self)
+        shifted | Self::bit(self.trailing_zeros() < places)
     }
 
     /// The bits that `self >> places` drops, left-justified: `self << (BITS - places)` for up to BITS places, jammed beyond.
@@ -61,8 +70,10 @@ pub(crate) trait Word:
 }
 
 macro_rules! word {
-    ($type:ty) => {
+    ($type:ty, { $($own:item)* }) => {
         impl Word for $type {
+            $($own)*
+
             const BITS: u32 = <$type>::BITS;
             const ZERO: Self = 0;
             const ONE: Self = 1;
@@ -79,12 +90,42 @@ macro_rules! word {
             }
 
             #[inline(always)]
+            fn high_jammed(self) -> u64 {
+                let low = Self::BITS - 64;
+                let high = self >> low;
+                (high | Self::from(high << low != self)) as u64
+            }
+
+            #[inline(always)]
             fn bit(condition: bool) -> Self {
                 condition.into()
+            }
+
+            #[inline(always)]
+            fn trailing_zeros(self) -> u32 {
+                <$type>::trailing_zeros(self)
             }
         }
     };
 }
 
-word!(u64);
-word!(u128);
+word!(u64, {
+    #[inline(always)]
+    fn normalised(self) -> (u32, u64) {
+        let zeros = self.leading_zeros();
+        (zeros, self << zeros)
+    }
+});
+
+word!(u128, {
+    #[inline(always)]
+    fn normalised(self) -> (u32, u64) {
+        let (high, low) = ((self >> 64) as u64, self as u64);
+        if high == 0 {
+            let zeros = low.leading_zeros();
+            return (64 + zeros, low << zeros);
+        }
+        let zeros = high.leading_zeros();
+        (zeros, high << zeros | low >> 1 >> (63 - zeros) | u64::from(low << zeros != 0))
+    }
+});

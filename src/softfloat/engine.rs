@@ -25,7 +25,9 @@ pub(super) struct Engine<'a, F> {
     pub float: Float,
     pub fields: F,
     pub environment: Environment,
-    /// Whether intermediate results need 128 bits.
+    /// Whether rounding takes random bits, which stand for places below those of the precision: then all words have 128 bits.
+    pub random: bool,
+    /// Whether products, quotients and roots need 128 bits.
     pub wide: bool,
 }
 
@@ -91,6 +93,14 @@ impl<F: Fields> Engine<'_, F> {
     /// Rounds `(-1)^negative * significand * 2^(leading + 1 - BITS)`, a left-justified and possibly jammed significand.
     #[inline(always)]
     pub(super) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
+        match self.random {
+            true => self.round_word(negative, leading, significand),
+            false => self.round_word(negative, leading, significand.high_jammed()),
+        }
+    }
+
+    #[inline(always)]
+    fn round_word<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
         let layout = self.layout();
         if layout.is_inside(leading) & (!negative | layout.signed()) {
             let (magnitude, inexact) = layout.round_inside(negative, leading, significand, self.environment.rounding);
@@ -104,7 +114,7 @@ impl<F: Fields> Engine<'_, F> {
         self.round_unusual(negative, leading, significand)
     }
 
-    /// [`Engine::round`] of what may be tiny, too large, or negative in an unsigned format.
+    /// [`Engine::round_word`] of what may be tiny, too large, or negative in an unsigned format.
     #[cold]
     #[inline(never)]
     fn round_unusual<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {

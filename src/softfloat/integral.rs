@@ -14,7 +14,7 @@ impl<F: Fields> Engine<'_, F> {
     }
 
     pub(super) fn rint_exact(&self, x: u64) -> Outcome {
-        if self.wide { self.integral::<u128>(x) } else { self.integral::<u64>(x) }
+        if self.random { self.integral::<u128>(x) } else { self.integral::<u64>(x) }
     }
 
     fn integral<W: Word>(&self, x: u64) -> Outcome {

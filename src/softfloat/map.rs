@@ -1,8 +1,9 @@
-//! One operation on many operands, by code that is compiled for each floating-point format of the table (of 32 bits or fewer).
+//! One operation on many operands, by code that is compiled for each floating-point format of the table.
 
 use super::{
     Flags, Operation, Outcome, Unit,
     engine::{Engine, Fields},
+    unit::NARROW_PRECISION,
 };
 use crate::format::{Encoding, FORMATS, Float, Layout, Word};
 
@@ -41,47 +42,75 @@ impl<const PLACE: usize> Fields for Tabled<PLACE> {
 impl Unit<'_> {
     /// `operation` on operands side by side: the results go to `codes`, as far as the shortest of the four slices reaches.
     pub fn map(&self, operation: Operation, operands: [&[u64]; 3], codes: &mut [u64]) -> Mapped {
+        let mut mapped = Mapped::default();
+        self.each(operation, operands, codes, |code, outcome| {
+            *code = outcome.code.unwrap_or(0);
+            mapped.flags |= outcome.flags;
+            mapped.without_code += usize::from(outcome.code.is_none());
+        });
+        mapped
+    }
+
+    /// `operation` on operands side by side, with the flags of each result: as far as the shortest of the four slices reaches.
+    pub fn outcomes(&self, operation: Operation, operands: [&[u64]; 3], outcomes: &mut [Outcome]) {
+        self.each(operation, operands, outcomes, |place, outcome| *place = outcome);
+    }
+
+    #[inline(always)]
+    fn each<T>(
+        &self,
+        operation: Operation,
+        operands: [&[u64]; 3],
+        results: &mut [T],
+        store: impl FnMut(&mut T, Outcome),
+    ) {
         let engine = &self.0;
         macro_rules! places {
-            ($($place:literal)*) => {
+            ($($product:ident: $($place:literal)*;)*) => {
                 match FORMATS.iter().position(|format| std::ptr::eq(format, engine.format)) {
-                    $(Some($place) if !engine.wide => {
-                        let Engine { format, float, fields: _, environment, wide } = *engine;
-                        Engine { format, float, fields: Tabled::<$place>, environment, wide }.each::<u64>(operation, operands, codes)
-                    })*
-                    _ if engine.wide => engine.each::<u128>(operation, operands, codes),
-                    _ => engine.each::<u64>(operation, operands, codes),
+                    _ if engine.random => engine.each::<u128, u128, T>(operation, operands, results, store),
+                    $($(Some($place) => {
+                        const { assert!(($product::BITS == 128) == (Tabled::<$place>::LAYOUT.precision > NARROW_PRECISION)) };
+                        let Engine { format, float, fields: _, environment, random, wide } = *engine;
+                        let engine = Engine { format, float, fields: Tabled::<$place>, environment, random, wide };
+                        engine.each::<u64, $product, T>(operation, operands, results, store)
+                    })*)*
+                    _ if engine.wide => engine.each::<u64, u128, T>(operation, operands, results, store),
+                    _ => engine.each::<u64, u64, T>(operation, operands, results, store),
                 }
             };
         }
-        places!(1 2 3 4 5 6 7 8 9 10 11 12 13 14)
+        places!(u128: 0; u64: 1 2 3 4 5 6 7 8 9 10 11 12 13 14;)
     }
 }
 
 impl<F: Fields> Engine<'_, F> {
+    /// With sums in words of one kind, products and quotients in those of another.
     #[inline(always)]
-    fn each<W: Word>(&self, operation: Operation, operands: [&[u64]; 3], codes: &mut [u64]) -> Mapped {
-        let mut mapped = Mapped::default();
+    fn each<S: Word, P: Word, T>(
+        &self,
+        operation: Operation,
+        operands: [&[u64]; 3],
+        results: &mut [T],
+        mut store: impl FnMut(&mut T, Outcome),
+    ) {
         macro_rules! each {
             ($x:ident, $y:ident, $z:ident: $outcome:expr) => {
-                for (((code, $x), $y), $z) in codes.iter_mut().zip(operands[0]).zip(operands[1]).zip(operands[2]) {
+                for (((result, $x), $y), $z) in results.iter_mut().zip(operands[0]).zip(operands[1]).zip(operands[2]) {
                     let ($x, $y, $z) = (*$x, *$y, *$z);
                     let _ = ($y, $z);
-                    let outcome: Outcome = $outcome;
-                    *code = outcome.code.unwrap_or(0);
-                    mapped.flags |= outcome.flags;
-                    mapped.without_code += usize::from(outcome.code.is_none());
+                    store(result, $outcome);
                 }
             };
         }
         match operation {
-            Operation::Add => each!(x, y, z: self.add_or_sub::<W>(x, y, false)),
-            Operation::Sub => each!(x, y, z: self.add_or_sub::<W>(x, y, true)),
-            Operation::Mul => each!(x, y, z: self.multiply::<W>(x, y)),
-            Operation::Div => each!(x, y, z: self.divide::<W>(x, y)),
-            Operation::Fma => each!(x, y, z: self.multiply_add::<W>(x, y, z)),
+            Operation::Add => each!(x, y, z: self.add_or_sub::<S>(x, y, false)),
+            Operation::Sub => each!(x, y, z: self.add_or_sub::<S>(x, y, true)),
+            Operation::Mul => each!(x, y, z: self.multiply::<P>(x, y)),
+            Operation::Div => each!(x, y, z: self.divide::<P>(x, y)),
+            Operation::Fma => each!(x, y, z: self.multiply_add::<P>(x, y, z)),
+            Operation::Sqrt => each!(x, y, z: self.sqrt(x)),
             _ => each!(x, y, z: self.apply(operation, [x, y, z])),
         }
-        mapped
     }
 }

@@ -1,5 +1,7 @@
 //! Products.
 
+use std::hint::select_unpredictable;
+
 use super::{
     Outcome,
     engine::{Engine, Fields},
@@ -42,15 +44,14 @@ impl<F: Fields> Engine<'_, F> {
     /// The exact product of two finite non-zero numbers.
     #[inline(always)]
     pub(super) fn product<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Operand<W> {
-        let unused = W::BITS - self.layout().precision;
-        let product = (a.significand >> unused) * (b.significand >> unused);
-        // It has one bit less than twice the precision, or just twice as many.
-        let zeros = product.leading_zeros();
-        let carry = zeros + 2 * self.layout().precision == W::BITS;
+        // Significands fit half a word. The product of their leading bits is the bit below the top, which a carry may pass.
+        let half = W::BITS / 2;
+        let product = (a.significand >> half) * (b.significand >> half);
+        let carry = product >= W::TOP;
         Operand {
             kind: Kind::Finite,
             negative: a.negative != b.negative,
-            significand: product << zeros,
+            significand: select_unpredictable(carry, product, product << 1),
             leading: a.leading + b.leading + i32::from(carry),
         }
     }

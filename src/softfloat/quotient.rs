@@ -34,11 +34,16 @@ impl<F: Fields> Engine<'_, F> {
 
     #[inline(always)]
     fn rounded_quotient<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
+        let negative = a.negative != b.negative;
+        if W::BITS == 128 && !self.random {
+            let (quotient, below) = ratio(a.significand.high_jammed(), b.significand.high_jammed());
+            return self.round(negative, a.leading - b.leading - i32::from(below), quotient);
+        }
         let divisor = b.significand >> (W::BITS - self.layout().precision);
         // As if the divisor were an integer: its leading bit weighs one less than its precision.
         let leading = a.leading - b.leading + self.layout().trailing_bits as i32;
         let (quotient, zeros) = quotient(a.significand, divisor);
-        self.round(a.negative != b.negative, leading - zeros as i32, quotient)
+        self.round(negative, leading - zeros as i32, quotient)
     }
 
     #[cold]
@@ -87,6 +92,15 @@ impl<F: Fields> Engine<'_, F> {
         let zeros = rest.leading_zeros();
         self.round(negative, scale + 127 - zeros as i32, rest << zeros)
     }
+}
+
+/// `x / y` of two left-justified numbers, left-justified and jammed, and whether it is below 1.
+#[inline(always)]
+fn ratio(x: u64, y: u64) -> (u64, bool) {
+    let below = x < y;
+    let (dividend, divisor) = (u128::from(x) << (63 + u32::from(below)), u128::from(y));
+    let quotient = dividend / divisor;
+    (quotient.low() | u64::bit(quotient * divisor != dividend), below)
 }
 
 /// `dividend / divisor`, left-justified and jammed, and by how many places it was shifted for that. The dividend is left-justified,

@@ -12,12 +12,12 @@ use crate::format::Word;
 impl<F: Fields> Engine<'_, F> {
     #[inline]
     pub(super) fn add(&self, x: u64, y: u64) -> Outcome {
-        if self.wide { self.add_or_sub::<u128>(x, y, false) } else { self.add_or_sub::<u64>(x, y, false) }
+        if self.random { self.add_or_sub::<u128>(x, y, false) } else { self.add_or_sub::<u64>(x, y, false) }
     }
 
     #[inline]
     pub(super) fn sub(&self, x: u64, y: u64) -> Outcome {
-        if self.wide { self.add_or_sub::<u128>(x, y, true) } else { self.add_or_sub::<u64>(x, y, true) }
+        if self.random { self.add_or_sub::<u128>(x, y, true) } else { self.add_or_sub::<u64>(x, y, true) }
     }
 
     #[inline]
@@ -130,7 +130,11 @@ impl<F: Fields> Engine<'_, F> {
         if sum == W::ZERO {
             return self.cancelled();
         }
-        let zeros = sum.leading_zeros();
-        self.round(negative, large.leading + 1 - zeros as i32, sum << zeros)
+        if self.random {
+            let zeros = sum.leading_zeros();
+            return self.round(negative, large.leading + 1 - zeros as i32, sum << zeros);
+        }
+        let (zeros, significand) = sum.normalised();
+        self.round(negative, large.leading + 1 - zeros as i32, significand)
     }
 }

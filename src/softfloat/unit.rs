@@ -8,9 +8,9 @@ use crate::{
     format::{Encoding, Format, Layout, Rounding},
 };
 
-/// Widest precision for which every intermediate result fits 64 bits: a product takes twice as many, and a carry
-/// and the alignment of a sum two more.
-const NARROW_PRECISION: u32 = 31;
+/// Widest precision for which products fit 64 bits: they take twice as many, and their sums with other numbers two more for a
+/// carry and for what is cut off. Sums of two numbers fit 64 bits in every format.
+pub(super) const NARROW_PRECISION: u32 = 31;
 
 /// The arithmetic of one floating-point format in one environment: every operation on its codes.
 ///
@@ -37,8 +37,9 @@ impl<'a> Unit<'a> {
                 "{format} is an integer format; arithmetic is for floating-point formats"
             )));
         };
-        let wide = float.precision() > NARROW_PRECISION || matches!(environment.rounding, Rounding::Sr { .. });
-        Ok(Unit(Engine { format, float, fields: Layout::of(&float), environment, wide }))
+        let random = matches!(environment.rounding, Rounding::Sr { .. });
+        let wide = random || float.precision() > NARROW_PRECISION;
+        Ok(Unit(Engine { format, float, fields: Layout::of(&float), environment, random, wide }))
     }
 
     /// The format.

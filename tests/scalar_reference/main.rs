@@ -14,3 +14,4 @@ mod operands;
 mod random;
 mod tally;
 mod testfloat;
+mod tininess;

@@ -1,6 +1,6 @@
 //! Operations on many operands at once, whose code is compiled for each format of the table.
 
-use tcnum::softfloat::{Flags, Unit};
+use tcnum::softfloat::{Flags, Outcome, Unit};
 
 use crate::{
     environments,
@@ -24,6 +24,9 @@ fn many_operands_at_once_give_what_each_gives_alone() {
                 assert_eq!(codes, expected, "{format} {operation:?} {environment:?}");
                 assert_eq!(mapped.flags, alone.iter().fold(Flags::NONE, |flags, outcome| flags | outcome.flags));
                 assert_eq!(mapped.without_code, alone.iter().filter(|outcome| outcome.code.is_none()).count());
+                let mut outcomes = vec![Outcome { code: None, flags: Flags::NONE }; drawn.len()];
+                unit.outcomes(operation, [&x, &y, &z], &mut outcomes);
+                assert_eq!(outcomes, alone, "{format} {operation:?} {environment:?}");
             }
         }
     }

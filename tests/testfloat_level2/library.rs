@@ -9,42 +9,18 @@ use crate::sequence;
 /// A library of its own: TestFloat and SoftFloat keep their state in global variables, so every thread loads a copy.
 pub struct Cases {
     library: Library,
-    width: u32,
 }
 
-/// SoftFloat's numbers of sets of options: of the roundings, and of when tininess is detected.
-pub struct Options {
-    pub roundings: Vec<u8>,
-    pub tininess: Vec<u8>,
-}
-
-/// Cases side by side.
-pub struct Batch<T> {
-    pub operands: [Vec<T>; 3],
-    /// SoftFloat's results and flags: those of a case in every set of options stand together.
-    pub results: Vec<T>,
+/// Cases side by side, as codes.
+#[derive(Default)]
+pub struct Batch {
+    pub operands: [Vec<u64>; 3],
+    /// SoftFloat's results and flags: of all cases in one set of options, then in the next. Sets of options are all roundings, each
+    /// with tininess before and after rounding.
+    pub results: Vec<u64>,
     pub flags: Vec<u8>,
-}
-
-impl<T: Copy + Default> Batch<T> {
-    pub fn new(cases: usize, sets: usize) -> Self {
-        let operand = || vec![T::default(); cases];
-        let results = vec![T::default(); cases * sets];
-        Batch { operands: [operand(), operand(), operand()], results, flags: vec![0; cases * sets] }
-    }
-}
-
-/// A code of the format of a library.
-pub trait Code: Copy + Default + Into<u64> {
-    const BITS: u32;
-}
-
-impl Code for u32 {
-    const BITS: u32 = 32;
-}
-
-impl Code for u64 {
-    const BITS: u32 = 64;
+    /// Whether SoftFloat asked for the rule of tininess: of all cases in one rounding, then in the next.
+    pub asked: Vec<bool>,
 }
 
 impl Cases {
@@ -56,7 +32,7 @@ impl Cases {
         // SAFETY: loading the library runs no code of its own.
         let library = unsafe { Library::new(copy) }.unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         fs::remove_file(copy).expect("the copy that was just made");
-        Cases { library, width }
+        Cases { library }
     }
 
     #[allow(unsafe_code)]
@@ -90,32 +66,35 @@ impl Cases {
         unsafe { drawn() }
     }
 
-    /// Sets the first `count` operands of the batch to those of the next cases.
+    /// Sets the operands of the batch to those of the next `count` cases.
     #[allow(unsafe_code)]
-    pub fn next<T: Code>(&mut self, count: usize, batch: &mut Batch<T>) {
-        let next = self.symbol::<unsafe extern "C" fn(u64, *mut T, *mut T, *mut T)>("cases_next");
-        let [x, y, z] = &mut batch.operands;
-        assert!(self.width == T::BITS && [x.len(), y.len(), z.len()].iter().all(|&length| length >= count));
-        // SAFETY: it writes `count` codes of the library's width to each of the three, which have room for them.
-        unsafe { next(count as u64, x.as_mut_ptr(), y.as_mut_ptr(), z.as_mut_ptr()) }
+    pub fn next(&mut self, count: usize, batch: &mut Batch) {
+        let next = self.symbol::<unsafe extern "C" fn(u64, *mut u64, *mut u64, *mut u64)>("cases_next");
+        let [x, y, z] = batch.operands.each_mut().map(|operand| {
+            operand.resize(count, 0);
+            operand.as_mut_ptr()
+        });
+        // SAFETY: it writes `count` codes to each of the three, which are as long, and this thread alone uses the library.
+        unsafe { next(count as u64, x, y, z) }
     }
 
-    /// Sets the results and flags of the first `count` cases to those of SoftFloat's mulAdd.
+    /// Sets the results and flags of the batch to those of SoftFloat's mulAdd, by SoftFloat's numbers of roundings.
     #[allow(unsafe_code)]
-    pub fn mul_add<T: Code>(&mut self, options: &Options, count: usize, batch: &mut Batch<T>) {
-        type MulAdd<T> =
-            unsafe extern "C" fn(u64, *const u8, *const u8, u64, *const T, *const T, *const T, *mut T, *mut u8);
-        let mul_add = self.symbol::<MulAdd<T>>("cases_mul_add");
-        let Options { roundings, tininess } = options;
-        let [x, y, z] = &batch.operands;
-        assert!(self.width == T::BITS && [x.len(), y.len(), z.len()].iter().all(|&length| length >= count));
-        assert_eq!(roundings.len(), tininess.len());
-        let sets = roundings.len();
-        assert!(batch.results.len() >= count * sets && batch.flags.len() >= count * sets);
-        let [x, y, z] = [x, y, z].map(|operand| operand.as_ptr());
-        let (results, flags) = (batch.results.as_mut_ptr(), batch.flags.as_mut_ptr());
-        // SAFETY: it reads `sets` numbers of both options and `count` codes of the library's width from each operand, and
-        // writes their product of results and flags, for which there is room.
-        unsafe { mul_add(sets as u64, roundings.as_ptr(), tininess.as_ptr(), count as u64, x, y, z, results, flags) }
+    pub fn mul_add(&mut self, roundings: &[u8], batch: &mut Batch) {
+        type MulAdd =
+            unsafe extern "C" fn(u64, *const u8, u64, *const u64, *const u64, *const u64, *mut u64, *mut u8, *mut bool);
+        let mul_add = self.symbol::<MulAdd>("cases_mul_add");
+        let (sets, count) = (roundings.len(), batch.operands[0].len());
+        batch.results.resize(2 * sets * count, 0);
+        batch.flags.resize(2 * sets * count, 0);
+        batch.asked.resize(sets * count, false);
+        let [x, y, z] = batch.operands.each_ref().map(|operand| {
+            assert_eq!(operand.len(), count);
+            operand.as_ptr()
+        });
+        let (results, flags, asked) = (batch.results.as_mut_ptr(), batch.flags.as_mut_ptr(), batch.asked.as_mut_ptr());
+        // SAFETY: it reads `sets` roundings and `count` codes of each operand, and writes for each of both together two results and
+        // flags and one truth value: all are as long as that.
+        unsafe { mul_add(sets as u64, roundings.as_ptr(), count as u64, x, y, z, results, flags, asked) }
     }
 }

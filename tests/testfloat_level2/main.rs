@@ -8,8 +8,10 @@
 //!     tools/testfloat-library target/testfloat
 //!     TCNUM_TESTFLOAT=target/testfloat cargo test --release --test testfloat_level2 -- --ignored --nocapture
 //!
-//! One line for each piece goes to `target/testfloat/pieces.csv`; what is there already is not run again.
-//! `TCNUM_TESTFLOAT_SECONDS=N` starts no piece after that time, and `TCNUM_TESTFLOAT_PIECES=f64:0-99` runs those pieces only.
+//! One line for each piece goes to `target/testfloat/pieces.csv` (format, piece, cases, comparisons, how many differ); what is there
+//! already is not run again. `TCNUM_TESTFLOAT_SECONDS=N` starts no piece after that time, `TCNUM_TESTFLOAT_PIECES=f64:0-99` runs
+//! those pieces only, and with `TCNUM_TESTFLOAT_ONCE=1` the soft-float is run with tininess after rounding in those cases only in which
+//! SoftFloat asks for the rule of tininess.
 #![deny(unsafe_code)]
 
 mod library;
@@ -29,13 +31,13 @@ use std::{
     time::{Duration, Instant},
 };
 
-use library::{Batch, Cases, Code, Options};
+use library::{Batch, Cases};
 use tcnum::{
-    format::{self, Class, Format, Rounding},
-    softfloat::{Environment, Flags, NanRule, Outcome, Tininess, Unit},
+    format::{self, Format, Rounding},
+    softfloat::{Environment, Flags, NanRule, Operation, Outcome, Tininess, Unit},
 };
 
-/// SoftFloat's numbers of the roundings, and of when tininess is detected.
+/// All roundings, and SoftFloat's numbers of them.
 const ROUNDINGS: [(Rounding, u8); 6] = [
     (Rounding::Rne, 0),
     (Rounding::Rz, 1),
@@ -44,10 +46,9 @@ const ROUNDINGS: [(Rounding, u8); 6] = [
     (Rounding::Rna, 4),
     (Rounding::Ro, 6),
 ];
-const TININESS: [(Tininess, u8); 2] = [(Tininess::Before, 0), (Tininess::After, 1)];
 
-/// Cases at a time: their operands and results stay in the cache for all sets of options.
-const BATCH: usize = 256;
+/// Cases at a time: their operands and results stay in the cache.
+const BATCH: usize = 512;
 
 /// Where a piece of the sequence begins.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -74,7 +75,8 @@ impl Sequence {
     fn positions(&self) -> Vec<Position> {
         let mut lines = self.positions.lines();
         assert_eq!(lines.next(), Some("pair,drawn"));
-        let number = |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("positions of {}: {text}", self.format));
+        let number =
+            |text: &str| text.parse::<u64>().unwrap_or_else(|_| panic!("positions of {}: {text}", self.format));
         let position = |line: &str| {
             let (pair, drawn) = line.split_once(',').expect("two columns");
             Position { pair: number(pair), drawn: number(drawn) }
@@ -105,68 +107,72 @@ struct Tally {
     examples: Vec<String>,
 }
 
-/// The units of a format for every set of options, and SoftFloat's numbers of these.
-///
-/// SoftFloat's 8086 rule flags zero times infinity plus NaN, as the canonical rule does; any NaN stands for a NaN.
-fn sets(format: &'static Format) -> (Vec<Unit<'static>>, Options) {
-    let (mut units, mut options) = (Vec::new(), Options { roundings: Vec::new(), tininess: Vec::new() });
-    for (rounding, rounding_number) in ROUNDINGS {
-        for (tininess, tininess_number) in TININESS {
-            let environment = Environment { rounding, tininess, nan: NanRule::Canonical, ..Environment::default() };
-            units.push(Unit::new(format, environment).unwrap());
-            options.roundings.push(rounding_number);
-            options.tininess.push(tininess_number);
-        }
-    }
-    (units, options)
-}
-
 impl Tally {
-    /// Compares SoftFloat's results of the first `count` cases with those of the units.
-    fn compare<T: Code>(&mut self, units: &[Unit], count: usize, batch: &Batch<T>) {
-        let [x, y, z] = batch.operands.each_ref().map(|operand| &operand[..count]);
-        let expected = batch.results.chunks(units.len()).zip(batch.flags.chunks(units.len()));
-        for (((x, y), z), (results, flags)) in x.iter().zip(y).zip(z).zip(expected) {
-            let operands: [u64; 3] = [(*x).into(), (*y).into(), (*z).into()];
-            for ((unit, result), flags) in units.iter().zip(results).zip(flags) {
-                let (result, flags): (u64, Flags) = ((*result).into(), Flags::from_bits(*flags));
-                let outcome = unit.fma(operands[0], operands[1], operands[2]);
-                if outcome.code != Some(result) || outcome.flags != flags {
-                    self.another(unit, operands, result, flags, outcome);
+    /// Compares SoftFloat's results in one set of options with the unit's. Any NaN stands for a NaN.
+    fn compare(
+        &mut self,
+        unit: &Unit,
+        operands: [&[u64]; 3],
+        results: &[u64],
+        flags: &[u8],
+        outcomes: &mut Vec<Outcome>,
+    ) {
+        outcomes.resize(results.len(), Outcome { code: None, flags: Flags::NONE });
+        unit.outcomes(Operation::Fma, operands, outcomes);
+        let infinity = unit.format().largest(false) + 1;
+        let nan = |code: u64| code & (unit.format().code_mask() >> 1) > infinity;
+        for (i, ((outcome, result), flags)) in outcomes.iter().zip(results).zip(flags).enumerate() {
+            let same = outcome.code.is_some_and(|code| code == *result || nan(code) && nan(*result));
+            if !same || outcome.flags.bits() != *flags {
+                self.differing += 1;
+                if self.examples.len() < 3 {
+                    let operands = operands.map(|codes| codes[i]);
+                    let (theirs, environment) = (Flags::from_bits(*flags), unit.environment());
+                    self.examples
+                        .push(format!("{operands:x?} -> {result:x} {theirs:?}, here {outcome:x?} ({environment:?})"));
                 }
             }
         }
-        self.compared += (count * units.len()) as u64;
-    }
-
-    /// Counts another outcome than SoftFloat's, unless both are NaNs with the same flags.
-    #[cold]
-    fn another(&mut self, unit: &Unit, operands: [u64; 3], result: u64, flags: Flags, outcome: Outcome) {
-        let nan = |code: u64| unit.format().decode(code).class == Class::Nan;
-        if outcome.flags == flags && outcome.code.is_some_and(nan) && nan(result) {
-            return;
-        }
-        self.differing += 1;
-        if self.examples.len() < 3 {
-            let environment = unit.environment();
-            self.examples.push(format!("{operands:x?} -> {result:x} {flags:?}, here {outcome:x?} ({environment:?})"));
-        }
+        self.compared += outcomes.len() as u64;
     }
 }
 
-/// Runs one piece in every set of options.
-fn run<T: Code>(cases: &mut Cases, format: &'static Format, piece: [Position; 2]) -> Tally {
+/// Runs one piece in every set of options. With `once`, only those cases are run with tininess after rounding in which SoftFloat
+/// asks for that rule.
+fn run(cases: &mut Cases, format: &'static Format, piece: [Position; 2], once: bool) -> Tally {
     let [from, to] = piece;
-    let (units, options) = sets(format);
-    let mut batch = Batch::<T>::new(BATCH, units.len());
-    let mut tally = Tally::default();
+    // SoftFloat's 8086 rule flags zero times infinity plus NaN, as the canonical rule does.
+    let unit = |rounding, tininess| {
+        Unit::new(format, Environment { rounding, tininess, nan: NanRule::Canonical, ..Environment::default() })
+            .unwrap()
+    };
+    let units = ROUNDINGS.map(|(rounding, _)| [Tininess::Before, Tininess::After].map(|rule| unit(rounding, rule)));
+    let (mut batch, mut outcomes, mut tally) = (Batch::default(), Vec::new(), Tally::default());
     let mut left = 2 * (to.pair - from.pair);
     cases.seek(from.pair, from.drawn);
     while left > 0 {
         let count = left.min(BATCH as u64) as usize;
         cases.next(count, &mut batch);
-        cases.mul_add(&options, count, &mut batch);
-        tally.compare(&units, count, &batch);
+        cases.mul_add(&ROUNDINGS.map(|(_, number)| number), &mut batch);
+        let operands = batch.operands.each_ref().map(Vec::as_slice);
+        let sets = units.iter().zip(batch.asked.chunks(count));
+        for (([before, after], asked), (results, flags)) in
+            sets.zip(batch.results.chunks(2 * count).zip(batch.flags.chunks(2 * count)))
+        {
+            tally.compare(before, operands, &results[..count], &flags[..count], &mut outcomes);
+            let (results, flags) = (&results[count..], &flags[count..]);
+            if once {
+                let of = |codes: &[u64]| -> Vec<u64> {
+                    codes.iter().zip(asked).filter(|(_, asked)| **asked).map(|(code, _)| *code).collect()
+                };
+                let flags: Vec<u8> =
+                    flags.iter().zip(asked).filter(|(_, asked)| **asked).map(|(flags, _)| *flags).collect();
+                let [x, y, z] = operands.map(of);
+                tally.compare(after, [&x, &y, &z], &of(results), &flags, &mut outcomes);
+            } else {
+                tally.compare(after, operands, results, flags, &mut outcomes);
+            }
+        }
         left -= count as u64;
     }
     assert_eq!(cases.drawn(), to.drawn, "{format}: the piece from {from:?} does not end at {to:?}");
@@ -187,7 +193,8 @@ fn wanted(format: &str, piece: usize) -> bool {
         let (first, last) = range.split_once('-')?;
         Some((name, first.parse::<usize>().ok()?, last.parse::<usize>().ok()?))
     };
-    let (name, first, last) = parse().unwrap_or_else(|| panic!("TCNUM_TESTFLOAT_PIECES={text} is not of the form f64:0-99"));
+    let (name, first, last) =
+        parse().unwrap_or_else(|| panic!("TCNUM_TESTFLOAT_PIECES={text} is not of the form f64:0-99"));
     name == format && (first..=last).contains(&piece)
 }
 
@@ -198,8 +205,10 @@ fn not_one_case_of_mul_add_differs() {
         panic!("TCNUM_TESTFLOAT is not set: the folder that tools/testfloat-library wrote to");
     };
     let started = Instant::now();
-    let limit = env::var("TCNUM_TESTFLOAT_SECONDS").map(|text| text.parse().expect("TCNUM_TESTFLOAT_SECONDS is a number"));
+    let limit =
+        env::var("TCNUM_TESTFLOAT_SECONDS").map(|text| text.parse().expect("TCNUM_TESTFLOAT_SECONDS is a number"));
     let limit = limit.map_or(Duration::MAX, Duration::from_secs);
+    let once = env::var_os("TCNUM_TESTFLOAT_ONCE").is_some();
 
     let report = folder.join("pieces.csv");
     let key = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
@@ -226,10 +235,7 @@ fn not_one_case_of_mul_add_differs() {
                 while started.elapsed() < limit {
                     let Some((sequence, i, ends)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     let format = format::find(sequence.format).unwrap();
-                    let tally = match format.bits {
-                        32 => run::<u32>(&mut single, format, *ends),
-                        _ => run::<u64>(&mut double, format, *ends),
-                    };
+                    let tally = run(if format.bits == 32 { &mut single } else { &mut double }, format, *ends, once);
                     let cases = 2 * (ends[1].pair - ends[0].pair);
                     let line = format!("{},{i},{cases},{},{}\n", sequence.format, tally.compared, tally.differing);
                     output.lock().unwrap().write_all(line.as_bytes()).expect("the report");
