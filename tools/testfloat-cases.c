@@ -1,6 +1,6 @@
 /* The operands that Berkeley TestFloat 3e generates for a function of three operands at level 2, from any place of its
  * sequence on, and SoftFloat's mulAdd of them: without text between the two. Compiled by tools/testfloat-library, once
- * for each format: -DWIDTH=32 or 64.
+ * for each format: -DWIDTH=16, 32 or 64.
  *
  * TestFloat draws its random operands with the C library's rand, here that of glibc, seed 1 (TestFloat's default): outputs
  * are z >> 1 of the sequence z[i] = z[i - 3] + z[i - 31] modulo 2^32. Its state is the next 31 z. */
@@ -31,7 +31,9 @@ static inline int draw(void)
 #include "internals.h"
 static bool asked_for_tininess;
 #define softfloat_detectTininess (asked_for_tininess = true, softfloat_detectTininess)
-#if WIDTH == 32
+#if WIDTH == 16
+#include "s_roundPackToF16.c"
+#elif WIDTH == 32
 #include "s_roundPackToF32.c"
 #else
 #include "s_roundPackToF64.c"
@@ -39,9 +41,12 @@ static bool asked_for_tininess;
 #undef softfloat_detectTininess
 
 /* Both packages have unions of these names. */
+#define ui16_f16 testfloat_ui16_f16
 #define ui32_f32 testfloat_ui32_f32
 #define ui64_f64 testfloat_ui64_f64
-#if WIDTH == 32
+#if WIDTH == 16
+#include "genCases_f16.c"
+#elif WIDTH == 32
 #include "genCases_f32.c"
 #else
 #include "genCases_f64.c"

@@ -26,8 +26,8 @@ pub struct Batch {
 impl Cases {
     /// Loads a copy of `folder/libcases-FORMAT.so`, which it writes to `copy` and removes again.
     #[allow(unsafe_code)]
-    pub fn load(folder: &Path, width: u32, copy: &Path) -> Cases {
-        let path = folder.join(format!("libcases-f{width}.so"));
+    pub fn load(folder: &Path, format: &str, copy: &Path) -> Cases {
+        let path = folder.join(format!("libcases-{format}.so"));
         fs::copy(&path, copy).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         // SAFETY: loading the library runs no code of its own.
         let library = unsafe { Library::new(copy) }.unwrap_or_else(|error| panic!("{}: {error}", path.display()));

@@ -1,7 +1,7 @@
-//! Berkeley TestFloat's level 2 of mulAdd in f32 and f64, every case in every set of options, against the soft-float.
+//! Berkeley TestFloat's level 2 of mulAdd in f16, f32 and f64, every case in every set of options, against the soft-float.
 //!
 //! As text these are 2.3 * 10^12 lines. Here TestFloat's generator, SoftFloat and the soft-float are one process, and the
-//! cases come in pieces, which are checked side by side. A piece begins where `positions-f32.csv` and `positions-f64.csv` say
+//! cases come in pieces, which are checked side by side. A piece begins where `positions-f16.csv` and the others say
 //! (cases come in pairs, the first of which has random operands: which pair it is, and how many random numbers went before);
 //! that it ends where the next one begins is checked, so all of them together are TestFloat's own sequence.
 //!
@@ -65,7 +65,8 @@ struct Sequence {
     values: u64,
 }
 
-const SEQUENCES: [Sequence; 2] = [
+const SEQUENCES: [Sequence; 3] = [
+    Sequence { format: "f16", positions: include_str!("positions-f16.csv"), values: 22 * 36 },
     Sequence { format: "f32", positions: include_str!("positions-f32.csv"), values: 22 * 88 },
     Sequence { format: "f64", positions: include_str!("positions-f64.csv"), values: 22 * 204 },
 ];
@@ -214,10 +215,10 @@ fn not_one_case_of_mul_add_differs() {
     let key = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
     let done: BTreeSet<String> = reported(&report).iter().map(|line| key(line)).collect();
     let mut pieces = Vec::new();
-    for sequence in SEQUENCES {
+    for (at, sequence) in SEQUENCES.iter().enumerate() {
         for (i, ends) in sequence.positions().windows(2).enumerate() {
             if wanted(sequence.format, i) && !done.contains(&format!("{},{i}", sequence.format)) {
-                pieces.push((sequence, i, [ends[0], ends[1]]));
+                pieces.push((at, i, [ends[0], ends[1]]));
             }
         }
     }
@@ -227,15 +228,16 @@ fn not_one_case_of_mul_add_differs() {
         for worker in 0..thread::available_parallelism().map_or(1, usize::from) {
             let (output, next, pieces, folder) = (&output, &next, &pieces, &folder);
             scope.spawn(move || {
-                let copy = |width| folder.join(format!("libcases-f{width}-{worker}.so"));
-                let mut single = Cases::load(folder, 32, &copy(32));
-                let mut double = Cases::load(folder, 64, &copy(64));
-                assert_eq!(single.total(), 2 * SEQUENCES[0].pairs());
-                assert_eq!(double.total(), 2 * SEQUENCES[1].pairs());
+                let mut libraries = SEQUENCES.map(|sequence| {
+                    let name = sequence.format;
+                    let mut library = Cases::load(folder, name, &folder.join(format!("libcases-{name}-{worker}.so")));
+                    assert_eq!(library.total(), 2 * sequence.pairs(), "{name}");
+                    library
+                });
                 while started.elapsed() < limit {
-                    let Some((sequence, i, ends)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
-                    let format = format::find(sequence.format).unwrap();
-                    let tally = run(if format.bits == 32 { &mut single } else { &mut double }, format, *ends, once);
+                    let Some((at, i, ends)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
+                    let sequence = SEQUENCES[*at];
+                    let tally = run(&mut libraries[*at], format::find(sequence.format).unwrap(), *ends, once);
                     let cases = 2 * (ends[1].pair - ends[0].pair);
                     let line = format!("{},{i},{cases},{},{}\n", sequence.format, tally.compared, tally.differing);
                     output.lock().unwrap().write_all(line.as_bytes()).expect("the report");
