@@ -21,7 +21,7 @@ use tcnum::{
 };
 
 /// Operands of each kind, and results: too many to be learnt, and few.
-const COUNTS: [(usize, &str); 2] = [(1 << 17, ""), (1 << 12, ", few operands")];
+const COUNTS: [(usize, &str); 2] = [(1 << 17, ""), (1 << 12, ", few")];
 const FORMATS: [&str; 4] = ["f16", "bf16", "f32", "f64"];
 const OPERATIONS: [Operation; 5] = [Operation::Add, Operation::Mul, Operation::Fma, Operation::Div, Operation::Sqrt];
 

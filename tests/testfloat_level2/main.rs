@@ -200,7 +200,7 @@ fn wanted(format: &str, piece: usize) -> bool {
 }
 
 #[test]
-#[ignore = "takes a day of a core, and the libraries that tools/testfloat-library compiles"]
+#[ignore = "takes 15 hours of a core, and the libraries that tools/testfloat-library compiles"]
 fn not_one_case_of_mul_add_differs() {
     let Some(folder) = env::var_os("TCNUM_TESTFLOAT").map(PathBuf::from) else {
         panic!("TCNUM_TESTFLOAT is not set: the folder that tools/testfloat-library wrote to");
