@@ -109,10 +109,10 @@ exported uint64_t cases_drawn(void)
 }
 
 /* SoftFloat's x * y + z and the flags it raises, in `count` cases, for each rounding with tininess detected before rounding and then
- * after it: the results of one such set of options stand together. A rounding is run with the second rule where the first run
- * has asked for the rule, which `asked` tells; where it has not, that run is both. */
+ * after it: the results of one such set of options stand together. SoftFloat is run with the second rule where its first run
+ * has asked for the rule; where it has not, that run is both. */
 exported void cases_mul_add(uint64_t roundings, const uint8_t *rounding, uint64_t count, const uint64_t *x, const uint64_t *y,
-                            const uint64_t *z, uint64_t *results, uint8_t *flags, bool *asked)
+                            const uint64_t *z, uint64_t *results, uint8_t *flags)
 {
     for (uint64_t i = 0; i < count; ++i) {
         for (uint64_t set = 0; set < roundings; ++set) {
@@ -123,7 +123,6 @@ exported void cases_mul_add(uint64_t roundings, const uint8_t *rounding, uint64_
             asked_for_tininess = false;
             results[before] = results[after] = of(f, _mulAdd)((number){x[i]}, (number){y[i]}, (number){z[i]}).v;
             flags[before] = flags[after] = softfloat_exceptionFlags;
-            asked[set * count + i] = asked_for_tininess;
             if (asked_for_tininess) {
                 softfloat_detectTininess = softfloat_tininess_afterRounding;
                 softfloat_exceptionFlags = 0;

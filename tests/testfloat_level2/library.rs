@@ -19,8 +19,6 @@ pub struct Batch {
     /// with tininess before and after rounding.
     pub results: Vec<u64>,
     pub flags: Vec<u8>,
-    /// Whether SoftFloat asked for the rule of tininess: of all cases in one rounding, then in the next.
-    pub asked: Vec<bool>,
 }
 
 impl Cases {
@@ -81,20 +79,18 @@ impl Cases {
     /// Sets the results and flags of the batch to those of SoftFloat's mulAdd, by SoftFloat's numbers of roundings.
     #[allow(unsafe_code)]
     pub fn mul_add(&mut self, roundings: &[u8], batch: &mut Batch) {
-        type MulAdd =
-            unsafe extern "C" fn(u64, *const u8, u64, *const u64, *const u64, *const u64, *mut u64, *mut u8, *mut bool);
+        type MulAdd = unsafe extern "C" fn(u64, *const u8, u64, *const u64, *const u64, *const u64, *mut u64, *mut u8);
         let mul_add = self.symbol::<MulAdd>("cases_mul_add");
         let (sets, count) = (roundings.len(), batch.operands[0].len());
         batch.results.resize(2 * sets * count, 0);
         batch.flags.resize(2 * sets * count, 0);
-        batch.asked.resize(sets * count, false);
         let [x, y, z] = batch.operands.each_ref().map(|operand| {
             assert_eq!(operand.len(), count);
             operand.as_ptr()
         });
-        let (results, flags, asked) = (batch.results.as_mut_ptr(), batch.flags.as_mut_ptr(), batch.asked.as_mut_ptr());
+        let (results, flags) = (batch.results.as_mut_ptr(), batch.flags.as_mut_ptr());
         // SAFETY: it reads `sets` roundings and `count` codes of each operand, and writes for each of both together two results and
-        // flags and one truth value: all are as long as that.
-        unsafe { mul_add(sets as u64, roundings.as_ptr(), count as u64, x, y, z, results, flags, asked) }
+        // flags: all are as long as that.
+        unsafe { mul_add(sets as u64, roundings.as_ptr(), count as u64, x, y, z, results, flags) }
     }
 }

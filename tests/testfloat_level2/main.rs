@@ -10,8 +10,7 @@
 //!
 //! One line for each piece goes to `target/testfloat/pieces.csv` (format, piece, cases, comparisons, how many differ); what is there
 //! already is not run again. `TCNUM_TESTFLOAT_SECONDS=N` starts no piece after that time, `TCNUM_TESTFLOAT_PIECES=f64:0-99` runs
-//! those pieces only, and with `TCNUM_TESTFLOAT_ONCE=1` the soft-float is run with tininess after rounding in those cases only in which
-//! SoftFloat asks for the rule of tininess.
+//! those pieces only.
 #![deny(unsafe_code)]
 
 mod library;
@@ -138,9 +137,8 @@ impl Tally {
     }
 }
 
-/// Runs one piece in every set of options. With `once`, only those cases are run with tininess after rounding in which SoftFloat
-/// asks for that rule.
-fn run(cases: &mut Cases, format: &'static Format, piece: [Position; 2], once: bool) -> Tally {
+/// Runs one piece in every set of options.
+fn run(cases: &mut Cases, format: &'static Format, piece: [Position; 2]) -> Tally {
     let [from, to] = piece;
     // SoftFloat's 8086 rule flags zero times infinity plus NaN, as the canonical rule does.
     let unit = |rounding, tininess| {
@@ -156,26 +154,17 @@ fn run(cases: &mut Cases, format: &'static Format, piece: [Position; 2], once: b
         cases.next(count, &mut batch);
         cases.mul_add(&ROUNDINGS.map(|(_, number)| number), &mut batch);
         let operands = batch.operands.each_ref().map(Vec::as_slice);
-        let sets = units.iter().zip(batch.asked.chunks(count));
-        for (([before, after], asked), (results, flags)) in
-            sets.zip(batch.results.chunks(2 * count).zip(batch.flags.chunks(2 * count)))
-        {
-            tally.compare(before, operands, &results[..count], &flags[..count], &mut outcomes);
-            let (results, flags) = (&results[count..], &flags[count..]);
-            if once {
-                let of = |codes: &[u64]| -> Vec<u64> {
-                    codes.iter().zip(asked).filter(|(_, asked)| **asked).map(|(code, _)| *code).collect()
-                };
-                let flags: Vec<u8> =
-                    flags.iter().zip(asked).filter(|(_, asked)| **asked).map(|(flags, _)| *flags).collect();
-                let [x, y, z] = operands.map(of);
-                tally.compare(after, [&x, &y, &z], &of(results), &flags, &mut outcomes);
-            } else {
-                tally.compare(after, operands, results, flags, &mut outcomes);
-            }
+        let sets = batch.results.chunks(count).zip(batch.flags.chunks(count));
+        for (unit, (results, flags)) in units.as_flattened().iter().zip(sets) {
+            tally.compare(unit, operands, results, flags, &mut outcomes);
         }
         left -= count as u64;
     }
+    assert_eq!(
+        tally.compared,
+        2 * (to.pair - from.pair) * units.as_flattened().len() as u64,
+        "{format}: every case in every set of options"
+    );
     assert_eq!(cases.drawn(), to.drawn, "{format}: the piece from {from:?} does not end at {to:?}");
     tally
 }
@@ -209,7 +198,6 @@ fn not_one_case_of_mul_add_differs() {
     let limit =
         env::var("TCNUM_TESTFLOAT_SECONDS").map(|text| text.parse().expect("TCNUM_TESTFLOAT_SECONDS is a number"));
     let limit = limit.map_or(Duration::MAX, Duration::from_secs);
-    let once = env::var_os("TCNUM_TESTFLOAT_ONCE").is_some();
 
     let report = folder.join("pieces.csv");
     let key = |line: &str| line.split(',').take(2).collect::<Vec<_>>().join(",");
@@ -237,7 +225,7 @@ fn not_one_case_of_mul_add_differs() {
                 while started.elapsed() < limit {
                     let Some((at, i, ends)) = pieces.get(next.fetch_add(1, Ordering::Relaxed)) else { break };
                     let sequence = SEQUENCES[*at];
-                    let tally = run(&mut libraries[*at], format::find(sequence.format).unwrap(), *ends, once);
+                    let tally = run(&mut libraries[*at], format::find(sequence.format).unwrap(), *ends);
                     let cases = 2 * (ends[1].pair - ends[0].pair);
                     let line = format!("{},{i},{cases},{},{}\n", sequence.format, tally.compared, tally.differing);
                     output.lock().unwrap().write_all(line.as_bytes()).expect("the report");
