@@ -125,8 +125,8 @@ fn the_json_of_every_command_is_as_the_schema_says() {
         (&["formats"], &["formats"]),
         (&["formats", "e4m3"], &[]),
         (&["convert", "--from", "f32", "--to", "e4m3", "1.5", "464", "nan"], &[]),
-        (&["instructions"], &["instructions"]),
-        (&["instructions", "--device", device], &["instructions"]),
+        (&["instructions"], &["instructions", "scalar_instructions"]),
+        (&["instructions", "--device", device], &["instructions", "scalar_instructions"]),
         (&["devices"], &[]),
         (&["probe", "--device", device, "--samples", "64"], &["profile"]),
         (

@@ -299,8 +299,17 @@ pub fn find(ptx: &str) -> Result<&'static Form> {
     all().iter().find(|form| form.ptx.eq_ignore_ascii_case(ptx.trim())).ok_or_else(|| {
         let shown: String = ptx.chars().take(100).collect();
         let near = nearest(&shown, all().iter().map(|form| form.ptx.as_str()), 3).join(", ");
-        Error::request(format!("unknown scalar instruction '{shown}'; the nearest are {near}"))
+        Error::request(format!(
+            "unknown scalar instruction '{shown}'; the nearest are {near}. `tcnum instructions` lists all"
+        ))
     })
+}
+
+/// Whether a name begins as that of some scalar instruction does, up to its first point: `cvt`, `fma`.
+pub fn begins_alike(name: &str) -> bool {
+    let first = |name: &str| name.trim().split('.').next().unwrap_or("").to_ascii_lowercase();
+    let wanted = first(name);
+    all().iter().any(|form| first(&form.ptx) == wanted)
 }
 
 impl Form {
@@ -400,5 +409,11 @@ mod tests {
     fn an_unknown_spelling_names_the_nearest() {
         let error = find("cvt.rn.satfinite.e4m3x2.f31").unwrap_err();
         assert!(error.exit_status() == 2 && error.to_string().contains("'cvt.rn.satfinite.e4m3x2.f32'"), "{error}");
+    }
+
+    #[test]
+    fn no_matrix_instruction_begins_as_a_scalar_one_does() {
+        assert!(all().iter().all(|form| begins_alike(&form.ptx)) && begins_alike("CVT.nothing"));
+        assert!(!crate::isa::all().iter().any(|i| begins_alike(&i.name) || begins_alike(&i.ptx)));
     }
 }

@@ -18,11 +18,16 @@ use crate::{
 /// The scalar operations among `--op`, those of `--instr` included; `None` if the request is about matrix instructions.
 ///
 /// # Errors
-/// Both kinds at once.
+/// Both kinds at once; a name that begins as those of scalar instructions do, and is none.
 pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
     let mut operations: Vec<ScalarOperation> = arguments.ops.iter().filter_map(|op| op.scalar()).collect();
-    let named = arguments.selection.instructions.iter().filter_map(|name| scalar::find(name).ok());
-    operations.extend(named.map(|form| form.operation));
+    for name in &arguments.selection.instructions {
+        match scalar::find(name) {
+            Ok(form) => operations.push(form.operation),
+            Err(error) if scalar::begins_alike(name) => return Err(error),
+            Err(_) => {}
+        }
+    }
     match (operations.is_empty(), arguments.ops.iter().any(|op| op.scalar().is_none())) {
         (true, _) => Ok(None),
         (false, false) => Ok(Some(operations)),
