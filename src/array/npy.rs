@@ -1,4 +1,5 @@
-//! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one array of numbers, in C order, little-endian.
+//! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one array of numbers, little-endian. Read in C and in Fortran order,
+//! written in C order.
 
 use std::borrow::Cow;
 
@@ -50,9 +51,6 @@ pub fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     let header =
         read_header(text).ok_or_else(|| format!("its header is not that of an array of numbers: {}", cut(text)))?;
     let (kind, bytes) = kind(&header.descr)?;
-    if header.fortran_order {
-        return Err("its array is in Fortran order; numpy.ascontiguousarray puts it into C order".into());
-    }
     let expected = header.shape.iter().try_fold(bytes, |all, extent| all.checked_mul(*extent));
     if expected != Some(data.len()) {
         return Err(format!(
@@ -61,7 +59,29 @@ pub fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
             header.shape
         ));
     }
-    Ok(Array { name, shape: header.shape, kind, bytes: Cow::Borrowed(data) })
+    let data = if header.fortran_order { last_fastest(data, &header.shape, bytes).into() } else { Cow::Borrowed(data) };
+    Ok(Array { name, shape: header.shape, kind, bytes: data })
+}
+
+/// Elements of `bytes` bytes, of which the first index runs fastest, in the order in which the last one does.
+fn last_fastest(data: &[u8], shape: &[usize], bytes: usize) -> Vec<u8> {
+    let strides: Vec<usize> =
+        shape.iter().scan(bytes, |stride, extent| Some(std::mem::replace(stride, *stride * extent))).collect();
+    let (mut index, mut at) = (vec![0; shape.len()], 0);
+    let mut ordered = Vec::with_capacity(data.len());
+    while ordered.len() < data.len() {
+        ordered.extend_from_slice(&data[at..at + bytes]);
+        for dimension in (0..shape.len()).rev() {
+            index[dimension] += 1;
+            at += strides[dimension];
+            if index[dimension] < shape[dimension] {
+                break;
+            }
+            index[dimension] = 0;
+            at -= strides[dimension] * shape[dimension];
+        }
+    }
+    ordered
 }
 
 fn cut(text: &str) -> String {
@@ -202,6 +222,30 @@ mod tests {
                 assert_eq!((file.len() - array.bytes.len()) % 64, 0);
                 assert_eq!(parse("x".into(), &file).unwrap(), array);
             }
+        }
+    }
+
+    #[test]
+    fn an_array_in_fortran_order_is_the_same_array() {
+        for shape in [vec![], vec![0, 1 << 40, 1 << 40], vec![5], vec![2, 3], vec![4, 1, 3], vec![2, 3, 4, 5]] {
+            let count: usize = shape.iter().product();
+            // Element i of C order, at the place of its index in Fortran order.
+            let mut fortran = vec![0; 4 * count];
+            for i in 0..count as u32 {
+                let (mut left, mut place) = (i as usize, 0);
+                for (dimension, extent) in shape.iter().enumerate().rev() {
+                    place += left % extent * shape[..dimension].iter().product::<usize>();
+                    left /= extent;
+                }
+                fortran[4 * place..][..4].copy_from_slice(&i.to_le_bytes());
+            }
+            let bytes = (0..count as u32).flat_map(u32::to_le_bytes).collect();
+            let array = Array { name: "x".into(), shape: shape.clone(), kind: named("f32"), bytes };
+            let file = to_bytes(&Array { bytes: Cow::Owned(fortran), ..array.clone() });
+            let header = file.len() - 4 * count;
+            let order = String::from_utf8_lossy(&file[10..header]).replace("False", "True ");
+            let file = [&file[..10], order.as_bytes(), &file[header..]].concat();
+            assert_eq!(parse("x".into(), &file).unwrap(), array, "{shape:?}");
         }
     }
 

@@ -325,13 +325,17 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
 /// The block or scalar format of this name.
 ///
 /// # Errors
-/// A name that neither has.
+/// A name that neither has; a format of the user's with the name of a block format.
 pub fn layout(name: &str) -> Result<Layout> {
     if let Some(block) = block::find(name) {
         return Ok(Layout::Blocks(block));
     }
     let known: Vec<&str> = block::BLOCK_FORMATS.iter().map(|format| format.name).collect();
     match format::resolve(name) {
+        // Files say by this name what they hold.
+        Ok(format) if block::find(format.name).is_some() => {
+            Err(Error::request(format!("{name}: the name '{format}' is taken by a block format; give yours another")))
+        }
         Ok(format) => Ok(Layout::Scalar(Some(format))),
         Err(error) => Err(Error::request(format!("{error}; block formats are {}", known.join(", ")))),
     }
