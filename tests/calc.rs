@@ -143,7 +143,7 @@ fn operations_come_from_standard_input_and_what_precedes_a_bad_line_is_printed()
         document["tables"]["operations"].as_array().unwrap().iter().map(|row| row["code"].as_str().unwrap()).collect();
     assert_eq!(codes, ["0x4200", "0xfc00"]);
 
-    for (line, token) in [("1 two", "'two'"), ("1", "takes 2 operands; here are 1"), ("0x10000 1", "'0x10000'")] {
+    for (line, token) in [("1 two", "'two'"), ("1", "takes 2 operands, not 1"), ("0x10000 1", "'0x10000'")] {
         let run = tcnum_with_input(&arguments, format!("1 2\n{line}\n3 4\n").as_bytes());
         assert_eq!(run.status, 2);
         assert!(

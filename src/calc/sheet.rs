@@ -39,7 +39,7 @@ impl<'a> Sheet<'a> {
         let (count, name) = (self.operator.operands(), self.operator.name());
         if words.len() != count {
             let s = if count == 1 { "" } else { "s" };
-            return Err(Error::request(format!("{name} takes {count} operand{s}; here are {}", words.len())));
+            return Err(Error::request(format!("{name} takes {count} operand{s}, not {}", words.len())));
         }
         let format = self.operator.format();
         let sources = words.iter().map(|word| convert::read(Some(format), word)).collect::<Result<Vec<_>>>()?;
