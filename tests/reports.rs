@@ -4,12 +4,16 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 
-/// The profile rows of a kept probe report, by instruction, operation, initialisation and distribution.
-fn profile(device: &str, name: &str) -> BTreeMap<[String; 4], Value> {
+/// A kept report.
+fn kept(device: &str, name: &str) -> Value {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("reports").join(device).join(name);
     let text = fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
-    let report: Value = serde_json::from_str(&text).unwrap();
-    let rows = report["tables"]["profile"].as_array().unwrap().clone();
+    serde_json::from_str(&text).unwrap()
+}
+
+/// The profile rows of a kept probe report, by instruction, operation, initialisation and distribution.
+fn profile(device: &str, name: &str) -> BTreeMap<[String; 4], Value> {
+    let rows = kept(device, name)["tables"]["profile"].as_array().unwrap().clone();
     let key = |row: &Value| ["instruction", "op", "init", "distribution"].map(|k| row[k].as_str().unwrap().to_string());
     rows.into_iter().map(|row| (key(&row), row)).collect()
 }
@@ -28,6 +32,17 @@ fn the_h200_and_the_simulated_hopper_had_the_same_inputs_and_gave_the_same_bits(
             assert_eq!(row["element_mismatches"], 0, "{name}: {key:?}");
             assert_ne!(row["execution"], "simulated", "{name}: {key:?}");
         }
+    }
+}
+
+#[test]
+fn the_chains_of_the_h200_are_those_of_the_simulated_hopper() {
+    let [h200, simulated] = ["h200", "model-hopper"].map(|device| kept(device, "chain-figure-17.json"));
+    let rows = h200["tables"]["chain"].as_array().unwrap();
+    assert_eq!(rows.len(), 120);
+    assert_eq!(h200["tables"]["chain"], simulated["tables"]["chain"]);
+    for curve in h200["tables"]["curves"].as_array().unwrap() {
+        assert_ne!(curve["execution"], "simulated");
     }
 }
 
