@@ -277,6 +277,76 @@ fn the_order_of_an_array_in_its_file_does_not_matter() {
 }
 
 #[test]
+fn a_file_of_codes_of_ones_own_format_is_read_again_with_from() {
+    let arrays = vec![array("w", &[3, 7], &values(21))];
+    let (folder, input) = folder_with("in.safetensors", arrays);
+    let [format, codes, back] =
+        ["e3m4.toml", "codes.safetensors", "back.safetensors"].map(|name| folder.path().join(name));
+    let record = "name = 'e3m4'\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = 'both'\nspecials = 'ieee'\n";
+    fs::write(&format, record).unwrap();
+    converted(&["--to", text(&format)], &input, &codes);
+    refused(&["--to", "f32", "--input", text(&codes), "--out", text(&back)], &back, &["unknown format 'e3m4'"]);
+    let rows = converted(&["--from", text(&format), "--to", "f32"], &codes, &back);
+    assert_eq!((&rows[0]["exact"], &rows[0]["from"]), (&json!(21), &json!("e3m4")));
+}
+
+#[test]
+fn a_part_of_a_file_of_blocks_is_read_as_codes() {
+    let (folder, input) = folder_with("in.safetensors", vec![array("w", &[2, 64], &values(128))]);
+    let [blocks, scales] = ["blocks.safetensors", "scales.npy"].map(|name| folder.path().join(name));
+    converted(&["--to", "mxfp4"], &input, &blocks);
+    let rows = converted(&["--from", "e8m0", "--to", "f32", "--tensor", "w_scale"], &blocks, &scales);
+    assert_eq!((&rows[0]["shape"], &rows[0]["exact"]), (&json!([2, 2]), &json!(4)));
+}
+
+#[test]
+fn a_file_has_its_own_type_for_a_format_where_there_is_one() {
+    let (folder, input) = folder_with("in.safetensors", vec![array("w", &[4], &[1.0, -2.0, 3.0, 100.0])]);
+    for (format, safetensors, npy) in [
+        ("bf16", "BF16", "'<u2'"),
+        ("e4m3", "F8_E4M3", "'|u1'"),
+        ("e8m0", "F8_E8M0", "'|u1'"),
+        ("e2m1", "U8", "'|u1'"),
+        ("s8", "I8", "'|i1'"),
+        ("s64", "I64", "'<i8'"),
+        ("u32", "U32", "'<u4'"),
+        ("f16", "F16", "'<f2'"),
+    ] {
+        for (end, kind) in [("safetensors", safetensors), ("npy", npy)] {
+            let output = folder.path().join(format!("{format}.{end}"));
+            let rounding = if format == "e8m0" { &["--overflow", "saturate"][..] } else { &[] };
+            converted(&[&["--to", format], rounding].concat(), &input, &output);
+            let written = String::from_utf8_lossy(&fs::read(&output).unwrap()).into_owned();
+            assert!(written.contains(kind), "{format}.{end}: {written}");
+        }
+    }
+}
+
+#[test]
+fn extents_beyond_what_a_report_holds_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let (input, output) = (folder.path().join("huge.npy"), folder.path().join("out.npy"));
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (0, 9223372036854775808), }\n";
+    fs::write(&input, [&b"\x93NUMPY\x01\x00"[..], &(header.len() as u16).to_le_bytes(), header.as_bytes()].concat())
+        .unwrap();
+    refused(
+        &["--to", "f16", "--input", text(&input), "--out", text(&output)],
+        &output,
+        &["9223372036854775808", "too large"],
+    );
+    let (input, output) = (folder.path().join("huge.safetensors"), folder.path().join("out.safetensors"));
+    for (kind, shape) in [("mxfp4", "[0,9223372036854775807]"), ("mxfp8-e4m3", "[3,0,9223372036854775808]")] {
+        let json = format!("{{\"w\":{{\"dtype\":\"U8\",\"shape\":{shape},\"data_offsets\":[0,0]}}}}");
+        fs::write(&input, [&(json.len() as u64).to_le_bytes()[..], json.as_bytes()].concat()).unwrap();
+        refused(
+            &["--from", kind, "--to", "f32", "--input", text(&input), "--out", text(&output)],
+            &output,
+            &["too large"],
+        );
+    }
+}
+
+#[test]
 fn a_format_of_ones_own_is_not_called_as_a_block_format_is() {
     let folder = tempfile::tempdir().unwrap();
     let (format, output) = (folder.path().join("mine.toml"), folder.path().join("out.npy"));

@@ -29,13 +29,16 @@ pub struct Array<'a> {
 /// What a file says of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Kind {
-    /// They are codes of this format.
+    /// They are codes of this format. A file whose kind has no type for it holds them as unsigned integers.
     Format(&'static Format),
     /// They are unsigned integers, or anonymous, of so many bytes: codes of a format that something else has to tell.
     Unsigned(usize),
     /// They are of a type that has no format here.
     Other(&'static str),
 }
+
+/// The largest extent of an array that is read: extents fit the signed integers of a report.
+pub const LARGEST_EXTENT: usize = i64::MAX as usize;
 
 /// The kind of a file, told by the end of its name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -99,7 +102,16 @@ impl<'a> Arrays<'a> {
             }
             Container::Safetensors => safetensors::parse(bytes),
         };
-        parsed.map_err(|message| Error::request(format!("{}: {message}", path.display())))
+        let wrong = |message: String| Error::request(format!("{}: {message}", path.display()));
+        let arrays = parsed.map_err(wrong)?;
+        // Where an extent is 0, the others are not bounded by the size of the file.
+        let extents = || arrays.arrays.iter().flat_map(|array| array.shape.iter().map(move |extent| (array, extent)));
+        match extents().find(|(_, extent)| **extent > LARGEST_EXTENT) {
+            Some((array, extent)) => {
+                Err(wrong(format!("array '{}' has the extent {extent}, which is too large", array.name)))
+            }
+            None => Ok(arrays),
+        }
     }
 
     /// The array of this name.
@@ -135,11 +147,9 @@ impl<'a> Arrays<'a> {
 }
 
 impl Array<'_> {
-    /// An array of codes: of their format where both kinds of file have a type for it, else of unsigned integers.
+    /// An array of codes.
     pub fn of_codes(name: impl Into<String>, shape: Vec<usize>, format: &'static Format, codes: Vec<u8>) -> Self {
-        let named = ["f64", "f32", "f16"].contains(&format.name);
-        let kind = if named { Kind::Format(format) } else { Kind::Unsigned(format.bytes()) };
-        Array { name: name.into(), shape, kind, bytes: Cow::Owned(codes) }
+        Array { name: name.into(), shape, kind: Kind::Format(format), bytes: Cow::Owned(codes) }
     }
 
     /// Number of elements.
@@ -150,11 +160,6 @@ impl Array<'_> {
     /// Whether there are none.
     pub fn is_empty(&self) -> bool {
         self.len() == 0
-    }
-
-    /// Extent of the last dimension; 1 for a single number.
-    pub fn row(&self) -> usize {
-        self.shape.last().copied().unwrap_or(1)
     }
 
     /// The elements as codes of their own format, or else of `format`.

@@ -11,12 +11,13 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Types of elements: as the header spells them, what they are, and their bytes. `V` is what NumPy writes for types that are
 /// not its own (those of ml_dtypes).
-const TYPES: [(&str, Option<&str>, usize); 14] = [
+const TYPES: [(&str, Option<&str>, usize); 15] = [
     ("<f8", Some("f64"), 8),
     ("<f4", Some("f32"), 4),
     ("<f2", Some("f16"), 2),
     ("|i1", Some("s8"), 1),
     ("<i4", Some("s32"), 4),
+    ("<i8", Some("s64"), 8),
     ("|u1", None, 1),
     ("<u2", None, 2),
     ("<u4", None, 4),
@@ -155,11 +156,16 @@ fn extents(text: &str) -> Option<Vec<usize>> {
 
 /// The bytes of a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
 pub fn to_bytes(array: &Array) -> Vec<u8> {
-    let descr = TYPES.iter().find(|(descr, format, bytes)| match array.kind {
-        Kind::Format(own) => *format == Some(own.name),
-        Kind::Unsigned(own) => format.is_none() && *bytes == own && descr.contains('u'),
-        Kind::Other(_) => false,
-    });
+    let unsigned = |own: usize| {
+        TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == own && descr.contains('u'))
+    };
+    let descr = match array.kind {
+        Kind::Format(own) => {
+            TYPES.iter().find(|(_, format, _)| *format == Some(own.name)).or_else(|| unsigned(own.bytes()))
+        }
+        Kind::Unsigned(own) => unsigned(own),
+        Kind::Other(_) => None,
+    };
     let (descr, ..) = descr.expect("arrays of codes have a type of NumPy");
     let extents = match array.shape.as_slice() {
         [one] => format!("{one},"),

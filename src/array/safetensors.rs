@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Array, Arrays, Kind, named};
 
 /// Types of elements that are a format's, each with the format.
-const FORMATS: [(Dtype, &str); 11] = [
+const FORMATS: [(Dtype, &str); 12] = [
     (Dtype::F64, "f64"),
     (Dtype::F32, "f32"),
     (Dtype::F16, "f16"),
@@ -20,6 +20,7 @@ const FORMATS: [(Dtype, &str); 11] = [
     (Dtype::F8_E8M0, "e8m0"),
     (Dtype::I8, "s8"),
     (Dtype::I32, "s32"),
+    (Dtype::I64, "s64"),
 ];
 
 /// Types of unsigned integers, each with its bytes.
@@ -57,16 +58,19 @@ fn name(dtype: Dtype) -> &'static str {
         Dtype::F6_E2M3 => "F6_E2M3",
         Dtype::F6_E3M2 => "F6_E3M2",
         Dtype::I16 => "I16",
-        Dtype::I64 => "I64",
         Dtype::C64 => "C64",
         _ => "of this tensor",
     }
 }
 
 fn dtype(kind: Kind) -> Dtype {
+    let unsigned = |bytes| UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype);
     let found = match kind {
-        Kind::Format(format) => FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype),
-        Kind::Unsigned(bytes) => UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype),
+        Kind::Format(format) => {
+            let own = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
+            own.or_else(|| unsigned(format.bytes()))
+        }
+        Kind::Unsigned(bytes) => unsigned(bytes),
         Kind::Other(_) => None,
     };
     found.expect("arrays of codes have a type of safetensors")

@@ -10,10 +10,10 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-use super::tensor::{Deviations, Target, Tensor, convert};
+use super::{Deviations, Target, Tensor, convert};
 use crate::{
     Error, Result,
-    array::{Array, Arrays, Container, Kind, read_file},
+    array::{Array, Arrays, Container, Kind, LARGEST_EXTENT, read_file},
     block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
     format::{self, Format},
     report::{Cell, Column, Table},
@@ -80,8 +80,9 @@ impl FileConversion {
                 "two arrays of the result would be called '{name}'; convert them into files of their own, by --tensor"
             ))));
         }
+        let table = self.table(&rows);
         result.write(output)?;
-        Ok(self.table(&rows))
+        Ok(table)
     }
 
     /// What the arrays are; a file that this program wrote says so itself.
@@ -198,8 +199,8 @@ fn read(from: Layout, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>
         Layout::Scalar(format) => {
             // A file of codes that this program wrote says of what format they are.
             let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Kind::Unsigned(_)));
-            let named = written.map(|name| format::find(name)).transpose()?;
-            let (format, codes) = array.codes(format.or(named))?;
+            let named = || written.map(|name| format::find(name)).transpose();
+            let (format, codes) = array.codes(format.map_or_else(named, |given| Ok(Some(given)))?)?;
             Ok((Tensor::Scalar(format, codes), array.shape.clone()))
         }
         Layout::Blocks(format) => {
@@ -224,9 +225,11 @@ fn store(result: &mut Arrays, name: &str, shape: &[usize], tensor: Tensor) {
     };
     let elements = if format.element.format.bits == 4 { pack_pairs(&elements, row) } else { elements };
     let width = if format.element.format.bits == 4 { row.div_ceil(2) } else { row };
-    result.arrays.push(Array::of_codes(name, with_last(width), format.element.format, elements));
-    let scale_name = format!("{name}_scale");
-    result.arrays.push(Array::of_codes(scale_name, with_last(row.div_ceil(format.length)), format.scale, scales));
+    let mut bytes = |name: String, last: usize, codes: Vec<u8>| {
+        result.arrays.push(Array { name, shape: with_last(last), kind: Kind::Unsigned(1), bytes: Cow::Owned(codes) });
+    };
+    bytes(name.to_string(), width, elements);
+    bytes(format!("{name}_scale"), row.div_ceil(format.length), scales);
     if let (Some(code), Some(own)) = (tensor_scale, format.tensor_scale) {
         let bytes = code.to_le_bytes()[..own.bytes()].to_vec();
         result.arrays.push(Array::of_codes(format!("{name}_tensor_scale"), vec![], own, bytes));
@@ -306,7 +309,7 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
     let Some(text) = arrays.metadata.get(&key) else {
         let mut shape = array.shape.clone();
         if let (Some(last), true) = (shape.last_mut(), packed) {
-            let doubled = last.checked_mul(2);
+            let doubled = last.checked_mul(2).filter(|last| *last <= LARGEST_EXTENT);
             *last = doubled
                 .ok_or_else(|| Error::request(format!("array '{name}': its last extent, {last}, is too large")))?;
         }

@@ -1,11 +1,14 @@
 //! Conversion: what a format makes of single values, of blocks, and of whole files of arrays.
 
 mod block;
+mod deviations;
 mod file;
 mod tensor;
 mod value;
+mod values;
 
 pub use block::BlockConversion;
+pub use deviations::Deviations;
 pub use file::{FileConversion, Layout, layout};
-pub use tensor::{Deviations, Target, Tensor, convert};
+pub use tensor::{Target, Tensor, convert};
 pub use value::{Conversion, Converted, Source, read};

@@ -1,17 +1,18 @@
-//! Conversion of one tensor, and the count of what it did to the values.
+//! Conversion of one tensor.
 
 use rayon::prelude::*;
 
+use super::{Deviations, values::Values};
 use crate::{
     Error, Result,
     block::{BlockFormat, Blocks, Quantizer},
     format::{Format, Overflow, Real, Rounding},
     isa::Codes,
+    slices::{Code, Encoder},
 };
 
-/// Elements that one task converts. The counts are added up in the order of the parts, so that the sums of the errors do not
-/// depend on the number of threads.
-const PART: usize = 1 << 14;
+/// Elements that one task converts.
+pub(super) const PART: usize = 1 << 14;
 
 /// A tensor: codes of a scalar format, or blocks.
 #[derive(Debug, Clone, PartialEq)]
@@ -36,31 +37,6 @@ pub enum Target {
     },
     /// A block format.
     Blocks(Quantizer),
-}
-
-/// How the values of a tensor and those of its conversion differ.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Deviations {
-    /// Values.
-    pub values: u64,
-    /// Values that did not change.
-    pub exact: u64,
-    /// Finite values, and infinities, beyond the largest number of the result's format (in a block: times its scale).
-    pub too_large: u64,
-    /// Values other than zero that became zero.
-    pub to_zero: u64,
-    /// Results that are NaN.
-    pub nan: u64,
-    /// Results that are finite, whose errors follow.
-    pub finite: u64,
-    /// The largest absolute error.
-    pub max_error: f64,
-    /// The sum of the absolute errors.
-    pub sum_error: f64,
-    /// The sum of the squares of the errors.
-    pub squared_error: f64,
-    /// The sum of the squares of the values.
-    pub squared_value: f64,
 }
 
 impl Tensor {
@@ -92,17 +68,6 @@ impl Tensor {
             Tensor::Blocks(blocks) => blocks.value(index),
         }
     }
-
-    /// The largest magnitude that the element at `index` could have had.
-    fn largest(&self, index: usize) -> Option<f64> {
-        match self {
-            Tensor::Scalar(format, _) => Some(format.to_f64(format.largest(false))),
-            Tensor::Blocks(blocks) => match blocks.scale(blocks.block_of(index)) {
-                Real::Finite(scale) => Some(scale.to_f64() * blocks.format.element.largest().to_f64()),
-                _ => None,
-            },
-        }
-    }
 }
 
 /// `source`, rows of `row` elements, converted to `target`, each element rounded once; and what changed.
@@ -114,31 +79,48 @@ pub fn convert(source: &Tensor, row: usize, target: &Target) -> Result<(Tensor, 
         Target::Scalar { format, rounding, overflow } => {
             Tensor::Scalar(format, encode(source, format, *rounding, *overflow)?)
         }
-        Target::Blocks(quantizer) => {
-            Tensor::Blocks(quantizer.quantize_with(source.len(), row, |index| source.value(index)))
-        }
+        Target::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
     };
     let deviations = Deviations::between(source, &result);
     Ok((result, deviations))
 }
 
+/// The values in blocks, the same by each of the ways.
+fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
+    let values = Values::of(source);
+    if !values.fit_f32() {
+        return quantizer.quantize_with(source.len(), row, |index| source.value(index));
+    }
+    let mut words = vec![0.0; source.len()];
+    words.par_chunks_mut(PART).enumerate().for_each_init(Vec::new, |read, (part, words)| {
+        values.read(part * PART..part * PART + words.len(), read);
+        words.iter_mut().zip(read).for_each(|(word, value)| *word = *value as f32);
+    });
+    quantizer.quantize(&words, row)
+}
+
+/// The codes of the values, those of [`Format::encode`] by each of the ways.
 fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow: Overflow) -> Result<Codes> {
     let width = format.bytes();
+    let code = |value: &Real| format.encode(value, rounding, overflow);
     let mut bytes = vec![0; source.len() * width];
-    let missing: Vec<usize> = bytes
-        .par_chunks_mut(PART * width)
-        .enumerate()
-        .flat_map_iter(|(part, bytes)| {
-            let places = (part * PART..).zip(bytes.chunks_mut(width));
-            places.filter_map(|(index, place)| match format.encode(&source.value(index), rounding, overflow) {
-                Some(code) => {
-                    place.copy_from_slice(&code.to_le_bytes()[..width]);
-                    None
-                }
-                None => Some(index),
-            })
-        })
-        .collect();
+    let missing = match source {
+        // What becomes of each code of the source is found once.
+        Tensor::Scalar(from, codes) if from.bits <= 16 && source.len() >> from.bits > 0 => {
+            let table: Vec<Option<u64>> = (0..=from.code_mask()).map(|code_of| code(&from.value(code_of))).collect();
+            let mask = from.code_mask();
+            write(&mut bytes, width, |index| table[(codes.get(index) & mask) as usize])
+        }
+        Tensor::Scalar(from, codes) if from.name == "f32" && format.bits <= 16 => {
+            let missing = match width {
+                1 => vectorised::<u8>(codes, &mut bytes, Encoder::new(format, rounding, overflow)?),
+                _ => vectorised::<u16>(codes, &mut bytes, Encoder::new(format, rounding, overflow)?),
+            };
+            // Where they are does not matter unless there are some.
+            if missing == 0 { Vec::new() } else { write(&mut bytes, width, |index| code(&source.value(index))) }
+        }
+        _ => write(&mut bytes, width, |index| code(&source.value(index))),
+    };
     match missing.first() {
         Some(first) => Err(Error::request(format!(
             "{} of {} values have no code in {format} (NaN, which it lacks), the first at position {first}",
@@ -149,61 +131,37 @@ fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow
     }
 }
 
-impl Deviations {
-    /// Compares two tensors of as many elements.
-    fn between(source: &Tensor, result: &Tensor) -> Deviations {
-        let part = |part: usize| {
-            let mut deviations = Deviations::default();
-            for index in part * PART..((part + 1) * PART).min(source.len()) {
-                deviations.add(&source.value(index), &result.value(index), result.largest(index));
+/// Writes the code of every index, and returns the indices that have none.
+fn write(bytes: &mut [u8], width: usize, code: impl Fn(usize) -> Option<u64> + Sync) -> Vec<usize> {
+    let part = |(part, bytes): (usize, &mut [u8])| {
+        let mut missing = Vec::new();
+        for (index, place) in (part * PART..).zip(bytes.chunks_mut(width)) {
+            match code(index) {
+                Some(code) => place.copy_from_slice(&code.to_le_bytes()[..width]),
+                None => missing.push(index),
             }
-            deviations
-        };
-        let parts: Vec<Deviations> = (0..source.len().div_ceil(PART)).into_par_iter().map(part).collect();
-        parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part))
-    }
-
-    fn add(&mut self, source: &Real, result: &Real, largest: Option<f64>) {
-        self.values += 1;
-        self.nan += u64::from(*result == Real::Nan);
-        let (x, y) = (source.to_f64(), result.to_f64());
-        self.exact += u64::from(x == y || x.is_nan() && y.is_nan());
-        self.too_large += u64::from(largest.is_some_and(|largest| x.abs() > largest && !largest.is_nan()));
-        self.to_zero += u64::from(y == 0.0 && x != 0.0);
-        if x.is_finite() && y.is_finite() {
-            let error = (y - x).abs();
-            self.finite += 1;
-            self.max_error = self.max_error.max(error);
-            self.sum_error += error;
-            self.squared_error += error * error;
-            self.squared_value += x * x;
         }
-    }
+        missing
+    };
+    bytes.par_chunks_mut(PART * width).enumerate().flat_map_iter(part).collect()
+}
 
-    fn plus(&self, other: &Deviations) -> Deviations {
-        Deviations {
-            values: self.values + other.values,
-            exact: self.exact + other.exact,
-            too_large: self.too_large + other.too_large,
-            to_zero: self.to_zero + other.to_zero,
-            nan: self.nan + other.nan,
-            finite: self.finite + other.finite,
-            max_error: self.max_error.max(other.max_error),
-            sum_error: self.sum_error + other.sum_error,
-            squared_error: self.squared_error + other.squared_error,
-            squared_value: self.squared_value + other.squared_value,
+/// Writes the codes of binary32 values, and returns how many have none.
+fn vectorised<C: Code>(values: &Codes, bytes: &mut [u8], encoder: Encoder<C>) -> usize {
+    let width = size_of::<C>();
+    let parts = values.as_bytes().par_chunks(4 * PART).zip(bytes.par_chunks_mut(width * PART));
+    let part = |(words, codes): &mut (Vec<f32>, Vec<C>), (values, bytes): (&[u8], &mut [u8])| {
+        words.clear();
+        words.extend(values.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)));
+        codes.resize(words.len(), C::default());
+        let missing = encoder.encode(words, codes);
+        for (place, code) in bytes.chunks_exact_mut(width).zip(codes) {
+            let code: u64 = (*code).into();
+            place.copy_from_slice(&code.to_le_bytes()[..width]);
         }
-    }
-
-    /// The mean absolute error; `None` without finite results.
-    pub fn mean_error(&self) -> Option<f64> {
-        (self.finite > 0).then(|| self.sum_error / self.finite as f64)
-    }
-
-    /// The root of the mean square of the errors over that of the values; `None` where the values are zeros.
-    pub fn relative_rms(&self) -> Option<f64> {
-        (self.squared_value > 0.0).then(|| (self.squared_error / self.squared_value).sqrt())
-    }
+        missing
+    };
+    parts.map_init(Default::default, part).sum()
 }
 
 impl Target {
@@ -220,6 +178,77 @@ impl Target {
         match self {
             Target::Scalar { format, .. } => format.name,
             Target::Blocks(quantizer) => quantizer.format.name,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::{
+        block::BLOCK_FORMATS,
+        format::{FORMATS, find},
+    };
+
+    /// Codes at random, NaNs among them where `nan` is set.
+    fn random(format: &'static Format, count: usize, nan: bool) -> Tensor {
+        let mut bytes = vec![0; count * format.bytes()];
+        ChaCha8Rng::seed_from_u64(5).fill_bytes(&mut bytes);
+        let mut codes = Codes::from_bytes(format, bytes).unwrap();
+        for index in 0..count {
+            let code = codes.get(index) & format.code_mask();
+            codes.set(index, if nan || format.value(code) != Real::Nan { code } else { format.largest(false) });
+        }
+        Tensor::Scalar(format, codes)
+    }
+
+    #[test]
+    fn every_way_to_a_scalar_format_gives_the_codes_of_each_value() {
+        let halves = ["f16", "bf16"].map(|name| (find(name).unwrap(), 70_000));
+        let sources = FORMATS.iter().map(|format| (format, 600)).chain(halves);
+        for (from, count) in sources {
+            for to in FORMATS.iter() {
+                for (rounding, overflow) in [(Rounding::Rne, Overflow::Standard), (Rounding::Ru, Overflow::Saturate)] {
+                    let source = random(from, count, to.has_nan());
+                    let code = |index| to.encode(&source.value(index), rounding, overflow);
+                    let each: Option<Vec<u64>> = (0..count).map(code).collect();
+                    let all = encode(&source, to, rounding, overflow);
+                    match each {
+                        Some(each) => assert!(all.unwrap().iter().eq(each), "{from} to {to}"),
+                        None => assert!(all.is_err(), "{from} to {to}"),
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn the_first_value_without_a_code_is_named_by_every_way() {
+        let (f32, f16, f64) = (find("f32").unwrap(), find("f16").unwrap(), find("f64").unwrap());
+        for from in [f32, f16, f64] {
+            for count in [40, 70_000] {
+                let nan = from.encode(&Real::Nan, Rounding::Rne, Overflow::Standard).unwrap();
+                let codes: Vec<u64> = (0..count).map(|index| if index == 7 || index == 30 { nan } else { 0 }).collect();
+                let source = Tensor::Scalar(from, Codes::from_values(from, &codes));
+                let error = encode(&source, find("e2m1").unwrap(), Rounding::Rne, Overflow::Standard).unwrap_err();
+                let expected = format!("2 of {count} values");
+                assert!(error.to_string().contains(&expected) && error.to_string().ends_with("position 7"), "{error}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_way_to_a_block_format_gives_the_blocks_of_each_value() {
+        for format in BLOCK_FORMATS.iter() {
+            for from in ["f32", "f16", "bf16", "e5m2", "s8", "f64"] {
+                let quantizer = Quantizer::new(format);
+                let source = random(find(from).unwrap(), 240 * 50, true);
+                let each = quantizer.quantize_with(source.len(), 50, |index| source.value(index));
+                assert_eq!(quantize(&source, 50, &quantizer), each, "{from} to {format}");
+            }
         }
     }
 }

@@ -22,7 +22,7 @@ pub use encode::Encoder;
 use crate::{Error, Result, format::Format};
 
 /// The integers that hold codes: `u8` for formats of 8 bits or fewer, `u16` for those of 16 or fewer.
-pub trait Code: sealed::Lane + Default {}
+pub trait Code: sealed::Lane + Default + Into<u64> {}
 
 impl Code for u8 {}
 impl Code for u16 {}

@@ -25,7 +25,7 @@ use crate::{
 /// A value is a hexadecimal code of the --from format (0x3f80), a decimal (-1.5e-3), a hexadecimal number with a
 /// binary exponent (0x1.8p-3), M*2^E, inf or nan. Values are read from the command line, or else from standard
 /// input, where white space separates them; on the command line `--` goes before one like -inf or -0x1p3. Without --from
-/// a value is taken exactly; with --from it is first rounded to that format (to nearest, ties to even). Exit status 1 if a value has no code in the --to format.
+/// a value is taken exactly; with --from it is first rounded to that format (to nearest, ties to even). Exit status 1 if a value of the command line has no code in the --to format.
 ///
 /// Block formats (mxfp8-e4m3, mxfp8-e5m2, mxfp6-e2m3, mxfp6-e3m2, mxfp4, mxint8, nvfp4) take the values as one row. A scale
 /// follows from the largest magnitude of its block, amax, by --scale-rule: floor, 2^(floor(log2 amax) - emax), as OCP MX 1.0
@@ -35,8 +35,10 @@ use crate::{
 /// Example: tcnum convert --to mxfp4 --input weights.safetensors --out weights.mxfp4.safetensors
 ///
 /// With --input the arrays of an .npy or .safetensors file are converted, and --out names the file that gets the result.
-/// Codes are unsigned integers there (f64, f32 and f16 have types of their own); a tensor NAME in blocks is NAME (4-bit codes
-/// two to a byte, the even index low), NAME_scale, and NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again.
+/// Codes have the file's own type for their format where it has one (in safetensors bf16 and FP8 too), else they are unsigned
+/// integers; a tensor NAME in blocks is NAME (4-bit codes two to a byte, the even index low), NAME_scale, and
+/// NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again. A value without a code stops the conversion of a file: exit status 2,
+/// and nothing is written.
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The format of the given codes, to which other values are rounded first; of a file, what its integers are codes of.
