@@ -99,6 +99,8 @@ fn the_environment_is_as_asked() {
     assert_eq!(tiny(&["--tininess", "before"]), ["underflow", "inexact"]);
     assert_eq!(tiny(&["--tininess", "after"]), ["inexact"]);
     assert_eq!(code(&["--op", "add", "--nan", "nvidia", "nan", "1"]), "0x7fff");
+    assert_eq!(code(&["--op", "convert", "--to", "s32", "--nan", "nvidia", "nan"]), "0x00000000");
+    assert_eq!(code(&["--op", "convert", "--to", "s64", "--nan", "nvidia", "nan"]), "0x8000000000000000");
     assert_eq!(code(&["--op", "add", "--nan", "x86", "0xfc01", "1"]), "0xfe01");
     assert_eq!(code(&["--op", "add", "--overflow", "saturate", "65504", "65504"]), "0x7bff");
     assert_eq!(

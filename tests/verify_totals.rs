@@ -206,3 +206,42 @@ fn a_device_of_another_kind_does_not_join_a_run() {
     assert_eq!(error.exit_status(), 2);
     assert!(error.to_string().contains("an idea, but the run is on another idea"), "{error}");
 }
+
+/// An engine that finds an output that differs once, and never again.
+struct Once(Places, Option<Spot>);
+
+impl Engine for Once {
+    fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
+        let mut found = self.0.run(tiles.clone())?;
+        if let Some(spot) = self.1.take_if(|spot| tiles.contains(&spot.tile)) {
+            found.regimes[(spot.tile % self.0.regimes) as usize].differing += 1;
+            found.spots.push(spot);
+        }
+        Ok(found)
+    }
+}
+
+#[test]
+fn what_a_device_does_once_and_not_again_is_a_failure_and_never_lost() {
+    let model = hopper();
+    let at = |tile: u64| Spot { tile, row: 3, column: 4 };
+    // Alone, before or after others, with room for as many as are listed and for fewer.
+    for others in [vec![], vec![at(5)], vec![at(900)], vec![at(5), at(6), at(900)]] {
+        for (max_mismatches, room) in [(1, 10), (2, 0), (10, 10), (10, 2)] {
+            let device = Imaginary::new(&Arc::new(others.clone()), room);
+            let run = whole(&device, &model, 1 << 20, max_mismatches);
+            let places = Places { spots: device.spots.clone(), room, regimes: run.regimes.len() as u64 };
+            let mut state = State::new(&run).unwrap();
+            let outcome = drive(&run, &mut state, &mut Once(places, Some(at(700))), &mut |_| Ok(()));
+            // Where enough others are found before it, the run stops before the device can be caught.
+            let stopped = state.finished && others.len() as u64 >= max_mismatches;
+            match outcome {
+                Err(error) => {
+                    assert_eq!(error.exit_status(), 3);
+                    assert!(error.to_string().contains("does not repeat itself"), "{error}");
+                }
+                Ok(()) => assert!(stopped && state.differing() > 0, "{others:?} {max_mismatches} {room}"),
+            }
+        }
+    }
+}

@@ -258,7 +258,10 @@ fn unbounded(format: &Format, float: &Float) -> Format {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{inputs::scalar::Space, isa::scalar::find};
+    use crate::{
+        inputs::scalar::Space,
+        isa::scalar::{all, find},
+    };
 
     fn result(ptx: &str, operands: [u64; 3]) -> u64 {
         Rule::new(find(ptx).unwrap()).unwrap().result(operands)
@@ -326,6 +329,20 @@ mod tests {
         assert_eq!(result("cvt.rpi.f32.f32", [0x0000_0001, 0, 0]), 0x3f80_0000);
         assert_eq!(result("cvt.rni.f32.f32", [0x7f00_0001, 0, 0]), 0x7f00_0001);
         assert_eq!(result("cvt.rzi.s32.f32", [0xcf80_0000, 0, 0]), 0x8000_0000);
+    }
+
+    #[test]
+    fn the_engine_gives_the_measured_integer_for_nan() {
+        let environment = Environment { nan: NanRule::Nvidia, ..Environment::default() };
+        let mut measured = 0;
+        for form in
+            all().iter().filter(|form| form.is_to_integer() && form.source.has_nan() && !form.evidence.is_empty())
+        {
+            let outcome = Converter::new(form.source, form.result, environment).convert(form.source.nan().unwrap());
+            assert_eq!(outcome.code.map(NanResult::Code), Some(form.nan), "{form}");
+            measured += 1;
+        }
+        assert!(measured > 0);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use clap::{Args, ValueEnum};
 use crate::{
     Error, Result,
     report::{self, Report, View},
+    verify::MOST_SHARDS,
 };
 
 /// The longest `--timeout`, in seconds: a week.
@@ -127,7 +128,7 @@ pub fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + C
 pub fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
     text.split_once('/')
         .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)))
-        .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= 1_000_000)
+        .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= MOST_SHARDS)
         .ok_or_else(|| "expected I/N, the I-th of N parts, from 1/N to N/N".into())
 }
 

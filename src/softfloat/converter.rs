@@ -116,10 +116,16 @@ impl<'a> Converter<'a> {
                 }
             }
             (NanRule::Canonical, true) => to.largest(false),
+            (NanRule::Nvidia, true) if self.is_wide(to) => 1 << (to.bits - 1),
             (NanRule::Arm | NanRule::Nvidia, true) => 0,
             (_, false) => to.largest(negative),
         };
         Outcome { code: Some(code), flags: Flags::INVALID }
+    }
+
+    /// Whether the operand or the result has 64 bits.
+    fn is_wide(&self, to: &Format) -> bool {
+        to.bits == 64 || matches!(&self.from, Side::Float(unit) if unit.format.bits == 64)
     }
 }
 

@@ -173,25 +173,52 @@ impl Cut {
 
 /// Runs a range, and cuts it after every unit in which one of the first `wanted` differing outputs lies; what comes after
 /// the last wanted one is left out.
+///
+/// # Errors
+/// The engine fails, or does not find again what it has found: nothing of that may be lost.
 fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) -> Result<Vec<Piece>> {
     let found = engine.run(range.clone())?;
     if found.differing() == 0 || wanted == 0 {
         return Ok(vec![Piece { end: range.end, found, marked: false }]);
     }
+    let differing = found.differing();
+    let again = |found: u64| Err(unrepeated(&range, differing, found));
     let spots = first(engine, range.clone(), found, wanted)?;
+    if (spots.len() as u64) < differing.min(wanted as u64) {
+        return again(spots.len() as u64);
+    }
     let mut pieces = Vec::new();
     let (mut start, mut rest) = (range.start, &spots[..]);
     while let Some(spot) = rest.first() {
         let end = cut.unit_end(spot.tile);
         let (here, after) = rest.split_at(rest.partition_point(|spot| spot.tile < end));
         let found = Found { spots: here.to_vec(), ..engine.run(start..end)? };
+        if found.differing() < here.len() as u64 {
+            return again(found.differing());
+        }
         pieces.push(Piece { end, found, marked: true });
         (start, rest) = (end, after);
     }
     if spots.len() < wanted && start < range.end {
         pieces.push(Piece { end: range.end, found: engine.run(start..range.end)?, marked: false });
     }
+    let repeated = pieces.iter().map(|piece| piece.found.differing()).sum();
+    // Where enough were found, what comes after them was not run again.
+    let whole = pieces.last().is_some_and(|piece| piece.end == range.end);
+    if whole && repeated != differing || repeated > differing {
+        return again(repeated);
+    }
     Ok(pieces)
+}
+
+/// The failure of a device that gives other results for the same operands.
+fn unrepeated(range: &Range<u64>, once: u64, then: u64) -> Error {
+    Error::device(format!(
+        "the device does not repeat itself: of the tiles {} to {} it differed from the model in {once} outputs, and in {then} when \
+         they were run again; its results depend on more than the operands",
+        range.start,
+        range.end - 1
+    ))
 }
 
 /// The first `wanted` differing outputs of a range in which `found` was found.

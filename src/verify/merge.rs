@@ -59,10 +59,7 @@ fn merge_one(mut group: Vec<&Source>, partial: bool, notes: &mut Vec<String>) ->
             pair[0].file, pair[1].file
         )));
     }
-    let missing: Vec<String> = (1..=*shards)
-        .filter(|shard| !group.iter().any(|s| s.part.run.shard == *shard))
-        .map(|s| s.to_string())
-        .collect();
+    let missing = missing(group.iter().map(|source| source.part.run.shard), *shards);
     let unfinished: Vec<&str> = group.iter().filter(|s| !s.part.state.finished).map(|s| &s.file[..]).collect();
     let mut defects = Vec::new();
     if !missing.is_empty() {
@@ -99,6 +96,21 @@ fn merge_one(mut group: Vec<&Source>, partial: bool, notes: &mut Vec<String>) ->
     Ok(merged)
 }
 
+/// The numbers from 1 to `shards` that are not among those given in ascending order, as `2, 5 to 9`.
+fn missing(given: impl Iterator<Item = u64>, shards: u64) -> Vec<String> {
+    let mut next = 1;
+    let mut missing = Vec::new();
+    for shard in given.chain([shards + 1]) {
+        match shard - next {
+            0 => {}
+            1 => missing.push(next.to_string()),
+            _ => missing.push(format!("{next} to {}", shard - 1)),
+        }
+        next = shard + 1;
+    }
+    missing
+}
+
 /// Adds a later part to what the parts before it have found, up to where one run would have stopped.
 fn append(state: &mut State, run: &Run, part: &State) {
     let plus = |counts: &[Count], more: &[Count]| -> Vec<Count> {
@@ -131,4 +143,21 @@ fn distinct<'a>(names: impl Iterator<Item = &'a str>) -> String {
         }
     }
     all.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_that_are_missing_are_named_in_ranges() {
+        for (given, shards, expected) in [
+            (&[1, 2, 3][..], 3, &[][..]),
+            (&[], 1, &["1"]),
+            (&[2, 5], 6, &["1", "3 to 4", "6"]),
+            (&[1], 1_000_000, &["2 to 1000000"]),
+        ] {
+            assert_eq!(missing(given.iter().copied(), shards), expected);
+        }
+    }
 }

@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::{Counterexample, Run, State, shrink::Answer};
 use crate::{
     Error, Result,
-    device::{Count, Execution, Identity},
+    device::{Count, Execution, Identity, Spot},
     format::Format,
     isa::Case,
 };
@@ -62,18 +62,28 @@ impl Part {
         let i = self.run.instruction()?;
         let range = self.run.range(&i);
         let State { next, regimes, spots, marks, .. } = &self.state;
-        let counts = |counts: &[Count]| {
-            counts.len() == self.run.regimes.len() && counts.iter().all(|count| count.differing <= count.compared)
+        let outputs = |tile: u64| u128::from(tile.saturating_sub(range.start)) * (i.m * i.n) as u128;
+        let counts = |counts: &[Count], until: u64| {
+            counts.len() == self.run.regimes.len()
+                && counts.iter().all(|count| count.differing <= count.compared)
+                && counts.iter().map(|count| u128::from(count.compared)).sum::<u128>() <= outputs(until)
         };
-        let within = |tile: u64| range.contains(&tile) && tile < *next;
+        let within = |spot: &Spot| {
+            range.contains(&spot.tile)
+                && spot.tile < *next
+                && (spot.row as usize) < i.m
+                && (spot.column as usize) < i.n
+                && marks.iter().any(|mark| mark.tile > spot.tile)
+        };
         let possible = *next >= range.start
             && *next <= range.end
-            && counts(regimes)
+            && counts(regimes, *next)
             && spots.is_sorted()
             && spots.len() as u64 <= self.run.max_mismatches
-            && spots.iter().all(|spot| within(spot.tile) && marks.iter().any(|mark| mark.tile > spot.tile))
-            && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes))
-            && marks.is_sorted_by_key(|mark| mark.tile);
+            && spots.iter().all(within)
+            && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes, mark.tile))
+            && marks.is_sorted_by_key(|mark| mark.tile)
+            && (!self.state.finished || *next == range.end || self.state.stopped(&self.run));
         let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
         let whole = |answer: &Answer| {
             let case = &answer.case;

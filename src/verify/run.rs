@@ -18,6 +18,10 @@ const UNIT: u64 = 1 << 16;
 
 /// The most dot-product-adds of a run: their number and their bookkeeping fit 63 bits.
 pub const MOST_CASES: u64 = 1 << 60;
+/// The most parts that a run can be split into.
+pub const MOST_SHARDS: u64 = 1_000_000;
+/// The most counterexamples that a run lists.
+pub const MOST_MISMATCHES: u64 = 1000;
 
 /// One run: everything that its totals depend on. Two parts of one run differ in `shard` alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -151,8 +155,14 @@ impl Run {
         {
             return wrong(format!("{i} has not {} pairs of codes", self.cases));
         }
-        if self.cases > MOST_CASES || self.shard == 0 || self.shard > self.shards {
+        if self.cases > MOST_CASES || self.shard == 0 || self.shard > self.shards || self.shards > MOST_SHARDS {
             return wrong(format!("part {} of {} of {} cases", self.shard, self.shards, self.cases));
+        }
+        if self.max_mismatches > MOST_MISMATCHES {
+            return wrong(format!(
+                "{} counterexamples, where a run lists up to {MOST_MISMATCHES}",
+                self.max_mismatches
+            ));
         }
         if self.regimes != regimes {
             return wrong(format!("its regimes are not {}", regimes.join(", ")));

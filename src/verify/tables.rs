@@ -276,7 +276,15 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     if state.stopped(run) {
         remarks.push(format!("{i}: the run stopped where {} outputs that differ had been found.", run.max_mismatches));
     }
-    if counterexamples.iter().flatten().any(|counterexample| counterexample.shrunk.is_none()) {
+    let repeated = |found: &Answer| found.device != found.model;
+    let unrepeated = counterexamples.iter().flatten().filter(|example| !repeated(&example.found)).count();
+    if unrepeated > 0 {
+        remarks.push(format!(
+            "{i}: {unrepeated} of the outputs that differ did not do so again, alone: the device's results depend on more than \
+             the operands of a tile."
+        ));
+    }
+    if counterexamples.iter().flatten().any(|example| example.shrunk.is_none() && repeated(&example.found)) {
         remarks.push(format!(
             "{i}: some outputs differ only beside the other operands of their tile, and are shown as they were found."
         ));

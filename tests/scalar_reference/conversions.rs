@@ -3,33 +3,22 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tcnum::{
-    format::{Encoding, FORMATS, Format},
+    format::{FORMATS, Format},
     softfloat::Operation,
 };
 
 use crate::{environments, operands, tally::Tally};
 
-/// Integers that are wider than any of the table: `units` of 64 bits at their ends.
-static WIDE_INTEGERS: [Format; 3] = [integer("u32", 32, false), integer("s64", 64, true), integer("u64", 64, false)];
-
-pub const fn integer(name: &'static str, bits: u32, signed: bool) -> Format {
-    Format { name, aliases: &[], bits, encoding: Encoding::Integer { signed }, source: "" }
-}
-
-fn formats() -> Vec<&'static Format> {
-    FORMATS.iter().chain(&WIDE_INTEGERS).collect()
-}
-
 /// Formats whose codes are all visited, with the first code of each 256 of them.
 fn visited() -> Vec<(&'static Format, u64)> {
-    let narrow = formats().into_iter().filter(|format| format.bits <= 16);
+    let narrow = FORMATS.iter().filter(|format| format.bits <= 16);
     narrow.flat_map(|format| (0..=format.code_mask() >> 8).map(move |high| (format, high << 8))).collect()
 }
 
 #[test]
 fn every_code_of_16_bits_and_fewer_to_every_format() {
     let tally = Tally::over(visited(), |tally, reference, (from, first)| {
-        for to in formats() {
+        for to in FORMATS.iter() {
             for environment in environments::rotating(first >> 8) {
                 for code in first..=(first + 0xff).min(from.code_mask()) {
                     tally.conversion(reference, from, to, &environment, code);
@@ -44,7 +33,7 @@ fn every_code_of_16_bits_and_fewer_to_every_format() {
 #[ignore = "takes minutes: every environment"]
 fn every_code_of_16_bits_and_fewer_to_every_format_in_every_environment() {
     let tally = Tally::over(visited(), |tally, reference, (from, first)| {
-        for to in formats() {
+        for to in FORMATS.iter() {
             for environment in environments::complete(first >> 8) {
                 for code in first..=(first + 0xff).min(from.code_mask()) {
                     tally.conversion(reference, from, to, &environment, code);
@@ -75,8 +64,8 @@ fn near(from: &Format, to: &Format, rng: &mut ChaCha8Rng) -> u64 {
 
 /// So many random codes of each format of more than 16 bits to each format, half of them near the edges of the target.
 fn random(cases: u64) -> Tally {
-    let wide = formats().into_iter().filter(|format| format.bits > 16);
-    let parts = wide.flat_map(|from| formats().into_iter().map(move |to| (from, to)));
+    let wide = FORMATS.iter().filter(|format| format.bits > 16);
+    let parts = wide.flat_map(|from| FORMATS.iter().map(move |to| (from, to)));
     Tally::over(parts.collect::<Vec<_>>(), |tally, reference, (from, to)| {
         let mut rng = ChaCha8Rng::seed_from_u64(u64::from(from.bits) << 32 | u64::from(to.bits));
         for seed in 0..cases {

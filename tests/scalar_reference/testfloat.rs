@@ -15,16 +15,6 @@ use tcnum::{
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind, Tininess},
 };
 
-use crate::conversions::integer;
-
-/// The generator's integers.
-static INTEGERS: [(&str, Format); 4] = [
-    ("i32", integer("i32", 32, true)),
-    ("ui32", integer("ui32", 32, false)),
-    ("i64", integer("i64", 64, true)),
-    ("ui64", integer("ui64", 64, false)),
-];
-
 const ROUNDINGS: [(&str, Rounding); 6] = [
     ("-rnear_even", Rounding::Rne),
     ("-rnear_maxMag", Rounding::Rna),
@@ -65,20 +55,15 @@ struct Setting {
     exact: bool,
 }
 
-fn format(name: &str) -> &'static Format {
-    let integer = INTEGERS.iter().find(|(known, _)| *known == name);
-    integer.map(|(_, format)| format).unwrap_or_else(|| find(name).unwrap())
-}
-
 impl Function {
     /// Of a name such as `f16_mulAdd` or `f16_to_i32`.
     fn named(name: &str) -> Function {
         let (first, rest) = name.split_once('_').unwrap();
         match rest.strip_prefix("to_") {
-            Some(to) => Function::Conversion(format(first), format(to)),
+            Some(to) => Function::Conversion(find(first).unwrap(), find(to).unwrap()),
             None => {
                 let (_, operation) = OPERATIONS.iter().find(|(known, _)| *known == rest).unwrap();
-                Function::Operation(format(first), *operation)
+                Function::Operation(find(first).unwrap(), *operation)
             }
         }
     }
@@ -180,7 +165,7 @@ fn the_reference_agrees_with_recorded_lines_of_testfloat() {
 
 /// Every function of the generator with every combination of options that it depends on.
 fn runs() -> Vec<(String, String)> {
-    let (floats, integers) = (["f16", "f32", "f64"], INTEGERS.iter().map(|(name, _)| *name));
+    let (floats, integers) = (["f16", "f32", "f64"], ["i32", "ui32", "i64", "ui64"].into_iter());
     let mut names = vec![];
     for float in floats {
         names.extend(OPERATIONS.iter().map(|(operation, _)| format!("{float}_{operation}")));

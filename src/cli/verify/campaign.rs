@@ -18,8 +18,8 @@ use crate::{
     isa::Instruction,
     report::Report,
     verify::{
-        Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples, drive, drive_all, engine,
-        tables,
+        MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples, drive,
+        drive_all, engine, tables,
     },
 };
 
@@ -27,8 +27,6 @@ use crate::{
 const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
-/// The most counterexamples that are listed.
-const MOST_MISMATCHES: u64 = 1000;
 /// The name that stands for every GPU.
 const ALL_GPUS: &str = "cuda:all";
 

@@ -23,7 +23,7 @@ impl Reference {
         mpfr::decode_into(&mut self.operands[0], from, code << padding);
         self.exact.assign(&self.operands[0]);
         let record = match to.encoding {
-            Encoding::Integer { signed } => return self.finish_integer(to.bits, signed, environment),
+            Encoding::Integer { signed } => return self.finish_integer(from.bits, to.bits, signed, environment),
             Encoding::Float(record) => record,
         };
         assert!(record.precision() < CUT_BITS - OPERAND_BITS, "{to}: too precise for this reference");
@@ -41,7 +41,7 @@ impl Reference {
     }
 
     /// convertToInteger of the number in `exact` (clause 5.8), inexact where it was.
-    fn finish_integer(&mut self, bits: u32, signed: bool, environment: &Environment) -> Outcome {
+    fn finish_integer(&mut self, from_bits: u32, bits: u32, signed: bool, environment: &Environment) -> Outcome {
         let value = &self.exact;
         let modulus = 1i128 << bits;
         let (lowest, highest) = if signed { (-modulus / 2, modulus / 2 - 1) } else { (0, modulus - 1) };
@@ -64,6 +64,8 @@ impl Reference {
                 }
             }
             NanRule::Canonical if value.is_nan() => highest,
+            // The manual of PTX, at cvt, for .f64, .s64 and .u64.
+            NanRule::Nvidia if value.is_nan() && from_bits.max(bits) == 64 => modulus / 2,
             NanRule::Arm | NanRule::Nvidia if value.is_nan() => 0,
             _ if value.is_sign_negative() => lowest,
             _ => highest,
