@@ -16,6 +16,14 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     shown.into()
 }
 
+/// The beginning of a word from elsewhere, for a message.
+pub fn shortened(text: &str) -> Cow<'_, str> {
+    match text.char_indices().nth(60) {
+        Some((end, _)) => format!("{}...", &text[..end]).into(),
+        None => text.into(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -24,5 +32,11 @@ mod tests {
     fn what_a_terminal_would_obey_or_hide_is_escaped_and_the_rest_stays() {
         assert_eq!(visible("\u{feff}3C00 \0 \u{1b}[31m \u{9b} \r"), "\\u{feff}3C00 \\u{0} \\u{1b}[31m \\u{9b} \\r");
         assert!(matches!(visible("line 1\n\u{e9} 'x'"), Cow::Borrowed("line 1\n\u{e9} 'x'")));
+    }
+
+    #[test]
+    fn long_words_are_cut_between_characters() {
+        assert_eq!(shortened(&"é".repeat(60)), "é".repeat(60));
+        assert_eq!(shortened(&"é".repeat(61)), "é".repeat(60) + "...");
     }
 }

@@ -248,7 +248,7 @@ fn what_precedes_a_line_that_cannot_be_read_is_reported() {
     let add = ["--fmt", "f16", "--op", "add", "--check"];
     refused(&add, b"", &["no line to check"]);
     refused(&add, b" \n\n", &["no line to check"]);
-    refused(&add, b"3C00\n", &["line 1", "1 fields"]);
+    refused(&add, b"3C00\n", &["line 1", "1 field;"]);
     refused(&["--fmt", "f16", "--op", "lt", "--check"], b"3C00 3C00 2 00\n", &["'2'", "0 or 1"]);
 }
 

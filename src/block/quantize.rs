@@ -179,7 +179,8 @@ impl Blocks {
         product(&self.format.element.value(self.elements[index].into()), &self.scale(self.block_of(index)))
     }
 
-    /// The values as binary32, each rounded once (to nearest; only a product beyond or below its range is not exact).
+    /// The values as binary32, each rounded once, to nearest: exact but beyond or below its range, and where a tensor has a scale,
+    /// whose 24 bits make products of up to 30.
     pub fn dequantize(&self) -> Vec<f32> {
         match Dequantizer::new(self) {
             Some(dequantizer) => dequantizer.values(self),

@@ -190,9 +190,10 @@ impl<'a> Comparison<'a> {
         }
         let operands = if count == 1 { "operand" } else { "operands" };
         format!(
-            "'{}' has {} fields; there must be {}: {count} {operands}, result and flags",
+            "'{}' has {} field{}; there must be {}: {count} {operands}, result and flags",
             String::from_utf8_lossy(line).trim().chars().take(100).collect::<String>(),
             words.len(),
+            if words.len() == 1 { "" } else { "s" },
             self.fields
         )
     }

@@ -1,6 +1,6 @@
 //! `tcnum calc`: single operations, and lines of expected results against them.
 
-use std::io::{BufRead, stdin};
+use std::io::{BufRead, Read, stdin};
 
 use clap::{Args, ValueEnum};
 
@@ -45,7 +45,7 @@ pub struct Arguments {
     /// When a result counts as tiny: before or after rounding.
     #[arg(long, value_enum, default_value = "after")]
     pub tininess: TininessName,
-    /// Which NaN results, and which integer an invalid conversion gives.
+    /// Which NaN results (of overflow always the canonical one), and which integer an invalid conversion gives.
     #[arg(long, value_enum, default_value = "canonical")]
     pub nan: NanName,
     /// Tiny results become zeros.
@@ -92,7 +92,7 @@ pub enum NanName {
     X86,
     /// The first signalling, then the first quiet NaN operand; else the canonical NaN.
     Arm,
-    /// Always the positive NaN with every significand bit set (NVIDIA GPUs).
+    /// The positive NaN with every significand bit set (NVIDIA GPUs).
     Nvidia,
 }
 
@@ -190,6 +190,9 @@ fn compute(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option
     Ok(stopped(report, status))
 }
 
+/// The most bytes of a line of operands.
+const LONGEST_LINE: u64 = 4 << 20;
+
 fn from_words(sheet: &mut Sheet<'_>, words: &[String], count: usize) -> Result<()> {
     for (i, operands) in words.chunks(count).enumerate() {
         let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
@@ -198,11 +201,22 @@ fn from_words(sheet: &mut Sheet<'_>, words: &[String], count: usize) -> Result<(
     Ok(())
 }
 
-fn from_lines(sheet: &mut Sheet<'_>, input: impl BufRead) -> Result<()> {
-    for (i, line) in input.lines().enumerate() {
-        let place = || format!("standard input, line {}", i + 1);
-        let line = line.map_err(|error| Error::request(format!("{}: {error}", place())))?;
-        let words: Vec<&str> = line.split_whitespace().collect();
+fn from_lines(sheet: &mut Sheet<'_>, mut input: impl BufRead) -> Result<()> {
+    let mut line = Vec::new();
+    for i in 1.. {
+        let place = || format!("standard input, line {i}");
+        let wrong = |what: &str| Err(Error::request(format!("{}: {what}", place())));
+        line.clear();
+        match input.by_ref().take(LONGEST_LINE + 1).read_until(b'\n', &mut line) {
+            Ok(0) => break,
+            Ok(count) if count as u64 > LONGEST_LINE => return wrong("the line is longer than 4 MiB"),
+            Ok(_) => {}
+            Err(error) => return wrong(&error.to_string()),
+        }
+        let Ok(text) = std::str::from_utf8(&line) else {
+            return wrong("it is not text (UTF-8); give operands as numbers or hexadecimal codes");
+        };
+        let words: Vec<&str> = text.split_whitespace().collect();
         if !words.is_empty() {
             sheet.compute(&words).map_err(|error| error.within(place()))?;
         }

@@ -18,8 +18,8 @@ const ALL_CODES: u32 = 8;
 ///
 /// Example: tcnum formats e4m3
 ///
-/// Wherever a command takes a format, except where it chooses instructions by their formats, the name of a TOML file (ending in
-/// .toml) describes one of your own:
+/// Wherever a command takes a format, except where it chooses instructions by their formats, the
+/// name of a TOML file (NAME.toml) describes one of your own:
 ///
 ///   name = "e3m4"          # small letters, digits, - and _
 ///   exponent_bits = 3      # 1 to 11
@@ -28,8 +28,8 @@ const ALL_CODES: u32 = 8;
 ///   zeros = "both"         # unsigned: "positive" or "none"; where -0 is the NaN: "positive"
 ///   specials = "ieee"      # or "all-ones-nan" (e4m3), "negative-zero-nan" (FNUZ), "none" (e2m1)
 ///
-/// and, if need be, signed (true), padding_bits (0), overflow ("infinity", "nan" or "saturate"), source. Its numbers must be
-/// numbers of f64.
+/// and, if need be, signed (true), padding_bits (0), overflow ("infinity", "nan" or "saturate"),
+/// source. Its numbers must be numbers of f64.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
 pub struct Arguments {

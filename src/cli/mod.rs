@@ -5,6 +5,7 @@ mod chain;
 mod convert;
 mod devices;
 mod explain;
+mod files;
 mod formats;
 mod instructions;
 mod merge;
@@ -59,8 +60,10 @@ enum Command {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
-    let cli = Cli::from_arg_matches(&command().get_matches()).unwrap_or_else(|error| error.exit());
-    match run(cli.command) {
+    let matches = command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let distinct = matches.subcommand().map_or(Ok(()), |(_, command)| files::distinct(command));
+    match distinct.and_then(|()| run(cli.command)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
         Err(error) => {

@@ -88,16 +88,28 @@ impl FileConversion {
     /// What the arrays are; a file that this program wrote says so itself.
     ///
     /// # Errors
-    /// Blocks of another format than the file says.
+    /// Blocks of another format than the file says, or that lie in it otherwise.
     fn layout(&self, arrays: &Arrays) -> Result<Layout> {
         let written = arrays.metadata.get("tcnum.format").and_then(|name| block::find(name));
-        match (self.from, written) {
-            (Layout::Scalar(None), Some(format)) => Ok(Layout::Blocks(format)),
+        let layout = match (self.from, written) {
+            (Layout::Scalar(None), Some(format)) => Layout::Blocks(format),
             (Layout::Blocks(given), Some(format)) if given != format => {
-                Err(Error::request(format!("its metadata say that it holds {format}, not {given}; leave --from out")))
+                return Err(Error::request(format!(
+                    "its metadata say that it holds {format}, not {given}; leave --from out"
+                )));
             }
-            (given, _) => Ok(given),
+            (given, _) => given,
+        };
+        if let Layout::Blocks(format) = layout {
+            for (key, value) in [("tcnum.axis", "-1".to_string()), ("tcnum.block", format.length.to_string())] {
+                if let Some(other) = arrays.metadata.get(key).filter(|other| **other != value) {
+                    return Err(Error::request(format!(
+                        "metadata '{key}': '{other}' is not read, {format} only with {value}"
+                    )));
+                }
+            }
         }
+        Ok(layout)
     }
 
     /// The names of the tensors to convert.
@@ -114,7 +126,7 @@ impl FileConversion {
         };
         if let Some(unknown) = self.names.iter().find(|name| !tensors.contains(&name.as_str())) {
             let near = crate::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
-            return Err(Error::request(format!("there is no array '{unknown}'; the nearest are {near}")));
+            return Err(Error::request(format!("there is no array '{unknown}'; the nearest: {near}")));
         }
         let mut names = self.names.iter().enumerate();
         if let Some((_, twice)) = names.find(|(i, name)| self.names[..*i].contains(name)) {

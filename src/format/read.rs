@@ -43,11 +43,11 @@ impl FromStr for Real {
         } else {
             read_decimal(magnitude)
         };
-        let shown: String = text.chars().take(60).collect();
+        let shown = crate::visible::shortened(text);
         let unreadable = || {
             Error::request(format!(
                 "'{shown}' is not a number; write a decimal (-1.5e-3), a hexadecimal number with a binary exponent \
-                 (0x1.8p-3), M*2^E, inf or nan, with exponents up to {LIMIT}"
+                 (0x1.8p-3), M*2^E, inf or nan, with up to {LIMIT} characters, and exponents up to {LIMIT}"
             ))
         };
         let (significand, exponent, sticky) = number.ok_or_else(unreadable)?;

@@ -238,12 +238,16 @@ impl Record {
         }
         let bias = float.bias;
         let (least, most) = (bias + highest - 1023, bias + lowest + 1074);
+        let remedy = match least <= most {
+            true => format!("with these fields it must be {least} to {most}"),
+            false => "with these fields no bias does; take a bit from exponent_bits or trailing_bits".into(),
+        };
         Err(defect(
             "bias",
             &self.bias,
             format!(
                 "is {bias}: the numbers would have weights from 2^{lowest} to 2^{highest}, and those of binary64 go from \
-                 2^-1074 to 2^1023; with these fields it must be {least} to {most}"
+                 2^-1074 to 2^1023; {remedy}"
             ),
         ))
     }

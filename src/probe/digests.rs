@@ -49,9 +49,13 @@ impl Recorded {
         }
     }
 
-    /// The recorded digests; what is no number is left out.
+    /// The recorded digests.
     pub fn digests(&self) -> Vec<u64> {
-        self.digests.split(' ').filter_map(|digest| u64::from_str_radix(digest, 16).ok()).collect()
+        self.numbers().expect("digests are checked when they are read")
+    }
+
+    fn numbers(&self) -> Option<Vec<u64>> {
+        self.digests.split(' ').map(|digest| u64::from_str_radix(digest, 16).ok()).collect()
     }
 
     /// The recorded chunks.
@@ -79,5 +83,26 @@ pub fn write(path: &Path, rows: &[Recorded]) -> Result<()> {
 pub fn read(path: &Path) -> Result<Vec<Recorded>> {
     let malformed = |error: csv::Error| Error::request(format!("{}: {error}", path.display()));
     let mut reader = csv::Reader::from_path(path).map_err(malformed)?;
-    reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)
+    let rows: Vec<Recorded> = reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)?;
+    match rows.iter().find(|row| row.numbers().is_none()) {
+        Some(row) => {
+            Err(Error::request(format!("{}: the digests of {} are no hexadecimal numbers", path.display(), row.ptx)))
+        }
+        None => Ok(rows),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_damaged_digest_is_refused() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        for (digests, good) in [("0123456789abcdef 1", true), ("0123456789abcdef x", false), ("", false)] {
+            let text = format!("ptx,seed,compared,mismatches,first,step,digests\nneg.f16,0,1,0,0,1,{digests}\n");
+            std::fs::write(file.path(), text).unwrap();
+            assert_eq!(read(file.path()).is_ok(), good, "{digests}");
+        }
+    }
 }

@@ -1,6 +1,6 @@
 //! Sweeps of scalar instructions: every input, or a part of them, on a device or in simulation, compared with the rule.
 
-use std::time::Instant;
+use std::{collections::BTreeMap, time::Instant};
 
 use rayon::prelude::*;
 
@@ -9,6 +9,7 @@ use crate::{
     arithmetic::scalar::{Fast, Rule},
     device::{CLASSES, Chunks, Device, Difference, Execution, ExecutionKind, Swept},
     digest::fnv1a,
+    format::Format,
     inputs::scalar::{CHUNK, Space, digest_term},
     isa::scalar::{Form, container_bits},
 };
@@ -145,38 +146,50 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let (space, rule) = (Space::new(form, seed), Rule::new(form).expect("what is swept has a rule"));
     let fast = Fast::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
-    let parts: Vec<Swept> =
+    let parts: Vec<(Swept, Kinds)> =
         numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
     let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds: 0.0 };
-    for part in parts {
+    let mut kinds = Kinds::new();
+    for (part, more) in parts {
         (0..CLASSES.len()).for_each(|class| swept.compared[class] += part.compared[class]);
-        swept.differences.extend(part.differences);
         swept.digests.extend(part.digests);
+        for (kind, difference) in more {
+            let first = kinds.entry(kind).or_insert(Difference { count: 0, ..difference });
+            first.count += difference.count;
+        }
     }
+    swept.differences = kinds.into_values().collect();
+    swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
     swept.seconds = start.elapsed().as_secs_f64();
     swept
 }
 
-fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, number: u64) -> Swept {
+/// Results that differ, by the classes of the operands and of both results.
+type Kinds = BTreeMap<[usize; 5], Difference>;
+
+fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, number: u64) -> (Swept, Kinds) {
     let form = rule.form();
+    let class = |format: &Format, code: u64| {
+        let class = format.decode(code).class;
+        CLASSES.iter().position(|other| *other == class).expect("every class is listed")
+    };
     let bits = container_bits(form.result) as usize;
     let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: vec![0], seconds: 0.0 };
+    let mut kinds = Kinds::new();
     for index in number * CHUNK..((number + 1) * CHUNK).min(space.size()) {
         let mut register = 0;
         for lane in 0..form.lanes {
             let operands = space.operands(index, lane);
             let result = rule.result(operands);
             register |= result << (bits * lane);
-            let class = form.source.decode(operands[0]).class;
-            swept.compared[CLASSES.iter().position(|other| *other == class).expect("every class is listed")] += 1;
-            if fast.is_some_and(|fast| fast.result(operands) != result) {
-                match swept.differences.first_mut() {
-                    Some(first) => first.count += 1,
-                    None => swept.differences.push(Difference { count: 1, index, lane }),
-                }
+            swept.compared[class(form.source, operands[0])] += 1;
+            if let Some(other) = fast.map(|fast| fast.result(operands)).filter(|other| *other != result) {
+                let [a, b, c] = operands.map(|code| class(form.source, code));
+                let kind = [a, b, c, class(form.result, result), class(form.result, other)];
+                kinds.entry(kind).or_insert(Difference { count: 0, index, lane }).count += 1;
             }
         }
         swept.digests[0] = swept.digests[0].wrapping_add(digest_term(index, register));
     }
-    swept
+    (swept, kinds)
 }

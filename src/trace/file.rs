@@ -37,9 +37,17 @@ impl Trace {
     /// Writes the trace as a safetensors file, whole or not at all: the same trace gives the same bytes.
     ///
     /// # Errors
-    /// A request error that names the path and the cause.
+    /// A request error that names the path and the cause; metadata that are too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
-        crate::atomic::write(path, &self.to_bytes())
+        let bytes = self.to_bytes();
+        let header = u64::from_le_bytes(*bytes.first_chunk().expect("a file begins with the length of its header"));
+        if header > LONGEST_HEADER {
+            return Err(Error::request(format!(
+                "{}: the notes are too long: with them the header of the trace has {header} bytes, of which {LONGEST_HEADER} are read",
+                path.display()
+            )));
+        }
+        crate::atomic::write(path, &bytes)
     }
 
     /// The bytes of the trace's file.

@@ -214,8 +214,8 @@ fn pieces(cut: &Cut, engine: &mut dyn Engine, range: Range<u64>, wanted: usize) 
 /// The failure of a device that gives other results for the same operands.
 fn unrepeated(range: &Range<u64>, once: u64, then: u64) -> Error {
     Error::device(format!(
-        "the device does not repeat itself: of the tiles {} to {} it differed from the model in {once} outputs, and in {then} when \
-         they were run again; its results depend on more than the operands",
+        "the device does not repeat itself: in the tiles {} to {} outputs that differed from the model: {once}, and when the same tiles \
+         were run again: {then}; its results depend on more than the operands",
         range.start,
         range.end - 1
     ))

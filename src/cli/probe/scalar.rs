@@ -21,18 +21,19 @@ use crate::{
 /// Both kinds at once; a name that begins as those of scalar instructions do, and is none.
 pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
     let mut operations: Vec<ScalarOperation> = arguments.ops.iter().filter_map(|op| op.scalar()).collect();
+    let mut matrix = arguments.ops.iter().any(|op| op.scalar().is_none());
     for name in &arguments.selection.instructions {
         match scalar::find(name) {
             Ok(form) => operations.push(form.operation),
             Err(error) if scalar::begins_alike(name) => return Err(error),
-            Err(_) => {}
+            Err(_) => matrix = true,
         }
     }
-    match (operations.is_empty(), arguments.ops.iter().any(|op| op.scalar().is_none())) {
+    match (operations.is_empty(), matrix) {
         (true, _) => Ok(None),
         (false, false) => Ok(Some(operations)),
         (false, true) => Err(Error::request(
-            "operations of matrix instructions (multiply, inner-product, accumulate, dot) and scalar ones do not go together; \
+            "matrix instructions, their operations (multiply, inner-product, accumulate, dot) and scalar ones do not go together; \
              ask for them in two commands",
         )),
     }
@@ -113,14 +114,15 @@ fn refuse_unused(arguments: &Arguments) -> Result<()> {
         ("--samples", arguments.samples.is_some()),
         ("--dist", !arguments.distributions.is_empty()),
         ("--model", arguments.model.is_some()),
+        (
+            "--fmt beside --instr",
+            !arguments.selection.instructions.is_empty() && !arguments.selection.formats.is_empty(),
+        ),
     ];
     if let Some((flag, _)) = flags.into_iter().find(|(_, given)| *given) {
         return Err(Error::request(format!(
-            "{flag} is for operations of matrix instructions; a sweep takes every input, or those of --first and --cases"
+            "{flag} is for matrix instructions; a sweep takes every input, or those of --first and --cases"
         )));
-    }
-    if arguments.digests.is_some() && arguments.digests == arguments.common.destination.out {
-        return Err(Error::request("--digests and --out name the same file"));
     }
     let other = |name: &&str| ["exec:", "trace:"].iter().any(|kind| name.starts_with(kind));
     match arguments.common.device.as_deref().filter(other) {

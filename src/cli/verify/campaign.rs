@@ -226,6 +226,8 @@ impl Command<'_> {
         match (&self.arguments.counterexamples, &self.arguments.destination.out) {
             (Some(folder), _) if folder.is_dir() => Some(folder.join(format!("{instruction}.safetensors"))),
             (Some(file), _) => Some(file.clone()),
+            // Nothing lies beside a pipe or a device.
+            (None, Some(out)) if out.metadata().is_ok_and(|about| !about.is_file()) => None,
             (None, Some(out)) => Some(out.with_extension(format!("{instruction}.safetensors"))),
             (None, None) => None,
         }

@@ -1,0 +1,61 @@
+//! The files of a command line: none that is written may be one that is read, or written twice.
+
+use std::{
+    ffi::OsStr,
+    path::{Path, PathBuf},
+};
+
+use clap::ArgMatches;
+
+use crate::{Error, Result};
+
+/// The arguments that name a file to write.
+const OUTPUTS: [&str; 5] = ["out", "plot", "checkpoint", "counterexamples", "digests"];
+/// What stands before the name of a file in an argument that names a device.
+const KINDS: [&str; 2] = ["model:", "trace:"];
+
+/// Refuses a command that would write a file over one that it reads, or over another that it writes.
+///
+/// # Errors
+/// A request error that names both arguments.
+pub fn distinct(command: &ArgMatches) -> Result<()> {
+    let named: Vec<(&str, &OsStr)> = command
+        .ids()
+        .filter_map(|id| Some((id.as_str(), command.try_get_raw(id.as_str()).ok()??)))
+        .flat_map(|(id, values)| values.map(move |value| (id, value)))
+        .collect();
+    for (at, (output, path)) in named.iter().enumerate().filter(|(_, (id, _))| OUTPUTS.contains(id)) {
+        let Some(file) = resolved(Path::new(path)) else { continue };
+        let same = |(other, (_, value)): &(usize, &(&str, &OsStr))| {
+            *other != at && resolved(&path_in(value)).as_ref() == Some(&file)
+        };
+        if let Some((_, (other, _))) = named.iter().enumerate().find(same) {
+            let what = if OUTPUTS.contains(other) { "another file that is written" } else { "a file that is read" };
+            return Err(Error::request(format!(
+                "--{output} {} names {what}, which would be lost; give it another name",
+                Path::new(path).display()
+            )));
+        }
+    }
+    Ok(())
+}
+
+/// The path in the value of an argument.
+fn path_in(value: &OsStr) -> PathBuf {
+    let text = value.to_string_lossy();
+    match KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
+        Some(path) => path.into(),
+        None => value.into(),
+    }
+}
+
+/// The file that a path leads to, whether it is there or not; `None` for what is not a regular file, which nothing overwrites.
+fn resolved(path: &Path) -> Option<PathBuf> {
+    match path.metadata() {
+        Ok(about) => about.is_file().then(|| path.canonicalize().ok())?,
+        Err(_) => {
+            let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            Some(folder.canonicalize().ok()?.join(path.file_name()?))
+        }
+    }
+}

@@ -1,0 +1,46 @@
+//! What a command writes takes the place of nothing that it reads, and of nothing else that it writes.
+
+mod program;
+
+use program::tcnum;
+
+#[test]
+fn a_file_that_is_read_or_written_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (trace, model, out) = (path("t.safetensors"), path("m.toml"), path("new"));
+    let instruction = "mma.m16n8k8.f32.tf32.tf32.f32";
+    let recorded = ["record", "--device", "model:hopper", "--instr", instruction, "--tiles", "3", "--out", &trace];
+    assert_eq!(tcnum(&recorded).status, 0);
+    std::fs::copy(concat!(env!("CARGO_MANIFEST_DIR"), "/models/hopper.toml"), &model).unwrap();
+    // Another spelling of the same file, and links to it.
+    let roundabout = folder.path().join(".").join("t.safetensors").to_string_lossy().into_owned();
+    let link = path("link");
+    #[cfg(unix)]
+    std::os::unix::fs::symlink(&trace, &link).unwrap();
+    let (from_trace, from_model) = (format!("trace:{trace}"), format!("model:{model}"));
+    let campaign = ["verify", "--instr", instruction, "--device", "model:hopper", "--cases", "1000"];
+    let commands: [&[&str]; 11] = [
+        &["verify", &trace, "--out", &trace],
+        &["verify", &trace, "--out", &roundabout],
+        &["verify", &trace, "--out", &link],
+        &["verify", "--device", &from_trace, "--model", "hopper", "--out", &trace],
+        &["record", "--device", &from_model, "--instr", instruction, "--out", &model],
+        &["models", &model, "--out", &model],
+        &["chain", "--device", &from_model, "--plot", &model],
+        &[&campaign[..], &["--model", &model, "--counterexamples", &model]].concat(),
+        &[&campaign[..], &["--checkpoint", &out, "--out", &out]].concat(),
+        &["merge", &trace, "--out", &trace],
+        &["probe", "--op", "convert", "--digests", &out, "--out", &out],
+    ];
+    let before = [&trace, &model].map(|file| std::fs::read(file).unwrap());
+    for command in commands {
+        let run = tcnum(command);
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{command:?}: {}", run.stderr);
+        assert!(run.stderr.contains("would be lost"), "{command:?}: {}", run.stderr);
+    }
+    assert_eq!(before, [&trace, &model].map(|file| std::fs::read(file).unwrap()));
+    assert!(!std::path::Path::new(&out).exists());
+    // What is no file is not lost.
+    assert_eq!(tcnum(&["models", &model, "--out", "/dev/null"]).status, 0);
+}
