@@ -119,6 +119,12 @@ fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow
             // Where they are does not matter unless there are some.
             if missing == 0 { Vec::new() } else { write(&mut bytes, width, |index| code(&source.value(index))) }
         }
+        Tensor::Blocks(blocks)
+            if format.name == "f32" && (rounding, overflow) == (Rounding::Rne, Overflow::Standard) =>
+        {
+            let words = blocks.dequantize();
+            write(&mut bytes, width, |index| Some(words[index].to_bits().into()))
+        }
         _ => write(&mut bytes, width, |index| code(&source.value(index))),
     };
     match missing.first() {
@@ -220,6 +226,21 @@ mod tests {
                         Some(each) => assert!(all.unwrap().iter().eq(each), "{from} to {to}"),
                         None => assert!(all.is_err(), "{from} to {to}"),
                     }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_way_from_a_block_format_gives_the_codes_of_each_value() {
+        for format in BLOCK_FORMATS.iter() {
+            let blocks =
+                Tensor::Blocks(quantize(&random(find("f16").unwrap(), 200 * 50, true), 50, &Quantizer::new(format)));
+            for to in ["f32", "bf16"].map(|name| find(name).unwrap()) {
+                for (rounding, overflow) in [(Rounding::Rne, Overflow::Standard), (Rounding::Rz, Overflow::Saturate)] {
+                    let each =
+                        (0..blocks.len()).map(|index| to.encode(&blocks.value(index), rounding, overflow).unwrap());
+                    assert!(encode(&blocks, to, rounding, overflow).unwrap().iter().eq(each), "{format} to {to}");
                 }
             }
         }
