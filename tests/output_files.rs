@@ -44,3 +44,29 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
     // What is no file is not lost.
     assert_eq!(tcnum(&["models", &model, "--out", "/dev/null"]).status, 0);
 }
+
+#[test]
+fn notes_that_would_make_a_recording_untrue_or_unreadable_are_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("t.safetensors").to_string_lossy().into_owned();
+    let long: Vec<String> = (0..6).map(|i| format!("k{i}={}", "y".repeat(100_000))).collect();
+    let long: Vec<&str> = long.iter().map(String::as_str).collect();
+    for (notes, part) in
+        [(&["device=x"][..], "device"), (&["seed=7"], "seed"), (&["sass=HMMA"], "sass"), (&long, "too long")]
+    {
+        let recording = [
+            "record",
+            "--device",
+            "model:hopper",
+            "--instr",
+            "mma.m8n8k4.f64.f64.f64.f64",
+            "--tiles",
+            "3",
+            "--out",
+            &out,
+        ];
+        let run = tcnum(&notes.iter().fold(recording.to_vec(), |line, note| [&line[..], &["--note", note]].concat()));
+        assert!(run.status == 2 && run.stderr.contains(part), "{}: {}", run.status, run.stderr);
+        assert!(!std::path::Path::new(&out).exists());
+    }
+}

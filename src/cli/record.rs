@@ -104,7 +104,6 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Arguments) -> Result<Vec<Cell>> {
     let execution = device.prepare(instruction)?;
     let tiles = tiles(instruction, arguments)?;
-    let d = device.execute(instruction, &tiles)?;
     let identity = device.identity();
     let mut metadata: BTreeMap<String, String> = BTreeMap::from([
         ("device".into(), identity.name.clone()),
@@ -118,7 +117,14 @@ fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Argume
         metadata.insert(OPCODES.into(), execution.opcodes.join("; "));
     }
     metadata.extend(identity.details.iter().cloned());
-    metadata.extend(arguments.common.destination.annotations.iter().cloned());
+    let notes = &arguments.common.destination.annotations;
+    if let Some((key, _)) = notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES) {
+        return Err(Error::request(format!(
+            "--note {key}=...: a recording says itself what its {key} is; choose another key"
+        )));
+    }
+    metadata.extend(notes.iter().cloned());
+    let d = device.execute(instruction, &tiles)?;
     let file = match (&arguments.common.destination.out, &arguments.folder) {
         (Some(file), _) => file.clone(),
         (None, folder) => folder.clone().unwrap_or_default().join(format!("{instruction}.safetensors")),

@@ -77,6 +77,8 @@ fn escaped(text: &str) -> String {
             '\n' | '\r' => escaped.push(' '),
             // `[` after `\\` would be read as the argument of the line break.
             '[' => escaped.push_str("{[}"),
+            // From files and other programs: a terminal would obey it.
+            _ if c.is_control() => escaped.push('?'),
             _ => escaped.push(c),
         }
     }
@@ -85,5 +87,5 @@ fn escaped(text: &str) -> String {
 
 /// Comment lines: one for each line of `text`.
 fn comment(text: &str) -> String {
-    text.split(['\n', '\r']).map(|line| format!("% {line}\n")).collect()
+    text.split(['\n', '\r']).map(|line| format!("% {}\n", line.replace(char::is_control, "?"))).collect()
 }

@@ -54,6 +54,8 @@ fn escaped(text: &str) -> String {
         match c {
             '\n' | '\r' => escaped.push(' '),
             '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '~' | '#' | '&' => escaped.extend(['\\', c]),
+            // From files and other programs: a terminal would obey it.
+            _ if c.is_control() => escaped.push('\u{fffd}'),
             _ => escaped.push(c),
         }
     }
@@ -65,5 +67,5 @@ fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let space = if longest > 0 { " " } else { "" };
-    format!("{fence}{space}{}{space}{fence}", text.replace(['\n', '\r'], " "))
+    format!("{fence}{space}{}{space}{fence}", text.replace(char::is_control, " "))
 }

@@ -209,8 +209,10 @@ fn nothing_in_a_report_steers_the_terminal() {
     let mut report = synthetic();
     report.notes.push("\u{1b}[2Jgone\r".to_string());
     report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m\nx".into();
+    for view in [View::Table, View::Markdown, View::Latex] {
+        assert!(render(&report, view).chars().all(|c| c == '\n' || !c.is_control()), "{view:?}");
+    }
     let text = render(&report, View::Table);
-    assert!(text.chars().all(|c| c == '\n' || !c.is_control()));
     assert!(text.contains("\\u{1b}]0;title\\u{7}\\u{9b}31m\\nx"), "{text}");
 }
 
