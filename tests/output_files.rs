@@ -46,6 +46,23 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
 }
 
 #[test]
+fn files_may_be_called_as_the_flags_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let run = |line: &str| {
+        let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_tcnum"));
+        let output = command.args(line.split(' ')).current_dir(folder.path()).output().unwrap();
+        assert!(output.status.success(), "{line}: {}", String::from_utf8_lossy(&output.stderr));
+    };
+    run("formats --out out");
+    run("formats --out ./out");
+    run("chain --device model:hopper --chains 1 --length 1 --plot plot --out out");
+    run(
+        "verify --instr mma.m8n8k4.f64.f64.f64.f64 --device model:hopper --cases 9 --checkpoint checkpoint --out out --counterexamples counterexamples",
+    );
+    run("probe --op neg --device model:hopper --digests digests --out out");
+}
+
+#[test]
 fn notes_that_would_make_a_recording_untrue_or_unreadable_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("t.safetensors").to_string_lossy().into_owned();

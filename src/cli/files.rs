@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::ArgMatches;
+use clap::{ArgMatches, Command};
 
 use crate::{Error, Result};
 
@@ -14,14 +14,15 @@ const OUTPUTS: [&str; 5] = ["out", "plot", "checkpoint", "counterexamples", "dig
 /// What stands before the name of a file in an argument that names a device.
 const KINDS: [&str; 2] = ["model:", "trace:"];
 
-/// Refuses a command that would write a file over one that it reads, or over another that it writes.
+/// Refuses a command that would write a file over one that it reads, or over another that it writes; `given` are the values
+/// of its arguments.
 ///
 /// # Errors
-/// A request error that names both arguments.
-pub fn distinct(command: &ArgMatches) -> Result<()> {
-    let named: Vec<(&str, &OsStr)> = command
-        .ids()
-        .filter_map(|id| Some((id.as_str(), command.try_get_raw(id.as_str()).ok()??)))
+/// A request error that names the argument, the file and its other use.
+pub fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
+    let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
+    let named: Vec<(&str, &OsStr)> = ids
+        .filter_map(|id| Some((id, given.try_get_raw(id).ok()??)))
         .flat_map(|(id, values)| values.map(move |value| (id, value)))
         .collect();
     for (at, (output, path)) in named.iter().enumerate().filter(|(_, (id, _))| OUTPUTS.contains(id)) {

@@ -60,9 +60,11 @@ enum Command {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
-    let matches = command().get_matches();
+    let mut command = command();
+    let matches = command.get_matches_mut();
     let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
-    let distinct = matches.subcommand().map_or(Ok(()), |(_, command)| files::distinct(command));
+    let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
+    let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
     match distinct.and_then(|()| run(cli.command)) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::from(1),
