@@ -198,6 +198,51 @@ fn a_checkpoint_of_another_run_is_refused_and_left_as_it_is() {
 }
 
 #[test]
+fn a_checkpoint_that_is_damaged_in_one_number_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.checkpoint").to_string_lossy().into_owned();
+    let run = [
+        "verify",
+        "--instr",
+        HALF,
+        "--device",
+        "model:hopper",
+        "--model",
+        "ampere",
+        "--cases",
+        "2000",
+        "--checkpoint",
+        &file,
+    ];
+    assert_eq!(tcnum(&run).status, 1);
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    for (place, value) in [
+        ("/parts/0/state/regimes/0/compared", json!(u64::MAX)),
+        ("/parts/0/state/regimes/0/differing", json!(u64::MAX)),
+        ("/parts/0/state/regimes/2/compared", json!(1u64 << 40)),
+        ("/parts/0/state/marks/0/regimes/2/compared", json!(1u64 << 40)),
+        ("/parts/0/state/spots/0/row", json!(99999)),
+        ("/parts/0/state/spots/0/column", json!(8)),
+        ("/parts/0/state/spots/0/tile", json!(1u64 << 40)),
+        ("/parts/0/state/next", json!(u64::MAX)),
+        ("/parts/0/run/max_mismatches", json!(u64::MAX)),
+        ("/parts/0/run/max_mismatches", json!(11)),
+        ("/parts/0/run/shards", json!(1_000_001)),
+        ("/parts/0/run/shard", json!(0)),
+        ("/parts/0/run/cases", json!(u64::MAX)),
+    ] {
+        let mut damaged = kept.clone();
+        *damaged.pointer_mut(place).expect(place) = value.clone();
+        std::fs::write(&file, damaged.to_string()).unwrap();
+        for command in [&run[..], &["merge", &file], &["merge", &file, "--partial"]] {
+            let refused = tcnum(command);
+            assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{place} {value}: {}", refused.stderr);
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged.to_string(), "{place}");
+    }
+}
+
+#[test]
 fn the_parts_of_a_run_merge_into_its_report() {
     let folder = tempfile::tempdir().unwrap();
     let wrong = wrong_model(folder.path());

@@ -79,7 +79,7 @@ impl Part {
             && *next <= range.end
             && counts(regimes, *next)
             && spots.is_sorted()
-            && spots.len() as u64 <= self.run.max_mismatches
+            && spots.len() as u64 == self.run.max_mismatches.min(self.state.differing())
             && spots.iter().all(within)
             && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes, mark.tile))
             && marks.is_sorted_by_key(|mark| mark.tile)
