@@ -5,7 +5,7 @@ mod arithmetics;
 use proptest::{collection::vec, prelude::*};
 use tcnum::{
     arithmetic::{Evaluator, Model, shipped},
-    format::Format,
+    format::{Format, find},
     inputs,
     isa::{self, Case, Instruction, Tiles},
 };
@@ -69,6 +69,29 @@ fn arithmetics_with_operands() -> impl Strategy<Value = (Arithmetic, Vec<Case>, 
         let cases = vec(cases(arithmetic.instruction), arithmetic.instruction.m.min(arithmetic.instruction.n));
         (Just(arithmetic), cases, any::<u64>())
     })
+}
+
+/// A counterexample of the random test below: a small product that is rounded up reaches a limit among the subnormal numbers.
+#[test]
+fn products_that_rounding_takes_to_a_limit_are_infinite() {
+    let i = &isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap();
+    let tiles = inputs::stream::tiles(i, 1, 0, 30);
+    for name in ["e5m2", "e4m3", "f16"] {
+        let emin = find(name).unwrap().float().unwrap().emin();
+        for (limit, rounding) in
+            (emin - 11..emin + 4).flat_map(|limit| ["RNE", "RU", "RD", "RO"].map(|rounding| (limit, rounding)))
+        {
+            let text = format!(
+                "name = 'limit'\ntitle = 'a limit'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = 'assumed: a test'\n\
+                 step = 'fused'\njoin = 'chain'\nnan = '0x7fffffff'\nresult = {{ format = 'f32', rounding = 'RZ' }}\n\
+                 alignment = {{ bits = 24, rounding = 'RZ' }}\nproduct = {{ format = '{name}', rounding = '{rounding}', overflow = 'saturate' }}\n\
+                 product-limit = {limit}\n"
+            );
+            let model = Model::parse(&text, "limit.toml").unwrap_or_else(|error| panic!("{error}"));
+            let difference = difference(&model.evaluator(i).unwrap(), i, &tiles);
+            assert!(difference.is_none(), "{name} {rounding} {limit}: {}", difference.unwrap_or_default());
+        }
+    }
 }
 
 proptest! {

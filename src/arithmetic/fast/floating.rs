@@ -186,6 +186,12 @@ fn fused_step(
         Some(target) => Some(Stage::new(target, Subnormals::Keep, &plan.output)?),
         None => None,
     };
+    // Where the limit is below the normal numbers, rounding can take any product there, however small.
+    if let (Some(target), Some(limit)) = (&fused.product, plan.product_limit)
+        && target.format.float().is_none_or(|float| limit <= float.emin())
+    {
+        return None;
+    }
     if let Some(stage) = &product {
         (fraction_bits, term_bits) = (stage.decoder.fraction_bits as i32, stage.decoder.precision);
     }
