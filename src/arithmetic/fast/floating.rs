@@ -114,7 +114,7 @@ impl Floating {
             let pieces = Pieces { group: (begin, end), ..*pieces };
             let (mut sum, mut next) = self.group(number, &pieces, from, workspace);
             if let Some(limit) = self.limit {
-                // Products are below 2^(e + 2), and rounding them may carry once more.
+                // Products are below 2^(e + 2).
                 let beyond = |e| if e >= limit.saturating_sub(2) { UNKNOWN } else { 0 };
                 let mut special = [0; COUNT];
                 for at in 0..pieces.count {
@@ -186,10 +186,8 @@ fn fused_step(
         Some(target) => Some(Stage::new(target, Subnormals::Keep, &plan.output)?),
         None => None,
     };
-    // Where the limit is below the normal numbers, rounding can take any product there, however small.
-    if let (Some(target), Some(limit)) = (&fused.product, plan.product_limit)
-        && target.format.float().is_none_or(|float| limit <= float.emin())
-    {
+    // Rounding takes small products, and infinities that it saturates, to a limit that their factors do not tell.
+    if product.is_some() && plan.product_limit.is_some() {
         return None;
     }
     if let Some(stage) = &product {
