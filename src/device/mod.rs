@@ -11,7 +11,7 @@ pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::ExecDevice;
 pub use model::ModelDevice;
 pub use open::open;
-pub use sweep::{CLASSES, Chunks, Difference, Sweeper, Swept};
+pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept};
 pub use trace::TraceDevice;
 pub mod cuda;
 

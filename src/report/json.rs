@@ -5,10 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Column, Report, Table};
-
-/// The version of the schema. It grows when a member changes its meaning or goes; new members may come without.
-const SCHEMA: u32 = 1;
+use super::{Cell, Column, Report, Table, schema};
 
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
@@ -20,7 +17,7 @@ pub(super) fn render(report: &Report) -> String {
     });
     let members: [(&str, Value); 9] = [
         ("tcnum", json!(env!("CARGO_PKG_VERSION"))),
-        ("schema", json!(SCHEMA)),
+        ("schema", json!(schema::VERSION)),
         ("command", json!(report.command)),
         ("invocation", json!(report.invocation)),
         ("device", device),
