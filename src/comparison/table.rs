@@ -11,7 +11,7 @@ crate::rows! {
     pub struct VerificationRow in "verification" {
         /// The file of a recording.
         #[serde(default)]
-        file: Option<String> => shown("trace").if_filled().essential(),
+        file: Option<String> => hidden(),
         /// The instruction.
         instruction: String => shown("instruction").essential(),
         /// The device, as it was asked for.

@@ -69,7 +69,7 @@ crate::rows! {
         /// The mean error against the exact result, in units in the last place.
         mean_ulp_error: Option<f64> => hidden(),
         /// The largest one.
-        max_ulp_error: Option<f64> => shown("max").unit("ulp").essential(),
+        max_ulp_error: Option<f64> => shown("max error").unit("ulp").essential(),
         /// The upper edges of the histogram, in ulp.
         ulp_histogram_edges: Vec<f64> => hidden(),
         /// How many errors are up to each edge, and beyond the one before.
@@ -101,7 +101,7 @@ crate::rows! {
         /// Elements of D that differ from it.
         element_mismatches: u64 => shown("differ").essential(),
         /// The largest error against the exact result with init low, in units in the last place.
-        max_ulp_error: Option<f64> => shown("max").unit("ulp"),
+        max_ulp_error: Option<f64> => shown("max error").unit("ulp"),
     }
 }
 

@@ -70,7 +70,7 @@ impl Grid {
         let line = |cells: Vec<String>| format!("    {} \\\\\n", cells.join(" & "));
         Grid {
             columns: part.iter().map(set).collect(),
-            head: line(part.iter().map(|&i| heading(&shown.labels[i], widths[i])).collect()),
+            head: line(part.iter().map(|&i| heading(&shown.labels[i], widths[i], shown.numeric[i])).collect()),
             rows: shown.rows.iter().map(|row| line(part.iter().map(|&i| row[i].clone()).collect())).collect(),
         }
     }
@@ -102,7 +102,7 @@ fn share(width: usize) -> f64 {
 }
 
 /// A heading, in lines of about the width of its column.
-fn heading(label: &str, width: usize) -> String {
+fn heading(label: &str, width: usize, numeric: bool) -> String {
     let mut lines: Vec<String> = Vec::new();
     for word in label.split(' ') {
         match lines.last_mut() {
@@ -112,7 +112,9 @@ fn heading(label: &str, width: usize) -> String {
     }
     match &lines[..] {
         [one] => one.clone(),
-        several => format!("\\shortstack[l]{{{}}}", several.join("\\\\")),
+        several => {
+            format!("\\shortstack[{}]{{{}}}", if numeric { 'r' } else { 'l' }, several.join("\\\\"))
+        }
     }
 }
 
