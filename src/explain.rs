@@ -33,23 +33,23 @@ crate::rows! {
         /// Its value.
         value: Option<String> => shown("value").essential(),
         /// Its value in the second arithmetic.
-        second_value: Option<String> => shown("2: value").if_filled().essential(),
+        second_value: Option<String> => shown("2: value").beside().if_filled().essential(),
         /// The exponent that counts in an alignment; of a sum, the largest.
         exponent: Option<i32> => shown("exponent").if_filled(),
         /// The exponent in the second arithmetic.
-        second_exponent: Option<i32> => shown("2: exponent").if_filled(),
+        second_exponent: Option<i32> => shown("2: exponent").beside().if_filled(),
         /// What alignment keeps of a term.
         kept: Option<String> => shown("kept").if_filled(),
         /// What it keeps in the second arithmetic.
-        second_kept: Option<String> => shown("2: kept").if_filled(),
+        second_kept: Option<String> => shown("2: kept").beside().if_filled(),
         /// The rest.
         cut_off: Option<String> => shown("cut off").if_filled(),
         /// The rest in the second arithmetic.
-        second_cut_off: Option<String> => shown("2: cut off").if_filled(),
+        second_cut_off: Option<String> => shown("2: cut off").beside().if_filled(),
         /// The result of a rounding, with its format.
         code: Option<String> => shown("code").if_filled(),
         /// The result of a rounding in the second arithmetic.
-        second_code: Option<String> => shown("2: code").if_filled(),
+        second_code: Option<String> => shown("2: code").beside().if_filled(),
     }
 }
 

@@ -69,7 +69,15 @@ fn recorded_differences_are_reduced_where_a_model_gives_every_recorded_output() 
     let folder = tempfile::tempdir().unwrap();
     let narrow = folder.path().join("narrow.toml");
     std::fs::write(&narrow, include_str!("../models/hopper.toml").replace("bits = 25", "bits = 24")).unwrap();
-    let arguments = [good.path().to_str().unwrap(), "--model", narrow.to_str().unwrap(), "--max-mismatches", "99", "--output", "json"];
+    let arguments = [
+        good.path().to_str().unwrap(),
+        "--model",
+        narrow.to_str().unwrap(),
+        "--max-mismatches",
+        "99",
+        "--output",
+        "json",
+    ];
     let (status, json, errors) = verify(&arguments);
     assert_eq!((status, errors.as_str()), (Some(1), ""));
     let report: Value = serde_json::from_str(&json).unwrap();

@@ -17,23 +17,23 @@ crate::rows! {
         /// Its code.
         x_code: Option<String> => shown("x").essential(),
         /// Its value.
-        x_decimal: Option<String> => shown("its value"),
+        x_decimal: Option<String> => shown("its value").beside(),
         /// The second operand as it was given, if there is one.
         y_input: Option<String> => hidden(),
         /// Its code.
         y_code: Option<String> => shown("y").if_filled().essential(),
         /// Its value.
-        y_decimal: Option<String> => shown("its value").if_filled(),
+        y_decimal: Option<String> => shown("its value").beside().if_filled(),
         /// The third operand as it was given, if there is one.
         z_input: Option<String> => hidden(),
         /// Its code.
         z_code: Option<String> => shown("z").if_filled().essential(),
         /// Its value.
-        z_decimal: Option<String> => shown("its value").if_filled(),
+        z_decimal: Option<String> => shown("its value").beside().if_filled(),
         /// The code of the result; of a comparison 0 or 1, of a classification the number of the class.
         code: Option<String> => shown("result").essential(),
         /// Its value.
-        decimal: Option<String> => shown("its value").essential(),
+        decimal: Option<String> => shown("its value").beside().essential(),
         /// The exception flags that were raised.
         flags: Vec<&'static str> => shown("flags").essential(),
         /// The flags as bits.

@@ -45,19 +45,19 @@ crate::rows! {
         /// The largest finite number in decimal; `~` marks a rounded one.
         largest_decimal: Option<String> => shown("largest").essential(),
         /// Its code.
-        largest_code: Option<String> => shown("its code"),
+        largest_code: Option<String> => shown("its code").beside(),
         /// The smallest positive normal number.
         smallest_normal: Option<f64> => hidden(),
         /// The smallest positive normal number in decimal.
         smallest_normal_decimal: Option<String> => shown("smallest normal").essential(),
         /// Its code.
-        smallest_normal_code: Option<String> => shown("its code"),
+        smallest_normal_code: Option<String> => shown("its code").beside(),
         /// The smallest positive subnormal number.
         smallest_subnormal: Option<f64> => hidden(),
         /// The smallest positive subnormal number in decimal.
         smallest_subnormal_decimal: Option<String> => shown("smallest subnormal").essential(),
         /// Its code.
-        smallest_subnormal_code: Option<String> => shown("its code"),
+        smallest_subnormal_code: Option<String> => shown("its code").beside(),
         /// What becomes of values that are too large.
         overflow: &'static str => shown("overflow").essential(),
         /// Where it is specified.

@@ -108,11 +108,11 @@ crate::rows! {
         /// The device's result.
         device_d: String => shown("device's D").essential(),
         /// Its value.
-        device_value: String => shown("its value"),
+        device_value: String => shown("its value").beside(),
         /// The model's result; of a scalar instruction that of its rule.
         model_d: String => shown("model's D").essential(),
         /// Its value.
-        model_value: String => shown("its value"),
+        model_value: String => shown("its value").beside(),
         /// The exact result, rounded to nearest with ties to even.
         #[serde(default)]
         exact_d: Option<String> => shown("exact, rounded").if_filled(),

@@ -14,7 +14,7 @@ crate::rows! {
         /// The code of its scale.
         scale_code: String => shown("scale").essential(),
         /// Its value in decimal.
-        scale_decimal: String => shown("its value").essential(),
+        scale_decimal: String => shown("its value").beside().essential(),
         /// Its value as an integer times a power of two.
         scale_scaled: String => shown("exactly"),
         /// Its value.

@@ -17,9 +17,9 @@ crate::rows! {
         /// The value as it was given.
         input: String => shown("input").essential(),
         /// Its code, where it is of a format.
-        from_code: Option<String> => shown("its code").if_filled(),
+        from_code: Option<String> => shown("its code").beside().if_filled(),
         /// Its value in decimal.
-        from_decimal: Option<String> => shown("its value").if_filled(),
+        from_decimal: Option<String> => shown("its value").beside().if_filled(),
         /// Its value.
         from_value: Option<f64> => hidden(),
         /// The code that it becomes; none of NaN in a format without.

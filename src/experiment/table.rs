@@ -33,7 +33,7 @@ crate::rows! {
         /// The mean absolute error measured here.
         measured: Option<f64> => shown("measured").essential(),
         /// Its standard error.
-        standard_error: Option<f64> => shown("+-"),
+        standard_error: Option<f64> => shown("+-").beside(),
         /// The sampling error that the published mean would have.
         published_sampling_error: f64 => shown("+- published"),
         /// The measured mean over the published one.

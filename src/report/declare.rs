@@ -28,6 +28,8 @@ pub struct Look {
     pub essential: bool,
     /// In which tables it is shown.
     pub shown: Where,
+    /// Whether it stays beside the column before it where a table is cut into parts.
+    pub beside: bool,
 }
 
 /// In which tables a column is shown.
@@ -43,12 +45,12 @@ pub enum Where {
 
 /// A column under this heading.
 pub const fn shown(heading: &'static str) -> Look {
-    Look { heading: Some(heading), unit: "", essential: false, shown: Where::Everywhere }
+    Look { heading: Some(heading), unit: "", essential: false, shown: Where::Everywhere, beside: false }
 }
 
 /// A column that JSON and CSV have, and other views where it is asked for.
 pub const fn hidden() -> Look {
-    Look { heading: None, unit: "", essential: false, shown: Where::Everywhere }
+    Look { heading: None, unit: "", essential: false, shown: Where::Everywhere, beside: false }
 }
 
 impl Look {
@@ -60,6 +62,11 @@ impl Look {
     /// The same, with a unit of measurement.
     pub const fn unit(self, unit: &'static str) -> Look {
         Look { unit, ..self }
+    }
+
+    /// The same, beside the column before it where a table is cut into parts.
+    pub const fn beside(self) -> Look {
+        Look { beside: true, ..self }
     }
 
     /// The same, where a row has something in it.

@@ -8,6 +8,8 @@ pub(super) struct Shown {
     pub labels: Vec<String>,
     /// Whether the column holds numbers only, and is therefore aligned to the right.
     pub numeric: Vec<bool>,
+    /// Whether the column stays beside the one before it.
+    pub beside: Vec<bool>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
 }
@@ -19,6 +21,7 @@ impl Shown {
         Shown {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
+            beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
             rows: table.rows.iter().map(|row| shown.iter().map(|&i| print(&row[i])).collect()).collect(),
         }
     }
@@ -28,6 +31,7 @@ impl Shown {
         Shown {
             labels: kept.iter().map(|&i| self.labels[i].clone()).collect(),
             numeric: kept.iter().map(|&i| self.numeric[i]).collect(),
+            beside: kept.iter().map(|&i| self.beside[i]).collect(),
             rows: self.rows.iter().map(|row| kept.iter().map(|&i| row[i].clone()).collect()).collect(),
         }
     }

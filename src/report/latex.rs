@@ -9,7 +9,7 @@ use super::{
 /// Rows from which a table may break over pages.
 const LONG: usize = 40;
 /// What fits a line of the class `article` at its own size of text, in `\footnotesize`: digits, with the space between columns.
-const ROOM: Room = Room { width: 74, gap: 2, longest: 36 };
+const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
 
 pub(super) fn render(report: &Report, layout: &Layout) -> String {
     let mut text = comment(&format!("tcnum {}: {}", env!("CARGO_PKG_VERSION"), report.invocation));
@@ -39,7 +39,7 @@ fn section(title: &str, mut shown: Shown) -> String {
         cells.chain([longest_word(&shown.labels[i])]).max().unwrap_or(0).min(ROOM.longest)
     };
     let widths: Vec<usize> = (0..shown.labels.len()).map(width).collect();
-    let parts = ROOM.parts(&widths, &shown.numeric, &shown.rows);
+    let parts = ROOM.parts(&widths, &shown.numeric, &shown.beside, &shown.rows);
     let grids: Vec<Grid> = parts.iter().map(|part| Grid::new(&shown, &widths, part)).collect();
     match shown.rows.len() > LONG {
         true => grids.iter().enumerate().map(|(at, grid)| grid.long(&caption, at > 0)).collect(),

@@ -13,6 +13,8 @@ pub(super) struct Room {
     pub gap: usize,
     /// Texts longer than this are broken into lines.
     pub longest: usize,
+    /// How many characters a cell takes.
+    pub measure: fn(&str) -> usize,
 }
 
 impl Room {
@@ -31,8 +33,8 @@ impl Room {
     /// Numbers stay, for they are the result, as do long texts, and at least one column that differs.
     pub fn hoisted(&self, shown: Shown) -> (Vec<String>, Shown) {
         let columns = shown.labels.len();
-        let width = |i: usize| shown.rows.iter().map(|row| cell_width(&row[i])).max().unwrap_or(0);
-        let wide = !self.fits((0..columns).map(|i| width(i).max(cell_width(&shown.labels[i]))));
+        let width = |i: usize| shown.rows.iter().map(|row| (self.measure)(&row[i])).max().unwrap_or(0);
+        let wide = !self.fits((0..columns).map(|i| width(i).max((self.measure)(&shown.labels[i]))));
         let same = |i: usize| shown.rows.windows(2).all(|pair| pair[0][i] == pair[1][i]);
         let moves = |i: usize| !shown.numeric[i] && width(i) <= self.longest && same(i);
         let kept: Vec<usize> = (0..columns).filter(|&i| !moves(i)).collect();
@@ -44,9 +46,11 @@ impl Room {
         (common, shown.only(&kept))
     }
 
-    /// The columns of each part: as many as fit, after those that name the row. `widths` are those of the columns.
-    pub fn parts(&self, widths: &[usize], numeric: &[bool], rows: &[Vec<String>]) -> Vec<Vec<usize>> {
+    /// The columns of each part: as many as fit, after those that name the row. `widths` are those of the columns, and `beside` says which
+    /// stay beside the one before them.
+    pub fn parts(&self, widths: &[usize], numeric: &[bool], beside: &[bool], rows: &[Vec<String>]) -> Vec<Vec<usize>> {
         let names = self.naming_columns(widths, numeric, rows);
+        let own = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
         for i in 0..widths.len() {
             let first = parts.len() == 1;
@@ -54,15 +58,21 @@ impl Room {
                 continue;
             }
             let part = parts.last_mut().expect("one at least");
+            let fit = |columns: &[usize]| self.fits(columns.iter().map(|&j| widths[j]));
             // A part has at least one column of its own, however wide.
-            if self.fits(part.iter().chain([&i]).map(|&j| widths[j]))
-                || part.len() == if first { 0 } else { names.len() }
-            {
+            if fit(&[&part[..], &[i]].concat()) || part.len() == if first { 0 } else { names.len() } {
                 part.push(i);
-            } else {
-                let unnamed = (!names.contains(&i)).then_some(i);
-                parts.push(names.iter().copied().chain(unnamed).collect());
+                continue;
             }
+            let mut next = names.clone();
+            if let Some(&last) = part.last().filter(|&&last| beside[i] && last + 1 == i && own(part) > 1)
+                && fit(&[&names[..], &[last, i]].concat())
+            {
+                part.pop();
+                next.push(last);
+            }
+            next.extend((!names.contains(&i)).then_some(i));
+            parts.push(next);
         }
         parts
     }

@@ -29,7 +29,7 @@ const GAP: usize = 2;
 const LONGEST_CELL: usize = 72;
 
 pub(super) fn render(report: &Report, layout: &Layout) -> String {
-    let room = Room { width: layout.width, gap: GAP, longest: LONGEST_CELL.min(layout.width) };
+    let room = Room { width: layout.width, gap: GAP, longest: LONGEST_CELL.min(layout.width), measure: cell_width };
     let mut text = String::new();
     for (key, value) in human::provenance(report) {
         text += &paragraph(room, &format!("{key}: "), &value);
@@ -74,7 +74,7 @@ fn section(room: Room, title: &str, shown: Shown) -> String {
         text += &paragraph(room, "", &common.join("; "));
     }
     let fitted = fitted(room, shown);
-    let parts = room.parts(&fitted.widths, &fitted.numeric, &fitted.lines[1..]);
+    let parts = room.parts(&fitted.widths, &fitted.numeric, &fitted.beside, &fitted.lines[1..]);
     for (i, part) in parts.into_iter().enumerate() {
         if i > 0 {
             text += "\n";
@@ -95,6 +95,7 @@ struct Fitted {
     /// The headings, then the rows.
     lines: Vec<Vec<String>>,
     numeric: Vec<bool>,
+    beside: Vec<bool>,
     widths: Vec<usize>,
 }
 
@@ -102,7 +103,8 @@ struct Fitted {
 fn fitted(room: Room, shown: Shown) -> Fitted {
     let mut lines = vec![shown.labels];
     lines.extend(shown.rows);
-    let mut fitted = Fitted { widths: vec![0; shown.numeric.len()], numeric: shown.numeric, lines };
+    let mut fitted =
+        Fitted { widths: vec![0; shown.numeric.len()], numeric: shown.numeric, beside: shown.beside, lines };
     fitted.measure();
     if !room.fits(fitted.widths.iter().copied()) {
         fitted.wrap_headings();

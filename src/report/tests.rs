@@ -239,6 +239,18 @@ fn a_wide_table_says_once_what_every_row_says_and_keeps_numbers() {
 }
 
 #[test]
+fn columns_that_belong_side_by_side_stay_so_in_a_cut_table() {
+    let mut report = wide(3);
+    let pairs = || (1..40).step_by(3);
+    pairs().for_each(|i| report.tables[0].columns[i + 1].look = shown("a longer heading").beside());
+    let text = render(&report, View::Table, &Layout::default());
+    for i in pairs() {
+        let line = text.lines().find(|line| line.contains(&format!("cell-1-{i} "))).unwrap();
+        assert!(line.contains(&format!("cell-1-{i}  cell-1-{}", i + 1)), "{text}");
+    }
+}
+
+#[test]
 fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
     let text = render(&wide(1), View::Table, &Layout::default());
     let lines: Vec<&str> = text.lines().collect();
