@@ -34,6 +34,7 @@ pub mod explain;
 pub mod format;
 pub mod inputs;
 pub mod isa;
+mod kernels;
 mod nearest;
 pub mod probe;
 pub mod report;

@@ -10,17 +10,19 @@ mod fast;
 mod fused;
 mod keys;
 mod model;
-mod pattern;
 mod plan;
 mod rule;
 pub mod scalar;
+mod shipped;
 
+use crate::isa::pattern;
 pub use evaluate::Evaluator;
 pub use explain::{Explanation, Line};
 pub use keys::{KEYS, Key};
-pub use model::{Model, shipped};
+pub use model::Model;
 pub use plan::{Fused, Plan, PlanStep};
 pub use rule::{
     Alignment, CPosition, Conversion, Join, Lanes, Late, Operand, Parts, Rounded, Rule, Start, Step, Subnormals, Wrap,
     ZeroSign,
 };
+pub use shipped::{of_target, shipped};

@@ -71,7 +71,7 @@ fn row(form: &Form, here: Option<&str>) -> Vec<Cell> {
         form.rounding.map_or("SR", |rounding| rounding.name()).into(),
         form.overflow.name().into(),
     ];
-    cells.extend(support_cells(&form.support, here));
+    cells.extend(support_cells(form.support, here));
     cells.extend([text(&form.evidence), text(&form.note), form.missing().into()]);
     cells
 }

@@ -216,7 +216,7 @@ pub fn ordinal(name: &str) -> Option<Result<usize>> {
 ///
 /// # Errors
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
-pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture) -> Result<(Specialised, &'a Support)> {
+pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Result<(Specialised, &'static Support)> {
     let support = instruction.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!(
             "{} does not have {instruction}; {} do",
@@ -234,7 +234,7 @@ pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture)
 ///
 /// # Errors
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
-pub fn executable_scalar<'a>(form: &'a Form, architecture: &Architecture) -> Result<(String, &'a Support)> {
+pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(String, &'static Support)> {
     let support = form.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
