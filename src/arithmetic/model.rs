@@ -158,9 +158,9 @@ impl Model {
             None => support.architecture.to_string(),
         };
         Error::request(format!(
-            "the model '{}' describes {}, without {instruction}; what has it: {}",
+            "the model '{}' does not cover {instruction}: {} does not have it; these do: {}",
             self.name,
-            self.architectures.join(", "),
+            self.architectures.join(" and "),
             instruction.support.iter().map(described).collect::<Vec<_>>().join(", ")
         ))
     }

@@ -75,7 +75,7 @@ fn list(wanted: &str, device: Option<&str>, timeout: Duration) -> Result<Report>
             let mut device = device::open(Some(name), timeout)?;
             let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
             refusal = refused;
-            (Some(device.identity().clone()), matrix, scalar::on_device(name, &scalar))
+            (Some(device.identity().clone()), matrix, scalar::on_device(device.as_ref(), &scalar))
         }
     };
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {

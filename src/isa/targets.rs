@@ -25,6 +25,20 @@ pub struct Support {
     pub emulation: Option<&'static str>,
 }
 
+impl Target {
+    /// Whether a text names one of its GPUs, as a word of its own: `NVIDIA A100-SXM4-80GB`.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let named = |gpu: &&str| {
+            let ends = |before: Option<char>, after: Option<char>| {
+                [before, after].into_iter().flatten().all(|c| !c.is_ascii_alphanumeric())
+            };
+            text.match_indices(*gpu)
+                .any(|(at, _)| ends(text[..at].chars().last(), text[at + gpu.len()..].chars().next()))
+        };
+        self.gpus.iter().any(named)
+    }
+}
+
 type Relation = &'static [(&'static str, &'static [Support])];
 
 static TARGETS: &[Target] = include!(concat!(env!("OUT_DIR"), "/targets.rs"));
@@ -34,6 +48,11 @@ static SCALAR: Relation = include!(concat!(env!("OUT_DIR"), "/scalar_support.rs"
 /// Every target, NVIDIA's first, ascending.
 pub fn all() -> &'static [Target] {
     TARGETS
+}
+
+/// The target whose instructions the GPUs of this assembler's name have: `sm_86` for `sm_87`.
+pub fn find(name: &str) -> Option<&'static Target> {
+    all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
 }
 
 /// The targets that have the matrix instruction of this canonical name, in the order of [`all`].

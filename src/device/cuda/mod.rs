@@ -26,10 +26,10 @@ use cudarc::{
 };
 use rayon::prelude::*;
 
-use super::{Device, Engine, Execution, ExecutionKind, Identity, Sweeper, Work};
+use super::{Device, Engine, Execution, ExecutionKind, Generation, Identity, Sweeper, Work};
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, Support, Tiles, scalar::Form},
+    isa::{Codes, Instruction, Support, Tiles, scalar::Form, targets},
 };
 use architecture::Architecture;
 use cache::{Compiled, Entry};
@@ -115,6 +115,10 @@ impl CudaDevice {
 impl Device for CudaDevice {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn generation(&self) -> Generation {
+        targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
     }
 
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
