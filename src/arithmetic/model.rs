@@ -139,29 +139,25 @@ impl Model {
     /// A request error: the model does not cover the instruction (with who has it), or its rule cannot hold for the
     /// instruction's formats (with file, rule and key).
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
-        let index = self.position(instruction).ok_or_else(|| self.lacks(instruction))?;
+        let index = self.position(instruction).ok_or_else(|| self.lacks(&instruction.name, instruction.support))?;
         Evaluator::new(&self.rules[index], instruction)
             .map_err(|defect| self.refused(index, &format!("for {instruction}: {defect}")))
     }
 
-    /// The error for an instruction that it does not cover.
-    fn lacks(&self, instruction: &Instruction) -> Error {
-        if self.has(instruction.support) {
-            return Error::request(format!(
-                "the model '{}' does not cover {instruction}; {}",
-                self.name,
-                self.listed()
-            ));
+    /// The error for an instruction that it does not cover, or that its generation lacks.
+    pub fn lacks(&self, name: &str, support: &[Support]) -> Error {
+        if self.has(support) {
+            return Error::request(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
         }
         let described = |support: &Support| match of_target(support.architecture) {
             Some(model) => format!("{} (model {model})", support.architecture),
             None => support.architecture.to_string(),
         };
         Error::request(format!(
-            "the model '{}' does not cover {instruction}: {} does not have it; these do: {}",
+            "the model '{}' does not cover {name}: {} does not have it; these do: {}",
             self.name,
             self.architectures.join(" and "),
-            instruction.support.iter().map(described).collect::<Vec<_>>().join(", ")
+            support.iter().map(described).collect::<Vec<_>>().join(", ")
         ))
     }
 

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::{Device, Execution, ExecutionKind, Generation, Identity, Sweeper};
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::{Evaluator, Model},
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
@@ -71,9 +71,7 @@ impl Device for ModelDevice {
     fn sweeper(&mut self, form: &'static Form, _seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
         match self.model.has(form.support) {
             true => Ok(None),
-            false => {
-                Err(Error::request(format!("{} does not have {form}; {} do", self.identity.name, form.architectures())))
-            }
+            false => Err(self.model.lacks(&form.ptx, form.support)),
         }
     }
 }
