@@ -16,10 +16,10 @@ use crate::{Error, Result, format, nearest::nearest};
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLES: [&str; 2] = [include_str!("nvidia.csv"), include_str!("amd.csv")];
+const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv")];
 
 /// Families whose n is a parameter, with the m of the listed forms and the smallest n.
-const PARAMETRIC: [(&str, &str, &str); 2] = [("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
+const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
 
 #[derive(Deserialize)]
 struct Row<'a> {
