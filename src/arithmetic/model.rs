@@ -154,9 +154,10 @@ impl Model {
             None => support.architecture.to_string(),
         };
         Error::request(format!(
-            "the model '{}' does not cover {name}: {} does not have it; these do: {}",
+            "the model '{}' does not cover {name}: {} {} not have it; these do: {}",
             self.name,
             self.architectures.join(" and "),
+            if self.architectures.len() == 1 { "does" } else { "do" },
             support.iter().map(described).collect::<Vec<_>>().join(", ")
         ))
     }
