@@ -308,8 +308,8 @@ mod tests {
 
     #[test]
     fn the_machine_code_outranks_the_table() {
-        let native = Support { architecture: "sm_90a".into(), emulation: None };
-        let emulated = Support { architecture: "sm_90a".into(), emulation: Some("convert".into()) };
+        let native = Support { architecture: "sm_90a", emulation: None };
+        let emulated = Support { architecture: "sm_90a", emulation: Some("convert") };
         let one = || Some(vec!["HMMA.16816.F32".to_string()]);
         let two = || Some(vec!["2x HMMA.1688.F32".to_string()]);
         assert_eq!(execution(&native, None).kind, ExecutionKind::Native);
