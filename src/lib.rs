@@ -7,7 +7,7 @@
 //! 2. [`softfloat`]: scalar operations on codes, rounded once, with exception flags; [`slices`]: conversions of slices,
 //!    vectorised; [`exact`]: exact dot-product-adds in integers, and independently by MPFR, and the scalar operations by MPFR;
 //!    [`block`]: block formats, elements that share a scale;
-//! 3. [`isa`]: instructions as data, and the tiles that they consume;
+//! 3. [`isa`]: instructions as data, which targets have them (`targets/*.toml`), and the tiles that they consume;
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
 //!    directed operands; [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
@@ -36,6 +36,7 @@ pub mod explain;
 pub mod format;
 pub mod inputs;
 pub mod isa;
+mod kernels;
 mod nearest;
 pub mod probe;
 pub mod record;
@@ -48,6 +49,8 @@ mod text;
 pub mod trace;
 mod vectors;
 pub mod verify;
+mod version;
 mod visible;
 
 pub use error::{Error, Result};
+pub use version::{COMMIT, VERSION};

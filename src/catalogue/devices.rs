@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Result,
-    arithmetic::{Model, shipped},
+    arithmetic::{Model, of_target, shipped},
     device::cuda::{Gpu, architecture, gpu},
     report::Table,
 };
@@ -18,6 +18,8 @@ crate::rows! {
         compute_capability: String => shown("compute capability").essential(),
         /// The target that kernels are compiled for.
         architecture: Option<&'static str> => shown("architecture").essential(),
+        /// The model of its generation.
+        model: Option<&'static str> => shown("model").essential(),
         /// Its memory.
         memory_mib: u64 => shown("memory").unit("MiB"),
         /// Streaming multiprocessors.
@@ -72,15 +74,19 @@ pub fn devices() -> Result<(Vec<Table>, Option<String>)> {
 }
 
 fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
-    let row = |gpu: &Gpu| GpuRow {
-        device: format!("cuda:{}", gpu.ordinal),
-        name: gpu.name.clone(),
-        compute_capability: format!("{}.{}", gpu.capability.0, gpu.capability.1),
-        architecture: architecture::of_capability(gpu.capability).map(|a| a.target),
-        memory_mib: (gpu.memory >> 20) as u64,
-        multiprocessors: gpu.multiprocessors.into(),
-        driver: driver.clone(),
-        driver_cuda: cuda.clone(),
+    let row = |gpu: &Gpu| {
+        let architecture = architecture::of_capability(gpu.capability);
+        GpuRow {
+            device: format!("cuda:{}", gpu.ordinal),
+            name: gpu.name.clone(),
+            compute_capability: format!("{}.{}", gpu.capability.0, gpu.capability.1),
+            architecture: architecture.map(|a| a.target),
+            model: architecture.and_then(|a| of_target(a.table)),
+            memory_mib: (gpu.memory >> 20) as u64,
+            multiprocessors: gpu.multiprocessors.into(),
+            driver: driver.clone(),
+            driver_cuda: cuda.clone(),
+        }
     };
     Table::of("GPUs of this machine", gpus.iter().map(row))
 }

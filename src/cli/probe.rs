@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 use super::{
     Common, Progress, invocation,
     options::{cases, integer, output_file},
-    select::Selection,
+    select::{self, Selection},
 };
 use crate::{
     Error, Result,
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Samples for each instruction, operation and initialisation. Without it: 10000.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
-    /// The arithmetic model to compare with: a shipped name or a model file. Without it: hopper.
+    /// The arithmetic model to compare with: a shipped name or a model file. Without it: that of the device's generation.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// How many mismatches to print for each line.
@@ -137,11 +137,15 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             "--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many",
         ));
     }
-    let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
-    let name = arguments.model.as_deref().unwrap_or("hopper");
-    let model = Model::load(name)?;
+    let mut instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
+    let (name, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
+    let model = Model::load(&name)?;
+    report.notes.extend(undecided);
+    if arguments.available {
+        select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
+    }
     let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
@@ -175,12 +179,12 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             probes.push((request, outcome));
         }
     }
-    report.notes.extend(table::notes(device.identity().name.as_str(), name));
+    report.notes.extend(table::notes(device.identity().name.as_str(), &name));
     report.notes.extend(listing.notes());
     report.device = Some(device.identity().clone());
     report.tables.push(match arguments.summary {
         true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
-        false => table::profile(&probes, name),
+        false => table::profile(&probes, &name),
     });
     report.tables.extend(listing.table());
     Ok(report)

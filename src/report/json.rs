@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Cell, Column, Report, Table, schema};
+use crate::{COMMIT, VERSION};
 
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
@@ -15,8 +16,9 @@ pub(super) fn render(report: &Report) -> String {
             "details": object(&device.details),
         })
     });
-    let members: [(&str, Value); 9] = [
-        ("tcnum", json!(env!("CARGO_PKG_VERSION"))),
+    let members = [
+        ("tcnum", json!(VERSION)),
+        ("commit", json!(COMMIT)),
         ("schema", json!(schema::VERSION)),
         ("command", json!(report.command)),
         ("invocation", json!(report.invocation)),

@@ -12,7 +12,7 @@ const LONG: usize = 40;
 const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
 
 pub(super) fn render(report: &Report, layout: &Layout) -> String {
-    let mut text = comment(&format!("tcnum {}: {}", env!("CARGO_PKG_VERSION"), report.invocation));
+    let mut text = comment(&format!("tcnum {}: {}", human::program(), report.invocation));
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));
     }

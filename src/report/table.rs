@@ -34,6 +34,9 @@ pub(super) fn render(report: &Report, layout: &Layout) -> String {
     for (key, value) in human::provenance(report) {
         text += &paragraph(room, &format!("{key}: "), &value);
     }
+    if report.device.is_some() {
+        text += &paragraph(room, "tcnum: ", &human::program());
+    }
     for note in &report.notes {
         text += &paragraph(room, "note: ", note);
     }

@@ -3,7 +3,7 @@
 use super::{
     decoder::{Decoder, numbers},
     encoder::{Encoder, encode},
-    fused::{FusedAddend, Sum},
+    fused::{FusedAddend, Sum, Width},
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
     pieces::Pieces,
     product::exact,
@@ -14,7 +14,9 @@ use super::{
     word::{Batch, over, set_piece},
 };
 use crate::{
-    arithmetic::{Addend, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign},
+    arithmetic::{
+        Addend, Alignment, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign,
+    },
     format::Rounding,
 };
 
@@ -306,7 +308,9 @@ impl Compiler<'_> {
     fn rounding_of(&self, at: usize) -> Option<&Destination> {
         let Operation::Sum(_) = &self.program.steps[at].operation else { return None };
         match &self.program.steps.get(at + 1)?.operation {
-            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => Some(to),
+            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => {
+                Some(to)
+            }
             _ => None,
         }
     }
@@ -420,17 +424,14 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        let sum = Sum {
-            alignment: own.alignment,
-            addends,
-            fraction_bits,
-            lifted: 0,
-            term_bits,
-            terms: multiply.len(),
-        };
+        let sum = Sum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // What is not rounded has to reach the next operation as it is.
-        let bits = own.addends.iter().filter_map(|addend| addend.bits).fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
+        let bits = own
+            .addends
+            .iter()
+            .filter_map(|addend| addend.bits)
+            .fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
         if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
             return None;
         }
@@ -449,6 +450,11 @@ impl Compiler<'_> {
         if let Some(lifted) = self.lifted(&step) {
             step.sum.lifted = lifted;
             step.sum.term_bits += lifted as u32;
+        }
+        // Narrow terms are shifted left before they are multiplied, or not at all.
+        let short = |alignment: Alignment| step.sum.fraction_bits + step.sum.lifted < alignment.bits;
+        if width == Width::Narrow && own.alignment.is_some_and(short) {
+            step.width = Width::Middle;
         }
         Some(step)
     }

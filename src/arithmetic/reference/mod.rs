@@ -178,7 +178,8 @@ impl<O: Observer> Machine<'_, O> {
             Scaling::Sums(run) => multiply.factors.chunks(run).map(|run| self.scaled_sum(multiply, run)).collect(),
             _ => {
                 let products: Vec<Held> = multiply.factors.iter().map(|factors| self.term(multiply, factors)).collect();
-                let summed = |operation: &Operation| matches!(operation, Operation::Sum(sum) if sum.products.contains(&number));
+                let summed =
+                    |operation: &Operation| matches!(operation, Operation::Sum(sum) if sum.products.contains(&number));
                 // The products of a sum are explained there, with what is kept of them.
                 if !self.program.operations().any(summed) {
                     let group = self.program.steps[number].group;

@@ -58,7 +58,8 @@ pub(super) fn sum<O: Observer>(
     let exact = exact_sum(parts);
     let exponent = if sum.normalised { exact.leading_exponent() } else { largest };
     observer.line(|| Line { exponent, ..Line::new(group, "aligned sum", Real::Finite(exact)) });
-    let (signed_zero, negative) = zero_sign(all().map(|term| &term.held)).map_or((false, false), |negative| (true, negative));
+    let (signed_zero, negative) =
+        zero_sign(all().map(|term| &term.held)).map_or((false, false), |negative| (true, negative));
     match exact.is_zero() {
         false => Held::sum(exact, exponent, true),
         true => Held::sum(Finite::zero(negative), exponent, signed_zero),

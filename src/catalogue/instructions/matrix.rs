@@ -100,7 +100,7 @@ fn row(i: &Instruction, here: Option<&str>) -> MatrixRow {
         c: i.c.name,
         d: i.d.name,
         scale: i.scale.map(|s| format!("{} for each {} along k", s.format, s.block)),
-        support: supported(&i.support, here),
+        support: supported(i.support, here),
         executed: i.missing().is_none(),
         missing: i.missing(),
     }

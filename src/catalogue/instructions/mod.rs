@@ -44,7 +44,7 @@ pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, repor
             let mut device = device::open(Some(name), timeout)?;
             let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
             refusal = refused;
-            (Some(device.identity().clone()), matrix, scalar::on_device(name, &scalar))
+            (Some(device.identity().clone()), matrix, scalar::on_device(device.as_ref(), &scalar))
         }
     };
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
@@ -85,20 +85,20 @@ fn supported(support: &[Support], here: Option<&str>) -> SupportRow {
         Some(_) => Vec::new(),
         None => support.iter().filter(|s| s.emulation.is_some() == emulated).map(name).collect(),
     };
-    let how = |s: &Support| match &s.emulation {
+    let how = |s: &Support| match s.emulation {
         Some(emulation) => format!("{} ({emulation})", s.architecture),
-        None => s.architecture.clone(),
+        None => s.architecture.to_string(),
     };
     SupportRow {
         here: here.map(Into::into),
-        native: list(false, |s| s.architecture.clone()),
+        native: list(false, |s| s.architecture.to_string()),
         emulated: list(true, how),
     }
 }
 
 /// How an architecture has an instruction.
 fn how(support: &Support) -> String {
-    support.emulation.as_ref().map_or("native".into(), |emulation| format!("emulated ({emulation})"))
+    support.emulation.map_or("native".into(), |emulation| format!("emulated ({emulation})"))
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     comparison::{Listing, Origin, Subject},
-    device,
+    device::{self, Device, Generation},
     report::{Report, Table},
     trace::Trace,
     verify::trace::{reduce, row, verify},
@@ -24,17 +24,34 @@ const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 /// No recording, or a file that is not one; a model that is unknown or lacks an instruction; a device that fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let files = recordings(arguments)?;
-    let model = match KINDS.iter().any(|kind| arguments.model.starts_with(kind)) {
-        true => arguments.model.clone(),
-        false => format!("model:{}", arguments.model),
-    };
-    let mut judge = device::open(Some(&model), Duration::from_secs(arguments.timeout))?;
-
+    let timeout = Duration::from_secs(arguments.timeout);
+    // One judge for each generation that recorded.
+    let mut judges: Vec<(String, Box<dyn Device>)> = Vec::new();
+    if let Some(named) = &arguments.model {
+        judges.push(judge(named, timeout)?);
+    }
     let (mut compared, mut listing, mut stand_ins) = (Vec::new(), Listing::default(), BTreeSet::new());
+    let mut notes = Vec::new();
     let progress = Progress::new(&arguments.destination);
     for file in files {
-        progress.step(&format!("verifying {file} against {model}"));
         let trace = &Trace::read(Path::new(file))?;
+        let at = match &arguments.model {
+            Some(_) => 0,
+            None => {
+                let (model, undecided) = Generation::of_recording(&trace.metadata).model(file)?;
+                notes.extend(undecided);
+                let name = format!("model:{model}");
+                match judges.iter().position(|(other, _)| *other == name) {
+                    Some(at) => at,
+                    None => {
+                        judges.push(judge(&name, timeout)?);
+                        judges.len() - 1
+                    }
+                }
+            }
+        };
+        let (model, judge) = &mut judges[at];
+        progress.step(&format!("verifying {file} against {model}"));
         let mut result = verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
         if !result.differences.is_empty() {
             progress.step(&format!("reducing what differs in {file}"));
@@ -44,18 +61,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         for difference in &result.differences {
             listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
         }
-        compared.push(row(file, trace, &arguments.model, &result));
+        compared.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result));
     }
-    let identity = judge.identity().clone();
-    let mut notes =
-        vec![format!("Recorded outputs were compared with what {} makes of the recorded inputs.", identity.name)];
+    let names: Vec<&str> = judges.iter().map(|(_, judge)| judge.identity().name.as_str()).collect();
+    notes.insert(
+        0,
+        format!("Recorded outputs were compared with what {} makes of the recorded inputs.", names.join(", or ")),
+    );
     notes.extend(listing.notes());
     if !listing.is_empty() {
         notes.push(limits(&stand_ins));
     }
     Ok(Report {
         notes,
-        device: Some(identity),
+        device: Some(judges[0].1.identity().clone()).filter(|_| judges.len() == 1),
         holds: compared.iter().all(|row| row.differing == 0),
         tables: [Some(Table::of("Recorded outputs compared in every bit", compared)), listing.table()]
             .into_iter()
@@ -78,6 +97,15 @@ fn limits(stand_ins: &BTreeSet<String>) -> String {
             )
         }
     }
+}
+
+/// A device to compare with, and its name: any device, or a model without `model:`.
+fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn Device>)> {
+    let name = match KINDS.iter().any(|kind| name.starts_with(kind)) {
+        true => name.to_string(),
+        false => format!("model:{name}"),
+    };
+    Ok((name.clone(), device::open(Some(&name), timeout)?))
 }
 
 /// The files of the recordings that the arguments name, in their order, devices first.
