@@ -12,8 +12,8 @@ use crate::{
     format::{self, Format, Overflow, Rounding},
 };
 
-const FUSED: &str = include_str!("../../../../kernels/model_fused.cuh");
-const CHAIN: &str = include_str!("../../../../kernels/model_chain.cuh");
+const FUSED: &str = crate::kernels::source("model_fused.cuh");
+const CHAIN: &str = crate::kernels::source("model_chain.cuh");
 
 /// What operands become before the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,11 +8,11 @@ use crate::{
     format::Format,
 };
 
-const WIDE: &str = include_str!("../../../../kernels/model_wide.cuh");
-const TERMS: &str = include_str!("../../../../kernels/model_terms.cuh");
-const ACCUMULATOR: &str = include_str!("../../../../kernels/model_accumulator.cuh");
-const SUM: &str = include_str!("../../../../kernels/model_sum.cuh");
-const SCALAR: &str = include_str!("../../../../kernels/model_scalar.cuh");
+const WIDE: &str = crate::kernels::source("model_wide.cuh");
+const TERMS: &str = crate::kernels::source("model_terms.cuh");
+const ACCUMULATOR: &str = crate::kernels::source("model_accumulator.cuh");
+const SUM: &str = crate::kernels::source("model_sum.cuh");
+const SCALAR: &str = crate::kernels::source("model_scalar.cuh");
 
 /// More than any exponent of a term.
 const FAR: i32 = 1 << 20;

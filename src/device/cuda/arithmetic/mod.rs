@@ -17,9 +17,9 @@ use crate::{
 };
 use fast::Factor;
 
-const VALUE: &str = include_str!("../../../../kernels/model_value.cuh");
-const OPERANDS: &str = include_str!("../../../../kernels/model_operands.cuh");
-const INTEGER: &str = include_str!("../../../../kernels/model_integer.cuh");
+const VALUE: &str = crate::kernels::source("model_value.cuh");
+const OPERANDS: &str = crate::kernels::source("model_operands.cuh");
+const INTEGER: &str = crate::kernels::source("model_integer.cuh");
 
 /// The device function `Word model(const Operands&, Word c)` of a program, with all it needs.
 ///
