@@ -35,6 +35,7 @@ pub mod format;
 pub mod inputs;
 pub mod isa;
 mod nearest;
+pub mod power;
 pub mod probe;
 pub mod report;
 pub mod slices;
