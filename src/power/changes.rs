@@ -13,7 +13,7 @@ use crate::{
 pub struct Change {
     /// The key, with the table that it lies in: `alignment.bits`.
     pub key: &'static str,
-    /// The value that the rule has; `None`: it is absent.
+    /// The value that the rule has, also where it is the one that is meant without the key; `None`: there is none.
     pub from: Option<Value>,
     /// The other value.
     pub to: Option<Value>,
@@ -47,6 +47,8 @@ pub struct Key {
     /// The key, with the table that it lies in.
     pub name: &'static str,
     values: fn(&Site) -> Values,
+    /// The word that is meant where the key is absent.
+    default: Option<&'static str>,
     /// The numbers that are looked through beside the neighbours.
     range: Option<fn(i64) -> std::ops::RangeInclusive<i64>>,
 }
@@ -54,10 +56,10 @@ pub struct Key {
 /// Widths that the language has.
 const WIDTHS: fn(i64) -> std::ops::RangeInclusive<i64> = |_| 0..=60;
 /// Exponents around the one at hand.
-const EXPONENTS: fn(i64) -> std::ops::RangeInclusive<i64> = |now| now - 150..=now + 150;
+const EXPONENTS: fn(i64) -> std::ops::RangeInclusive<i64> = |now| now - 24..=now + 24;
 
 const fn key(name: &'static str, values: fn(&Site) -> Values) -> Key {
-    Key { name, values, range: None }
+    Key { name, values, default: None, range: None }
 }
 
 const fn ranged(
@@ -65,7 +67,12 @@ const fn ranged(
     range: fn(i64) -> std::ops::RangeInclusive<i64>,
     values: fn(&Site) -> Values,
 ) -> Key {
-    Key { name, values, range: Some(range) }
+    Key { name, values, default: None, range: Some(range) }
+}
+
+/// A key that means `default` where a rule leaves it out.
+const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> Values) -> Key {
+    Key { name, values, default: Some(default), range: None }
 }
 
 /// Every key that a change can have, in the order of the computation. `instructions` and `evidence` say nothing of an
@@ -74,14 +81,14 @@ const fn ranged(
 pub const KEYS: &[Key] = &[
     key("unpack", |s| or_none(s, formats(s, &["f16", "bf16", "f32"]))),
     key("unpack-c", |s| or_none(s, formats(s, &["f32"]))),
-    key("operand-subnormals", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
-    key("result-subnormals", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
+    usual("operand-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
+    usual("result-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
     key("parts", parts),
     key("group", groups),
     key("product", |s| targets(s, &["f16", "bf16", "f32"])),
     key("product.format", |s| formats(s, RESULTS)),
     key("product.rounding", |s| words(s, ROUNDINGS)),
-    key("product.overflow", |s| words(s, OVERFLOWS)),
+    usual("product.overflow", "standard", |s| words(s, OVERFLOWS)),
     ranged("product-limit", EXPONENTS, exponents),
     key("normalised", flag),
     ranged("alignment.bits", WIDTHS, widths),
@@ -98,24 +105,24 @@ pub const KEYS: &[Key] = &[
     ranged("late.drop", EXPONENTS, exponents),
     ranged("late.floor", EXPONENTS, exponents),
     key("scale-sums", counts),
-    key("zero", |s| words(s, &["positive", "negative", "ieee"])),
-    key("start", |s| words(s, &["c", "product"])),
-    key("join", |s| words(s, &["chain", "add"])),
-    key("c", |s| words(s, &["first", "last"])),
+    usual("zero", "positive", |s| words(s, &["positive", "negative", "ieee"])),
+    usual("start", "c", |s| words(s, &["c", "product"])),
+    usual("join", "chain", |s| words(s, &["chain", "add"])),
+    usual("c", "first", |s| words(s, &["first", "last"])),
     key("result.format", |s| formats(s, RESULTS)),
     key("result.rounding", |s| words(s, ROUNDINGS)),
-    key("result.overflow", |s| words(s, OVERFLOWS)),
+    usual("result.overflow", "standard", |s| words(s, OVERFLOWS)),
     key("between", |s| targets(s, &["f16", "f32", "e8m13"])),
     key("between.format", |s| formats(s, RESULTS)),
     key("between.rounding", |s| words(s, ROUNDINGS)),
-    key("between.overflow", |s| words(s, OVERFLOWS)),
+    usual("between.overflow", "standard", |s| words(s, OVERFLOWS)),
     key("addition", |s| targets(s, &[])),
     key("addition.format", |s| formats(s, RESULTS)),
     key("addition.rounding", |s| words(s, ROUNDINGS)),
-    key("addition.overflow", |s| words(s, OVERFLOWS)),
+    usual("addition.overflow", "standard", |s| words(s, OVERFLOWS)),
     key("output", |_| Vec::new()),
     key("output.rounding", |s| words(s, ROUNDINGS)),
-    key("output.overflow", |s| words(s, OVERFLOWS)),
+    usual("output.overflow", "standard", |s| words(s, OVERFLOWS)),
     key("wrap", |s| words(s, &["wrap", "saturate"])),
     key("nan-operands", nan_operands),
     key("nan", nan),
@@ -132,7 +139,8 @@ const RESULTS: &[&str] = &["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
 pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     let mut all = Vec::new();
     for key in KEYS.iter().filter(|key| has_place(rule, key.name)) {
-        let value = get(rule, key.name);
+        let default = key.default.and_then(text);
+        let value = get(rule, key.name).or(default.as_ref());
         let change = |to, ranged| Change { key: key.name, from: value.cloned(), to, ranged };
         let near = (key.values)(&Site { rule, instruction, value });
         let range = key.range.zip(value.and_then(Value::as_integer));
@@ -148,10 +156,10 @@ fn text(word: &str) -> Option<Value> {
     Some(Value::String(word.into()))
 }
 
-/// The other words of a list; the first is what an absent key means, where the rule may leave it out.
+/// The other words of a list.
 fn words(site: &Site, words: &[&str]) -> Values {
-    let now = site.value.and_then(Value::as_str).unwrap_or(words[0]);
-    words.iter().filter(|word| **word != now).map(|word| text(word)).collect()
+    let now = site.value.and_then(Value::as_str);
+    words.iter().filter(|word| Some(**word) != now).map(|word| text(word)).collect()
 }
 
 fn formats(site: &Site, names: &[&str]) -> Values {

@@ -15,4 +15,4 @@ mod values;
 pub use changes::{Change, KEYS, Key, changes};
 pub use rule::Changed;
 pub use run::{Place, Source, Tested, Verdict, power};
-pub use summary::{Decision, Summary, sentence, summaries};
+pub use summary::{Decision, Summary, sentences, summaries};

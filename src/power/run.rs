@@ -223,7 +223,11 @@ fn refute(source: &Source, number: usize, before: u64, truth: &Evaluator, candid
         outputs = (outputs * 2).min(LARGEST_BATCH);
         let (tiles, recorded) = source.batch(from, to);
         let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
-        let standing = |candidate: &&mut Candidate| candidate.place.is_none();
+        // Neighbours are run even where it is proved that nothing can come of it.
+        let standing = |candidate: &&mut Candidate| {
+            let proved = candidate.proof.is_some() && candidate.change.as_ref().is_some_and(|change| change.ranged);
+            candidate.place.is_none() && !proved
+        };
         candidates.par_iter_mut().filter(standing).for_each(|candidate| {
             let Some(evaluator) = &candidate.evaluators[number] else { return };
             let found = evaluator.execute(&tiles);

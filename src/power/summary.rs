@@ -63,48 +63,52 @@ fn summary(key: &'static str, changes: Vec<&(Change, Verdict)>) -> Summary {
 
 /// The values that agree: of numbers the range around the rule's own, and other values one by one.
 fn agreeing(changes: &[&(Change, Verdict)]) -> String {
+    let number = |change: &Change| change.to.as_ref().and_then(toml::Value::as_integer);
+    let own = changes[0].0.from.as_ref().and_then(toml::Value::as_integer);
     let stands = |verdict: &Verdict| !matches!(verdict, Verdict::Refuted(_));
-    let own = changes[0].0.from.as_ref();
     let standing = || changes.iter().filter(|(_, verdict)| stands(verdict)).map(|(change, _)| change);
-    let numbers: Vec<i64> = standing().filter_map(|change| change.to.as_ref()?.as_integer()).collect();
-    let mut words = Vec::new();
-    match own.and_then(toml::Value::as_integer) {
-        Some(own) if changes.iter().any(|(change, _)| change.ranged) => {
-            let mut range = own..=own;
-            while numbers.contains(&(range.start() - 1)) {
-                range = range.start() - 1..=*range.end();
-            }
-            while numbers.contains(&(range.end() + 1)) {
-                range = *range.start()..=range.end() + 1;
-            }
-            words.push(match range.start() == range.end() {
-                true => own.to_string(),
-                false => format!("{} to {}", range.start(), range.end()),
-            });
-            words.extend(numbers.iter().filter(|number| !range.contains(*number)).map(i64::to_string));
-            words.extend(standing().filter(|change| change.to.is_none()).map(Change::to));
+    match own.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {
+        Some(own) => {
+            let tried: Vec<i64> = changes.iter().filter_map(|(change, _)| number(change)).chain([own]).collect();
+            range(own, &tried, &standing().filter_map(number).collect::<Vec<_>>())
         }
-        _ => {
-            words.push(changes[0].0.from());
-            words.extend(standing().map(Change::to));
-        }
+        None => std::iter::once(changes[0].0.from()).chain(standing().map(Change::to)).collect::<Vec<_>>().join(", "),
     }
-    words.join(", ")
 }
 
-/// The summary as a sentence: `decides ...; leaves open ...; cannot show ...`, with the keys of the model language.
-pub fn sentence(summaries: &[Summary]) -> String {
+/// The range around `own` of the numbers that stand, among all that were tried, in words.
+fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
+    let (mut low, mut high) = (own, own);
+    while standing.contains(&(low - 1)) {
+        low -= 1;
+    }
+    while standing.contains(&(high + 1)) {
+        high += 1;
+    }
+    match (tried.contains(&(low - 1)), tried.contains(&(high + 1))) {
+        (true, true) if low == high => own.to_string(),
+        (true, true) => format!("{low} to {high}"),
+        (false, true) => format!("{high} or less"),
+        (true, false) => format!("{low} or more"),
+        (false, false) => "any".into(),
+    }
+}
+
+/// The summary of the keys that have a value, in sentences: `They decide .... They narrow ....`, as evidence lines have them.
+pub fn sentences(summaries: &[Summary]) -> String {
     let keys = |wanted: Decision, shown: fn(&Summary) -> String| {
-        let keys: Vec<String> = summaries.iter().filter(|s| s.decision == wanted).map(shown).collect();
+        let with_value = summaries.iter().filter(|summary| summary.decision == wanted && summary.value != "absent");
+        let keys: Vec<String> = with_value.map(shown).collect();
         (!keys.is_empty()).then(|| keys.join(", "))
     };
-    let name = |s: &Summary| s.key.to_string();
+    let name = |summary: &Summary| summary.key.to_string();
+    let values = |summary: &Summary| format!("{} to {}", summary.key, summary.agreeing.replace(", ", " or "));
     let parts = [
-        ("decides", keys(Decision::Decided, name)),
-        ("leaves", keys(Decision::Partly, |s| format!("{} ({})", s.key, s.agreeing))),
-        ("leaves open", keys(Decision::Undecided, name)),
+        ("decide", keys(Decision::Decided, name)),
+        ("narrow", keys(Decision::Partly, values)),
+        ("leave open", keys(Decision::Undecided, name)),
         ("cannot show", keys(Decision::CannotBeObserved, name)),
     ];
-    let parts = parts.into_iter().filter_map(|(verb, keys)| Some(format!("{verb} {}", keys?)));
-    parts.collect::<Vec<_>>().join("; ")
+    let parts = parts.into_iter().filter_map(|(verb, keys)| Some(format!("They {verb} {}", keys?)));
+    parts.collect::<Vec<_>>().join(". ")
 }

@@ -1,6 +1,6 @@
 //! The tables of what data decide.
 
-use super::{Source, Tested, Verdict, summaries, summary::sentence};
+use super::{Source, Tested, Verdict, summaries, summary::sentences};
 use crate::report::{Cell, Column, Table};
 
 /// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
@@ -102,7 +102,7 @@ pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
             count(|verdict| matches!(verdict, Verdict::Refuted(_))),
             count(|verdict| *verdict == Verdict::Survives),
             count(|verdict| matches!(verdict, Verdict::CannotBeObserved(_))),
-            Cell::text(sentence(&summaries(rule))),
+            Cell::text(sentences(&summaries(rule))),
         ]
     }));
     table
