@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use tcnum::{
-    arithmetic::Model,
-    power::{Decision, Source, Tested, Verdict, power, sentences, summaries},
+    arithmetic::{KEYS, Model},
+    isa,
+    power::{self, Decision, Source, Tested, Verdict, power, sentences, summaries},
     trace::Trace,
 };
 
@@ -30,12 +31,15 @@ fn h200(instruction: &str) -> Source {
 /// Each rule of a model that recordings of others are of says in its evidence what these decide.
 fn says_what_they_decide(name: &str, gpu: &str) {
     let model = Model::load(name).unwrap();
+    let mut missing = Vec::new();
     for tested in power(&model, &recorded(gpu)).unwrap() {
         assert_eq!(tested.refuted, None, "{name}: rule {}", tested.rule.index + 1);
-        let (evidence, computed) = (&model.rules[tested.rule.index].evidence, sentences(&summaries(&tested)));
-        assert!(evidence.contains(gpu), "{name}: {evidence}");
-        assert!(evidence.contains(&computed), "{name}, rule {}: the recordings of the {gpu}: {computed}", tested.rule.index + 1);
+        let computed = format!("{gpu}. {}", sentences(&summaries(&tested)));
+        if !model.rules[tested.rule.index].evidence.contains(&computed) {
+            missing.push(format!("rule {}: \"{computed}\"", tested.rule.index + 1));
+        }
     }
+    assert!(missing.is_empty(), "models/{name}.toml does not say:\n{}", missing.join("\n"));
 }
 
 #[test]
@@ -76,7 +80,7 @@ fn survivors_that_were_found_by_hand_are_found() {
             .collect();
         assert!(widths.iter().all(|bits| surviving.contains(bits)), "{name}: {surviving:?}");
         assert_eq!(decision(&tested, "alignment.bits"), Decision::Partly);
-        assert_eq!(decision(&tested, "result.rounding"), Decision::Decided);
+        assert_ne!(decision(&tested, "result.rounding"), Decision::Undecided);
         assert_eq!(decision(&tested, "result.overflow"), Decision::Undecided);
         assert_eq!(decision(&tested, "result-subnormals"), Decision::Undecided);
     }
@@ -107,22 +111,35 @@ fn the_floor_of_hopper_is_decided_for_bf16_and_cannot_be_observed_for_f16() {
     }
 }
 
-/// Where a proof says that no operands can tell, the adversarial stream does not tell either: a refuted change is never called
-/// unobservable, so the proofs stand as long as the counts of them do.
+/// Where a proof says that no operands can tell, the adversarial stream does not tell either. What is refuted is never called
+/// unobservable: `nan` and `saturate` also change what becomes of an infinite c, which an earlier proof had overlooked.
 #[test]
 fn what_cannot_be_observed_is_not_observed_by_the_stream() {
     let model = Model::load("hopper").unwrap();
-    for (name, key) in [
-        ("mma.m16n8k16.f32.f16.f16.f32", "alignment.floor"),
-        ("mma.m16n8k16.f32.f16.f16.f32", "result.overflow"),
-        ("wgmma.m64n8k32.f32.e4m3.e4m3", "alignment.floor"),
-        ("wgmma.m64n8k32.f32.e5m2.e5m2", "result.overflow"),
+    for (name, key, values) in [
+        ("mma.m16n8k16.f32.f16.f16.f32", "alignment.floor", &["-134", "-132", "absent"][..]),
+        ("wgmma.m64n8k32.f32.e4m3.e4m3", "alignment.floor", &["-134", "-132", "absent"]),
+        ("mma.m16n8k16.f32.f16.f16.f32", "result.overflow", &["standard"]),
+        ("wgmma.m64n8k32.f32.e5m2.e5m2", "result.overflow", &["standard"]),
+        ("mma.m16n8k16.f16.f16.f16.f16", "result.overflow", &["standard"]),
     ] {
-        let source = Source::stream(&tcnum::isa::find(name).unwrap(), 1, 1 << 17);
+        let source = Source::stream(&isa::find(name).unwrap(), 1, 1 << 16);
         let tested = power(&model, &[source]).unwrap().remove(0);
-        let own = tested.changes.iter().filter(|(change, _)| change.key == key && !change.ranged);
-        for (change, verdict) in own {
-            assert!(matches!(verdict, Verdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}");
+        for (change, verdict) in tested.changes.iter().filter(|(change, _)| change.key == key && !change.ranged) {
+            match values.contains(&change.to().as_str()) {
+                true => assert!(matches!(verdict, Verdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}"),
+                false => assert!(matches!(verdict, Verdict::Refuted(_)), "{name}: {change:?}: {verdict:?}"),
+            }
         }
+    }
+}
+
+/// A key that is added to the language gets its row in the table of changes, or this fails.
+#[test]
+fn every_key_of_the_language_is_changed() {
+    let not_arithmetic = ["instructions", "evidence", "step"];
+    let changed = |name: &str| power::KEYS.iter().any(|key| key.name.split('.').next() == Some(name));
+    for key in KEYS.iter().filter(|key| !not_arithmetic.contains(&key.name)) {
+        assert!(changed(key.name), "{}", key.name);
     }
 }

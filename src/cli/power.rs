@@ -66,7 +66,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     report.notes.push(format!("The model is '{}', version {}.", model.name, model.version));
     for rule in &tested {
         report.notes.push(match rule.refuted {
-            None => format!("Rule {}: what the data decide. {}.", rule.rule.index + 1, power::sentences(&summaries(rule))),
+            None => {
+                format!("Rule {}: what the data decide. {}.", rule.rule.index + 1, power::sentences(&summaries(rule)))
+            }
             Some(place) => format!(
                 "Rule {} is refuted as it is, by {} at tile {}, row {}, column {}: nothing follows for its changes.",
                 rule.rule.index + 1,

@@ -3,7 +3,7 @@
 use super::{Change, rule::Pair};
 use crate::{
     arithmetic::{Rule, Step},
-    format::{Format, Rounding},
+    format::{Format, Overflow, Rounding},
     isa::Instruction,
 };
 
@@ -82,18 +82,26 @@ fn floor(pair: &Pair) -> Option<String> {
     })
 }
 
-/// Sums of finite operands overflow only where the products reach half the last place of the largest c. Infinite operands
-/// are infinite under every rule.
+/// `infinity` and `standard` differ only for finite sums that overflow, and there only where rounding is directed. Finite sums
+/// overflow only where the products reach half the last place of the largest c. (`nan` and `saturate` speak of infinite
+/// operands too.)
 fn overflow(pair: &Pair) -> Option<String> {
     let (rule, i) = (pair.rules[0], pair.instruction);
     let result = rule.result?;
+    let overflows = [Some(result), pair.rules[1].result].map(|to| to.map(|to| to.overflow));
+    if !overflows.iter().all(|overflow| matches!(overflow, Some(Overflow::Standard | Overflow::Infinity))) {
+        return None;
+    }
+    if matches!(result.rounding, Rounding::Rne | Rounding::Rna) && result.format.has_infinity() {
+        return Some("rounded to nearest, what overflows is infinite by the standard too".into());
+    }
     let plain = matches!(rule.step, Step::Fused | Step::Exact)
         && i.scale.is_none()
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
         && rule.alignment.is_none_or(|alignment| alignment.rounding == Rounding::Rz);
-    if !plain || !matches!(result.rounding, Rounding::Rz | Rounding::Rne | Rounding::Rna) {
+    if !plain || result.rounding != Rounding::Rz {
         return None;
     }
     let (a, b, c, to) = (i.a.float()?, i.b.float()?, i.c.float()?, result.format.float()?);
@@ -102,8 +110,6 @@ fn overflow(pair: &Pair) -> Option<String> {
     let bound = a.emax() + 1 + b.emax() + 1 + count;
     // Below half the last place of the largest results, and of c, which is no larger than these.
     let last = to.emax() - (to.precision().max(c.precision()) as i32 - 1) - 1;
-    // Rounded upwards, the largest c may overflow by itself.
-    let fits = c.emax() <= to.emax() && (result.rounding == Rounding::Rz || c.precision() <= to.precision());
-    (fits && bound <= last)
-        .then(|| format!("all products together are below 2^{bound}, which no sum with a finite c overflows by"))
+    (c.emax() <= to.emax() && bound <= last)
+        .then(|| format!("all products together are below 2^{bound}, by which no sum with a finite c overflows"))
 }
