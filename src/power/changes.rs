@@ -11,8 +11,8 @@ use crate::{
 /// A rule with another value of one key.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Change {
-    /// The key, with the table that it lies in: `alignment.bits`.
-    pub key: &'static str,
+    /// The key, with the tables that it lies in: `alignment.bits`, `node.even.alignment.bits`.
+    pub key: String,
     /// The value that the rule has, also where it is the one that is meant without the key; `None`: there is none.
     pub from: Option<Value>,
     /// The other value.
@@ -76,13 +76,15 @@ const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> V
 }
 
 /// Every key that a change can have, in the order of the computation. `instructions` and `evidence` say nothing of an
-/// arithmetic, and with another `step` a rule has other keys.
+/// arithmetic; with another `step` a rule has other keys; the keys of a node are among those of a rule.
 #[rustfmt::skip]
 pub const KEYS: &[Key] = &[
     key("unpack", |s| or_none(s, formats(s, &["f16", "bf16", "f32"]))),
     key("unpack-c", |s| or_none(s, formats(s, &["f32"]))),
     usual("operand-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
     usual("result-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
+    usual("result-tininess", "after", tininess),
+    key("split", |s| or_none(s, Vec::new())),
     key("parts", parts),
     key("group", groups),
     key("product", |s| targets(s, &["f16", "bf16", "f32"])),
@@ -137,19 +139,29 @@ const RESULTS: &[&str] = &["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
 ///
 /// Not all of them are rules: whoever makes a model of them finds out.
 pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
-    let mut all = Vec::new();
-    for key in KEYS.iter().filter(|key| has_place(rule, key.name)) {
-        let default = key.default.and_then(text);
-        let value = get(rule, key.name).or(default.as_ref());
-        let change = |to, ranged| Change { key: key.name, from: value.cloned(), to, ranged };
-        let near = (key.values)(&Site { rule, instruction, value });
-        let range = key.range.zip(value.and_then(Value::as_integer));
+    let nodes = rule.get("node").and_then(Value::as_table);
+    let nodes =
+        nodes.into_iter().flatten().filter_map(|(name, node)| Some((format!("node.{name}."), node.as_table()?)));
+    let places = std::iter::once((String::new(), rule)).chain(nodes);
+    places.flat_map(|(place, table)| KEYS.iter().flat_map(move |key| key.changes(&place, table, instruction))).collect()
+}
+
+impl Key {
+    /// The changes of this key in the table at `place`, which is a rule or a node.
+    fn changes(&self, place: &str, table: &Table, instruction: &Instruction) -> Vec<Change> {
+        if !has_place(table, self.name) {
+            return Vec::new();
+        }
+        let default = self.default.and_then(text);
+        let value = get(table, self.name).or(default.as_ref());
+        let near = (self.values)(&Site { rule: table, instruction, value });
+        let range = self.range.zip(value.and_then(Value::as_integer));
         let far = range.into_iter().flat_map(|(range, now)| range(now)).map(|number| Some(Value::Integer(number)));
         let far: Vec<_> = far.filter(|to| to.as_ref() != value && !near.contains(to)).collect();
-        all.extend(near.into_iter().map(|to| change(to, false)));
-        all.extend(far.into_iter().map(|to| change(to, true)));
+        let change = |(to, ranged)| Change { key: format!("{place}{}", self.name), from: value.cloned(), to, ranged };
+        let near = near.into_iter().map(|to| (to, false));
+        near.chain(far.into_iter().map(|to| (to, true))).map(change).collect()
     }
-    all
 }
 
 fn text(word: &str) -> Option<Value> {
@@ -174,6 +186,14 @@ fn or_none(site: &Site, others: Values) -> Values {
 
 fn flag(site: &Site) -> Values {
     vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
+}
+
+/// The other definitions of tininess, where anything is flushed.
+fn tininess(site: &Site) -> Values {
+    match get(site.rule, "result-subnormals").and_then(Value::as_str) {
+        None | Some("keep") => Vec::new(),
+        Some(_) => words(site, &["before", "after", "after, unbounded exponent"]),
+    }
 }
 
 /// Nearby widths.

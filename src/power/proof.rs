@@ -13,7 +13,7 @@ pub(super) fn proof(pair: &Pair, change: &Change) -> Option<String> {
     if pair.is_same() {
         return Some("it is the same program".into());
     }
-    match change.key {
+    match change.key.as_str() {
         "alignment.floor" => floor(pair),
         "result.overflow" => overflow(pair),
         _ => None,
@@ -35,6 +35,7 @@ fn quantum(format: &Format) -> Option<i32> {
 /// The products of an instruction, and c with the results that take its place.
 fn terms(rule: &Rule, i: &Instruction) -> Option<[Terms; 2]> {
     let plain = i.scale.is_none()
+        && rule.split.is_none()
         && rule.scale_sums.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
@@ -97,6 +98,7 @@ fn overflow(pair: &Pair) -> Option<String> {
     }
     let plain = matches!(rule.step, Step::Fused | Step::Exact)
         && i.scale.is_none()
+        && rule.split.is_none()
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()

@@ -44,7 +44,7 @@ impl Changed {
     pub fn model(&self, change: Option<&Change>) -> Option<Model> {
         let (mut rule, mut file) = (self.table.clone(), self.model.clone());
         if let Some(Change { key, to, .. }) = change {
-            values::set(&mut rule, key, to.clone());
+            values::set(&mut rule, &key.split('.').collect::<Vec<_>>(), to.clone());
         }
         file.insert("rule".into(), Value::Array(vec![Value::Table(rule)]));
         Model::parse(&file.to_string(), "changed").ok()
@@ -61,7 +61,7 @@ pub(super) struct Pair<'a> {
 impl Pair<'_> {
     /// Whether both are one program.
     pub fn is_same(&self) -> bool {
-        let [one, other] = self.evaluators.map(|evaluator| format!("{:?}", evaluator.plan()));
+        let [one, other] = self.evaluators.map(Evaluator::program);
         one == other
     }
 }

@@ -1,12 +1,14 @@
 //! What data decide of each key of a rule, in short.
 
+use std::collections::HashSet;
+
 use super::{Change, Tested, Verdict};
 
 /// What data decide of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Summary {
     /// The key.
-    pub key: &'static str,
+    pub key: String,
     /// The value of the rule.
     pub value: String,
     /// The values that no output contradicts, the rule's own among them; whole numbers as a range around it.
@@ -43,12 +45,13 @@ impl Decision {
 /// What the data decide of each key, in the order of the language's table.
 pub fn summaries(tested: &Tested) -> Vec<Summary> {
     let changes = &tested.changes;
-    let mut keys: Vec<&'static str> = changes.iter().map(|(change, _)| change.key).collect();
-    keys.dedup();
+    let mut keys: Vec<&str> = changes.iter().map(|(change, _)| change.key.as_str()).collect();
+    let mut seen = HashSet::new();
+    keys.retain(|key| seen.insert(*key));
     keys.into_iter().map(|key| summary(key, changes.iter().filter(|(change, _)| change.key == key).collect())).collect()
 }
 
-fn summary(key: &'static str, changes: Vec<&(Change, Verdict)>) -> Summary {
+fn summary(key: &str, changes: Vec<&(Change, Verdict)>) -> Summary {
     let count = |wanted: fn(&Verdict) -> bool| changes.iter().filter(|(_, verdict)| wanted(verdict)).count();
     let refuted = count(|verdict| matches!(verdict, Verdict::Refuted(_)));
     let surviving = count(|verdict| *verdict == Verdict::Survives);
@@ -58,7 +61,7 @@ fn summary(key: &'static str, changes: Vec<&(Change, Verdict)>) -> Summary {
         (0, _) => Decision::Undecided,
         _ => Decision::Partly,
     };
-    Summary { key, value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
+    Summary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
 }
 
 /// The values that agree: of numbers the range around the rule's own, and other values one by one.

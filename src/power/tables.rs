@@ -23,7 +23,7 @@ pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
         for (change, verdict) in rule.changes.iter().filter(|(change, _)| !change.ranged) {
             let mut row = vec![
                 Cell::integer(rule.rule.index + 1),
-                Cell::text(change.key),
+                Cell::text(&change.key),
                 Cell::text(change.from()),
                 Cell::text(change.to()),
             ];

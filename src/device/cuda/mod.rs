@@ -209,7 +209,7 @@ fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Archi
 fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
     let evaluator = work.model.evaluator(work.instruction)?;
     let label = format!("{}-verify", work.instruction);
-    Ok(verifier(evaluator.plan(), work.sequence).map(|kernel| {
+    Ok(verifier(evaluator.program(), work.sequence).map(|kernel| {
         let job = Job { label, source: kernel.source.clone(), target: architecture.target, listed: false };
         (kernel, job)
     }))
