@@ -20,8 +20,10 @@ pub struct Summary {
 /// Whether data decide a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// Every change that could be observed is refuted.
+    /// Every change is refuted.
     Decided,
+    /// Every change that could be observed is refuted, and there are others.
+    AsFarAsObservable,
     /// Some are.
     Partly,
     /// None is.
@@ -35,6 +37,7 @@ impl Decision {
     pub fn name(self) -> &'static str {
         match self {
             Decision::Decided => "decided",
+            Decision::AsFarAsObservable => "as far as observable",
             Decision::Partly => "partly",
             Decision::Undecided => "undecided",
             Decision::CannotBeObserved => "cannot be observed",
@@ -57,7 +60,8 @@ fn summary(key: &str, changes: Vec<&(Change, Verdict)>) -> Summary {
     let surviving = count(|verdict| *verdict == Verdict::Survives);
     let decision = match (refuted, surviving) {
         (0, 0) => Decision::CannotBeObserved,
-        (_, 0) => Decision::Decided,
+        (all, 0) if all == changes.len() => Decision::Decided,
+        (_, 0) => Decision::AsFarAsObservable,
         (0, _) => Decision::Undecided,
         _ => Decision::Partly,
     };
@@ -108,6 +112,7 @@ pub fn sentences(summaries: &[Summary]) -> String {
     let values = |summary: &Summary| format!("{} to {}", summary.key, summary.agreeing.replace(", ", " or "));
     let parts = [
         ("decide", keys(Decision::Decided, name)),
+        ("narrow, as far as can be observed,", keys(Decision::AsFarAsObservable, values)),
         ("narrow", keys(Decision::Partly, values)),
         ("leave open", keys(Decision::Undecided, name)),
         ("cannot show", keys(Decision::CannotBeObserved, name)),
