@@ -4,7 +4,7 @@
 //! ready. Whoever asks for one that no thread has begun compiles it himself. Each kernel is compiled once.
 
 use std::{
-    collections::{HashMap, VecDeque},
+    collections::{HashMap, VecDeque, hash_map::Entry},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
     thread::{Builder, JoinHandle, available_parallelism},
@@ -12,7 +12,7 @@ use std::{
 };
 
 use super::{
-    cache::{self, Compiled, Entry},
+    cache::{self, Compiled},
     compile, sass,
 };
 use crate::{Error, Result, digest::fnv1a};
@@ -113,9 +113,10 @@ impl Pool {
             let mut state = self.shared.lock();
             for job in jobs {
                 let key = job.key();
-                if !state.kernels.contains_key(&key) {
-                    state.kernels.insert(key, Slot::Queued(job));
-                    state.queue.push_back(key);
+                let State { queue, kernels, .. } = &mut *state;
+                if let Entry::Vacant(slot) = kernels.entry(key) {
+                    slot.insert(Slot::Queued(job));
+                    queue.push_back(key);
                 }
             }
             state.queue.len()
@@ -212,8 +213,8 @@ fn compiled(job: &Job) -> (Result<Compiled>, Times) {
 
 fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
     let Job { label, source, target, listed } = job;
-    let entry = cache::folder().map(|folder| Entry::new(&folder, label, source, target));
-    let cached = entry.as_ref().and_then(Entry::read);
+    let entry = cache::folder().map(|folder| cache::Entry::new(&folder, label, source, target));
+    let cached = entry.as_ref().and_then(cache::Entry::read);
     let known = cached.clone();
     let mut compiled = match cached {
         Some(cached) => {
