@@ -36,6 +36,7 @@ pub mod inputs;
 pub mod isa;
 mod kernels;
 mod nearest;
+pub mod power;
 pub mod probe;
 pub mod report;
 pub mod slices;

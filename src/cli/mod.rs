@@ -11,6 +11,7 @@ mod instructions;
 mod merge;
 mod models;
 mod options;
+mod power;
 mod probe;
 mod progress;
 mod record;
@@ -54,6 +55,7 @@ enum Command {
     Verify(Box<verify::Arguments>),
     Explain(explain::Arguments),
     Merge(merge::Arguments),
+    Power(Box<power::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
 }
@@ -111,6 +113,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Verify(a) => (verify::run(&a)?, a.destination),
         Command::Explain(a) => (explain::run(&a)?, a.destination),
         Command::Merge(a) => (merge::run(&a)?, a.destination),
+        Command::Power(a) => (power::run(&a)?, a.destination),
         Command::Chain(a) => (chain::run(&a)?, a.common.destination),
         Command::Report(a) => (report::run(&a)?, a.destination),
     };
