@@ -38,6 +38,7 @@ pub mod inputs;
 pub mod isa;
 mod kernels;
 mod nearest;
+pub mod power;
 pub mod probe;
 pub mod record;
 pub mod report;

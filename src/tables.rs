@@ -1,7 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, experiment, explain, probe, record,
+    calc, catalogue, chain, comparison, convert, experiment, explain, power, probe, record,
     report::{Declaration, schema},
     verify,
 };
@@ -43,6 +43,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::table::SampleSizeRow>(),
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
+        Declaration::of::<power::tables::ChangeRow>(),
+        Declaration::of::<power::tables::DecidedKeyRow>(),
+        Declaration::of::<power::tables::TestedRuleRow>(),
         Declaration::of::<probe::sweeps::SweepRow>(),
         Declaration::of::<probe::table::ProfileRow>(),
         Declaration::of::<probe::table::SummaryRow>(),

@@ -102,3 +102,23 @@ fn a_driver_that_lacks_functions_is_named_as_such() {
     let output = tcnum(folder.path(), "devices");
     assert!(output.status.success(), "{output:?}");
 }
+
+/// Kernels are compiled in the background: a GPU that fails meanwhile ends the command as any failure does.
+#[test]
+fn a_gpu_that_fails_while_kernels_are_compiled_is_a_device_failure() {
+    if loader::nvrtc_file().is_none() {
+        return println!("skipped: there is no NVRTC (tools/nvrtc installs it)");
+    }
+    let folder = driver(Path::new(SOURCE), &[]);
+    let libraries = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(folder.path().into()).chain(std::env::split_paths(&libraries)));
+    let output = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+        .args(["verify", "--fmt", "f16", "--fmt", "bf16", "--fmt", "tf32", "--device", "cuda:0", "--cases", "1000"])
+        .env("LD_LIBRARY_PATH", path.expect("folders without colons"))
+        .env("TCNUM_CACHE", folder.path().join("cache"))
+        .output()
+        .expect("tcnum starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{message}");
+    assert!(message.contains("the driver does not load"), "{message}");
+}

@@ -165,7 +165,8 @@ proptest! {
         let execution = device.prepare(&isa::find(NAME).unwrap()).unwrap();
         let part = |shard| {
             let run = Run { shard, shards, ..run.clone() };
-            let mut part = Part::new(run, &device.identity, &execution, "hopper").unwrap();
+            let mut part = Part::new(run, &device.identity, "hopper").unwrap();
+            part.begin(&execution);
             part.state = drive_interrupted(&part.run, &mut Imaginary::new(&spots, room), &model, 3);
             Source { file: format!("part {shard}"), part }
         };

@@ -90,6 +90,11 @@ impl Model {
         }
     }
 
+    /// The file.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// The error for the rule at `index`.
     fn refused(&self, index: usize, defect: &str) -> Error {
         let named = self.rules[index].instructions.first().map_or("", String::as_str);

@@ -11,6 +11,7 @@ mod instructions;
 mod merge;
 mod models;
 mod options;
+mod power;
 mod probe;
 mod progress;
 mod record;
@@ -54,6 +55,7 @@ enum Command {
     Verify(Box<verify::Arguments>),
     Explain(explain::Arguments),
     Merge(merge::Arguments),
+    Power(Box<power::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
 }
@@ -101,6 +103,7 @@ impl Command {
             Command::Verify(a) => &a.destination,
             Command::Explain(a) => &a.destination,
             Command::Merge(a) => &a.destination,
+            Command::Power(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Report(a) => &a.destination,
         };
@@ -132,6 +135,7 @@ fn run(command: Command) -> Result<bool> {
         Command::Verify(a) => verify::run(&a)?,
         Command::Explain(a) => explain::run(&a)?,
         Command::Merge(a) => merge::run(&a)?,
+        Command::Power(a) => power::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };

@@ -31,6 +31,13 @@ impl Progress {
             _ => Ok(()),
         };
     }
+
+    /// Says what only those want to know who asked for a line for each step.
+    pub fn note(&self, what: &str) {
+        if self.lines {
+            self.step(what);
+        }
+    }
 }
 
 /// How often a bar is drawn.

@@ -35,6 +35,14 @@ pub trait Device {
     /// device error if finding out failed.
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution>;
 
+    /// Makes sure that the device has `instruction`, as [`Device::prepare`] does, without what takes long.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    fn has(&mut self, instruction: &Instruction) -> Result<()> {
+        self.prepare(instruction).map(drop)
+    }
+
     /// Executes `instruction` once per tile and returns D codes `[count][m][n]`.
     ///
     /// # Errors
@@ -62,6 +70,9 @@ pub trait Device {
         Generation::Unknown
     }
 
+    /// Announces what [`Device::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
+    fn announce(&mut self, _work: &[Work]) {}
+
     /// An engine of the device's own, which generates, executes, evaluates and compares without a detour through this
     /// program's memory; `None` if it has none for the work, which is then executed tile by tile.
     ///
@@ -84,6 +95,11 @@ pub trait Device {
     /// As [`Device::prepare`].
     fn sweeper(&mut self, _form: &'static Form, _seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
         Ok(None)
+    }
+
+    /// Where the time of getting ready went, for whoever looks into it; `None` if it takes none.
+    fn times(&self) -> Option<String> {
+        None
     }
 }
 

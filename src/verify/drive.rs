@@ -97,7 +97,7 @@ fn work(
     let mut device = open()?;
     let instruction = run.instruction()?;
     // What a program is, it says when it starts.
-    device.prepare(&instruction)?;
+    device.has(&instruction)?;
     let name = device.identity().name.clone();
     let found = identify(device.as_ref(), &instruction);
     if found != run.device {

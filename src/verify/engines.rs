@@ -36,7 +36,7 @@ pub fn engine<'a>(device: &'a mut dyn Device, work: &Work) -> Result<Box<dyn Eng
     if let Some(own) = device.engine(work)? {
         return Ok(own);
     }
-    device.prepare(work.instruction)?;
+    device.has(work.instruction)?;
     Ok(Box::new(Remote { device, judge }))
 }
 

@@ -33,7 +33,7 @@ pub struct Ran {
     pub device: String,
     /// The model, as it was asked for.
     pub model: String,
-    /// The word for how it executes the instruction.
+    /// The word for how it executes the instruction; empty until the part is begun.
     pub execution: String,
     /// The machine instructions that ran.
     pub opcodes: Vec<String>,
@@ -44,14 +44,15 @@ impl Part {
     ///
     /// # Errors
     /// No instruction has the run's name.
-    pub fn new(run: Run, device: &Identity, execution: &Execution, model: &str) -> Result<Part> {
-        let ran = Ran {
-            device: device.name.clone(),
-            model: model.into(),
-            execution: execution.kind.name().into(),
-            opcodes: execution.opcodes.clone(),
-        };
+    pub fn new(run: Run, device: &Identity, model: &str) -> Result<Part> {
+        let ran =
+            Ran { device: device.name.clone(), model: model.into(), execution: String::new(), opcodes: Vec::new() };
         Ok(Part { state: State::new(&run)?, run, ran, counterexamples: None })
+    }
+
+    /// Keeps how the device executes the instruction.
+    pub fn begin(&mut self, execution: &Execution) {
+        (self.ran.execution, self.ran.opcodes) = (execution.kind.name().into(), execution.opcodes.clone());
     }
 
     /// Whether a part that was read from a file is possible.

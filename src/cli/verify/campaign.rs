@@ -19,7 +19,7 @@ use crate::{
     report::Report,
     verify::{
         MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples, drive,
-        drive_all, engine, tables,
+        drive_all, engine, rule_digest, tables,
     },
 };
 
@@ -84,10 +84,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         keeper: Keeper { checkpoint, last: Instant::now() },
         progress: Progress::new(&arguments.destination),
     };
+    command.announce(device.as_mut())?;
     for at in 0..command.parts.len() {
         command.compare(at, device.as_mut())?;
         command.reduce(at, device.as_mut())?;
     }
+    command.note_times(device.as_ref());
     command.report(&mut report, device.as_mut())?;
     Ok(report)
 }
@@ -99,11 +101,11 @@ fn part(
     device: &mut dyn Device,
     (judge, model): (&str, &Model),
 ) -> Result<Part> {
-    let execution = device.prepare(instruction)?;
+    device.has(instruction)?;
     let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
     let mut run = Run::new(instruction, device, model, sequence(arguments), cases, arguments.max_mismatches)?;
     (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
-    Part::new(run, device.identity(), &execution, judge)
+    Part::new(run, device.identity(), judge)
 }
 
 /// The devices by name, of which there are none for the default device.
@@ -146,15 +148,33 @@ struct Command<'a> {
 }
 
 impl Command<'_> {
+    /// Lets the device get ready for what is left of all parts while it is at work on the first ones.
+    fn announce(&self, device: &mut dyn Device) -> Result<()> {
+        let left = || self.parts.iter().filter(|part| !part.state.finished);
+        let instructions = left().map(|part| part.run.instruction()).collect::<Result<Vec<_>>>()?;
+        let work =
+            |(part, instruction): (&Part, _)| Work { instruction, sequence: part.run.sequence(), model: &self.model };
+        device.announce(&left().zip(&instructions).map(work).collect::<Vec<_>>());
+        Ok(())
+    }
+
+    /// Says where the time went (with -v).
+    fn note_times(&self, device: &dyn Device) {
+        let comparing: f64 = self.parts.iter().map(|part| part.state.seconds).sum();
+        self.progress.note(&format!("comparing: {comparing:.1} seconds"));
+        device.times().iter().for_each(|times| self.progress.note(times));
+    }
+
     /// Runs what is left of the part at `at`.
     fn compare(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
         let Command { arguments, judge, model, names, parts, keeper, progress } = self;
-        let Part { run, mut state, .. } = parts[at].clone();
-        if state.finished {
+        if parts[at].state.finished {
             return Ok(());
         }
-        let instruction = run.instruction()?;
+        let instruction = parts[at].run.instruction()?;
         progress.step(&format!("verifying {instruction} on {} against {}", device.identity().name, judge));
+        parts[at].begin(&device.prepare(&instruction)?);
+        let Part { run, mut state, .. } = parts[at].clone();
         let range = run.range(&instruction);
         let mut bar = Bar::new(progress, &run.instruction, (range.end - range.start) as f64);
         let mut watch = |state: &State| {
@@ -200,10 +220,29 @@ impl Command<'_> {
             report.notes.extend(tables::remarks(part)?);
             report.notes.extend(self.keep_counterexamples(part, device)?);
         }
+        report.notes.extend(self.itself(device));
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
         report.device = Some(device.identity().clone());
         report.tables = tables;
         Ok(())
+    }
+
+    /// The note on instructions for which device and model are one and the same rule.
+    fn itself(&self, device: &dyn Device) -> Option<String> {
+        let simulated = device.model()?;
+        let same = |part: &&Part| {
+            let i = part.run.instruction();
+            i.is_ok_and(|i| rule_digest(simulated, &i) == part.run.model_digest)
+        };
+        let count = self.parts.iter().filter(same).count();
+        (count > 0).then(|| {
+            format!(
+                "{} simulates the same rule as the model for {count} of {} instructions: an arithmetic was compared with itself, \
+                 which says nothing about hardware.",
+                device.identity().name,
+                self.parts.len()
+            )
+        })
     }
 
     /// Writes the counterexamples of a part as a trace, and says where.

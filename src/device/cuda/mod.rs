@@ -1,8 +1,8 @@
 //! The device `cuda:N`: an NVIDIA GPU.
 //!
 //! Nothing of CUDA is needed to build. The driver is found at run time ([`loader`]); kernels are made from the
-//! instruction record ([`specialise`]), compiled for exactly this GPU by NVRTC ([`compile`]) and kept on disk
-//! (`cache`); what they contain is read back from their machine code ([`sass`]).
+//! instruction record ([`specialise`]), compiled for exactly this GPU by NVRTC ([`compile`]) on all cores (`pool`) and
+//! kept on disk (`cache`); what they contain is read back from their machine code ([`sass`]).
 
 pub mod architecture;
 pub mod arithmetic;
@@ -13,18 +13,18 @@ mod engine;
 pub mod gpu;
 mod launch;
 pub mod loader;
+mod pool;
 pub mod sass;
 pub mod scalar;
 pub mod specialise;
 mod statement;
 
-use std::{collections::HashMap, sync::Arc};
+use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use cudarc::{
     driver::{CudaContext, CudaFunction},
     nvrtc::Ptx,
 };
-use rayon::prelude::*;
 
 use super::{Device, Engine, Execution, ExecutionKind, Generation, Identity, Sweeper, Work};
 use crate::{
@@ -32,11 +32,12 @@ use crate::{
     isa::{Codes, Instruction, Support, Tiles, scalar::Form, targets},
 };
 use architecture::Architecture;
-use cache::{Compiled, Entry};
+use cache::Compiled;
 use engine::CudaEngine;
 pub use engine::verifier;
 pub use gpu::{Gpu, count};
 use launch::Launcher;
+use pool::{Job, Pool, Times};
 use specialise::Specialised;
 
 /// Blocks of a launch for each multiprocessor of the GPU: enough to fill it, the rest is a loop.
@@ -48,13 +49,10 @@ pub struct CudaDevice {
     architecture: &'static Architecture,
     blocks: u32,
     identity: Identity,
-    prepared: HashMap<String, Prepared>,
-}
-
-/// A kernel that is loaded on the GPU.
-struct Prepared {
-    launcher: Launcher,
-    execution: Execution,
+    pool: Arc<Pool>,
+    launchers: HashMap<String, Launcher>,
+    /// Seconds that loading kernels took.
+    loading: f64,
 }
 
 impl CudaDevice {
@@ -72,35 +70,44 @@ impl CudaDevice {
             architecture,
             blocks: gpu.multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
             identity,
-            prepared: HashMap::new(),
+            pool: Pool::shared(),
+            launchers: HashMap::new(),
+            loading: 0.0,
         })
     }
 
-    /// The kernel of `instruction`, loaded.
-    fn prepared(&mut self, instruction: &Instruction) -> Result<&Prepared> {
-        if !self.prepared.contains_key(&instruction.name) {
-            let prepared = self.load(instruction)?;
-            self.prepared.insert(instruction.name.clone(), prepared);
+    /// What launches `instruction`'s kernel, which is loaded.
+    fn launcher(&mut self, instruction: &Instruction) -> Result<&Launcher> {
+        if !self.launchers.contains_key(&instruction.name) {
+            let (kernel, _) = self.executable(instruction)?;
+            let compiled = self.compiled(execute(instruction, &kernel, self.architecture))?;
+            let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(instruction))?;
+            let stream = self.context.default_stream();
+            let launcher = Launcher { stream, function, kernel, blocks: self.blocks };
+            self.launchers.insert(instruction.name.clone(), launcher);
         }
-        Ok(&self.prepared[&instruction.name])
+        Ok(&self.launchers[&instruction.name])
     }
 
-    fn load(&mut self, instruction: &Instruction) -> Result<Prepared> {
-        let (kernel, support) =
-            executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        let compiled = compiled(&instruction.name, &kernel.source, self.architecture)?;
+    fn executable<'a>(&self, instruction: &'a Instruction) -> Result<(Specialised, &'a Support)> {
+        executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))
+    }
+
+    /// The compiled kernel, once it is there.
+    fn compiled(&mut self, job: Job) -> Result<Arc<Compiled>> {
+        let compiled = self.pool.get(job)?;
         self.note_compiler(&compiled.compiler);
-        let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(instruction))?;
-        let execution = execution(support, compiled.opcodes);
-        let stream = self.context.default_stream();
-        Ok(Prepared { launcher: Launcher { stream, function, kernel, blocks: self.blocks }, execution })
+        Ok(compiled)
     }
 
-    fn function(&self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
+    fn function(&mut self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
         let refused =
             |error| Error::device(format!("the driver does not load what {} compiled: {error}", compiled.compiler));
+        let start = Instant::now();
         let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
-        module.load_function(entry).map_err(refused)
+        let function = module.load_function(entry).map_err(refused);
+        self.loading += start.elapsed().as_secs_f64();
+        function
     }
 
     /// Keeps the compiler's version among the details of the device.
@@ -121,20 +128,35 @@ impl Device for CudaDevice {
         targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
     }
 
+    fn has(&mut self, instruction: &Instruction) -> Result<()> {
+        self.executable(instruction).map(drop)
+    }
+
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
-        Ok(self.prepared(instruction)?.execution.clone())
+        let (kernel, support) = self.executable(instruction)?;
+        let compiled = self.compiled(execute(instruction, &kernel, self.architecture))?;
+        Ok(execution(support, compiled.opcodes.clone()))
     }
 
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
-        self.prepared(instruction)?.launcher.run(instruction, tiles)
+        self.launcher(instruction)?.run(instruction, tiles)
+    }
+
+    fn announce(&mut self, work: &[Work]) {
+        let architecture = self.architecture;
+        // What cannot be had is reported when it is asked for.
+        let jobs = |work: &Work| {
+            let (kernel, _) = executable(work.instruction, architecture).ok()?;
+            let verifier = verify(work, architecture).ok()?.map(|(_, job)| job);
+            Some([execute(work.instruction, &kernel, architecture)].into_iter().chain(verifier))
+        };
+        self.pool.announce(work.iter().filter_map(jobs).flatten());
     }
 
     fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
-        let evaluator = work.model.evaluator(work.instruction)?;
-        executable(work.instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        let Some(kernel) = verifier(evaluator.program(), work.sequence) else { return Ok(None) };
-        let compiled = compiled(&work.instruction.name, &kernel.source, self.architecture)?;
-        self.note_compiler(&compiled.compiler);
+        self.executable(work.instruction)?;
+        let Some((kernel, job)) = verify(work, self.architecture)? else { return Ok(None) };
+        let compiled = self.compiled(job)?;
         let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(work.instruction))?;
         Ok(Some(Box::new(CudaEngine {
             stream: self.context.default_stream(),
@@ -147,25 +169,16 @@ impl Device for CudaDevice {
     }
 
     fn prepare_sweeps(&mut self, forms: &[&'static Form]) -> Vec<(&'static Form, Error)> {
-        // Into the cache: without one, each is compiled when its turn comes.
-        if cache::folder().is_none() {
-            return Vec::new();
-        }
-        let architecture = self.architecture;
-        let refusal = |form: &&'static Form| {
-            let (source, _) = executable_scalar(form, architecture).ok()?;
-            compiled(&form.ptx, &source, architecture).err().map(|error| (*form, error))
-        };
-        forms.par_iter().filter_map(refusal).collect()
+        let job = |form: &'static Form| Some((form, sweep(form, self.architecture).ok()?.0));
+        let jobs: Vec<(&'static Form, Job)> = forms.iter().copied().filter_map(job).collect();
+        self.pool.announce(jobs.iter().map(|(_, job)| job.clone()));
+        jobs.into_iter().filter_map(|(form, job)| Some((form, self.pool.get(job).err()?))).collect()
     }
 
     fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
-        let (source, support) =
-            executable_scalar(form, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        let compiled = compiled(&form.ptx, &source, self.architecture)?;
-        self.note_compiler(&compiled.compiler);
+        let (job, support) = sweep(form, self.architecture).map_err(|e| e.within(&self.identity.name))?;
+        let compiled = self.compiled(job)?;
         let function = self.function(&compiled, "sweep").map_err(|e| e.within(form))?;
-        let opcodes = compiled.opcodes;
         let kind = match support.emulation {
             None => ExecutionKind::Native,
             Some(_) => ExecutionKind::Emulated,
@@ -176,9 +189,40 @@ impl Device for CudaDevice {
             blocks: self.blocks,
             form,
             seed,
-            execution: Execution { kind, opcodes: opcodes.unwrap_or_default() },
+            execution: Execution { kind, opcodes: compiled.opcodes.clone().unwrap_or_default() },
         })))
     }
+
+    fn times(&self) -> Option<String> {
+        let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
+        Some(format!(
+            "kernels: {compiled} compiled, {cached} from the cache; seconds of all threads together: {compiling:.1} compiling, \
+             {disassembling:.1} disassembling; seconds that the GPU's thread waited for kernels: {waiting:.1}, loaded them: {:.1}",
+            self.loading
+        ))
+    }
+}
+
+/// The kernel that executes `instruction`, to be compiled: its machine code tells what ran.
+fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Architecture) -> Job {
+    let (label, source) = (instruction.name.clone(), kernel.source.clone());
+    Job { label, source, target: architecture.target, listed: true }
+}
+
+/// The kernel that does `work`, to be compiled; `None` if there is none.
+fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
+    let evaluator = work.model.evaluator(work.instruction)?;
+    let label = format!("{}-verify", work.instruction);
+    Ok(verifier(evaluator.program(), work.sequence).map(|kernel| {
+        let job = Job { label, source: kernel.source.clone(), target: architecture.target, listed: false };
+        (kernel, job)
+    }))
+}
+
+/// The kernel that sweeps `form`, to be compiled, and how the architecture has it.
+fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'static Support)> {
+    let (source, support) = executable_scalar(form, architecture)?;
+    Ok((Job { label: form.ptx.clone(), source, target: architecture.target, listed: true }, support))
 }
 
 /// What a GPU is, for reports, and its architecture.
@@ -245,32 +289,6 @@ pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(St
     let source = scalar::kernel(form)
         .ok_or_else(|| Error::request(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
     Ok((source, support))
-}
-
-/// The compiled kernel, from the cache or else from the compiler, with its opcodes where there is a disassembler.
-fn compiled(label: &str, source: &str, architecture: &Architecture) -> Result<Compiled> {
-    let target = architecture.target;
-    let entry = cache::folder().map(|folder| Entry::new(&folder, label, source, target));
-    let cached = entry.as_ref().and_then(Entry::read);
-    let known = cached.clone();
-    let mut compiled = match cached {
-        Some(cached) if cached.opcodes.is_some() => return Ok(cached),
-        Some(cached) => cached,
-        None => Compiled {
-            cubin: compile::compile(source, target).map_err(|e| e.within(label))?,
-            compiler: format!("NVRTC {}", compile::version()?),
-            opcodes: None,
-        },
-    };
-    compiled.opcodes = sass::disassembler()
-        .and_then(|program| sass::disassemble(&program, &compiled.cubin))
-        .map(|disassembly| sass::arithmetic(&disassembly));
-    if let Some(entry) = entry
-        && known.as_ref() != Some(&compiled)
-    {
-        entry.write(&compiled);
-    }
-    Ok(compiled)
 }
 
 /// What runs: by the machine code where it was disassembled, else by the instruction table.

@@ -1,0 +1,110 @@
+//! `tcnum power`: what recordings, or a run, decide of a model.
+
+use std::path::Path;
+
+use clap::Args;
+
+use super::{
+    Destination, Progress, invocation,
+    options::{cases, integer},
+    select::Selection,
+};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    power::{self, Source, summaries},
+    report::Report,
+    trace::Trace,
+    verify::MOST_CASES,
+};
+
+/// Cases, where nothing says how many.
+const DEFAULT_CASES: u64 = 1_000_000;
+
+/// Tells which one-step changes of a model's rules recordings, or a run of so many cases, refute, and which survive.
+///
+/// Example: tcnum power --model volta v100_f16_f16.safetensors
+///
+/// Example: tcnum power --model hopper --instr mma.m16n8k16.f32.bf16.bf16.f32 --cases 1e6
+///
+/// A change gives one key of a rule another value: a bit more or less, another rounding, another group. It is refuted by the
+/// first output that it contradicts; one that survives is not decided by the data; of one that cannot be observed no operands
+/// whatever can tell. Exit status 1 if an output contradicts the model as it is.
+#[derive(Args, Debug)]
+pub struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Recordings: their outputs decide.
+    #[arg(value_name = "TRACE", conflicts_with_all = ["instructions", "formats", "all"])]
+    files: Vec<String>,
+    /// The model: a shipped name or a file.
+    #[arg(long, value_name = "MODEL", default_value = "hopper")]
+    model: String,
+    /// Cases of the verification stream for each instruction, rounded up to whole tiles. [default: 1e6]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "files")]
+    cases: Option<u64>,
+    /// Seed of the stream. [default: 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), conflicts_with = "files")]
+    seed: Option<u64>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: Destination,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unknown names, a file that is no recording, a model that does not cover an instruction.
+pub fn run(arguments: &Arguments) -> Result<Report> {
+    let model = Model::load(&arguments.model)?;
+    let progress = Progress::new(&arguments.destination);
+    let sources = sources(arguments, &progress)?;
+    progress.step(&format!("changing the rules of {}", model.name));
+    let tested = power::power(&model, &sources)?;
+    let mut report = Report::new("power", invocation());
+    report.seed = arguments.files.is_empty().then_some(arguments.seed.unwrap_or(0));
+    report.notes.push(format!("The model is '{}', version {}.", model.name, model.version));
+    for rule in &tested {
+        report.notes.push(match rule.refuted {
+            None => {
+                format!("Rule {}: what the data decide. {}.", rule.rule.index + 1, power::sentences(&summaries(rule)))
+            }
+            Some(place) => format!(
+                "Rule {} is refuted as it is, by {} at tile {}, row {}, column {}: nothing follows for its changes.",
+                rule.rule.index + 1,
+                sources[place.source].name,
+                place.tile,
+                place.row,
+                place.column
+            ),
+        });
+    }
+    report.holds = tested.iter().all(|rule| rule.refuted.is_none());
+    use power::tables::{changes, keys, rules};
+    let all = rules(&tested, &sources);
+    let standing: Vec<_> = tested.into_iter().filter(|rule| rule.refuted.is_none()).collect();
+    report.tables = vec![all, keys(&standing), changes(&standing, &sources)];
+    Ok(report)
+}
+
+/// The data: the recordings that are named, or the stream of each instruction.
+fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<Source>> {
+    if !arguments.files.is_empty() {
+        let read = |file: &String| {
+            progress.step(&format!("reading {file}"));
+            let file = file.strip_prefix("trace:").unwrap_or(file);
+            Ok(Source::recorded(file, Trace::read(Path::new(file))?))
+        };
+        return arguments.files.iter().map(read).collect();
+    }
+    let Selection { instructions, formats, all } = &arguments.selection;
+    if instructions.is_empty() && formats.is_empty() && !all {
+        return Err(Error::request(
+            "nothing can decide: name recordings, or instructions with --instr, --fmt or --all",
+        ));
+    }
+    let model = format!("model:{}", arguments.model);
+    let (seed, cases) = (arguments.seed.unwrap_or(0), arguments.cases.unwrap_or(DEFAULT_CASES));
+    let chosen = arguments.selection.instructions(&[], Some(&model))?;
+    Ok(chosen.iter().map(|instruction| Source::stream(instruction, seed, cases)).collect())
+}

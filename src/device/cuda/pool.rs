@@ -1,0 +1,329 @@
+//! Kernels, compiled on all cores in the order in which they will be needed.
+//!
+//! [`Pool::announce`] starts threads that compile what is announced; [`Pool::get`] hands a kernel out as soon as it is
+//! ready. Whoever asks for one that no thread has begun compiles it himself. Each kernel is compiled once.
+
+use std::{
+    collections::{HashMap, VecDeque, hash_map::Entry},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, Weak},
+    thread::{Builder, JoinHandle, available_parallelism},
+    time::Instant,
+};
+
+use super::{
+    cache::{self, Compiled},
+    compile, sass,
+};
+use crate::{Error, Result, digest::fnv1a};
+
+/// A kernel to compile.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Job {
+    /// The instruction's name: for messages, and for the file in the cache.
+    pub label: String,
+    /// CUDA C++, complete.
+    pub source: String,
+    /// The architecture, `sm_90a`.
+    pub target: &'static str,
+    /// Whether the opcodes are wanted, where there is a disassembler.
+    pub listed: bool,
+}
+
+impl Job {
+    fn key(&self) -> u64 {
+        fnv1a(format!("{}\0{}\0{}", self.target, self.listed, self.source).as_bytes())
+    }
+}
+
+/// Where the time went, in seconds of all threads together.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct Times {
+    /// Kernels that were compiled.
+    pub compiled: usize,
+    /// Kernels that the cache had.
+    pub cached: usize,
+    /// What compiling took.
+    pub compiling: f64,
+    /// What disassembling took.
+    pub disassembling: f64,
+    /// How long those who asked for kernels waited for them.
+    pub waiting: f64,
+}
+
+impl Times {
+    fn add(&mut self, other: &Times) {
+        self.compiled += other.compiled;
+        self.cached += other.cached;
+        self.compiling += other.compiling;
+        self.disassembling += other.disassembling;
+        self.waiting += other.waiting;
+    }
+}
+
+/// What makes a job a kernel.
+type Work = fn(&Job) -> (Result<Compiled>, Times);
+
+/// Kernels that are compiled, being compiled, and waiting to be.
+pub struct Pool {
+    shared: Arc<Shared>,
+    workers: Mutex<Vec<JoinHandle<()>>>,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// A kernel is done.
+    done: Condvar,
+    work: Work,
+}
+
+#[derive(Default)]
+struct State {
+    queue: VecDeque<u64>,
+    kernels: HashMap<u64, Slot>,
+    times: Times,
+}
+
+enum Slot {
+    Queued(Job),
+    Begun,
+    Done(Result<Arc<Compiled>>),
+}
+
+impl Pool {
+    /// The pool of this process: one for all GPUs, for as long as one is open.
+    pub fn shared() -> Arc<Pool> {
+        static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.upgrade().unwrap_or_else(|| {
+            let new = Arc::new(Pool::new(compiled));
+            *pool = Arc::downgrade(&new);
+            new
+        })
+    }
+
+    fn new(work: Work) -> Pool {
+        let shared = Shared { state: Mutex::default(), done: Condvar::new(), work };
+        Pool { shared: Arc::new(shared), workers: Mutex::default() }
+    }
+
+    /// Compiles `jobs` in the background, in this order.
+    pub fn announce(&self, jobs: impl IntoIterator<Item = Job>) {
+        let waiting = {
+            let mut state = self.shared.lock();
+            for job in jobs {
+                let key = job.key();
+                let State { queue, kernels, .. } = &mut *state;
+                if let Entry::Vacant(slot) = kernels.entry(key) {
+                    slot.insert(Slot::Queued(job));
+                    queue.push_back(key);
+                }
+            }
+            state.queue.len()
+        };
+        let mut workers = self.workers.lock().unwrap_or_else(PoisonError::into_inner);
+        workers.retain(|worker| !worker.is_finished());
+        let cores = available_parallelism().map_or(1, usize::from);
+        while workers.len() < cores.min(waiting) {
+            let shared = Arc::clone(&self.shared);
+            // Where no more threads can be had, fewer do the work, or whoever asks for it.
+            let Ok(worker) = Builder::new().name("compiler".into()).spawn(move || shared.work_off()) else { break };
+            workers.push(worker);
+        }
+    }
+
+    /// The kernel, as soon as it is compiled.
+    ///
+    /// # Errors
+    /// A device error: there is no compiler, or it refuses the source.
+    pub fn get(&self, job: Job) -> Result<Arc<Compiled>> {
+        let (key, start) = (job.key(), Instant::now());
+        let mut state = self.shared.lock();
+        let found = loop {
+            match state.kernels.get(&key) {
+                Some(Slot::Done(found)) => break found.clone(),
+                Some(Slot::Begun) => {
+                    state = self.shared.done.wait(state).unwrap_or_else(PoisonError::into_inner);
+                }
+                Some(Slot::Queued(_)) | None => {
+                    state.kernels.insert(key, Slot::Begun);
+                    drop(state);
+                    self.shared.finish(key, &job);
+                    state = self.shared.lock();
+                }
+            }
+        };
+        state.times.waiting += start.elapsed().as_secs_f64();
+        found
+    }
+
+    /// Where the time went until now.
+    pub fn times(&self) -> Times {
+        self.shared.lock().times
+    }
+}
+
+impl Drop for Pool {
+    /// Waits for what is being compiled: the compiler must not be at work when the process ends.
+    fn drop(&mut self) {
+        self.shared.lock().queue.clear();
+        for worker in self.workers.get_mut().unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let _ = worker.join();
+        }
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Compiles what is queued until nothing is.
+    fn work_off(&self) {
+        loop {
+            let (key, job) = {
+                let mut state = self.lock();
+                let Some(key) = state.queue.pop_front() else { return };
+                // Whoever asked for it meanwhile has begun it.
+                let Some(Slot::Queued(job)) = state.kernels.get(&key) else { continue };
+                let job = job.clone();
+                state.kernels.insert(key, Slot::Begun);
+                (key, job)
+            };
+            self.finish(key, &job);
+        }
+    }
+
+    fn finish(&self, key: u64, job: &Job) {
+        let panicked = |_| (Err(Error::device(format!("compiling {} panicked", job.label))), Times::default());
+        let (compiled, times) = catch_unwind(AssertUnwindSafe(|| (self.work)(job))).unwrap_or_else(panicked);
+        let mut state = self.lock();
+        state.times.add(&times);
+        state.kernels.insert(key, Slot::Done(compiled.map(Arc::new)));
+        self.done.notify_all();
+    }
+}
+
+/// The compiled kernel, from the cache or else from the compiler.
+fn compiled(job: &Job) -> (Result<Compiled>, Times) {
+    let mut times = Times::default();
+    let found = compile_or_read(job, &mut times);
+    (found, times)
+}
+
+fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
+    let Job { label, source, target, listed } = job;
+    let entry = cache::folder().map(|folder| cache::Entry::new(&folder, label, source, target));
+    let cached = entry.as_ref().and_then(cache::Entry::read);
+    let known = cached.clone();
+    let mut compiled = match cached {
+        Some(cached) => {
+            times.cached += 1;
+            cached
+        }
+        None => {
+            times.compiled += 1;
+            let cubin =
+                timed(&mut times.compiling, || compile::compile(source, target)).map_err(|e| e.within(label))?;
+            Compiled { cubin, compiler: format!("NVRTC {}", compile::version()?), opcodes: None }
+        }
+    };
+    if *listed && compiled.opcodes.is_none() {
+        let disassembly = sass::disassembler()
+            .and_then(|program| timed(&mut times.disassembling, || sass::disassemble(&program, &compiled.cubin)));
+        compiled.opcodes = disassembly.map(|text| sass::arithmetic(&text));
+    }
+    if let Some(entry) = entry
+        && known.as_ref() != Some(&compiled)
+    {
+        entry.write(&compiled);
+    }
+    Ok(compiled)
+}
+
+/// What `work` returns; its duration is added to `seconds`.
+fn timed<T>(seconds: &mut f64, work: impl FnOnce() -> T) -> T {
+    let start = Instant::now();
+    let result = work();
+    *seconds += start.elapsed().as_secs_f64();
+    result
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::atomic::{AtomicUsize, Ordering},
+        time::Duration,
+    };
+
+    use super::*;
+
+    fn job(label: &str) -> Job {
+        Job { label: label.into(), source: label.into(), target: "sm_90a", listed: false }
+    }
+
+    fn echo(job: &Job) -> (Result<Compiled>, Times) {
+        let compiled = Compiled { cubin: job.source.clone().into(), compiler: String::new(), opcodes: None };
+        (Ok(compiled), Times { compiled: 1, ..Times::default() })
+    }
+
+    #[test]
+    fn each_kernel_is_compiled_once_whoever_asks_and_however_often() {
+        let pool = Pool::new(echo);
+        let names: Vec<String> = (0..200).map(|number| format!("kernel {number}")).collect();
+        pool.announce(names.iter().map(|name| job(name)));
+        pool.announce(names.iter().map(|name| job(name)));
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    names.iter().rev().for_each(|n| assert_eq!(pool.get(job(n)).unwrap().cubin, n.as_bytes()))
+                });
+            }
+        });
+        assert_eq!(pool.get(job("never announced")).unwrap().cubin, b"never announced");
+        assert_eq!(pool.times().compiled, 201);
+    }
+
+    #[test]
+    fn failures_and_panics_reach_everyone_who_asks() {
+        let pool = Pool::new(|job| match job.label.as_str() {
+            "panic" => panic!("as this test wants"),
+            _ => (Err(Error::device("refused")), Times::default()),
+        });
+        pool.announce([job("refused"), job("panic")]);
+        for _ in 0..2 {
+            assert_eq!(pool.get(job("refused")).unwrap_err().to_string(), "refused");
+            assert_eq!(pool.get(job("panic")).unwrap_err().to_string(), "compiling panic panicked");
+        }
+    }
+
+    #[test]
+    fn a_kernel_that_is_wanted_now_does_not_wait_for_those_before_it() {
+        let pool = Pool::new(|job| {
+            if job.label == "slow" {
+                std::thread::sleep(Duration::from_millis(50));
+            }
+            echo(job)
+        });
+        pool.announce((0..1000).map(|n| Job { source: n.to_string(), ..job("slow") }));
+        pool.announce([job("urgent")]);
+        assert!(pool.get(job("urgent")).is_ok());
+        assert!(pool.times().compiled < 1000);
+    }
+
+    #[test]
+    fn nothing_is_begun_once_the_pool_is_dropped() {
+        static BEGUN: AtomicUsize = AtomicUsize::new(0);
+        let pool = Pool::new(|job| {
+            BEGUN.fetch_add(1, Ordering::SeqCst);
+            std::thread::sleep(Duration::from_millis(5));
+            echo(job)
+        });
+        pool.announce((0..100_000).map(|n| job(&n.to_string())));
+        drop(pool);
+        let begun = BEGUN.load(Ordering::SeqCst);
+        assert!(begun < 100_000);
+        std::thread::sleep(Duration::from_millis(20));
+        assert_eq!(BEGUN.load(Ordering::SeqCst), begun);
+    }
+}

@@ -1,0 +1,18 @@
+//! What data decide of a model: which one-step changes of a rule they refute, after how many cases, and which survive.
+//!
+//! Changes come from one table of the model language's keys ([`changes()`]); a changed rule is an ordinary model, whose
+//! outputs are compared with those that were recorded, or with those of the rule itself on the verification stream
+//! ([`Source`]). Where no operands whatever could tell a change, `proof` says why.
+
+mod changes;
+mod proof;
+mod rule;
+mod run;
+mod summary;
+pub mod tables;
+mod values;
+
+pub use changes::{Change, KEYS, Key, changes};
+pub use rule::Changed;
+pub use run::{Place, Source, Tested, Verdict, power};
+pub use summary::{Decision, Summary, sentences, summaries};

@@ -1,0 +1,117 @@
+//! Changes that no operands whatever can show, and why.
+
+use super::{Change, rule::Pair};
+use crate::{
+    arithmetic::{Rule, Step},
+    format::{Format, Overflow, Rounding},
+    isa::Instruction,
+};
+
+/// Why the two rules of `pair`, which differ by `change`, give the same results for all operands; `None` where that is not
+/// known.
+pub(super) fn proof(pair: &Pair, change: &Change) -> Option<String> {
+    if pair.is_same() {
+        return Some("it is the same program".into());
+    }
+    match change.key.as_str() {
+        "alignment.floor" => floor(pair),
+        "result.overflow" => overflow(pair),
+        _ => None,
+    }
+}
+
+/// What the terms of a fused step can be: the smallest exponent that one of a kind has in the alignment, and the exponent of
+/// what all of the kind are multiples of.
+struct Terms {
+    smallest: i32,
+    quantum: i32,
+}
+
+/// The exponent of the smallest subnormal number, of which every number of a format is a multiple.
+fn quantum(format: &Format) -> Option<i32> {
+    format.float().map(|float| float.emin() - (float.precision() as i32 - 1))
+}
+
+/// The products of an instruction, and c with the results that take its place.
+fn terms(rule: &Rule, i: &Instruction) -> Option<[Terms; 2]> {
+    let plain = i.scale.is_none()
+        && rule.split.is_none()
+        && rule.scale_sums.is_none()
+        && rule.lanes.is_none()
+        && rule.late.is_none()
+        && rule.product.is_none();
+    if !plain || rule.step != Step::Fused {
+        return None;
+    }
+    let (a, b) = (quantum(i.a)?, quantum(i.b)?);
+    // A subnormal number that is unpacked into a wider format has the exponent of its leading bit.
+    let exponent = |format: &'static Format, quantum: i32| match (rule.unpack, rule.normalised) {
+        (None, None | Some(false)) => format.float().map(|float| float.emin()),
+        _ => Some(quantum),
+    };
+    let products = Terms { smallest: exponent(i.a, a)? + exponent(i.b, b)?, quantum: a + b };
+    let results = [rule.result.map(|to| to.format), rule.between.map(|to| to.format), Some(i.c)];
+    let c = results.into_iter().flatten().map(|format| {
+        let quantum = quantum(format)?;
+        let smallest = if rule.unpack_c.is_some() { quantum } else { format.float()?.emin() };
+        Some(Terms { smallest, quantum })
+    });
+    let c = c.collect::<Option<Vec<Terms>>>()?;
+    let c = Terms {
+        smallest: c.iter().map(|terms| terms.smallest).min()?,
+        quantum: c.iter().map(|terms| terms.quantum).min()?,
+    };
+    Some([products, c])
+}
+
+/// A floor is reached only where every term's exponent is below it. It changes nothing where such terms are multiples of
+/// the last bit that it keeps.
+fn floor(pair: &Pair) -> Option<String> {
+    let [products, c] = terms(pair.rules[0], pair.instruction)?;
+    let harmless = |rule: &Rule| {
+        let alignment = rule.alignment?;
+        let Some(floor) = alignment.floor else { return Some(true) };
+        let kept = |terms: &Terms| terms.smallest >= floor || terms.quantum >= floor - alignment.bits;
+        Some(kept(&products) && kept(&c))
+    };
+    let both = harmless(pair.rules[0])? && harmless(pair.rules[1])?;
+    both.then(|| {
+        format!(
+            "products are multiples of 2^{} and c of 2^{}: no floor as low as these cuts a bit",
+            products.quantum, c.quantum
+        )
+    })
+}
+
+/// `infinity` and `standard` differ only for finite sums that overflow, and there only where rounding is directed. Finite sums
+/// overflow only where the products reach half the last place of the largest c. (`nan` and `saturate` speak of infinite
+/// operands too.)
+fn overflow(pair: &Pair) -> Option<String> {
+    let (rule, i) = (pair.rules[0], pair.instruction);
+    let result = rule.result?;
+    let overflows = [Some(result), pair.rules[1].result].map(|to| to.map(|to| to.overflow));
+    if !overflows.iter().all(|overflow| matches!(overflow, Some(Overflow::Standard | Overflow::Infinity))) {
+        return None;
+    }
+    if matches!(result.rounding, Rounding::Rne | Rounding::Rna) && result.format.has_infinity() {
+        return Some("rounded to nearest, what overflows is infinite by the standard too".into());
+    }
+    let plain = matches!(rule.step, Step::Fused | Step::Exact)
+        && i.scale.is_none()
+        && rule.split.is_none()
+        && rule.product.is_none()
+        && rule.lanes.is_none()
+        && rule.late.is_none()
+        && rule.alignment.is_none_or(|alignment| alignment.rounding == Rounding::Rz);
+    if !plain || result.rounding != Rounding::Rz {
+        return None;
+    }
+    let (a, b, c, to) = (i.a.float()?, i.b.float()?, i.c.float()?, result.format.float()?);
+    // |a| < 2^(emax + 1), so all products together are below 2^bound.
+    let count = (usize::BITS - i.stored_k().leading_zeros()) as i32;
+    let bound = a.emax() + 1 + b.emax() + 1 + count;
+    // Below half the last place of the largest results, and of c, which is no larger than these.
+    let last = to.emax() - (to.precision().max(c.precision()) as i32 - 1) - 1;
+    (c.emax() <= to.emax() && bound <= last)
+        .then(|| format!("all products together are below 2^{bound}, by which no sum with a finite c overflows"))
+}

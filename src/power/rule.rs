@@ -1,0 +1,67 @@
+//! A rule with one thing changed, as a model of its own.
+
+use toml::{Table, Value};
+
+use super::{Change, values};
+use crate::{
+    Error, Result,
+    arithmetic::{Evaluator, Model, Rule},
+    isa::Instruction,
+};
+
+/// The rule of a model that covers some instructions, as a table of TOML whose values can be changed.
+#[derive(Debug, Clone)]
+pub struct Changed {
+    /// The rule's place in the model.
+    pub index: usize,
+    /// The rule, as the model's file writes it.
+    pub table: Table,
+    model: Table,
+}
+
+impl Changed {
+    /// The rule of `model` that covers `instruction`.
+    ///
+    /// # Errors
+    /// The model does not cover the instruction.
+    pub fn of(model: &Model, instruction: &Instruction) -> Result<Changed> {
+        // The error says what the model covers.
+        model.evaluator(instruction)?;
+        let rule = model.rule(instruction).map(|rule| &rule.instructions);
+        let index = model.rules.iter().position(|other| Some(&other.instructions) == rule);
+        let mut file: Table = toml::from_str(model.text()).map_err(|error| Error::request(error.to_string()))?;
+        let rules = file.get_mut("rule").and_then(Value::as_array_mut);
+        let (index, rule) = index
+            .zip(rules)
+            .and_then(|(index, rules)| Some((index, rules.get_mut(index)?)))
+            .ok_or_else(|| Error::request(format!("the model '{}' has no rule for {instruction}", model.name)))?;
+        let table = rule.as_table().cloned().unwrap_or_default();
+        file.remove("rule");
+        Ok(Changed { index, table, model: file })
+    }
+
+    /// The model whose only rule is this one with `change`; `None` where the language refuses it.
+    pub fn model(&self, change: Option<&Change>) -> Option<Model> {
+        let (mut rule, mut file) = (self.table.clone(), self.model.clone());
+        if let Some(Change { key, to, .. }) = change {
+            values::set(&mut rule, &key.split('.').collect::<Vec<_>>(), to.clone());
+        }
+        file.insert("rule".into(), Value::Array(vec![Value::Table(rule)]));
+        Model::parse(&file.to_string(), "changed").ok()
+    }
+}
+
+/// Two arithmetics of one instruction: the rule, and the rule with a change.
+pub(super) struct Pair<'a> {
+    pub instruction: &'a Instruction,
+    pub rules: [&'a Rule; 2],
+    pub evaluators: [&'a Evaluator; 2],
+}
+
+impl Pair<'_> {
+    /// Whether both are one program.
+    pub fn is_same(&self) -> bool {
+        let [one, other] = self.evaluators.map(Evaluator::program);
+        one == other
+    }
+}

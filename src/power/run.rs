@@ -1,0 +1,246 @@
+//! Running changed rules over data until each is refuted.
+
+use rayon::prelude::*;
+
+use super::{Change, Changed, changes, proof::proof, rule::Pair};
+use crate::{
+    Result,
+    arithmetic::{Evaluator, Model},
+    inputs::Sequence,
+    isa::{Codes, Instruction, Tiles},
+    trace::Trace,
+};
+
+/// Outputs of the first batch, in which most changes fall, and of the largest.
+const FIRST_BATCH: usize = 1 << 8;
+const LARGEST_BATCH: usize = 1 << 15;
+
+/// Data that can refute a change.
+pub struct Source {
+    /// The file, or what was generated.
+    pub name: String,
+    /// The instruction, as large as the tiles that are known of it.
+    part: Instruction,
+    data: Data,
+}
+
+enum Data {
+    /// Recorded inputs and outputs.
+    Trace(Box<Trace>),
+    /// The first tiles of the verification stream, whose outputs are those of the rule as it is.
+    Stream { sequence: Sequence, tiles: u64 },
+}
+
+impl Source {
+    /// A recording.
+    pub fn recorded(name: &str, trace: Trace) -> Source {
+        let part = Instruction { m: trace.m, n: trace.n, ..trace.instruction.clone() };
+        Source { name: name.into(), part, data: Data::Trace(Box::new(trace)) }
+    }
+
+    /// `cases` cases of the verification stream, rounded up to whole tiles.
+    pub fn stream(instruction: &Instruction, seed: u64, cases: u64) -> Source {
+        let tiles = cases.div_ceil((instruction.m * instruction.n) as u64);
+        let data = Data::Stream { sequence: Sequence::Random { seed }, tiles };
+        Source { name: format!("{instruction}, seed {seed}"), part: instruction.clone(), data }
+    }
+
+    /// The instruction, as large as the tiles that are known of it.
+    pub fn instruction(&self) -> &Instruction {
+        &self.part
+    }
+
+    fn tiles(&self) -> u64 {
+        match &self.data {
+            Data::Trace(trace) => trace.count() as u64,
+            Data::Stream { tiles, .. } => *tiles,
+        }
+    }
+
+    /// How many outputs there are.
+    pub fn cases(&self) -> u64 {
+        self.tiles() * self.each()
+    }
+
+    fn each(&self) -> u64 {
+        (self.part.m * self.part.n) as u64
+    }
+
+    /// Inputs of the tiles `from..to`, and the outputs where they are recorded.
+    fn batch(&self, from: u64, to: u64) -> (Tiles, Option<Codes>) {
+        match &self.data {
+            Data::Trace(trace) => {
+                let (from, to, each) = (from as usize, to as usize, self.each() as usize);
+                (trace.tiles(from, to), Some(trace.d.slice(from * each, to * each)))
+            }
+            Data::Stream { sequence, .. } => (sequence.tiles(&self.part, from, (to - from) as usize), None),
+        }
+    }
+}
+
+/// Where an output is that refutes a change.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    /// The source, by its place in the list.
+    pub source: usize,
+    /// The tile.
+    pub tile: u64,
+    /// The row of D.
+    pub row: u64,
+    /// The column of D.
+    pub column: u64,
+    /// The number of the case, from 1, over all sources of the rule in their order.
+    pub case: u64,
+}
+
+/// What became of a change.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Verdict {
+    /// An output contradicts it: the first one.
+    Refuted(Place),
+    /// No output does.
+    Survives,
+    /// No output of any operands could, for this reason.
+    CannotBeObserved(String),
+}
+
+/// A rule, its changes, and what became of them.
+#[derive(Debug, Clone)]
+pub struct Tested {
+    /// The rule.
+    pub rule: Changed,
+    /// The patterns of the rule.
+    pub patterns: Vec<String>,
+    /// The sources that are of instructions of the rule, by their places in the list.
+    pub sources: Vec<usize>,
+    /// Outputs of these sources.
+    pub cases: u64,
+    /// The output that refutes the rule as it is, if there is one.
+    pub refuted: Option<Place>,
+    /// Each change, with its verdict.
+    pub changes: Vec<(Change, Verdict)>,
+}
+
+/// What `sources` decide of the rules of `model` that they are of.
+///
+/// # Errors
+/// The model does not cover an instruction.
+pub fn power(model: &Model, sources: &[Source]) -> Result<Vec<Tested>> {
+    let mut all: Vec<Tested> = Vec::new();
+    for (at, source) in sources.iter().enumerate() {
+        let rule = Changed::of(model, &source.part)?;
+        match all.iter_mut().find(|tested| tested.rule.index == rule.index) {
+            Some(tested) => tested.sources.push(at),
+            None => {
+                let patterns = model.rules[rule.index].instructions.clone();
+                all.push(Tested { rule, patterns, sources: vec![at], cases: 0, refuted: None, changes: Vec::new() });
+            }
+        }
+    }
+    for tested in &mut all {
+        test(model, sources, tested)?;
+    }
+    Ok(all)
+}
+
+/// A change under test.
+struct Candidate {
+    change: Option<Change>,
+    /// For each source of the rule its evaluator; `None` where the changed rule cannot hold for its instruction.
+    evaluators: Vec<Option<Evaluator>>,
+    place: Option<Place>,
+    proof: Option<String>,
+}
+
+fn test(model: &Model, sources: &[Source], tested: &mut Tested) -> Result<()> {
+    let own: Vec<&Source> = tested.sources.iter().map(|at| &sources[*at]).collect();
+    let truths = own.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;
+    let mut all: Vec<Change> = Vec::new();
+    for source in &own {
+        for change in changes(&tested.rule.table, &source.part) {
+            if !all.iter().any(|known| known.key == change.key && known.to == change.to) {
+                all.push(change);
+            }
+        }
+    }
+    let rule = &tested.rule;
+    let original =
+        Candidate { change: None, evaluators: truths.iter().cloned().map(Some).collect(), place: None, proof: None };
+    let changed = all.into_par_iter().filter_map(|change| candidate(model, rule, change, &own, &truths));
+    let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.collect::<Vec<_>>()).collect();
+    let mut before = 0;
+    for (number, source) in own.iter().enumerate() {
+        refute(source, number, before, &truths[number], &mut candidates);
+        before += source.cases();
+    }
+    for place in candidates.iter_mut().filter_map(|candidate| candidate.place.as_mut()) {
+        place.source = tested.sources[place.source];
+    }
+    tested.cases = before;
+    tested.refuted = candidates[0].place;
+    tested.changes = candidates
+        .into_iter()
+        .filter_map(|candidate| Some((candidate.change?, verdict(candidate.place, candidate.proof))))
+        .collect();
+    Ok(())
+}
+
+fn verdict(place: Option<Place>, proof: Option<String>) -> Verdict {
+    match (place, proof) {
+        (Some(place), _) => Verdict::Refuted(place),
+        (None, Some(reason)) => Verdict::CannotBeObserved(reason),
+        (None, None) => Verdict::Survives,
+    }
+}
+
+/// The change with its evaluators; `None` where it makes no rule for any of the sources.
+fn candidate(
+    model: &Model,
+    rule: &Changed,
+    change: Change,
+    sources: &[&Source],
+    truths: &[Evaluator],
+) -> Option<Candidate> {
+    let changed = rule.model(Some(&change))?;
+    let evaluators: Vec<Option<Evaluator>> =
+        sources.iter().map(|source| changed.evaluator(&source.part).ok()).collect();
+    let reasons = sources.iter().zip(truths).zip(&evaluators).filter_map(|((source, truth), other)| {
+        let evaluators = [truth, other.as_ref()?];
+        let rules = [model.rule(&source.part)?, changed.rule(&source.part)?];
+        Some(proof(&Pair { instruction: &source.part, rules, evaluators }, &change))
+    });
+    // A change that one of the instructions can show is not beyond observation.
+    let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());
+    evaluators.iter().any(Option::is_some).then_some(Candidate { change: Some(change), evaluators, place: None, proof })
+}
+
+/// Compares the outputs of a source with those of every candidate that still stands.
+fn refute(source: &Source, number: usize, before: u64, truth: &Evaluator, candidates: &mut [Candidate]) {
+    let each = source.each();
+    let (mut from, mut outputs) = (0, FIRST_BATCH);
+    while from < source.tiles() {
+        let to = source.tiles().min(from + (outputs as u64 / each).max(1));
+        outputs = (outputs * 2).min(LARGEST_BATCH);
+        let (tiles, recorded) = source.batch(from, to);
+        let expected = recorded.unwrap_or_else(|| truth.execute(&tiles));
+        // Neighbours are run even where it is proved that nothing can come of it.
+        let standing = |candidate: &&mut Candidate| {
+            let proved = candidate.proof.is_some() && candidate.change.as_ref().is_some_and(|change| change.ranged);
+            candidate.place.is_none() && !proved
+        };
+        candidates.par_iter_mut().filter(standing).for_each(|candidate| {
+            let Some(evaluator) = &candidate.evaluators[number] else { return };
+            let found = evaluator.execute(&tiles);
+            if found.as_bytes() == expected.as_bytes() {
+                return;
+            }
+            let differs = (0..expected.len()).find(|at| found.get(*at) != expected.get(*at));
+            candidate.place = differs.map(|at| {
+                let (output, n) = (from * each + at as u64, source.part.n as u64);
+                let (tile, row, column) = (output / each, output % each / n, output % n);
+                Place { source: number, tile, row, column, case: before + output + 1 }
+            });
+        });
+        from = to;
+    }
+}

@@ -1,0 +1,122 @@
+//! What data decide of each key of a rule, in short.
+
+use std::collections::HashSet;
+
+use super::{Change, Tested, Verdict};
+
+/// What data decide of one key.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The key.
+    pub key: String,
+    /// The value of the rule.
+    pub value: String,
+    /// The values that no output contradicts, the rule's own among them; whole numbers as a range around it.
+    pub agreeing: String,
+    /// Whether the data decide it.
+    pub decision: Decision,
+}
+
+/// Whether data decide a key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Decision {
+    /// Every change is refuted.
+    Decided,
+    /// Every change that could be observed is refuted, and there are others.
+    AsFarAsObservable,
+    /// Some are.
+    Partly,
+    /// None is.
+    Undecided,
+    /// None can be observed.
+    CannotBeObserved,
+}
+
+impl Decision {
+    /// The word that reports print.
+    pub fn name(self) -> &'static str {
+        match self {
+            Decision::Decided => "decided",
+            Decision::AsFarAsObservable => "as far as observable",
+            Decision::Partly => "partly",
+            Decision::Undecided => "undecided",
+            Decision::CannotBeObserved => "cannot be observed",
+        }
+    }
+}
+
+/// What the data decide of each key, in the order of the language's table.
+pub fn summaries(tested: &Tested) -> Vec<Summary> {
+    let changes = &tested.changes;
+    let mut keys: Vec<&str> = changes.iter().map(|(change, _)| change.key.as_str()).collect();
+    let mut seen = HashSet::new();
+    keys.retain(|key| seen.insert(*key));
+    keys.into_iter().map(|key| summary(key, changes.iter().filter(|(change, _)| change.key == key).collect())).collect()
+}
+
+fn summary(key: &str, changes: Vec<&(Change, Verdict)>) -> Summary {
+    let count = |wanted: fn(&Verdict) -> bool| changes.iter().filter(|(_, verdict)| wanted(verdict)).count();
+    let refuted = count(|verdict| matches!(verdict, Verdict::Refuted(_)));
+    let surviving = count(|verdict| *verdict == Verdict::Survives);
+    let decision = match (refuted, surviving) {
+        (0, 0) => Decision::CannotBeObserved,
+        (all, 0) if all == changes.len() => Decision::Decided,
+        (_, 0) => Decision::AsFarAsObservable,
+        (0, _) => Decision::Undecided,
+        _ => Decision::Partly,
+    };
+    Summary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
+}
+
+/// The values that agree: of numbers the range around the rule's own, and other values one by one.
+fn agreeing(changes: &[&(Change, Verdict)]) -> String {
+    let number = |change: &Change| change.to.as_ref().and_then(toml::Value::as_integer);
+    let own = changes[0].0.from.as_ref().and_then(toml::Value::as_integer);
+    let stands = |verdict: &Verdict| !matches!(verdict, Verdict::Refuted(_));
+    let standing = || changes.iter().filter(|(_, verdict)| stands(verdict)).map(|(change, _)| change);
+    match own.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {
+        Some(own) => {
+            let tried: Vec<i64> = changes.iter().filter_map(|(change, _)| number(change)).chain([own]).collect();
+            range(own, &tried, &standing().filter_map(number).collect::<Vec<_>>())
+        }
+        None => std::iter::once(changes[0].0.from()).chain(standing().map(Change::to)).collect::<Vec<_>>().join(", "),
+    }
+}
+
+/// The range around `own` of the numbers that stand, among all that were tried, in words.
+fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
+    let (mut low, mut high) = (own, own);
+    while standing.contains(&(low - 1)) {
+        low -= 1;
+    }
+    while standing.contains(&(high + 1)) {
+        high += 1;
+    }
+    match (tried.contains(&(low - 1)), tried.contains(&(high + 1))) {
+        (true, true) if low == high => own.to_string(),
+        (true, true) => format!("{low} to {high}"),
+        (false, true) => format!("{high} or less"),
+        (true, false) => format!("{low} or more"),
+        (false, false) => "any".into(),
+    }
+}
+
+/// The summary of the keys that have a value, in sentences: `They decide .... They narrow ....`, as evidence lines have them.
+pub fn sentences(summaries: &[Summary]) -> String {
+    let keys = |wanted: Decision, shown: fn(&Summary) -> String| {
+        let with_value = summaries.iter().filter(|summary| summary.decision == wanted && summary.value != "absent");
+        let keys: Vec<String> = with_value.map(shown).collect();
+        (!keys.is_empty()).then(|| keys.join(", "))
+    };
+    let name = |summary: &Summary| summary.key.to_string();
+    let values = |summary: &Summary| format!("{} to {}", summary.key, summary.agreeing.replace(", ", " or "));
+    let parts = [
+        ("decide", keys(Decision::Decided, name)),
+        ("narrow, as far as can be observed,", keys(Decision::AsFarAsObservable, values)),
+        ("narrow", keys(Decision::Partly, values)),
+        ("leave open", keys(Decision::Undecided, name)),
+        ("cannot show", keys(Decision::CannotBeObserved, name)),
+    ];
+    let parts = parts.into_iter().filter_map(|(verb, keys)| Some(format!("They {verb} {}", keys?)));
+    parts.collect::<Vec<_>>().join(". ")
+}

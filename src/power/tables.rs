@@ -1,0 +1,134 @@
+//! The tables of what data decide.
+
+use super::{Source, Tested, Verdict, summaries, summary::sentences};
+use crate::report::Table;
+
+crate::rows! {
+    /// A one-step change of a rule, and what became of it.
+    pub struct ChangeRow in "changes" {
+        /// The number of the rule in the model.
+        rule: usize => shown("rule").essential(),
+        /// The key that is changed.
+        key: String => shown("key").essential(),
+        /// Its value in the model.
+        from: String => shown("from").essential(),
+        /// Its value in the change.
+        to: String => shown("to").essential(),
+        /// Whether data refute the change, it survives, or it cannot be observed.
+        verdict: &'static str => shown("verdict").essential(),
+        /// The number of the case that refutes it.
+        case: Option<u64> => shown("at case"),
+        /// The data that the case is of.
+        source: Option<String> => shown("in"),
+        /// Its tile.
+        tile: Option<u64> => shown("tile"),
+        /// Its row of D.
+        row: Option<u64> => shown("row"),
+        /// Its column of D.
+        column: Option<u64> => shown("column"),
+        /// Why it cannot be observed.
+        reason: Option<String> => shown("why"),
+    }
+
+    /// A key of a rule, with what the data decide of it.
+    pub struct DecidedKeyRow in "decided_keys" {
+        /// The number of the rule in the model.
+        rule: usize => shown("rule").essential(),
+        /// The key.
+        key: String => shown("key").essential(),
+        /// Its value in the model.
+        value: String => shown("value").essential(),
+        /// The values with which every output agrees.
+        agreeing: String => shown("agree with every output").essential(),
+        /// Whether that decides it.
+        decision: &'static str => shown("decision").essential(),
+    }
+
+    /// A rule that data were compared with.
+    pub struct TestedRuleRow in "tested_rules" {
+        /// Its number in the model.
+        rule: usize => shown("rule").essential(),
+        /// The patterns of instructions that it is for.
+        patterns: String => shown("of").essential(),
+        /// The data.
+        sources: Vec<String> => shown("data"),
+        /// Cases that were compared.
+        cases: u64 => shown("cases").essential(),
+        /// Whether every output agrees with the rule.
+        agrees: bool => shown("agrees").essential(),
+        /// One-step changes that the data refute.
+        refuted: usize => shown("changes refuted").essential(),
+        /// One-step changes that survive.
+        surviving: usize => shown("surviving").essential(),
+        /// One-step changes that cannot be observed.
+        unobservable: usize => shown("not observable").essential(),
+        /// What the data decide, in a sentence.
+        summary: String => hidden(),
+    }
+}
+
+/// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
+pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
+    let rows = tested.iter().flat_map(|rule| {
+        rule.changes.iter().filter(|(change, _)| !change.ranged).map(|(change, verdict)| {
+            let (place, reason) = match verdict {
+                Verdict::Refuted(place) => (Some(place), None),
+                Verdict::Survives => (None, None),
+                Verdict::CannotBeObserved(reason) => (None, Some(reason.clone())),
+            };
+            ChangeRow {
+                rule: rule.rule.index + 1,
+                key: change.key.clone(),
+                from: change.from(),
+                to: change.to(),
+                verdict: match verdict {
+                    Verdict::Refuted(_) => "refuted",
+                    Verdict::Survives => "survives",
+                    Verdict::CannotBeObserved(_) => "cannot be observed",
+                },
+                case: place.map(|place| place.case),
+                source: place.map(|place| sources[place.source].name.clone()),
+                tile: place.map(|place| place.tile),
+                row: place.map(|place| place.row),
+                column: place.map(|place| place.column),
+                reason,
+            }
+        })
+    });
+    Table::of("One-step changes of the rules", rows)
+}
+
+/// A row for each key: the values with which every output agrees, and whether that decides it.
+pub fn keys(tested: &[Tested]) -> Table {
+    let rows = tested.iter().flat_map(|rule| {
+        summaries(rule).into_iter().map(|summary| DecidedKeyRow {
+            rule: rule.rule.index + 1,
+            key: summary.key,
+            value: summary.value,
+            agreeing: summary.agreeing,
+            decision: summary.decision.name(),
+        })
+    });
+    Table::of("What the data decide", rows)
+}
+
+/// A row for each rule.
+pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
+    let row = |rule: &Tested| {
+        let count = |wanted: fn(&Verdict) -> bool| {
+            rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count()
+        };
+        TestedRuleRow {
+            rule: rule.rule.index + 1,
+            patterns: rule.patterns.join(" "),
+            sources: rule.sources.iter().map(|at| sources[*at].name.clone()).collect(),
+            cases: rule.cases,
+            agrees: rule.refuted.is_none(),
+            refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
+            surviving: count(|verdict| *verdict == Verdict::Survives),
+            unobservable: count(|verdict| matches!(verdict, Verdict::CannotBeObserved(_))),
+            summary: sentences(&summaries(rule)),
+        }
+    };
+    Table::of("Rules and data", tested.iter().map(row))
+}

@@ -1,0 +1,43 @@
+//! Values of model files as changes need them: read and set by path, and printed.
+
+use toml::{Table, Value};
+
+/// The value at `path` (`group`, `alignment.bits`) of a rule; `None` where it is absent.
+pub(super) fn get<'a>(rule: &'a Table, path: &str) -> Option<&'a Value> {
+    match path.split_once('.') {
+        Some((table, key)) => get(rule.get(table)?.as_table()?, key),
+        None => rule.get(path),
+    }
+}
+
+/// Whether the rule has the table that `path` lies in.
+pub(super) fn has_place(rule: &Table, path: &str) -> bool {
+    path.rsplit_once('.').is_none_or(|(table, _)| get(rule, table).is_some_and(Value::is_table))
+}
+
+/// Sets the value at a path, or removes it; nothing where there is no such place.
+pub(super) fn set(rule: &mut Table, path: &[&str], value: Option<Value>) {
+    match (path, value) {
+        ([], _) => {}
+        ([key], Some(value)) => {
+            rule.insert((*key).into(), value);
+        }
+        ([key], None) => {
+            rule.remove(*key);
+        }
+        ([table, rest @ ..], value) => {
+            if let Some(table) = rule.get_mut(*table).and_then(Value::as_table_mut) {
+                set(table, rest, value);
+            }
+        }
+    }
+}
+
+/// A value as a reader sees it: words without quotes.
+pub(super) fn shown(value: Option<&Value>) -> String {
+    match value {
+        None => "absent".into(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string().replace('\n', " "),
+    }
+}
