@@ -2,28 +2,68 @@
 
 use crate::{
     arithmetic::{Explanation, Line},
-    format::{Class, Decoded, Finite, Real},
-    report::{Cell, Column, Table},
+    format::{Class, Decoded, Finite, Format, Real},
+    report::Table,
 };
 
-/// Keys and headings of what an arithmetic says about a step.
-const SAYS: [[(&str, &str); 5]; 2] = [
-    [("value", "value"), ("exponent", "exponent"), ("kept", "kept"), ("cut_off", "cut off"), ("code", "code")],
-    [
-        ("second_value", "2: value"),
-        ("second_exponent", "2: exponent"),
-        ("second_kept", "2: kept"),
-        ("second_cut_off", "2: cut off"),
-        ("second_code", "2: code"),
-    ],
-];
+crate::rows! {
+    /// A result of the dot-product-add that is explained.
+    pub struct ResultRow in "results" {
+        /// What computed it: a model, or the recording.
+        by: String => shown("by").essential(),
+        /// The code of D.
+        d: String => shown("D").essential(),
+        /// Its value in decimal.
+        value: String => shown("value").essential(),
+        /// Its value as an integer times a power of two.
+        exactly: String => shown("exactly"),
+    }
 
-/// The table `steps` of one arithmetic, or of two, without rows. `numbered`: each row begins with the number of a case.
-///
-/// Values are exact: `1.5 = 3*2^-1`, in decimal after a `~` where that has too many digits. `exponent` is the one that counts in
-/// an alignment (of a sum, the largest), `kept` what the alignment keeps of a term and `cut off` the rest, `code` the result of
-/// a rounding.
-pub fn table(names: &[String], numbered: bool) -> Table {
+    /// A step of a dot-product-add, in one arithmetic or in two side by side. Values are exact: `1.5 = 3*2^-1`, in decimal after a
+    /// `~` where that has too many digits.
+    pub struct StepRow in "steps" {
+        /// The number of the case, among several.
+        number: Option<usize> => shown("#").if_filled().essential(),
+        /// The group of terms, from 1; none of what happens outside of groups.
+        group: Option<usize> => shown("group"),
+        /// What the step is about.
+        step: String => shown("step").essential(),
+        /// Whether two arithmetics say the same.
+        same: Option<bool> => shown("same").if_filled().essential(),
+        /// Its value.
+        value: Option<String> => shown("value").essential(),
+        /// Its value in the second arithmetic.
+        second_value: Option<String> => shown("2: value").beside().if_filled().essential(),
+        /// The exponent that counts in an alignment; of a sum, the largest.
+        exponent: Option<i32> => shown("exponent").if_filled(),
+        /// The exponent in the second arithmetic.
+        second_exponent: Option<i32> => shown("2: exponent").beside().if_filled(),
+        /// What alignment keeps of a term.
+        kept: Option<String> => shown("kept").if_filled(),
+        /// What it keeps in the second arithmetic.
+        second_kept: Option<String> => shown("2: kept").beside().if_filled(),
+        /// The rest.
+        cut_off: Option<String> => shown("cut off").if_filled(),
+        /// The rest in the second arithmetic.
+        second_cut_off: Option<String> => shown("2: cut off").beside().if_filled(),
+        /// The result of a rounding, with its format.
+        code: Option<String> => shown("code").if_filled(),
+        /// The result of a rounding in the second arithmetic.
+        second_code: Option<String> => shown("2: code").beside().if_filled(),
+    }
+}
+
+/// The results of a dot-product-add by each that computed it.
+pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
+    let row = |(who, code): (&str, u64)| {
+        let decoded = d.decode(code);
+        ResultRow { by: who.into(), d: d.hex(code), value: decoded.decimal(), exactly: decoded.scaled() }
+    };
+    Table::of(title, by.into_iter().map(row))
+}
+
+/// The table of steps of one arithmetic, or of two.
+pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
     let title = match names {
         [one] => format!("Step by step: {one}"),
         several => {
@@ -32,41 +72,40 @@ pub fn table(names: &[String], numbered: bool) -> Table {
             format!("Step by step, {}", named.join(", "))
         }
     };
-    let mut columns = Vec::new();
-    columns.extend(numbered.then(|| Column::new("number", "number")));
-    columns.extend([Column::new("group", "group"), Column::new("step", "step")]);
-    for says in SAYS.iter().take(names.len()) {
-        let first = ["1: value", "1: exponent", "1: kept", "1: cut off", "1: code"];
-        let two = names.len() > 1 && says[0].0 == SAYS[0][0].0;
-        columns.extend(
-            says.iter().enumerate().map(|(at, (key, label))| Column::new(key, if two { first[at] } else { label })),
-        );
-    }
-    columns.extend((names.len() > 1).then(|| Column::new("same", "same")));
-    Table::new("steps", title, columns)
+    Table::of(title, rows)
 }
 
 /// The rows of [`table`] for the case of the given number, if numbers are wanted: the same steps of two arithmetics in one row.
 /// Products that are +0 are left out.
-pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<Vec<Cell>> {
+pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
     let said: Vec<Vec<&Line>> = explanations
         .iter()
         .map(|explanation| explanation.lines.iter().filter(|line| !is_nothing(line)).collect())
         .collect();
-    let steps: Vec<Vec<Option<&Line>>> = match &said[..] {
-        [one] => one.iter().map(|line| vec![Some(*line)]).collect(),
-        [one, other] => side_by_side(one, other).into_iter().map(|(one, other)| vec![one, other]).collect(),
+    let steps: Vec<(Option<&Line>, Option<&Line>)> = match &said[..] {
+        [one] => one.iter().map(|line| (Some(*line), None)).collect(),
+        [one, other] => side_by_side(one, other),
         _ => Vec::new(),
     };
-    let row = |lines: Vec<Option<&Line>>| {
-        let named = lines.iter().flatten().next().expect("a row has a line");
-        let mut cells: Vec<Cell> = number.map(Cell::from).into_iter().collect();
-        cells.extend([named.group.map(|group| group + 1).into(), named.what.as_str().into()]);
-        lines.iter().for_each(|line| cells.extend(says(*line)));
-        if let [one, other] = &lines[..] {
-            cells.push((says(*one) == says(*other)).into());
+    let row = |(one, other): (Option<&Line>, Option<&Line>)| {
+        let named = one.or(other).expect("a row has a line");
+        let (first, second) = (says(one), says(other));
+        StepRow {
+            number,
+            group: named.group.map(|group| group + 1),
+            step: named.what.clone(),
+            same: (said.len() > 1).then(|| first == second),
+            value: first.value,
+            exponent: first.exponent,
+            kept: first.kept,
+            cut_off: first.cut_off,
+            code: first.code,
+            second_value: second.value,
+            second_exponent: second.exponent,
+            second_kept: second.kept,
+            second_cut_off: second.cut_off,
+            second_code: second.code,
         }
-        cells
     };
     steps.into_iter().map(row).collect()
 }
@@ -78,20 +117,28 @@ fn is_nothing(line: &Line) -> bool {
 }
 
 /// What an arithmetic says about a step.
-fn says(line: Option<&Line>) -> [Cell; 5] {
-    let Some(line) = line else { return [const { Cell::Empty }; 5] };
-    let kept = |kept: &Finite| Cell::text(scaled(kept));
+#[derive(Default, PartialEq)]
+struct Said {
+    value: Option<String>,
+    exponent: Option<i32>,
+    kept: Option<String>,
+    cut_off: Option<String>,
+    code: Option<String>,
+}
+
+fn says(line: Option<&Line>) -> Said {
+    let Some(line) = line else { return Said::default() };
     let cut = line.kept.and_then(|kept| match line.value {
         Real::Finite(value) => difference(&value, &kept),
         _ => None,
     });
-    [
-        Cell::text(real(&line.value)),
-        line.exponent.into(),
-        line.kept.as_ref().map_or(Cell::Empty, kept),
-        cut.as_ref().map_or(Cell::Empty, kept),
-        line.code.map(|(format, code)| format!("{} {format}", format.hex(code))).into(),
-    ]
+    Said {
+        value: Some(real(&line.value)),
+        exponent: line.exponent,
+        kept: line.kept.as_ref().map(scaled),
+        cut_off: cut.as_ref().map(scaled),
+        code: line.code.map(|(format, code)| format!("{} {format}", format.hex(code))),
+    }
 }
 
 /// Two lists of lines as one: steps of one name and group that come in the same order in both stand side by side, as many

@@ -11,10 +11,11 @@
 //! 4. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation; [`inputs`]: random and
 //!    directed operands; [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 5. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
-//! 6. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
-//! 7. what is asked of formats ([`catalogue`], [`convert`], [`calc`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
-//!    and [`experiment`], which sets published figures beside measured ones);
-//! 8. [`cli`]: the command line.
+//! 6. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
+//! 7. [`comparison`]: what a comparison finds, the same for all that compare;
+//! 8. what there is ([`catalogue`]), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`], [`verify`],
+//!    [`explain`], [`chain`], and [`experiment`], which sets published figures beside measured ones); [`tables`]: all tables of those;
+//! 9. [`cli`]: the command line.
 
 pub mod arithmetic;
 pub mod array;
@@ -24,6 +25,7 @@ pub mod calc;
 pub mod catalogue;
 pub mod chain;
 pub mod cli;
+pub mod comparison;
 pub mod convert;
 pub mod device;
 mod digest;
@@ -38,10 +40,12 @@ mod kernels;
 mod nearest;
 pub mod power;
 pub mod probe;
+pub mod record;
 pub mod report;
 pub mod slices;
 pub mod softfloat;
 pub mod summary;
+pub mod tables;
 mod text;
 pub mod trace;
 mod vectors;

@@ -42,6 +42,7 @@ fn an_operation_prints_operands_result_and_flags() {
     let expected = json!([{
         "x_input": "0x3c00", "x_code": "0x3c00", "x_decimal": "1",
         "y_input": "0.1", "y_code": "0x2e66", "y_decimal": "0.0999755859375",
+        "z_input": null, "z_code": null, "z_decimal": null,
         "code": "0x3c66", "decimal": "1.099609375", "flags": ["inexact"], "flag_bits": "0x01",
     }]);
     assert_eq!(Value::from(rows), expected);

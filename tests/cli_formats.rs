@@ -85,7 +85,7 @@ fn terminal_text_of_the_formats_keeps_to_120_columns() {
 fn every_view_of_every_command_here_is_printed() {
     for arguments in [vec!["formats"], vec!["formats", "e2m1"], vec!["convert", "--to", "f16", "0.1"]] {
         for (view, mark) in
-            [("table", "\n---"), ("json", "\"schema\": 1"), ("csv", ","), ("markdown", "| ---"), ("latex", "\\toprule")]
+            [("table", "\n---"), ("json", "\"schema\": 2"), ("csv", ","), ("markdown", "| ---"), ("latex", "\\toprule")]
         {
             let run = tcnum(&[&arguments[..], &["--output", view]].concat());
             assert_eq!(run.status, 0);

@@ -129,8 +129,8 @@ fn a_model_that_differs_is_named_and_gets_distinct_counterexamples() {
     assert_eq!(rows.len(), 4);
     for (i, row) in rows.iter().enumerate() {
         assert_eq!(row["number"], i + 1);
-        assert_ne!(row["device_code"], row["model_code"]);
-        assert!(rows[..i].iter().all(|other| other["a_codes"] != row["a_codes"]), "{row}");
+        assert_ne!(row["device_d"], row["model_d"]);
+        assert!(rows[..i].iter().all(|other| other["a"] != row["a"]), "{row}");
     }
 }
 

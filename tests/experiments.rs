@@ -72,7 +72,7 @@ fn figure_17_holds_and_a_device_beside_itself_has_the_same_numbers() {
     let (status, document) = report(&file("figure-17"), &devices);
     assert_eq!(status, 0, "{:#}", document["tables"]["findings"]);
     assert_eq!(document["tables"]["findings"].as_array().unwrap().len(), 12);
-    let pairs = document["tables"]["device_pairs"].as_array().unwrap();
+    let pairs = document["tables"]["curve_pairs"].as_array().unwrap();
     assert!(pairs.len() == 6 && pairs.iter().all(|pair| pair["same"] == true));
     let (status, document) = report(&file("figure-17"), &["--device", AMPERE, "--samples", "100"]);
     assert_eq!(status, 0, "{:#}", document["tables"]["findings"]);

@@ -238,7 +238,9 @@ fn a_wrong_tree_is_refused_with_file_line_and_node() {
     let to = "{ format = 'f32', rounding = 'RNE' }";
     let good = [
         format!("node.even = {{ kind = 'fma', products = '0::2', result = {to} }}\n"),
-        format!("node.odd = {{ kind = 'sum', products = '1::2', alignment = {{ bits = 24, rounding = 'RZ' }}, result = {to} }}\n"),
+        format!(
+            "node.odd = {{ kind = 'sum', products = '1::2', alignment = {{ bits = 24, rounding = 'RZ' }}, result = {to} }}\n"
+        ),
         format!("node.both = {{ kind = 'add', terms = ['even', 'odd'], result = {to} }}\n"),
         format!("node.d = {{ kind = 'add', terms = ['c', 'both'], result = {to} }}\n"),
     ];

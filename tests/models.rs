@@ -119,7 +119,7 @@ fn every_recorded_output_is_that_of_the_model_of_its_generation() {
         let trace = Trace::read(&path).unwrap();
         let result = verify(&trace, model.as_mut(), 3).unwrap();
         let outcome = (result.compared, result.differing);
-        assert_eq!(outcome, (5000, 0), "{name} {}: {:x?}", path.display(), result.mismatches);
+        assert_eq!(outcome, (5000, 0), "{name} {}: {:x?}", path.display(), result.differences);
     }
 }
 

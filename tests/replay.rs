@@ -4,7 +4,8 @@ use std::{collections::BTreeMap, time::Duration};
 
 use tcnum::{
     Error,
-    device::{self, Device, TraceDevice},
+    comparison::{Difference, Place},
+    device::{self, Device, Spot, TraceDevice},
     inputs::record_batch,
     isa::{self, Codes, Instruction, Tiles},
     trace::Trace,
@@ -61,11 +62,11 @@ fn one_changed_output_is_found_with_all_its_inputs() {
     d.set(at, d.get(at) ^ 1);
     let trace = Trace::from_run(&instruction, &tiles, d.clone(), BTreeMap::new()).unwrap();
     let result = verify(&trace, model().as_mut(), 10).unwrap();
-    assert_eq!((result.compared, result.differing, result.mismatches.len()), (6 * 128, 1, 1));
-    let found = &result.mismatches[0];
-    assert_eq!((found.tile, found.row, found.column), (4, 9, 3));
+    assert_eq!((result.compared, result.differing, result.differences.len()), (6 * 128, 1, 1));
+    let Difference { place, found, count, .. } = &result.differences[0];
+    assert_eq!((*place, *count), (Place::Output(Spot { tile: 4, row: 9, column: 3 }), 1));
     assert_eq!(found.case, tiles.case(&instruction, 4, 9, 3));
-    assert_eq!((found.recorded, found.computed), (d.get(at), d.get(at) ^ 1));
+    assert_eq!((found.device, found.model), (d.get(at), d.get(at) ^ 1));
 }
 
 #[test]

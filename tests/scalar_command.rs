@@ -30,7 +30,7 @@ fn conversions_of_a_format_are_swept_and_the_report_says_that_no_hardware_ran() 
     }
     for row in rows {
         assert!(row["source"] == "e4m3" || row["result"] == "e4m3", "{row}");
-        assert_eq!((row["inputs"].as_u64(), row["mismatches"].as_u64()), (Some(1 << 16), Some(0)), "{row}");
+        assert_eq!((row["inputs"].as_u64(), row["differing"].as_u64()), (Some(1 << 16), Some(0)), "{row}");
         assert_eq!((row["compared"].as_u64(), row["execution"].as_str()), (Some(1 << 17), Some("simulated")), "{row}");
     }
     assert!(report["notes"].to_string().contains("No hardware ran"), "{}", report["notes"]);
@@ -56,7 +56,7 @@ fn every_half_operation_has_instructions() {
     for op in ["add", "sub", "mul", "fma", "min", "max", "neg", "abs", "round"] {
         for format in ["f16", "bf16"] {
             let rows = sweeps(&format!("probe --op {op} --fmt {format} --cases 1"));
-            assert!(rows.iter().all(|row| row["op"] == op && row["mismatches"] == 0), "{op} {format}");
+            assert!(rows.iter().all(|row| row["op"] == op && row["differing"] == 0), "{op} {format}");
             let packed = rows.iter().any(|row| row["ptx"].as_str().unwrap().ends_with("x2"));
             assert!(!rows.is_empty() && (packed || op == "round"), "{op} {format}");
         }
@@ -102,7 +102,7 @@ fn wrong_requests_say_what_to_do() {
         ("probe --op convert --instr cvt.rs.f16x2.f32", "random bits"),
         ("probe --op mul --instr add.rn.f16x2", "add.rn.f16x2 does add"),
         ("probe --op add --fmt f16 --init low", "--init"),
-        ("probe --op add --fmt f16 --brief", "--brief"),
+        ("probe --op add --fmt f16 --summary", "--summary"),
     ] {
         let output = tcnum(&format!("{line} --device model:hopper"));
         let message = String::from_utf8(output.stderr).unwrap();

@@ -319,7 +319,7 @@ fn another_program_is_verified_tile_by_tile_and_its_counterexample_is_reduced() 
     let mismatch = &differed["tables"]["mismatches"][0];
     assert!(mismatch["reduced"] == true && mismatch["terms"].as_u64().unwrap() <= 3, "{mismatch}");
     // Of a program only the model's steps are known.
-    assert!(differed["tables"]["steps"][0].get("second_value").is_none());
+    assert!(differed["tables"]["steps"][0]["second_value"].is_null());
     let dying = report_of_failure(&[&arguments[..3], &["--device", &format!("{device} --die-after 5")]].concat());
     assert!(dying.contains("answered 5 of"), "{dying}");
 }

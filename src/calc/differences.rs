@@ -1,75 +1,88 @@
 //! What a check found, as tables.
 
-use super::{Answer, Operator, Tally};
-use crate::{
-    report::{Cell, Column, Table},
-    softfloat::Flags,
-};
+use super::{Answer, Difference, Operator, Tally};
+use crate::{report::Table, softfloat::Flags};
+
+crate::rows! {
+    /// Lines of expected results that were compared with an operation.
+    pub struct CheckRow in "check" {
+        /// The operation.
+        operation: &'static str => shown("operation").essential(),
+        /// The format of the operands.
+        format: &'static str => shown("format").essential(),
+        /// The format of the result, or what else it is.
+        result_format: &'static str => shown("result"),
+        /// The rounding direction.
+        rounding: &'static str => shown("rounding").essential(),
+        /// When a result counts as tiny.
+        tininess: &'static str => shown("tininess"),
+        /// The rule for NaNs.
+        nan: &'static str => shown("NaN"),
+        /// Lines that were compared.
+        lines: u64 => shown("lines").essential(),
+        /// Lines that agree.
+        agreeing: u64 => shown("agreeing").essential(),
+        /// Lines that differ.
+        differing: u64 => shown("differing").essential(),
+    }
+
+    /// A line that differs from what is computed.
+    pub struct LineRow in "differences" {
+        /// The number of the line, from 1.
+        line: u64 => shown("line").essential(),
+        /// The codes of the operands.
+        operands: Vec<String> => shown("operands").essential(),
+        /// The expected result.
+        expected: String => shown("expected").essential(),
+        /// The expected exception flags.
+        expected_flags: Vec<&'static str> => shown("flags"),
+        /// The computed result, if there is a code for it.
+        computed: Option<String> => shown("computed").essential(),
+        /// The computed exception flags.
+        computed_flags: Vec<&'static str> => shown("flags"),
+    }
+}
 
 /// How many lines agree and differ.
 pub fn counts(operator: &Operator, tally: &Tally) -> Table {
-    let columns = vec![
-        Column::new("operation", "operation"),
-        Column::new("format", "format"),
-        Column::new("result_format", "result"),
-        Column::new("rounding", "rounding"),
-        Column::new("tininess", "tininess"),
-        Column::new("nan", "NaN"),
-        Column::new("lines", "lines"),
-        Column::new("agreeing", "agreeing"),
-        Column::new("differing", "differing"),
-    ];
-    let mut table = Table::new("check", operator.describe(), columns);
     let environment = operator.environment();
     let result = match operator.answer() {
         Answer::Code(format) => format.name,
         Answer::Truth => "truth value",
         Answer::Class => "class",
     };
-    table.rows.push(vec![
-        operator.name().into(),
-        operator.format().name.into(),
-        result.into(),
-        environment.rounding.name().into(),
-        environment.tininess.name().into(),
-        environment.nan.name().into(),
-        tally.lines.into(),
-        (tally.lines - tally.differing).into(),
-        tally.differing.into(),
-    ]);
-    table
+    let row = CheckRow {
+        operation: operator.name(),
+        format: operator.format().name,
+        result_format: result,
+        rounding: environment.rounding.name(),
+        tininess: environment.tininess.name(),
+        nan: environment.nan.name(),
+        lines: tally.lines,
+        agreeing: tally.lines - tally.differing,
+        differing: tally.differing,
+    };
+    Table::of(operator.describe(), [row])
 }
 
 /// The lines that differ, as far as they were kept; `None` where there are none.
 pub fn differences(operator: &Operator, tally: &Tally) -> Option<Table> {
-    let columns = vec![
-        Column::new("line", "line"),
-        Column::new("operands", "operands"),
-        Column::new("expected", "expected"),
-        Column::new("expected_flags", "flags"),
-        Column::new("computed", "computed"),
-        Column::new("computed_flags", "flags"),
-    ];
     let title = match tally.differing - tally.differences.len() as u64 {
         0 => "Lines that differ".to_string(),
         more => format!("The first lines that differ ({more} more do)"),
     };
-    let mut table = Table::new("differences", title, columns);
     let result = |code: u64| match operator.answer() {
         Answer::Code(format) => format.hex(code),
         Answer::Truth | Answer::Class => format!("{code:x}"),
     };
-    let flags = |flags: Flags| Cell::from(flags.names().collect::<Vec<_>>());
-    for difference in &tally.differences {
-        let operands = &difference.operands[..operator.operands()];
-        table.rows.push(vec![
-            difference.line.into(),
-            operands.iter().map(|&code| operator.format().hex(code)).collect::<Vec<_>>().into(),
-            result(difference.expected).into(),
-            flags(difference.expected_flags),
-            difference.computed.code.map(result).into(),
-            flags(difference.computed.flags),
-        ]);
-    }
-    (!table.rows.is_empty()).then_some(table)
+    let flags = |flags: Flags| flags.names().collect::<Vec<_>>();
+    let row = |difference: &Difference| LineRow {
+        line: difference.line,
+        operands: difference.operands[..operator.operands()].iter().map(|&code| operator.format().hex(code)).collect(),
+        expected: result(difference.expected),
+        expected_flags: flags(difference.expected_flags),
+        computed: difference.computed.code.map(result),
+        computed_flags: flags(difference.computed.flags),
+    };
+    Table::of(title, tally.differences.iter().map(row)).filled()
 }

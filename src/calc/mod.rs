@@ -8,7 +8,7 @@ mod operator;
 mod sheet;
 
 pub use check::{Check, Tally, check};
-pub use differences::{counts, differences};
+pub use differences::{CheckRow, LineRow, counts, differences};
 pub use lines::Difference;
 pub use operator::{Answer, Operator, Request};
-pub use sheet::Sheet;
+pub use sheet::{OperationRow, Sheet};

@@ -5,30 +5,54 @@ use crate::{
     Error, Result,
     convert::{self, Source},
     format::Format,
-    report::{Cell, Column, Table},
+    report::Table,
     softfloat::{CLASSES, Outcome},
 };
 
-/// The operands' names: key and heading of the code, key and heading of the value.
-const OPERANDS: [[&str; 4]; 3] = [
-    ["x_code", "x", "x_decimal", "its value"],
-    ["y_code", "y", "y_decimal", "its value"],
-    ["z_code", "z", "z_decimal", "its value"],
-];
+crate::rows! {
+    /// An operation on operands that were written out.
+    pub struct OperationRow in "operations" {
+        /// The first operand as it was given.
+        x_input: Option<String> => hidden(),
+        /// Its code.
+        x_code: Option<String> => shown("x").essential(),
+        /// Its value.
+        x_decimal: Option<String> => shown("its value").beside(),
+        /// The second operand as it was given, if there is one.
+        y_input: Option<String> => hidden(),
+        /// Its code.
+        y_code: Option<String> => shown("y").if_filled().essential(),
+        /// Its value.
+        y_decimal: Option<String> => shown("its value").beside().if_filled(),
+        /// The third operand as it was given, if there is one.
+        z_input: Option<String> => hidden(),
+        /// Its code.
+        z_code: Option<String> => shown("z").if_filled().essential(),
+        /// Its value.
+        z_decimal: Option<String> => shown("its value").beside().if_filled(),
+        /// The code of the result; of a comparison 0 or 1, of a classification the number of the class.
+        code: Option<String> => shown("result").essential(),
+        /// Its value.
+        decimal: Option<String> => shown("its value").beside().essential(),
+        /// The exception flags that were raised.
+        flags: Vec<&'static str> => shown("flags").essential(),
+        /// The flags as bits.
+        flag_bits: String => hidden(),
+    }
+}
 
 /// A table that grows by one row for each operation.
 #[derive(Debug, Clone)]
 pub struct Sheet<'a> {
     operator: &'a Operator,
-    table: Table,
+    operations: Vec<OperationRow>,
     without_code: usize,
 }
 
 impl<'a> Sheet<'a> {
     /// A table without rows.
     pub fn new(operator: &'a Operator) -> Self {
-        let table = Table::new("operations", operator.describe(), columns(operator.operands()));
-        Sheet { operator, table, without_code: 0 }
+        Sheet { operator, operations: Vec::new(), without_code: 0 }
     }
 
     /// Reads the operands, each a hexadecimal code (`0x3c00`) or a number that is rounded to the format (RNE), and computes.
@@ -49,13 +73,13 @@ impl<'a> Sheet<'a> {
         }
         let outcome = self.operator.apply(operands);
         self.without_code += usize::from(outcome.code.is_none());
-        self.table.rows.push(self.row(format, &sources, &outcome));
+        self.operations.push(self.row(format, &sources, &outcome));
         Ok(())
     }
 
     /// Rows so far.
     pub fn rows(&self) -> usize {
-        self.table.rows.len()
+        self.operations.len()
     }
 
     /// How many results have no code, being NaN in a format without.
@@ -65,42 +89,38 @@ impl<'a> Sheet<'a> {
 
     /// The table.
     pub fn into_table(self) -> Table {
-        self.table
+        Table::of(self.operator.describe(), self.operations)
     }
 
-    fn row(&self, format: &Format, sources: &[Source], outcome: &Outcome) -> Vec<Cell> {
-        let mut row = Vec::new();
-        for source in sources {
-            row.push(source.text.as_str().into());
-            row.push(source.code.map(|code| format.hex(code)).into());
-            row.push(source.code.map(|code| format.decode(code).decimal()).into());
+    fn row(&self, format: &Format, sources: &[Source], outcome: &Outcome) -> OperationRow {
+        let input = |at: usize| sources.get(at).map(|source| source.text.clone());
+        let code = |at: usize| sources.get(at).and_then(|source| source.code);
+        let hex = |at: usize| code(at).map(|code| format.hex(code));
+        let decimal = |at: usize| code(at).map(|code| format.decode(code).decimal());
+        let (result, its_value) = outcome.code.map(|code| self.result(code)).unzip();
+        OperationRow {
+            x_input: input(0),
+            x_code: hex(0),
+            x_decimal: decimal(0),
+            y_input: input(1),
+            y_code: hex(1),
+            y_decimal: decimal(1),
+            z_input: input(2),
+            z_code: hex(2),
+            z_decimal: decimal(2),
+            code: result,
+            decimal: its_value,
+            flags: outcome.flags.names().collect(),
+            flag_bits: format!("0x{:02x}", outcome.flags.bits()),
         }
-        let (code, decimal) = match outcome.code {
-            None => (Cell::Empty, Cell::Empty),
-            Some(code) => match self.operator.answer() {
-                Answer::Code(to) => (to.hex(code).into(), to.decode(code).decimal().into()),
-                Answer::Truth => (code.to_string().into(), if code == 0 { "false" } else { "true" }.into()),
-                Answer::Class => (code.to_string().into(), CLASSES[code as usize].into()),
-            },
-        };
-        let flags: Vec<&str> = outcome.flags.names().collect();
-        row.extend([code, decimal, flags.into(), format!("0x{:02x}", outcome.flags.bits()).into()]);
-        row
     }
-}
 
-fn columns(operands: usize) -> Vec<Column> {
-    let mut columns = Vec::new();
-    for ([code, code_label, decimal, decimal_label], input) in
-        OPERANDS.into_iter().zip(["x_input", "y_input", "z_input"]).take(operands)
-    {
-        columns.push(Column::hidden(input));
-        columns.push(Column::new(code, code_label));
-        columns.push(Column::new(decimal, decimal_label));
+    /// A result as a code, and its value.
+    fn result(&self, code: u64) -> (String, String) {
+        match self.operator.answer() {
+            Answer::Code(to) => (to.hex(code), to.decode(code).decimal()),
+            Answer::Truth => (code.to_string(), if code == 0 { "false" } else { "true" }.into()),
+            Answer::Class => (code.to_string(), CLASSES[code as usize].into()),
+        }
     }
-    columns.push(Column::new("code", "result"));
-    columns.push(Column::new("decimal", "its value"));
-    columns.push(Column::new("flags", "flags"));
-    columns.push(Column::hidden("flag_bits"));
-    columns
 }

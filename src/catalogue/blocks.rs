@@ -1,49 +1,57 @@
 //! A row for each block format.
 
-use crate::{
-    block::BlockFormat,
-    format::Finite,
-    report::{Cell, Column, Table},
-};
+use crate::{block::BlockFormat, format::Finite, report::Table};
 
-/// The records of block formats: what their elements, scales and blocks are.
-pub fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> Table {
-    let columns = vec![
-        Column::new("format", "block format"),
-        Column::new("aliases", "other names"),
-        Column::new("element", "element"),
-        Column::new("element_exponent", "times 2^"),
-        Column::new("largest", "largest element"),
-        Column::new("emax", "emax"),
-        Column::new("length", "elements"),
-        Column::new("scale", "scale"),
-        Column::new("tensor_scale", "tensor scale"),
-        Column::new("bits", "bits a value"),
-        Column::new("scale_rule", "scale rule"),
-        Column::new("source", "source"),
-    ];
-    let mut table = Table::new("block_formats", "Block formats", columns);
-    table.rows = formats.into_iter().map(row).collect();
-    table
+crate::rows! {
+    /// A block format: what its elements, scales and blocks are.
+    pub struct BlockRow in "block_formats" {
+        /// The name.
+        format: &'static str => shown("block format").essential(),
+        /// Other names that are accepted.
+        aliases: Vec<&'static str> => shown("other names"),
+        /// The format of the elements.
+        element: &'static str => shown("element").essential(),
+        /// The power of two that multiplies the value of an element's code.
+        element_exponent: i32 => shown("times 2^"),
+        /// The largest element.
+        largest: f64 => shown("largest element"),
+        /// The exponent of the largest element.
+        emax: i32 => shown("emax"),
+        /// Elements in a block.
+        length: usize => shown("elements").essential(),
+        /// The format of the scale of a block.
+        scale: &'static str => shown("scale").essential(),
+        /// The format of the scale of a tensor, if it has one.
+        tensor_scale: Option<&'static str> => shown("tensor scale"),
+        /// Bits that a value takes, its share of the scale included.
+        bits: f64 => shown("bits a value").essential(),
+        /// How a scale follows from the largest magnitude of its block, unless another rule is asked for.
+        scale_rule: &'static str => shown("scale rule"),
+        /// Where it is specified.
+        source: &'static str => shown("source"),
+    }
 }
 
-fn row(format: &BlockFormat) -> Vec<Cell> {
-    let aliases: Vec<Cell> = format.aliases.iter().map(|&alias| alias.into()).collect();
+/// The records of block formats.
+pub fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> Table {
+    Table::of("Block formats", formats.into_iter().map(row))
+}
+
+fn row(format: &BlockFormat) -> BlockRow {
     let largest: Finite = format.element.largest();
-    // The code of a scale takes a byte.
-    let bits = f64::from(format.element.format.bits) + 8.0 / format.length as f64;
-    vec![
-        format.name.into(),
-        Cell::List(aliases),
-        format.element.format.name.into(),
-        format.element.exponent.into(),
-        largest.to_f64().into(),
-        format.element.emax().into(),
-        format.length.into(),
-        format.scale.name.into(),
-        format.tensor_scale.map(|scale| scale.name).into(),
-        bits.into(),
-        format.default_rule.into(),
-        format.source.into(),
-    ]
+    BlockRow {
+        format: format.name,
+        aliases: format.aliases.to_vec(),
+        element: format.element.format.name,
+        element_exponent: format.element.exponent,
+        largest: largest.to_f64(),
+        emax: format.element.emax(),
+        length: format.length,
+        scale: format.scale.name,
+        tensor_scale: format.tensor_scale.map(|scale| scale.name),
+        // The code of a scale takes a byte.
+        bits: f64::from(format.element.format.bits) + 8.0 / format.length as f64,
+        scale_rule: format.default_rule,
+        source: format.source,
+    }
 }

@@ -1,9 +1,32 @@
 //! The codes of one format, with their bits, class and exact value.
 
-use crate::{
-    format::Format,
-    report::{Cell, Column, Table},
-};
+use crate::{format::Format, report::Table};
+
+crate::rows! {
+    /// A code of a format.
+    pub struct CodeRow in "codes" {
+        /// The code, in hexadecimal.
+        code: String => shown("code").essential(),
+        /// Its bits: sign, exponent and trailing significand apart.
+        bits: String => shown("bits").essential(),
+        /// Its class of data.
+        class: &'static str => shown("class"),
+        /// Its value.
+        value: f64 => hidden(),
+        /// Its value in decimal; `~` marks a rounded one.
+        decimal: String => shown("value").essential(),
+        /// Its value as an integer times a power of two.
+        scaled: String => shown("exactly"),
+    }
+
+    /// A code that describes a format: zeros, ends of the ranges of its classes, one, infinities, canonical NaN.
+    pub struct Landmark in "landmarks" {
+        /// What the code is of the format.
+        landmark: &'static str => shown("landmark").essential(),
+        /// The code.
+        of: CodeRow => shown(""),
+    }
+}
 
 /// Every code of `format`, in ascending order.
 ///
@@ -11,40 +34,23 @@ use crate::{
 /// For a format of more than 16 bits, whose table nobody would read.
 pub fn codes(format: &Format) -> Table {
     assert!(format.bits <= 16, "a table of all codes of {format}");
-    let mut table = Table::new("codes", format!("Every code of {format}"), columns());
-    table.rows = (0..=format.code_mask()).map(|code| row(format, code)).collect();
-    table
+    Table::of(format!("Every code of {format}"), (0..=format.code_mask()).map(|code| row(format, code)))
 }
 
-/// The codes that describe `format`: zeros, ends of the ranges of its classes, one, infinities, canonical NaN.
+/// The landmarks of `format`.
 pub fn landmarks(format: &Format) -> Table {
-    let mut columns = columns();
-    columns.insert(0, Column::new("landmark", "landmark"));
-    let mut table = Table::new("landmarks", format!("Landmarks of {format}"), columns);
-    let named = |(name, code): (&str, u64)| [vec![name.into()], row(format, code)].concat();
-    table.rows = format.landmarks().into_iter().map(named).collect();
-    table
+    let landmark = |(landmark, code): (&'static str, u64)| Landmark { landmark, of: row(format, code) };
+    Table::of(format!("Landmarks of {format}"), format.landmarks().into_iter().map(landmark))
 }
 
-fn columns() -> Vec<Column> {
-    vec![
-        Column::new("code", "code"),
-        Column::new("bits", "bits"),
-        Column::new("class", "class"),
-        Column::hidden("value"),
-        Column::new("decimal", "value"),
-        Column::new("scaled", "exactly"),
-    ]
-}
-
-fn row(format: &Format, code: u64) -> Vec<Cell> {
+fn row(format: &Format, code: u64) -> CodeRow {
     let datum = format.decode(code);
-    vec![
-        format.hex(code).into(),
-        format.split(code).into(),
-        datum.class.name().into(),
-        datum.to_f64().into(),
-        datum.decimal().into(),
-        datum.scaled().into(),
-    ]
+    CodeRow {
+        code: format.hex(code),
+        bits: format.split(code),
+        class: datum.class.name(),
+        value: datum.to_f64(),
+        decimal: datum.decimal(),
+        scaled: datum.scaled(),
+    }
 }

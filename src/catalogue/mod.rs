@@ -1,13 +1,20 @@
-//! Formats and models in tables: the records of formats and of block formats, codes, and a published table beside ours; the rules of models.
+//! What there is, in tables: formats and block formats, codes, a published table beside ours; the rules of models; instructions;
+//! devices.
 
 mod blocks;
 mod codes;
+mod devices;
+mod instructions;
 mod models;
 mod published;
 mod records;
 
-pub use blocks::blocks;
-pub use codes::{codes, landmarks};
-pub use models::{EVIDENCE, keys, model, models};
-pub use published::published;
-pub use records::{Detail, records};
+pub use blocks::{BlockRow, blocks};
+pub use codes::{CodeRow, Landmark, codes, landmarks};
+pub use devices::{GpuRow, SimulatedRow, Spelling, devices};
+pub use instructions::{MatrixRow, ScalarRow, instructions};
+pub use models::{
+    EVIDENCE, EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, keys, model, models, node_keys, programs,
+};
+pub use published::{PublishedCell, published};
+pub use records::{Detail, Record, records};

@@ -2,102 +2,198 @@
 
 use crate::{
     arithmetic::{
-        CPosition, Conversion, Join, KEYS, Lanes, Late, Model, Parts, Rounded, Rule, Start, Step, Subnormals, Wrap,
-        ZeroSign,
+        CPosition, Conversion, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey, NodeKind, Parts, Program, Rounded,
+        Rule, Start, Step, Subnormals, Wrap, ZeroSign,
     },
     isa::{self, Instruction},
-    report::{Cell, Column, Table},
+    report::Table,
 };
+
+crate::rows! {
+    /// A model: what it describes, and how much of the instruction table.
+    pub struct ModelRow in "models" {
+        /// The name.
+        model: String => shown("model").essential(),
+        /// What it is the arithmetic of.
+        title: String => shown("arithmetic of").essential(),
+        /// The version of the model.
+        version: u32 => shown("version"),
+        /// The architectures of the instruction table that it describes.
+        architectures: Vec<String> => shown("architectures").essential(),
+        /// How many rules it has.
+        rules: usize => shown("rules").essential(),
+        /// How many instructions of its architectures it covers.
+        instructions: usize => shown("instructions covered").essential(),
+        /// How many instructions its architectures have.
+        of: usize => hidden(),
+        /// Rules with measurements as evidence.
+        measured: usize => shown("rules measured"),
+        /// Rules with recordings as evidence.
+        recorded: usize => shown("recorded"),
+        /// Rules with literature as evidence.
+        literature: usize => shown("literature"),
+        /// Rules that are assumed.
+        assumed: usize => shown("assumed"),
+    }
+
+    /// A rule of a model, as a paper would print it.
+    pub struct RuleRow in "rules" {
+        /// Its number in the model.
+        rule: usize => shown("rule").essential(),
+        /// The patterns of instructions that it is for.
+        instructions: Vec<String> => shown("instructions").essential(),
+        /// How many instructions of the model's architectures it covers.
+        covered: usize => hidden(),
+        /// What a step of it is.
+        step: String => shown("step").essential(),
+        /// The code of its NaN.
+        nan: Option<String> => shown("NaN"),
+        /// How products are grouped along k.
+        group: String => shown("groups along k").essential(),
+        /// Bits that alignment keeps.
+        bits: Option<i32> => shown("bits").essential(),
+        /// How alignment cuts off.
+        cut: Option<&'static str> => shown("cut").essential(),
+        /// The lowest exponent that alignment is to.
+        floor: Option<i32> => shown("floor"),
+        /// Where c goes.
+        c: String => shown("c").essential(),
+        /// What results are rounded to.
+        result: String => shown("result").essential(),
+        /// What becomes of subnormal numbers.
+        subnormals: &'static str => shown("subnormals"),
+        /// The zero that a sum of nothing is.
+        zero: &'static str => shown("zero"),
+    }
+
+    /// What a rule of a model rests on.
+    pub struct EvidenceRow in "evidence" {
+        /// The number of the rule.
+        rule: usize => shown("rule").essential(),
+        /// Its evidence.
+        evidence: String => shown("evidence").essential(),
+    }
+
+    /// An operation of the program of an instruction: how a value is made.
+    pub struct ProgramRow in "program" {
+        /// The instruction.
+        instruction: String => shown("instruction").if_varied().essential(),
+        /// The name of the value: a, b, c, the number of an operation, or d.
+        value: String => shown("value").essential(),
+        /// How it is made.
+        operation: String => shown("is").essential(),
+    }
+
+    /// A key of the nodes of trees in model files.
+    pub struct NodeKeyRow in "node_keys" {
+        /// The key.
+        key: &'static str => shown("key").essential(),
+        /// What it says.
+        meaning: &'static str => shown("meaning").essential(),
+        /// The allowed values.
+        values: &'static str => shown("values").essential(),
+        /// The kinds of node for which it says something, or `all`.
+        kinds: Vec<&'static str> => shown("kinds"),
+        /// Whether those kinds need it.
+        required: bool => shown("needed"),
+    }
+
+    /// A key of the rules of model files.
+    pub struct KeyRow in "keys" {
+        /// The key.
+        key: &'static str => shown("key").essential(),
+        /// What it says.
+        meaning: &'static str => shown("meaning").essential(),
+        /// The allowed values.
+        values: &'static str => shown("values").essential(),
+        /// The steps for which it says something, or `all`.
+        steps: Vec<&'static str> => shown("steps"),
+        /// Whether those steps need it.
+        required: bool => shown("needed"),
+    }
+}
 
 /// The kinds of evidence, as the evidence of a rule names them before a colon.
 pub const EVIDENCE: [&str; 4] = ["measured", "recorded", "literature", "assumed"];
 
 /// A row for each model: what it describes, and how much of the instruction table.
 pub fn models(models: &[Model]) -> Table {
-    let columns = vec![
-        Column::new("model", "model"),
-        Column::new("title", "arithmetic of"),
-        Column::new("version", "version"),
-        Column::new("architectures", "architectures"),
-        Column::new("rules", "rules"),
-        Column::new("instructions", "instructions covered"),
-        Column::hidden("of"),
-        Column::new("measured", "rules measured"),
-        Column::new("recorded", "recorded"),
-        Column::new("literature", "literature"),
-        Column::new("assumed", "assumed"),
-    ];
     let row = |model: &Model| {
         let table = instructions(model);
-        let mut row: Vec<Cell> = vec![
-            model.name.as_str().into(),
-            model.title.as_str().into(),
-            model.version.into(),
-            model.architectures.clone().into(),
-            model.rules.len().into(),
-            table.iter().filter(|i| model.rule(i).is_some()).count().into(),
-            table.len().into(),
-        ];
-        row.extend(EVIDENCE.map(|kind| model.rules.iter().filter(|rule| mentions(rule, kind)).count().into()));
-        row
+        let [measured, recorded, literature, assumed] =
+            EVIDENCE.map(|kind| model.rules.iter().filter(|rule| mentions(rule, kind)).count());
+        ModelRow {
+            model: model.name.clone(),
+            title: model.title.clone(),
+            version: model.version,
+            architectures: model.architectures.clone(),
+            rules: model.rules.len(),
+            instructions: table.iter().filter(|i| model.rule(i).is_some()).count(),
+            of: table.len(),
+            measured,
+            recorded,
+            literature,
+            assumed,
+        }
     };
-    let title = "Models (a rule can rest on several kinds of evidence)";
-    Table { rows: models.iter().map(row).collect(), ..Table::new("models", title, columns) }
+    Table::of("Models (a rule can rest on several kinds of evidence)", models.iter().map(row))
 }
 
 /// The rules of a model, as a paper would print them, and the evidence for each.
 pub fn model(model: &Model) -> [Table; 2] {
-    let columns = vec![
-        Column::new("rule", "rule"),
-        Column::new("instructions", "instructions"),
-        Column::hidden("covered"),
-        Column::new("step", "step"),
-        Column::new("nan", "NaN"),
-        Column::new("group", "groups along k"),
-        Column::new("bits", "bits"),
-        Column::new("cut", "cut"),
-        Column::new("floor", "floor"),
-        Column::new("c", "c"),
-        Column::new("result", "result"),
-        Column::new("subnormals", "subnormals"),
-        Column::new("zero", "zero"),
-    ];
     let title = format!("{}: {}, version {}", model.name, model.title, model.version);
-    let mut rules = Table::new("rules", title, columns);
-    let columns = vec![Column::new("rule", "rule"), Column::new("evidence", "evidence")];
-    let mut evidence = Table::new("evidence", "Evidence", columns);
     let table = instructions(model);
-    for (index, rule) in model.rules.iter().enumerate() {
-        let number = Cell::from(index + 1);
+    let numbered = || model.rules.iter().enumerate().map(|(index, rule)| (index + 1, rule));
+    let rules = numbered().map(|(number, rule)| {
         let covered = table.iter().filter(|i| model.rule(i).is_some_and(|first| std::ptr::eq(first, rule))).count();
-        let mut row = vec![number.clone(), rule.instructions.clone().into(), covered.into()];
-        row.extend(arithmetic(rule));
-        rules.rows.push(row);
-        evidence.rows.push(vec![number, rule.evidence.as_str().into()]);
-    }
-    [rules, evidence]
+        row(number, rule, covered)
+    });
+    let evidence = numbered().map(|(rule, of)| EvidenceRow { rule, evidence: of.evidence.clone() });
+    [Table::of(title, rules), Table::of("Evidence", evidence)]
+}
+
+/// A row for each operation of the programs of instructions.
+pub fn programs(programs: &[&Program]) -> Table {
+    let rows = programs.iter().flat_map(|program| {
+        let instruction = program.instruction.name.clone();
+        program.lines().into_iter().map(move |(value, operation)| ProgramRow {
+            instruction: instruction.clone(),
+            value,
+            operation,
+        })
+    });
+    Table::of("The program of one dot-product-add", rows)
+}
+
+/// A row for each key of a node of a tree.
+pub fn node_keys() -> Table {
+    let row = |key: &NodeKey| NodeKeyRow {
+        key: key.name,
+        meaning: key.meaning,
+        values: key.values,
+        kinds: match key.kinds.len() == NodeKind::ALL.len() {
+            true => vec!["all"],
+            false => key.kinds.iter().map(|kind| kind.name()).collect(),
+        },
+        required: key.required,
+    };
+    Table::of("Keys of a node of a tree, in the order of the computation", NODE_KEYS.iter().map(row))
 }
 
 /// A row for each key of a rule.
 pub fn keys() -> Table {
-    let columns = vec![
-        Column::new("key", "key"),
-        Column::new("meaning", "meaning"),
-        Column::new("values", "values"),
-        Column::new("steps", "steps"),
-        Column::new("required", "needed"),
-    ];
     let steps = |steps: &[Step]| match steps.len() == Step::ALL.len() {
-        true => Cell::from("all"),
-        false => steps.iter().map(|step| step.name()).collect::<Vec<_>>().into(),
+        true => vec!["all"],
+        false => steps.iter().map(|step| step.name()).collect(),
     };
-    let row = |key: &crate::arithmetic::Key| {
-        vec![key.name.into(), key.meaning.into(), key.values.into(), steps(key.steps), key.required.into()]
+    let row = |key: &crate::arithmetic::Key| KeyRow {
+        key: key.name,
+        meaning: key.meaning,
+        values: key.values,
+        steps: steps(key.steps),
+        required: key.required,
     };
-    Table {
-        rows: KEYS.iter().map(row).collect(),
-        ..Table::new("keys", "Keys of a rule, in the order of the computation", columns)
-    }
+    Table::of("Keys of a rule, in the order of the computation", KEYS.iter().map(row))
 }
 
 /// The instructions of the table that a model's architectures have; of a model that names none, those that it covers.
@@ -115,25 +211,30 @@ fn mentions(rule: &Rule, kind: &str) -> bool {
         .any(|part| part.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
 }
 
-/// Step, NaN, groups, alignment, c, result, subnormals and zero.
-fn arithmetic(rule: &Rule) -> [Cell; 10] {
+fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
     let alignment = rule.alignment.as_ref();
-    [
-        step(rule).into(),
-        rule.nan.map(|code| format!("{code:#x}")).into(),
-        groups(rule).into(),
-        alignment.map(|a| a.bits).into(),
-        alignment.map(|a| a.rounding.name()).into(),
-        alignment.and_then(|a| a.floor).into(),
-        c(rule).into(),
-        results(rule).into(),
-        subnormals(rule).into(),
-        zero(rule).into(),
-    ]
+    RuleRow {
+        rule: number,
+        instructions: rule.instructions.clone(),
+        covered,
+        step: step(rule),
+        nan: rule.nan.map(|code| format!("{code:#x}")),
+        group: groups(rule),
+        bits: alignment.map(|a| a.bits),
+        cut: alignment.map(|a| a.rounding.name()),
+        floor: alignment.and_then(|a| a.floor),
+        c: c(rule),
+        result: results(rule),
+        subnormals: subnormals(rule),
+        zero: zero(rule),
+    }
 }
 
 fn step(rule: &Rule) -> String {
-    let mut words = vec![rule.step.name().to_string()];
+    let mut words = vec![match rule.step {
+        Step::Tree => format!("tree of {} nodes", rule.nodes.len()),
+        step => step.name().to_string(),
+    }];
     words.extend(rule.product.map(|to| format!("products {}", rounded(&to))));
     words.extend(rule.product_limit.map(|limit| format!("products from 2^{limit} infinite")));
     words.extend((rule.normalised == Some(true)).then(|| "products normalised".into()));

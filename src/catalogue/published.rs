@@ -4,8 +4,26 @@ use std::collections::BTreeSet;
 
 use crate::{
     format::{Class, Format, find},
-    report::{Column, Report, Table},
+    report::{Report, Table},
 };
+
+crate::rows! {
+    /// A published cell beside ours.
+    pub struct PublishedCell in "published" {
+        /// The format.
+        format: &'static str => shown("format").essential(),
+        /// Which cell of its row.
+        cell: String => shown("cell").essential(),
+        /// The text as printed.
+        printed: String => shown("printed").essential(),
+        /// What follows from the record.
+        ours: String => shown("ours").essential(),
+        /// Whether both mean the same.
+        agree: bool => shown("agree").essential(),
+        /// Why the printed text is taken to be wrong, if it is.
+        misprint: Option<String> => hidden(),
+    }
+}
 
 /// The published cells: data, with the misprints that are known.
 const CELLS: &str = include_str!("../../experiments/table-formats.csv");
@@ -25,18 +43,7 @@ struct Printed {
 /// of a format with infinities is taken without the codes that the same row prints as infinity.
 pub fn published(report: &mut Report) {
     let cells = read();
-    let mut table = Table::new(
-        "published",
-        "Matrix Core Programming on AMD GPUs (AMD ROCm Blogs), table of low-precision types: its cells and ours",
-        vec![
-            Column::new("format", "format"),
-            Column::new("cell", "cell"),
-            Column::new("printed", "printed"),
-            Column::new("ours", "ours"),
-            Column::new("agree", "agree"),
-            Column::hidden("misprint"),
-        ],
-    );
+    let mut rows = Vec::new();
     let (mut agreeing, mut differing) = (0, 0);
     for printed in &cells {
         let (ours, agree) = compare(&cells, printed);
@@ -49,19 +56,21 @@ pub fn published(report: &mut Report) {
             }
             (true, _) => {}
         }
-        table.rows.push(vec![
-            printed.format.name.into(),
-            printed.cell.as_str().into(),
-            printed.text.as_str().into(),
-            ours.into(),
-            agree.into(),
-            Some(printed.misprint.as_str()).filter(|reason| !reason.is_empty()).into(),
-        ]);
+        rows.push(PublishedCell {
+            format: printed.format.name,
+            cell: printed.cell.clone(),
+            printed: printed.text.clone(),
+            ours,
+            agree,
+            misprint: Some(printed.misprint.clone()).filter(|reason| !reason.is_empty()),
+        });
     }
     report
         .notes
         .insert(0, format!("{agreeing} of {} cells agree; {differing} differ without explanation.", cells.len()));
-    report.tables.push(table);
+    let title =
+        "Matrix Core Programming on AMD GPUs (AMD ROCm Blogs), table of low-precision types: its cells and ours";
+    report.tables.push(Table::of(title, rows));
     report.holds &= differing == 0;
 }
 

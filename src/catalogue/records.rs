@@ -2,8 +2,68 @@
 
 use crate::{
     format::{Encoding, Float, Format, Overflow, Zeros},
-    report::{Cell, Column, Table},
+    report::Table,
 };
+
+crate::rows! {
+    /// The record of a number format, and what follows from it.
+    pub struct Record in "formats" {
+        /// The canonical name.
+        format: &'static str => shown("format").essential(),
+        /// Other names that are accepted.
+        aliases: Vec<&'static str> => shown("other names"),
+        /// Bits of a code.
+        bits: u32 => shown("bits").essential(),
+        /// 1 if there is a sign bit.
+        sign_bits: i64 => shown("sign bits").essential(),
+        /// Bits of the exponent field.
+        exponent_bits: Option<i64> => shown("exponent bits").essential(),
+        /// Bits of the trailing significand field.
+        trailing_bits: Option<i64> => shown("trailing bits").essential(),
+        /// Ignored bits below the trailing significand.
+        padding_bits: Option<i64> => shown("padding bits"),
+        /// The exponent bias.
+        bias: Option<i64> => shown("bias").essential(),
+        /// The exponent of the smallest normal number.
+        emin: Option<i64> => shown("emin").essential(),
+        /// The exponent of the largest finite number.
+        emax: Option<i64> => shown("emax").essential(),
+        /// Which zeros there are.
+        zeros: &'static str => shown("zeros").essential(),
+        /// The codes of zeros: S either sign, x any bit.
+        zero_pattern: Option<String> => shown("zero"),
+        /// How many codes are NaNs.
+        nan_codes: u64 => shown("NaN codes").essential(),
+        /// The codes of NaNs.
+        nan_pattern: Option<String> => shown("NaN"),
+        /// Which infinities there are.
+        infinities: &'static str => shown("infinity").essential(),
+        /// The codes of infinities.
+        infinity_pattern: Option<String> => shown("infinity code"),
+        /// The largest finite number.
+        largest: Option<f64> => hidden(),
+        /// The largest finite number in decimal; `~` marks a rounded one.
+        largest_decimal: Option<String> => shown("largest").essential(),
+        /// Its code.
+        largest_code: Option<String> => shown("its code").beside(),
+        /// The smallest positive normal number.
+        smallest_normal: Option<f64> => hidden(),
+        /// The smallest positive normal number in decimal.
+        smallest_normal_decimal: Option<String> => shown("smallest normal").essential(),
+        /// Its code.
+        smallest_normal_code: Option<String> => shown("its code").beside(),
+        /// The smallest positive subnormal number.
+        smallest_subnormal: Option<f64> => hidden(),
+        /// The smallest positive subnormal number in decimal.
+        smallest_subnormal_decimal: Option<String> => shown("smallest subnormal").essential(),
+        /// Its code.
+        smallest_subnormal_code: Option<String> => shown("its code").beside(),
+        /// What becomes of values that are too large.
+        overflow: &'static str => shown("overflow").essential(),
+        /// Where it is specified.
+        source: &'static str => shown("source").essential(),
+    }
+}
 
 /// How much of a record the views for people show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -20,96 +80,78 @@ pub fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail
         Detail::Brief => "Formats (~ marks a decimal that is rounded)",
         Detail::Full => "Record (~ marks a decimal that is rounded; S: either sign; x: any bit)",
     };
-    let mut table = Table::new("formats", title, columns(detail));
-    table.rows = formats.into_iter().map(row).collect();
-    table
+    Table { brief: detail == Detail::Brief, ..Table::of(title, formats.into_iter().map(row)) }
 }
 
-fn columns(detail: Detail) -> Vec<Column> {
-    let full = |key, label| if detail == Detail::Full { Column::new(key, label) } else { Column::hidden(key) };
-    vec![
-        Column::new("format", "format"),
-        full("aliases", "other names"),
-        Column::new("bits", "bits"),
-        Column::new("sign_bits", "sign bits"),
-        Column::new("exponent_bits", "exponent bits"),
-        Column::new("trailing_bits", "trailing bits"),
-        full("padding_bits", "padding bits"),
-        Column::new("bias", "bias"),
-        Column::new("emin", "emin"),
-        Column::new("emax", "emax"),
-        Column::new("zeros", "zeros"),
-        full("zero_pattern", "zero"),
-        Column::new("nan_codes", "NaN codes"),
-        full("nan_pattern", "NaN"),
-        Column::new("infinities", "infinity"),
-        full("infinity_pattern", "infinity code"),
-        Column::hidden("largest"),
-        Column::new("largest_decimal", "largest"),
-        full("largest_code", "its code"),
-        Column::hidden("smallest_normal"),
-        Column::new("smallest_normal_decimal", "smallest normal"),
-        full("smallest_normal_code", "its code"),
-        Column::hidden("smallest_subnormal"),
-        Column::new("smallest_subnormal_decimal", "smallest subnormal"),
-        full("smallest_subnormal_code", "its code"),
-        Column::new("overflow", "overflow"),
-        Column::new("source", "source"),
-    ]
-}
-
-fn row(format: &Format) -> Vec<Cell> {
+fn row(format: &Format) -> Record {
     let float = format.float();
-    let of = |field: fn(&Float) -> i64| Cell::from(float.map(field));
-    let aliases: Vec<Cell> = format.aliases.iter().map(|&alias| alias.into()).collect();
-    let mut row = vec![
-        format.name.into(),
-        Cell::List(aliases),
-        format.bits.into(),
-        i64::from(is_signed(format)).into(),
-        of(|f| f.exponent_bits.into()),
-        of(|f| f.trailing_bits.into()),
-        of(|f| f.padding_bits.into()),
-        of(|f| f.bias.into()),
-        of(|f| f.emin().into()),
-        of(|f| f.emax().into()),
-    ];
-    row.extend(specials(format));
+    let of = |field: fn(&Float) -> i64| float.map(field);
     let float_only = |code: u64| float.map(|_| code);
-    for code in [
-        Some(format.largest(false)),
-        float_only(format.smallest_normal()),
-        format.subnormals().map(|(smallest, _)| smallest),
-    ] {
-        row.push(code.map(|code| format.to_f64(code)).into());
-        row.push(code.map(|code| format.decode(code).decimal()).into());
-        row.push(code.map(|code| format.hex(code)).into());
+    let largest = Some(format.largest(false));
+    let normal = float_only(format.smallest_normal());
+    let subnormal = format.subnormals().map(|(smallest, _)| smallest);
+    let value = |code: Option<u64>| code.map(|code| format.to_f64(code));
+    let decimal = |code: Option<u64>| code.map(|code| format.decode(code).decimal());
+    let hex = |code: Option<u64>| code.map(|code| format.hex(code));
+    let Specials { zeros, nan_codes, infinities, patterns: [zero_pattern, nan_pattern, infinity_pattern] } =
+        specials(format);
+    Record {
+        format: format.name,
+        aliases: format.aliases.to_vec(),
+        bits: format.bits,
+        sign_bits: is_signed(format).into(),
+        exponent_bits: of(|f| f.exponent_bits.into()),
+        trailing_bits: of(|f| f.trailing_bits.into()),
+        padding_bits: of(|f| f.padding_bits.into()),
+        bias: of(|f| f.bias.into()),
+        emin: of(|f| f.emin().into()),
+        emax: of(|f| f.emax().into()),
+        zeros,
+        zero_pattern,
+        nan_codes,
+        nan_pattern,
+        infinities,
+        infinity_pattern,
+        largest: value(largest),
+        largest_decimal: decimal(largest),
+        largest_code: hex(largest),
+        smallest_normal: value(normal),
+        smallest_normal_decimal: decimal(normal),
+        smallest_normal_code: hex(normal),
+        smallest_subnormal: value(subnormal),
+        smallest_subnormal_decimal: decimal(subnormal),
+        smallest_subnormal_code: hex(subnormal),
+        overflow: float.map_or(Overflow::Saturate, |f| f.overflow).name(),
+        source: format.source,
     }
-    row.push(float.map_or(Overflow::Saturate, |f| f.overflow).name().into());
-    row.push(format.source.into());
-    row
 }
 
-/// Zeros, NaN and infinity: in words or as a count, then as a pattern of bits.
-fn specials(format: &Format) -> [Cell; 6] {
+/// Zeros, NaN and infinity: in words or as a count, and as patterns of bits.
+struct Specials {
+    zeros: &'static str,
+    nan_codes: u64,
+    infinities: &'static str,
+    patterns: [Option<String>; 3],
+}
+
+fn specials(format: &Format) -> Specials {
     let zeros = match format.float().map(|float| float.zeros) {
         Some(Zeros::None) => "none",
         Some(Zeros::Both) => "+0 -0",
         Some(Zeros::Positive) | None => "+0",
     };
     let nan = format.nan_pattern();
-    let pattern = |pattern: Option<_>| Cell::from(pattern.map(|pattern| format.split_pattern(&pattern)));
-    [
-        zeros.into(),
-        pattern(format.zero_pattern()),
-        nan.map_or(0, |pattern| format.count(&pattern)).into(),
-        match nan {
-            Some(set) if set.trailing_nonzero => format!("{}, not all x 0", format.split_pattern(&set)).into(),
-            other => pattern(other),
-        },
-        if format.has_infinity() { "+inf -inf" } else { "none" }.into(),
-        pattern(format.infinity_pattern()),
-    ]
+    let pattern = |pattern: Option<_>| pattern.map(|pattern| format.split_pattern(&pattern));
+    let nan_pattern = match nan {
+        Some(set) if set.trailing_nonzero => Some(format!("{}, not all x 0", format.split_pattern(&set))),
+        other => pattern(other),
+    };
+    Specials {
+        zeros,
+        nan_codes: nan.map_or(0, |pattern| format.count(&pattern)),
+        infinities: if format.has_infinity() { "+inf -inf" } else { "none" },
+        patterns: [pattern(format.zero_pattern()), nan_pattern, pattern(format.infinity_pattern())],
+    }
 }
 
 fn is_signed(format: &Format) -> bool {

@@ -1,11 +1,67 @@
 //! The tables of a chain report.
 
 use super::{Curve, Plan, Point, inits_coincide};
-use crate::{
-    device::Execution,
-    report::{Cell, Column, Table},
-    summary::Summary,
-};
+use crate::{device::Execution, report::Table};
+
+crate::rows! {
+    /// A curve: what ran, where it overflows, its error at both ends.
+    pub struct CurveRow in "curves" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The device that ran it.
+        device: Option<String> => shown("device").if_varied().essential(),
+        /// The vendor's spelling.
+        ptx: String => hidden(),
+        /// Whether the references start from rounded operands (low) or not (fp32).
+        init: &'static str => shown("init").essential(),
+        /// The arithmetic of the plain reference.
+        reference: &'static str => shown("reference"),
+        /// How the device executed the instruction.
+        execution: &'static str => shown("ran"),
+        /// The machine instructions that ran.
+        opcodes: Vec<String> => hidden(),
+        /// The first length at which a chain has overflowed.
+        first_overflow: Option<usize> => shown("overflow from N").essential(),
+        /// The mean relative error after one link.
+        first_error: Option<f64> => shown("error, N = 1").essential(),
+        /// The last length before any overflow.
+        last_length: Option<usize> => shown("last N"),
+        /// The mean relative error at that length.
+        last_error: Option<f64> => shown("error, last N").essential(),
+    }
+
+    /// A curve at one length.
+    pub struct PointRow in "chain" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The device that ran it.
+        device: Option<String> => shown("device").if_varied().essential(),
+        /// Whether the references start from rounded operands (low) or not (fp32).
+        init: &'static str => shown("init").essential(),
+        /// The length, in links.
+        length: usize => shown("N").essential(),
+        /// The arithmetic of the plain reference.
+        reference: &'static str => hidden(),
+        /// Chains that are still finite.
+        finite: u64 => shown("finite"),
+        /// Chains that have overflowed.
+        overflowed: u64 => shown("overflowed").essential(),
+        /// Chains that are finite in the reference too, over which the error is a mean.
+        reference_count: u64 => shown("compared"),
+        /// The mean relative error against the plain reference.
+        reference_error: Option<f64> => shown("error to reference").essential(),
+        /// Its standard error.
+        reference_standard_error: Option<f64> => shown("+-").beside(),
+        /// The largest relative error against the plain reference.
+        reference_largest_error: Option<f64> => hidden(),
+        /// The mean relative error against the exact product.
+        exact_error: Option<f64> => shown("error to exact").essential(),
+        /// Its standard error.
+        exact_standard_error: Option<f64> => shown("+-").beside(),
+        /// The largest relative error against the exact product.
+        exact_largest_error: Option<f64> => hidden(),
+    }
+}
 
 /// What the reader of the numbers must know.
 pub fn notes(plan: &Plan) -> Vec<String> {
@@ -34,78 +90,59 @@ pub fn notes(plan: &Plan) -> Vec<String> {
     notes
 }
 
-/// A row for each curve: what ran, where it overflows, its error at both ends. `executions` says how each was executed.
-pub fn curves(curves: &[Curve], executions: &[Execution]) -> Table {
-    let columns = vec![
-        Column::new("instruction", "instruction"),
-        Column::hidden("ptx"),
-        Column::new("init", "init"),
-        Column::new("reference", "reference"),
-        Column::new("execution", "ran"),
-        Column::hidden("opcodes"),
-        Column::new("first_overflow", "overflow from N"),
-        Column::new("first_error", "error, N = 1"),
-        Column::new("last_length", "last N"),
-        Column::new("last_error", "error, last N"),
-    ];
-    let row = |(curve, execution): (&Curve, &Execution)| {
+/// A row for each curve that `device` ran. `executions` says how each was executed.
+pub fn curves<'a>(
+    device: Option<&'a str>,
+    curves: &'a [Curve],
+    executions: &'a [Execution],
+) -> impl Iterator<Item = CurveRow> + 'a {
+    let row = move |(curve, execution): (&Curve, &Execution)| {
         let drawn = curve.without_overflow();
-        let error = |point: Option<&Point>| Cell::from(point.and_then(|p| p.against_plain.mean()));
-        vec![
-            Cell::text(&curve.instruction.name),
-            Cell::text(&curve.instruction.ptx),
-            Cell::text(curve.init.name()),
-            Cell::text(curve.plain.name()),
-            Cell::text(execution.kind.name()),
-            Cell::List(execution.opcodes.iter().map(Cell::text).collect()),
-            curve.points.get(drawn.len()).map_or(Cell::Empty, |p| Cell::integer(p.length)),
-            error(drawn.first()),
-            drawn.last().map_or(Cell::Empty, |p| Cell::integer(p.length)),
-            error(drawn.last()),
-        ]
+        let error = |point: Option<&Point>| point.and_then(|p| p.against_plain.mean());
+        CurveRow {
+            instruction: curve.instruction.name.clone(),
+            device: device.map(Into::into),
+            ptx: curve.instruction.ptx.clone(),
+            init: curve.init.name(),
+            reference: curve.plain.name(),
+            execution: execution.kind.name(),
+            opcodes: execution.opcodes.clone(),
+            first_overflow: curve.points.get(drawn.len()).map(|p| p.length),
+            first_error: error(drawn.first()),
+            last_length: drawn.last().map(|p| p.length),
+            last_error: error(drawn.last()),
+        }
     };
-    Table {
-        key: "curves",
-        title: "Relative error of chains by instruction, up to the last length without overflow".into(),
-        columns,
-        rows: curves.iter().zip(executions).map(row).collect(),
-    }
+    curves.iter().zip(executions).map(row)
 }
 
-/// A row for each curve and length.
-pub fn points(curves: &[Curve]) -> Table {
-    let columns = vec![
-        Column::new("instruction", "instruction"),
-        Column::new("init", "init"),
-        Column::new("length", "N"),
-        Column::hidden("reference"),
-        Column::new("finite", "finite"),
-        Column::new("overflowed", "overflowed"),
-        Column::new("reference_count", "compared"),
-        Column::new("reference_error", "error to reference"),
-        Column::new("reference_standard_error", "+-"),
-        Column::hidden("reference_largest_error"),
-        Column::new("exact_error", "error to exact"),
-        Column::new("exact_standard_error", "+-"),
-        Column::hidden("exact_largest_error"),
-    ];
-    let row = |curve: &Curve, point: &Point| {
-        let summary = |s: &Summary| [Cell::from(s.mean()), Cell::from(s.standard_error()), Cell::from(s.maximum())];
-        let head = [
-            Cell::text(&curve.instruction.name),
-            Cell::text(curve.init.name()),
-            Cell::integer(point.length),
-            Cell::text(curve.plain.name()),
-            Cell::integer(point.finite),
-            Cell::integer(point.overflowed),
-            Cell::integer(point.against_plain.count()),
-        ];
-        head.into_iter().chain(summary(&point.against_plain)).chain(summary(&point.against_exact)).collect()
+/// The table of curves.
+pub fn curve_table(rows: impl IntoIterator<Item = CurveRow>) -> Table {
+    Table::of("Relative error of chains by instruction, up to the last length without overflow", rows)
+}
+
+/// A row for each curve that `device` ran, and length.
+pub fn points<'a>(device: Option<&'a str>, curves: &'a [Curve]) -> impl Iterator<Item = PointRow> + 'a {
+    let row = move |curve: &Curve, point: &Point| PointRow {
+        instruction: curve.instruction.name.clone(),
+        device: device.map(Into::into),
+        init: curve.init.name(),
+        length: point.length,
+        reference: curve.plain.name(),
+        finite: point.finite,
+        overflowed: point.overflowed,
+        reference_count: point.against_plain.count(),
+        reference_error: point.against_plain.mean(),
+        reference_standard_error: point.against_plain.standard_error(),
+        reference_largest_error: point.against_plain.maximum(),
+        exact_error: point.against_exact.mean(),
+        exact_standard_error: point.against_exact.standard_error(),
+        exact_largest_error: point.against_exact.maximum(),
     };
-    Table {
-        key: "chain",
-        title: "Relative error ||D_low - D_ref|| / ||D_low|| after N links, mean over the finite chains".into(),
-        columns,
-        rows: curves.iter().flat_map(|curve| curve.points.iter().map(move |point| row(curve, point))).collect(),
-    }
+    curves.iter().flat_map(move |curve| curve.points.iter().map(move |point| row(curve, point)))
+}
+
+/// The table of points.
+pub fn point_table(rows: impl IntoIterator<Item = PointRow>) -> Table {
+    Table::of("Relative error ||D_low - D_ref|| / ||D_low|| after N links, mean over the finite chains", rows)
 }

@@ -91,7 +91,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.notes.extend(table::notes(&plan));
     report.device = Some(identity);
-    report.tables = vec![table::curves(&curves, &executions), table::points(&curves)];
+    let rows = (table::curves(None, &curves, &executions), table::points(None, &curves));
+    report.tables = vec![table::curve_table(rows.0), table::point_table(rows.1)];
     Ok(report)
 }
 

@@ -11,14 +11,14 @@ use super::{Destination, invocation, options::integer};
 use crate::{
     Error, Result,
     arithmetic::Model,
+    comparison::{Subject, operands},
     convert::Conversion,
     device::{DEFAULT_MODEL, Generation},
     explain,
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
-    report::{Cell, Column, Report, Table},
+    report::Report,
     trace::Trace,
-    verify::tables::operands,
 };
 
 /// Shows one dot-product-add step by step: terms, exponents, alignment, what is cut off, sums, roundings.
@@ -106,33 +106,18 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));
     }
     let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
-    let mut steps = explain::table(&titles, false);
-    steps.rows = explain::rows(None, &explanations);
-    let mut results = Table::new("results", format!("{instruction}: {}", operands(&instruction, &case)), columns());
-    let row = |who: &str, code: u64| {
-        let decoded = instruction.d.decode(code);
-        vec![who.into(), instruction.d.hex(code).into(), decoded.decimal().into(), decoded.scaled().into()]
-    };
-    results.rows.extend(recorded.map(|code| row("recorded", code)));
-    results.rows.extend(titles.iter().zip(&explanations).map(|(title, said)| row(title, said.d)));
-    let mut notes = rounded(&instruction, arguments)?;
-    notes.extend(undecided);
-    let codes: Vec<&Cell> = results.rows.iter().map(|row| &row[1]).collect();
+    let said = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
+    let results: Vec<(&str, u64)> = recorded.map(|code| ("recorded", code)).into_iter().chain(said).collect();
+    let title = format!("{instruction}: {}", operands(&Subject::Matrix(&instruction), &case));
     Ok(Report {
-        holds: codes.windows(2).all(|pair| pair[0] == pair[1]),
-        notes,
-        tables: vec![results, steps],
+        holds: results.windows(2).all(|pair| pair[0].1 == pair[1].1),
+        notes: rounded(&instruction, arguments)?.into_iter().chain(undecided).collect(),
+        tables: vec![
+            explain::results(title, instruction.d, results),
+            explain::table(&titles, explain::rows(None, &explanations)),
+        ],
         ..Report::new("explain", invocation())
     })
-}
-
-fn columns() -> Vec<Column> {
-    vec![
-        Column::new("by", "by"),
-        Column::new("d", "D"),
-        Column::new("value", "value"),
-        Column::new("exactly", "exactly"),
-    ]
 }
 
 /// The case that the arguments spell out.

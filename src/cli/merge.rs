@@ -57,7 +57,10 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     }
     let model = model(arguments, &parts)?;
     report.tables = vec![tables::verification(&parts), tables::regimes(&parts)];
-    report.tables.extend(tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?);
+    let (differences, signatures) =
+        tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?;
+    report.tables.extend(differences);
+    report.notes.extend(signatures);
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
     if let Some(first) = parts.first() {
         report.seed = first.run.seed;

@@ -88,34 +88,56 @@ fn command() -> clap::Command {
     Cli::command().mut_subcommands(|subcommand| subcommand.mut_args(values))
 }
 
+impl Command {
+    /// Where the report goes.
+    fn destination(&self) -> Destination {
+        let destination = match self {
+            Command::Formats(a) => &a.destination,
+            Command::Convert(a) => &a.destination,
+            Command::Calc(a) => &a.destination,
+            Command::Instructions(a) => &a.destination,
+            Command::Models(a) => &a.destination,
+            Command::Devices(a) => &a.destination,
+            Command::Probe(a) => &a.common.destination,
+            Command::Record(a) => &a.common.destination,
+            Command::Verify(a) => &a.destination,
+            Command::Explain(a) => &a.destination,
+            Command::Merge(a) => &a.destination,
+            Command::Power(a) => &a.destination,
+            Command::Chain(a) => &a.common.destination,
+            Command::Report(a) => &a.destination,
+        };
+        // --out of a file that is converted, or recorded, names that; the report goes to standard output.
+        let file = matches!(self, Command::Record(_)) || matches!(self, Command::Convert(a) if a.input.is_some());
+        Destination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
+    }
+}
+
 /// Whether what the command claims holds.
 fn run(command: Command) -> Result<bool> {
+    let destination = command.destination();
+    destination.check()?;
     // What stopped a command that has something to report all the same.
     let mut failure = None;
-    let (mut report, destination): (Report, Destination) = match command {
-        Command::Formats(a) => (formats::run(&a)?, a.destination),
-        // Of a file, --out names the converted one, and the report goes to standard output.
-        Command::Convert(a) => {
-            let out = a.destination.out.clone().filter(|_| a.input.is_none());
-            (convert::run(&a)?, Destination { out, ..a.destination })
-        }
+    let mut report: Report = match command {
+        Command::Formats(a) => formats::run(&a)?,
+        Command::Convert(a) => convert::run(&a)?,
         Command::Calc(a) => {
             let (report, stopped) = calc::run(&a)?;
             failure = stopped;
-            (report, a.destination)
+            report
         }
-        Command::Instructions(a) => (instructions::run(&a)?, a.destination),
-        Command::Models(a) => (models::run(&a)?, a.destination),
-        Command::Devices(a) => (devices::run(&a)?, a.destination),
-        Command::Probe(a) => (probe::run(&a)?, a.common.destination),
-        // --out names the recording; its report goes to standard output.
-        Command::Record(a) => (record::run(&a)?, Destination { out: None, ..a.common.destination }),
-        Command::Verify(a) => (verify::run(&a)?, a.destination),
-        Command::Explain(a) => (explain::run(&a)?, a.destination),
-        Command::Merge(a) => (merge::run(&a)?, a.destination),
-        Command::Power(a) => (power::run(&a)?, a.destination),
-        Command::Chain(a) => (chain::run(&a)?, a.common.destination),
-        Command::Report(a) => (report::run(&a)?, a.destination),
+        Command::Instructions(a) => instructions::run(&a)?,
+        Command::Models(a) => models::run(&a)?,
+        Command::Devices(a) => devices::run(&a)?,
+        Command::Probe(a) => probe::run(&a)?,
+        Command::Record(a) => record::run(&a)?,
+        Command::Verify(a) => verify::run(&a)?,
+        Command::Explain(a) => explain::run(&a)?,
+        Command::Merge(a) => merge::run(&a)?,
+        Command::Power(a) => power::run(&a)?,
+        Command::Chain(a) => chain::run(&a)?,
+        Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
     destination.write(&report)?;

@@ -1,12 +1,21 @@
 //! Flags that mean the same in every command.
 
-use std::{fmt::Display, io::Write, ops::RangeInclusive, path::PathBuf, str::FromStr};
+use std::{
+    collections::BTreeSet,
+    fmt::Display,
+    io::Write,
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+    str::FromStr,
+};
 
 use clap::{Args, ValueEnum};
 
 use crate::{
     Error, Result,
-    report::{self, Report, View},
+    nearest::nearest,
+    report::{self, Layout, Report, View, WIDTH},
+    tables,
     verify::MOST_SHARDS,
 };
 
@@ -19,9 +28,16 @@ pub struct Destination {
     /// How to print the result.
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub output: ViewName,
-    /// Write the result to this file instead of standard output (whole or not at all).
-    #[arg(long, value_name = "FILE", value_parser = output_file, help_heading = "Output")]
+    /// Write the result to this file instead of standard output (whole or not at all); with --output csv also to a folder
+    /// (FOLDER/), a file for each table.
+    #[arg(long, value_name = "FILE", value_parser = output_path, help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// In tables for people, show these columns, by their keys in JSON, in this order.
+    #[arg(long, value_name = "KEY", value_delimiter = ',', help_heading = "Output")]
+    pub columns: Vec<String>,
+    /// In tables for people, show the essential columns only.
+    #[arg(long, conflicts_with = "columns", help_heading = "Output")]
+    pub brief: bool,
     /// Keep KEY=VALUE with the result (a date, a machine); may be repeated.
     #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation, help_heading = "Output")]
     pub annotations: Vec<(String, String)>,
@@ -57,11 +73,11 @@ pub enum ViewName {
     Table,
     /// JSON, versioned and described by a JSON Schema.
     Json,
-    /// Comma-separated values: the tables alone, a block each, with every digit.
+    /// Comma-separated values: the tables alone, a block or a file each, with every digit.
     Csv,
     /// Markdown.
     Markdown,
-    /// LaTeX tabular environments.
+    /// LaTeX tables; long ones break over pages.
     Latex,
 }
 
@@ -78,12 +94,62 @@ impl From<ViewName> for View {
 }
 
 impl Destination {
-    /// Renders `report` to the file or to standard output.
+    /// Refuses, before any work, what cannot be written as it is asked for.
     ///
     /// # Errors
-    /// A request error if the file cannot be written; the old file, if any, is then untouched.
+    /// A request error: a folder for something else than CSV; columns for a view that always has all, or that no table has.
+    pub fn check(&self) -> Result<()> {
+        if let Some(folder) = self.folder().filter(|_| self.output != ViewName::Csv) {
+            return Err(Error::request(format!(
+                "--out {}: it is a folder; --output csv writes a file for each table there, other views are one file",
+                folder.display()
+            )));
+        }
+        if matches!(self.output, ViewName::Json | ViewName::Csv) && (self.brief || !self.columns.is_empty()) {
+            return Err(Error::request(
+                "--columns and --brief are for table, markdown and latex; json and csv have every column",
+            ));
+        }
+        let declared = tables::declared();
+        let keys = || declared.iter().flat_map(|table| table.columns.iter().map(|column| &*column.key));
+        match self.columns.iter().find(|wanted| !keys().any(|key| key == *wanted)) {
+            Some(unknown) => {
+                let near = nearest(unknown, keys().collect::<BTreeSet<_>>(), 3).join(", ");
+                Err(Error::request(format!("--columns: no table has a column '{unknown}'; the nearest are {near}")))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a folder where --out names the one file that a command makes.
+    ///
+    /// # Errors
+    /// A request error that names the folder.
+    pub fn one_file(&self) -> Result<()> {
+        match self.folder() {
+            Some(folder) => Err(Error::request(format!("--out {}: it is a folder; name a file", folder.display()))),
+            None => Ok(()),
+        }
+    }
+
+    /// The folder that the result goes to, if it is one.
+    pub fn folder(&self) -> Option<&Path> {
+        let folder = |path: &&Path| path.is_dir() || path.to_string_lossy().ends_with('/');
+        self.out.as_deref().filter(folder)
+    }
+
+    /// Renders `report` to the file, to files in the folder, or to standard output.
+    ///
+    /// # Errors
+    /// A request error if a file cannot be written; the old file, if any, is then untouched.
     pub fn write(&self, report: &Report) -> Result<()> {
-        let text = report::render(report, self.output.into());
+        if let Some(folder) = self.folder() {
+            std::fs::create_dir_all(folder)
+                .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
+            let files = report::csv_files(report);
+            return files.iter().try_for_each(|(name, text)| crate::atomic::write(&folder.join(name), text.as_bytes()));
+        }
+        let text = report::render(report, self.output.into(), &self.layout());
         match &self.out {
             Some(path) => crate::atomic::write(path, text.as_bytes()),
             None => match std::io::stdout().write_all(text.as_bytes()) {
@@ -94,6 +160,21 @@ impl Destination {
             },
         }
     }
+
+    fn layout(&self) -> Layout {
+        let width = if self.out.is_some() { WIDTH } else { terminal_width() };
+        Layout { columns: self.columns.clone(), brief: self.brief, width }
+    }
+}
+
+/// The narrowest terminal that tables are fitted to.
+const NARROWEST: usize = 40;
+
+/// The columns of the terminal that standard output is; else what COLUMNS says, else [`WIDTH`].
+fn terminal_width() -> usize {
+    let own = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
+    let said = || std::env::var("COLUMNS").ok()?.parse().ok();
+    own.or_else(said).filter(|width| *width > 0).unwrap_or(WIDTH).max(NARROWEST)
 }
 
 /// Parses a whole number within `range`; the message of one that is not says what the range is.
@@ -142,6 +223,19 @@ pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
             Err(format!("there is no folder {}", folder.display()))
         }
         _ => Ok(path),
+    }
+}
+
+/// Parses where a result goes: a file, or a folder that is there or ends with a slash.
+pub fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
+    match text.strip_suffix('/') {
+        Some(_) if PathBuf::from(text).is_file() => Err("it is a file".into()),
+        // Its parent must be there.
+        Some(folder) if !folder.is_empty() && !PathBuf::from(text).is_dir() => {
+            output_file(folder).map(|_| PathBuf::from(text))
+        }
+        Some(_) => Ok(text.into()),
+        None => file_or_folder(text),
     }
 }
 

@@ -14,12 +14,12 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
+    comparison::{Listing, Origin, Subject},
     device,
-    format::Format,
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
-    probe::{self, HISTOGRAM_EDGES, Mismatch, Outcome, Request, brief},
-    report::{Cell, Column, Report, Table},
+    probe::{self, Request, table},
+    report::Report,
 };
 
 /// Samples for each probe, unless the request says how many.
@@ -74,7 +74,7 @@ pub struct Arguments {
     available: bool,
     /// Print a row for each instruction and operation instead of one for each probe.
     #[arg(long)]
-    brief: bool,
+    summary: bool,
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
@@ -146,10 +146,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
     }
-    let mut profiles = Table::new("profile", "Element-wise profile", columns());
-    let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
-    let mut probes = Vec::new();
-    let mut listed = HashSet::new();
+    let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         if let Err(error) = device.prepare(instruction) {
@@ -171,30 +168,25 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             ));
             let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
             report.holds &= outcome.profile.element_mismatches == 0;
-            for m in &outcome.mismatches {
+            let (op, distribution) = (request.op.name(), request.distribution.name());
+            let origin = Origin { op: Some(op), distribution: Some(distribution), ..Origin::default() };
+            for difference in &outcome.differences {
                 // Both initialisations give the device the same inputs.
-                if listed.insert((request.instruction.name.clone(), request.op.name(), m.clone())) {
-                    mismatches.rows.push(mismatch_row(mismatches.rows.len() + 1, &request, m));
+                if listed.insert((&instruction.name, op, distribution, difference.clone())) {
+                    listing.add(&Subject::Matrix(instruction), &origin, difference);
                 }
             }
-            if arguments.brief {
-                probes.push((request, outcome));
-            } else {
-                profiles.rows.push(row(&request, &name, &outcome));
-            }
+            probes.push((request, outcome));
         }
     }
-    report.notes.extend(remarks(device.identity().name.as_str(), &name));
+    report.notes.extend(table::notes(device.identity().name.as_str(), &name));
+    report.notes.extend(listing.notes());
     report.device = Some(device.identity().clone());
-    hide_if_empty(&mut profiles, "opcodes");
-    report.tables.push(if arguments.brief {
-        brief::table(&probes, arguments.samples.unwrap_or(SAMPLES))
-    } else {
-        profiles
+    report.tables.push(match arguments.summary {
+        true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
+        false => table::profile(&probes, &name),
     });
-    if !mismatches.rows.is_empty() {
-        report.tables.push(mismatches);
-    }
+    report.tables.extend(listing.table());
     Ok(report)
 }
 
@@ -221,154 +213,4 @@ fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Requ
         }
     }
     requests
-}
-
-fn remarks(device: &str, model: &str) -> Vec<String> {
-    let mut notes = vec![
-        "=model, =f32, =f32 to D, =exact: samples equal in every bit to the arithmetic model, to the same expression in f32 \
-         on the CPU (f64 for f64 operands, s32 for integers), to that rounded to the format of D, and to the correctly \
-         rounded exact result; NaN equals NaN except in =model. Errors are means over finite samples. ulp histogram: how many of \
-         these are 0, up to 0.5, 1, 2, 4, 8, 16, 64, 1024, and more ulp from the exact result."
-            .to_string(),
-    ];
-    if device == format!("model:{model}") {
-        notes.push("No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into());
-    }
-    notes
-}
-
-/// Keeps a column that no row fills (machine code, without a disassembler or a GPU) out of the human views.
-fn hide_if_empty(table: &mut Table, key: &str) {
-    let Some(at) = table.columns.iter().position(|column| column.key == key) else { return };
-    if table.rows.iter().all(|row| row[at] == Cell::List(Vec::new())) {
-        table.columns[at].label = None;
-    }
-}
-
-fn columns() -> Vec<Column> {
-    [
-        ("instruction", Some("instruction")),
-        ("ptx", Some("vendor's spelling")),
-        ("execution", Some("ran")),
-        ("opcodes", Some("machine code")),
-        ("op", Some("op")),
-        ("init", Some("init")),
-        ("distribution", Some("values")),
-        ("samples", Some("samples")),
-        ("inputs_digest", None),
-        ("outputs_digest", None),
-        ("model", None),
-        ("model_agree", Some("=model")),
-        ("elements", None),
-        ("element_mismatches", None),
-        ("f32_agree", Some("=f32")),
-        ("f32_rounded_agree", Some("=f32 to D")),
-        ("exact_agree", Some("=exact")),
-        ("not_finite", Some("not finite")),
-        ("mean_abs_error_f32", Some("error to f32")),
-        ("mean_abs_error_f32_standard_error", None),
-        ("max_abs_error_f32", None),
-        ("mean_abs_error_f32_rounded", Some("to f32 in D")),
-        ("mean_abs_error_f32_rounded_standard_error", None),
-        ("mean_abs_error", Some("to exact")),
-        ("mean_abs_error_standard_error", None),
-        ("max_abs_error", Some("max to exact")),
-        ("mean_rel_error", Some("relative")),
-        ("max_rel_error", Some("max relative")),
-        ("mean_ulp_error", None),
-        ("max_ulp_error", Some("max ulp")),
-        ("ulp_histogram_edges", None),
-        ("ulp_histogram", Some("ulp histogram")),
-    ]
-    .into_iter()
-    .map(|(key, label)| Column { key, label })
-    .collect()
-}
-
-fn row(request: &Request<'_>, model: &str, outcome: &Outcome) -> Vec<Cell> {
-    let p = &outcome.profile;
-    vec![
-        request.instruction.name.as_str().into(),
-        request.instruction.ptx.as_str().into(),
-        outcome.execution.kind.name().into(),
-        Cell::List(outcome.execution.opcodes.iter().map(|o| o.as_str().into()).collect()),
-        request.op.name().into(),
-        request.init.name().into(),
-        request.distribution.name().into(),
-        Cell::integer(p.samples),
-        Cell::text(format!("{:016x}", outcome.digest)),
-        Cell::text(format!("{:016x}", outcome.outputs_digest)),
-        model.into(),
-        p.model.map_or(Cell::Empty, Cell::integer),
-        Cell::integer(p.elements),
-        Cell::integer(p.element_mismatches),
-        Cell::integer(p.f32),
-        Cell::integer(p.f32_rounded),
-        Cell::integer(p.exact),
-        Cell::integer(p.not_finite()),
-        p.f32_error.mean().into(),
-        p.f32_error.standard_error().into(),
-        p.f32_error.maximum().into(),
-        p.f32_rounded_error.mean().into(),
-        p.f32_rounded_error.standard_error().into(),
-        p.absolute.mean().into(),
-        p.absolute.standard_error().into(),
-        p.absolute.maximum().into(),
-        p.relative.mean().into(),
-        p.relative.maximum().into(),
-        p.ulps.mean().into(),
-        p.ulps.maximum().into(),
-        Cell::List(HISTOGRAM_EDGES.iter().map(|edge| Cell::Real(*edge)).collect()),
-        Cell::List(p.histogram.iter().map(|count| Cell::integer(*count)).collect()),
-    ]
-}
-
-fn mismatch_columns() -> Vec<Column> {
-    [
-        ("number", Some("#")),
-        ("instruction", Some("instruction")),
-        ("op", Some("op")),
-        ("distribution", Some("values")),
-        ("a", Some("a (k: code = value)")),
-        ("b", Some("b")),
-        ("c", Some("c")),
-        ("device", Some("device")),
-        ("model", Some("model")),
-        ("a_codes", None),
-        ("b_codes", None),
-        ("c_code", None),
-        ("device_code", None),
-        ("model_code", None),
-    ]
-    .into_iter()
-    .map(|(key, label)| Column { key, label })
-    .collect()
-}
-
-fn mismatch_row(number: usize, request: &Request<'_>, m: &Mismatch) -> Vec<Cell> {
-    let i = request.instruction;
-    let valued = |format: &Format, code: u64| format!("{} = {:e}", format.hex(code), format.to_f64(code));
-    let operands = |format: &Format, codes: &[u64]| {
-        let listed = codes.iter().enumerate().filter(|(_, code)| **code != 0);
-        let shown: Vec<String> = listed.map(|(k, code)| format!("{k}: {}", valued(format, *code))).collect();
-        Cell::text(shown.join("; "))
-    };
-    let codes =
-        |format: &Format, codes: &[u64]| Cell::List(codes.iter().map(|code| Cell::text(format.hex(*code))).collect());
-    vec![
-        Cell::integer(number as u64),
-        i.name.as_str().into(),
-        request.op.name().into(),
-        request.distribution.name().into(),
-        operands(i.a, &m.a),
-        operands(i.b, &m.b),
-        Cell::text(valued(i.c, m.c)),
-        Cell::text(valued(i.d, m.device)),
-        Cell::text(valued(i.d, m.model)),
-        codes(i.a, &m.a),
-        codes(i.b, &m.b),
-        Cell::text(i.c.hex(m.c)),
-        Cell::text(i.d.hex(m.device)),
-        Cell::text(i.d.hex(m.model)),
-    ]
 }

@@ -1,6 +1,6 @@
 //! `tcnum record`.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{path::PathBuf, time::Duration};
 
 use clap::Args;
 
@@ -10,16 +10,12 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
-    device::{self, Device},
-    inputs::{self, Distribution, Init, Op, Source},
-    isa::{Instruction, Tiles},
-    report::{Cell, Column, Report, Table},
-    trace::{OPCODES, Trace},
+    Error, Result, device,
+    inputs::{Distribution, Op},
+    isa::Instruction,
+    record::{self, Recorded, Recording},
+    report::Report,
 };
-
-/// The most bytes of tiles in one recording: they are held in memory, some of them several times.
-const MOST_BYTES: usize = 2 << 30;
 
 /// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
 ///
@@ -72,6 +68,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             return Err(Error::request(format!("--out takes one instruction and {n} are chosen; use --folder FOLDER")));
         }
     }
+    arguments.common.destination.one_file()?;
     if file.is_none() && arguments.folder.is_none() {
         return Err(Error::request("nowhere to record to; give --out FILE.safetensors or --folder FOLDER"));
     }
@@ -85,82 +82,37 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
-    let columns = [
-        ("instruction", "instruction"),
-        ("execution", "ran"),
-        ("tiles", "tiles"),
-        ("outputs", "outputs"),
-        ("file", "file"),
-    ];
-    let columns = columns.map(|(key, label)| Column::new(key, label)).to_vec();
-    let mut table = Table::new("recordings", "Recordings", columns);
+    let mut rows = Vec::new();
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        match record(device.as_mut(), instruction, arguments) {
-            Ok(row) => table.rows.push(row),
+        match record::record(device.as_mut(), instruction, &recording(arguments, instruction)) {
+            Ok(row) => rows.push(row),
             Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
     report.device = Some(device.identity().clone());
-    report.tables.push(table);
+    report.tables.push(record::table(rows));
     Ok(report)
 }
 
-fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Arguments) -> Result<Vec<Cell>> {
-    let execution = device.prepare(instruction)?;
-    let tiles = tiles(instruction, arguments)?;
-    let identity = device.identity();
-    let mut metadata: BTreeMap<String, String> = BTreeMap::from([
-        ("device".into(), identity.name.clone()),
-        ("source".into(), invocation()),
-        ("description".into(), identity.description.clone()),
-        ("execution".into(), execution.kind.name().into()),
-        ("seed".into(), arguments.common.seed.to_string()),
-        ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
-    ]);
-    if !execution.opcodes.is_empty() {
-        metadata.insert(OPCODES.into(), execution.opcodes.join("; "));
-    }
-    metadata.extend(identity.details.iter().cloned());
-    let notes = &arguments.common.destination.annotations;
-    if let Some((key, _)) = notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES) {
-        return Err(Error::request(format!(
-            "--note {key}=...: a recording says itself what its {key} is; choose another key"
-        )));
-    }
-    metadata.extend(notes.iter().cloned());
-    let d = device.execute(instruction, &tiles)?;
-    let file = match (&arguments.common.destination.out, &arguments.folder) {
+/// What is to be recorded of an instruction, and where.
+fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
+    let common = &arguments.common;
+    let file = match (&common.destination.out, &arguments.folder) {
         (Some(file), _) => file.clone(),
         (None, folder) => folder.clone().unwrap_or_default().join(format!("{instruction}.safetensors")),
     };
-    let (count, outputs) = (tiles.count, d.len());
-    Trace::from_run(instruction, &tiles, d, metadata)?.write(&file)?;
-    Ok(vec![
-        instruction.name.as_str().into(),
-        execution.kind.name().into(),
-        count.into(),
-        outputs.into(),
-        file.to_string_lossy().into_owned().into(),
-    ])
-}
-
-fn tiles(instruction: &Instruction, arguments: &Arguments) -> Result<Tiles> {
-    let seed = arguments.common.seed;
-    if let Some(op) = arguments.op {
-        let source = Source { seed, stream: 0 };
-        let samples = arguments.samples as usize;
-        return Ok(inputs::draw(instruction, op, arguments.distribution, Init::Low, source, samples).tiles);
+    let tiles = match arguments.op {
+        Some(op) => Recorded::Probe { op, distribution: arguments.distribution, samples: arguments.samples as usize },
+        None => Recorded::Mixture { count: arguments.tiles.map(|count| count as usize) },
+    };
+    Recording {
+        tiles,
+        seed: common.seed,
+        file,
+        source: invocation(),
+        annotations: common.destination.annotations.clone(),
     }
-    let count = arguments.tiles.map_or_else(|| inputs::record_tiles(instruction), |count| count as usize);
-    let most = MOST_BYTES / instruction.tile_bytes();
-    if count > most {
-        return Err(Error::request(format!(
-            "{count} tiles of {instruction} are more than the {most} that fit into a recording of 2 GiB; record \
-             several files, each with a --seed of its own"
-        )));
-    }
-    Ok(inputs::record_batch(instruction, seed, count))
 }

@@ -3,8 +3,46 @@
 use super::value::Source;
 use crate::{
     block::{Blocks, Quantizer},
-    report::{Cell, Column, Table},
+    report::Table,
 };
+
+crate::rows! {
+    /// The scale of a block.
+    pub struct ScaleRow in "scales" {
+        /// The number of the block, from 0.
+        block: usize => shown("block").essential(),
+        /// The code of its scale.
+        scale_code: String => shown("scale").essential(),
+        /// Its value in decimal.
+        scale_decimal: String => shown("its value").beside().essential(),
+        /// Its value as an integer times a power of two.
+        scale_scaled: String => shown("exactly"),
+        /// Its value.
+        scale_value: f64 => hidden(),
+        /// The code of the scale of the tensor, if there is one.
+        tensor_scale_code: Option<String> => hidden(),
+        /// Its value.
+        tensor_scale_value: Option<f64> => shown("tensor scale").if_filled(),
+    }
+
+    /// An element of a block.
+    pub struct ElementRow in "elements" {
+        /// The value as it was given.
+        input: String => shown("input").essential(),
+        /// The number of its block.
+        block: usize => shown("block").essential(),
+        /// The code of the element.
+        code: String => shown("code").essential(),
+        /// Its value, without scales.
+        element: f64 => shown("element"),
+        /// The value that it stands for, with scales.
+        value: f64 => shown("value").essential(),
+        /// How far that is from the given one.
+        error: Option<f64> => shown("error").essential(),
+        /// The error over the magnitude of the given value.
+        relative_error: Option<f64> => shown("relative"),
+    }
+}
 
 /// Quantises a row of values.
 #[derive(Debug, Clone, Copy)]
@@ -22,65 +60,40 @@ impl BlockConversion {
 
     fn scales(&self, blocks: &Blocks) -> Table {
         let Quantizer { format, rule, .. } = self.quantizer;
-        let columns = vec![
-            Column::new("block", "block"),
-            Column::new("scale_code", "scale"),
-            Column::new("scale_decimal", "its value"),
-            Column::new("scale_scaled", "exactly"),
-            Column::hidden("scale_value"),
-            Column::hidden("tensor_scale_code"),
-            if format.tensor_scale.is_some() {
-                Column::new("tensor_scale_value", "tensor scale")
-            } else {
-                Column::hidden("tensor_scale_value")
-            },
-        ];
         let title = format!("Scales of {format} ({}), blocks of {}, rule: {rule}", format.scale, format.length);
-        let mut table = Table::new("scales", title, columns);
         let tensor_scale = blocks.tensor_scale.zip(format.tensor_scale);
-        for (i, code) in blocks.scales.iter().enumerate() {
+        let row = |(block, code): (usize, &u8)| {
             let datum = format.scale.decode((*code).into());
-            table.rows.push(vec![
-                i.into(),
-                format.scale.hex((*code).into()).into(),
-                datum.decimal().into(),
-                datum.scaled().into(),
-                datum.to_f64().into(),
-                tensor_scale.map(|(code, own)| own.hex(code)).into(),
-                tensor_scale.map(|(code, own)| own.to_f64(code)).into(),
-            ]);
-        }
-        table
+            ScaleRow {
+                block,
+                scale_code: format.scale.hex((*code).into()),
+                scale_decimal: datum.decimal(),
+                scale_scaled: datum.scaled(),
+                scale_value: datum.to_f64(),
+                tensor_scale_code: tensor_scale.map(|(code, own)| own.hex(code)),
+                tensor_scale_value: tensor_scale.map(|(code, own)| own.to_f64(code)),
+            }
+        };
+        Table::of(title, blocks.scales.iter().enumerate().map(row))
     }
 
     fn elements(&self, blocks: &Blocks, sources: &[Source]) -> Table {
         let Quantizer { format, rounding, .. } = self.quantizer;
-        let columns = vec![
-            Column::new("input", "input"),
-            Column::new("block", "block"),
-            Column::new("code", "code"),
-            Column::new("element", "element"),
-            Column::new("value", "value"),
-            Column::new("error", "error"),
-            Column::new("relative_error", "relative"),
-        ];
         let title = format!("Elements of {format} ({}), {}", format.element.format, rounding.name());
-        let mut table = Table::new("elements", title, columns);
-        for (i, source) in sources.iter().enumerate() {
+        let row = |(i, source): (usize, &Source)| {
             let code = blocks.elements[i].into();
             let (x, y) = (source.value.to_f64(), blocks.value(i).to_f64());
             let error = Some(y - x).filter(|error| !error.is_nan());
-            let relative = error.filter(|error| error.is_finite() && x != 0.0).map(|error| error / x.abs());
-            table.rows.push(vec![
-                source.text.as_str().into(),
-                blocks.block_of(i).into(),
-                format.element.format.hex(code).into(),
-                format.element.value(code).to_f64().into(),
-                y.into(),
-                error.into(),
-                Cell::from(relative),
-            ]);
-        }
-        table
+            ElementRow {
+                input: source.text.clone(),
+                block: blocks.block_of(i),
+                code: format.element.format.hex(code),
+                element: format.element.value(code).to_f64(),
+                value: y,
+                error,
+                relative_error: error.filter(|error| error.is_finite() && x != 0.0).map(|error| error / x.abs()),
+            }
+        };
+        Table::of(title, sources.iter().enumerate().map(row))
     }
 }

@@ -16,8 +16,38 @@ use crate::{
     array::{Array, Arrays, Container, Kind, LARGEST_EXTENT, read_file},
     block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
     format::{self, Format},
-    report::{Cell, Column, Table},
+    report::Table,
 };
+
+crate::rows! {
+    /// A converted array of a file.
+    pub struct ArrayRow in "arrays" {
+        /// Its name.
+        array: String => shown("array").essential(),
+        /// Its extents.
+        shape: Vec<usize> => shown("shape").essential(),
+        /// The format that it had.
+        from: &'static str => shown("from"),
+        /// How many values it has.
+        values: u64 => shown("values").essential(),
+        /// How many blocks it became, of a block format.
+        blocks: Option<u64> => shown("blocks"),
+        /// Values that are unchanged.
+        exact: u64 => shown("unchanged").essential(),
+        /// Values that were too large.
+        too_large: u64 => shown("too large").essential(),
+        /// Values that became zero, and were not.
+        to_zero: u64 => shown("to zero").essential(),
+        /// Values that are NaN.
+        nan: u64 => shown("NaN"),
+        /// The largest error.
+        max_error: Option<f64> => shown("max error").essential(),
+        /// The mean error.
+        mean_error: Option<f64> => shown("mean error"),
+        /// The root mean square of the errors over that of the values.
+        relative_rms: Option<f64> => shown("rms error / rms").essential(),
+    }
+}
 
 /// What the arrays of a file are.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -40,7 +70,7 @@ pub struct FileConversion {
 }
 
 /// One converted tensor.
-struct Row {
+struct ConvertedArray {
     name: String,
     shape: Vec<usize>,
     from: &'static str,
@@ -73,7 +103,7 @@ impl FileConversion {
             let place = |error: Error| error.within(format!("{}: array '{name}'", input.display()));
             let (converted, deviations) = convert(&tensor, row, &self.to).map_err(place)?;
             store(&mut result, &name, &shape, converted);
-            rows.push(Row { name, shape, from: tensor.format_name(), deviations });
+            rows.push(ConvertedArray { name, shape, from: tensor.format_name(), deviations });
         }
         if let Some(name) = result.repeated() {
             return Err(within(Error::request(format!(
@@ -159,49 +189,30 @@ impl FileConversion {
         entries.into_iter().map(|(key, value)| (format!("tcnum.{key}"), value)).collect()
     }
 
-    fn table(&self, rows: &[Row]) -> Table {
-        let mut table = Table::new("arrays", format!("To {}", self.to.name()), columns());
-        for row in rows {
-            let d = &row.deviations;
-            let shape: Vec<Cell> = row.shape.iter().map(|extent| (*extent).into()).collect();
+    fn table(&self, tensors: &[ConvertedArray]) -> Table {
+        let row = |tensor: &ConvertedArray| {
+            let d = &tensor.deviations;
             let blocks = self.to.block().map(|block| {
-                let width = row.shape.last().copied().unwrap_or(1);
+                let width = tensor.shape.last().copied().unwrap_or(1);
                 d.values / (width.max(1) as u64) * width.div_ceil(block.length) as u64
             });
-            table.rows.push(vec![
-                row.name.as_str().into(),
-                Cell::List(shape),
-                row.from.into(),
-                d.values.into(),
-                blocks.into(),
-                d.exact.into(),
-                d.too_large.into(),
-                d.to_zero.into(),
-                d.nan.into(),
-                (d.finite > 0).then_some(d.max_error).into(),
-                d.mean_error().into(),
-                d.relative_rms().into(),
-            ]);
-        }
-        table
+            ArrayRow {
+                array: tensor.name.clone(),
+                shape: tensor.shape.clone(),
+                from: tensor.from,
+                values: d.values,
+                blocks,
+                exact: d.exact,
+                too_large: d.too_large,
+                to_zero: d.to_zero,
+                nan: d.nan,
+                max_error: (d.finite > 0).then_some(d.max_error),
+                mean_error: d.mean_error(),
+                relative_rms: d.relative_rms(),
+            }
+        };
+        Table::of(format!("To {}", self.to.name()), tensors.iter().map(row))
     }
-}
-
-fn columns() -> Vec<Column> {
-    vec![
-        Column::new("array", "array"),
-        Column::new("shape", "shape"),
-        Column::new("from", "from"),
-        Column::new("values", "values"),
-        Column::new("blocks", "blocks"),
-        Column::new("exact", "unchanged"),
-        Column::new("too_large", "too large"),
-        Column::new("to_zero", "to zero"),
-        Column::new("nan", "NaN"),
-        Column::new("max_error", "max error"),
-        Column::new("mean_error", "mean error"),
-        Column::new("relative_rms", "rms error / rms"),
-    ]
 }
 
 /// The tensor of this name, and its shape.

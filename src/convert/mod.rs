@@ -7,8 +7,8 @@ mod tensor;
 mod value;
 mod values;
 
-pub use block::BlockConversion;
+pub use block::{BlockConversion, ElementRow, ScaleRow};
 pub use deviations::Deviations;
-pub use file::{FileConversion, Layout, layout};
+pub use file::{ArrayRow, FileConversion, Layout, layout};
 pub use tensor::{Target, Tensor, convert};
-pub use value::{Conversion, Converted, Source, read};
+pub use value::{Conversion, ConversionRow, Converted, Source, read};

@@ -8,8 +8,36 @@ use crate::{
     Error, Result,
     exact::ulp_exponent,
     format::{Finite, Format, Overflow, Real, Rounding},
-    report::{Cell, Column, Table},
+    report::Table,
 };
+
+crate::rows! {
+    /// What a format makes of a value.
+    pub struct ConversionRow in "conversions" {
+        /// The value as it was given.
+        input: String => shown("input").essential(),
+        /// Its code, where it is of a format.
+        from_code: Option<String> => shown("its code").beside().if_filled(),
+        /// Its value in decimal.
+        from_decimal: Option<String> => shown("its value").beside().if_filled(),
+        /// Its value.
+        from_value: Option<f64> => hidden(),
+        /// The code that it becomes; none of NaN in a format without.
+        code: Option<String> => shown("code").essential(),
+        /// The value of that code in decimal.
+        decimal: Option<String> => shown("value").essential(),
+        /// The value as an integer times a power of two.
+        scaled: Option<String> => shown("exactly"),
+        /// The value.
+        value: Option<f64> => hidden(),
+        /// Whether nothing was rounded.
+        exact: Option<bool> => shown("exact").essential(),
+        /// Where rounding went: down, none or up.
+        direction: Option<&'static str> => shown("rounded"),
+        /// The signed error, in units in the last place of the given value.
+        error_ulps: Option<f64> => shown("error").unit("ulp").essential(),
+    }
+}
 
 /// How to convert.
 #[derive(Debug, Clone, Copy)]
@@ -99,17 +127,13 @@ impl Conversion {
     /// The conversion of all `sources` as a table, and how many of them have no code in the result's format.
     pub fn table(&self, sources: &[Source]) -> (Table, usize) {
         let title = format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name());
-        let mut table = Table::new("conversions", title, columns(self.from.is_some()));
-        let mut without_code = 0;
-        for source in sources {
-            let converted = self.convert(&source.value);
-            without_code += usize::from(converted.code.is_none());
-            table.rows.push(self.row(source, &converted));
-        }
-        (table, without_code)
+        let converted: Vec<Converted> = sources.iter().map(|source| self.convert(&source.value)).collect();
+        let without_code = converted.iter().filter(|converted| converted.code.is_none()).count();
+        let rows = sources.iter().zip(&converted).map(|(source, converted)| self.row(source, converted));
+        (Table::of(title, rows), without_code)
     }
 
-    fn row(&self, source: &Source, converted: &Converted) -> Vec<Cell> {
+    fn row(&self, source: &Source, converted: &Converted) -> ConversionRow {
         let given = self.from.zip(source.code);
         let result = converted.code.map(|code| self.to.decode(code));
         let unchanged = converted.direction == Some(Ordering::Equal) || source.value == Real::Nan;
@@ -118,37 +142,20 @@ impl Conversion {
             Ordering::Equal => "none",
             Ordering::Greater => "up",
         });
-        vec![
-            source.text.as_str().into(),
-            given.map(|(from, code)| from.hex(code)).into(),
-            given.map(|(from, code)| from.decode(code).decimal()).into(),
-            given.map(|(from, code)| from.to_f64(code)).into(),
-            converted.code.map(|code| self.to.hex(code)).into(),
-            result.map(|datum| datum.decimal()).into(),
-            result.map(|datum| datum.scaled()).into(),
-            result.map(|datum| datum.to_f64()).into(),
-            converted.code.map(|_| unchanged).into(),
-            direction.into(),
-            converted.error_ulps.into(),
-        ]
+        ConversionRow {
+            input: source.text.clone(),
+            from_code: given.map(|(from, code)| from.hex(code)),
+            from_decimal: given.map(|(from, code)| from.decode(code).decimal()),
+            from_value: given.map(|(from, code)| from.to_f64(code)),
+            code: converted.code.map(|code| self.to.hex(code)),
+            decimal: result.map(|datum| datum.decimal()),
+            scaled: result.map(|datum| datum.scaled()),
+            value: result.map(|datum| datum.to_f64()),
+            exact: converted.code.map(|_| unchanged),
+            direction,
+            error_ulps: converted.error_ulps,
+        }
     }
-}
-
-fn columns(from: bool) -> Vec<Column> {
-    let given = |key, label| if from { Column::new(key, label) } else { Column::hidden(key) };
-    vec![
-        Column::new("input", "input"),
-        given("from_code", "its code"),
-        given("from_decimal", "its value"),
-        Column::hidden("from_value"),
-        Column::new("code", "code"),
-        Column::new("decimal", "value"),
-        Column::new("scaled", "exactly"),
-        Column::hidden("value"),
-        Column::new("exact", "exact"),
-        Column::new("direction", "rounded"),
-        Column::new("error_ulps", "error (ulp)"),
-    ]
 }
 
 fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {

@@ -13,7 +13,7 @@ pub use exec::ExecDevice;
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use model::ModelDevice;
 pub use open::open;
-pub use sweep::{CLASSES, Chunks, Difference, Sweeper, Swept};
+pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept};
 pub use trace::TraceDevice;
 pub mod cuda;
 

@@ -42,9 +42,9 @@ impl Chunks {
     }
 }
 
-/// Results that differ from the rule, all of the same classes.
+/// Results that differ from the rule alike: operands and both results are of the same classes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Difference {
+pub struct Alike {
     /// How many.
     pub count: u64,
     /// The number of the first input.
@@ -59,7 +59,7 @@ pub struct Swept {
     /// Results that were compared, by the class of the first operand, in the order of [`CLASSES`].
     pub compared: [u64; 5],
     /// Those that differ, by the classes of the operands and of both results, the first input first.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<Alike>,
     /// For each chunk the sum of [`crate::inputs::scalar::digest_term`] over its inputs and the registers they give.
     pub digests: Vec<u64>,
     /// How long the work took, without compilation, in seconds.

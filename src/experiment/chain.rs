@@ -26,7 +26,7 @@ pub(super) fn run(
     };
     report.notes.extend(chain::table::notes(&plan));
     let several = devices.len() > 1;
-    let mut findings = table::findings(several);
+    let (mut findings, mut ends, mut points) = (Vec::new(), Vec::new(), Vec::new());
     let mut all: Vec<(String, Vec<Curve>)> = Vec::new();
     for device in devices.iter_mut() {
         let name = device.identity().name.clone();
@@ -35,14 +35,18 @@ pub(super) fn run(
         for finding in &experiment.findings {
             if let Some(found) = finding.check.of_curves(&curves) {
                 report.holds &= found.holds;
-                findings.rows.push(table::finding(&name, &finding.claim, &found));
+                findings.push(table::finding(&name, &finding.claim, &found));
             }
         }
-        let tables = [chain::table::curves(&curves, &executions), chain::table::points(&curves)];
-        table::append(&mut report.tables, tables, &name, several);
+        ends.extend(chain::table::curves(Some(&name), &curves, &executions));
+        points.extend(chain::table::points(Some(&name), &curves));
         all.push((name, curves));
     }
-    report.tables.insert(usize::from(several), findings);
+    report.tables.extend([
+        table::findings(findings),
+        chain::table::curve_table(ends),
+        chain::table::point_table(points),
+    ]);
     if let [(first, ours), others @ ..] = &all[..]
         && several
     {

@@ -9,7 +9,7 @@ mod file;
 mod finding;
 mod profile;
 mod sample;
-mod table;
+pub mod table;
 mod verdict;
 
 pub use file::{Cell, Chain, Column, Experiment, Finding, Profile};

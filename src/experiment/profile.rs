@@ -2,7 +2,7 @@
 
 use super::{
     Cell, Column, Experiment, Options, Profile, SampleSize, Verdict,
-    table::{self, CellRow, ProbeRow},
+    table::{self, MeasuredCell, ProbePairRow},
     verdict::Measured,
 };
 use crate::{
@@ -10,7 +10,7 @@ use crate::{
     device::Device,
     inputs::{Distribution, Init},
     probe::{self, Outcome, Request},
-    report::{self, Report},
+    report::Report,
 };
 
 /// Probes every cell's operation on every device, and adds the tables of the cells.
@@ -34,18 +34,18 @@ pub(super) fn run(
         &outcomes[device][at]
     };
 
-    let mut cells = table::cells(names.len() > 1, published_samples);
+    let mut cells = Vec::new();
     for cell in &plan.cells {
         for (device, name) in names.iter().enumerate() {
             let outcome = outcome(device, cell);
             let measured = measured(cell, outcome);
             let verdict = measured.judge(&cell.published, published_samples);
             report.holds &= verdict != Verdict::Differs || cell.explanation.is_some();
-            let row = CellRow { device: name, cell, outcome, measured: &measured, verdict };
-            cells.rows.push(row.cells(published_samples));
+            let row = MeasuredCell { device: name, cell, outcome, measured: &measured, verdict };
+            cells.push(row.row(published_samples));
         }
     }
-    report.tables.push(cells);
+    report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::explanations(&plan.cells));
 
     let measured_on = |device: usize| -> Vec<(&Cell, Measured)> {
@@ -54,7 +54,7 @@ pub(super) fn run(
     let by_device: Vec<_> = names.iter().enumerate().map(|(device, name)| (*name, measured_on(device))).collect();
     conclude(experiment, &by_device, published_samples, report);
     if names.len() > 1 {
-        report.tables.push(table::probes(compared(&names, &probes, &outcomes)));
+        report.tables.push(table::probe_pairs(compared(&names, &probes, &outcomes)));
     }
     Ok(())
 }
@@ -66,29 +66,28 @@ fn conclude(
     published_samples: u64,
     report: &mut Report,
 ) {
-    let several = by_device.len() > 1;
-    let (mut findings, mut sizes) = (table::findings(several), table::sample_sizes(several));
+    let (mut findings, mut sizes) = (Vec::new(), Vec::new());
     for (name, measured) in by_device {
         for finding in &experiment.findings {
             if let Some(found) = finding.check.of_cells(measured) {
                 report.holds &= found.holds;
-                findings.rows.push(table::finding(name, &finding.claim, &found));
+                findings.push(table::finding(name, &finding.claim, &found));
             }
         }
         if let Some(size) = sample_size(measured) {
-            sizes.rows.push(table::sample_size(name, &size, published_samples));
+            sizes.push(table::sample_size(name, &size, published_samples));
         }
     }
-    report.tables.extend([findings, sizes].into_iter().filter(|table| !table.rows.is_empty()));
+    report.tables.extend(table::findings(findings).filled());
+    report.tables.extend(table::sample_sizes(sizes).filled());
 }
 
 /// The rows that set each probe on the first device beside the same on every other one.
-fn compared(names: &[&str], probes: &[&Cell], outcomes: &[Vec<Outcome>]) -> Vec<Vec<report::Cell>> {
+fn compared(names: &[&str], probes: &[&Cell], outcomes: &[Vec<Outcome>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {
         for other in 1..names.len() {
-            let (ours, theirs) = (&outcomes[0][at], &outcomes[other][at]);
-            rows.push(ProbeRow { first: names[0], other: names[other], cell, ours, theirs }.cells());
+            rows.push(table::probe_pair(cell, (names[0], &outcomes[0][at]), (names[other], &outcomes[other][at])));
         }
     }
     rows

@@ -3,29 +3,159 @@
 use super::{
     Cell as Published, Experiment, Options, SampleSize, Verdict, ZERO_PROBABILITY, finding::Found, verdict::Measured,
 };
-use crate::{
-    chain::Curve,
-    device::Identity,
-    probe::Outcome,
-    report::{Cell, Column, Table},
-};
+use crate::{chain::Curve, device::Identity, probe::Outcome, report::Table};
+
+crate::rows! {
+    /// A device that ran the experiment.
+    pub struct DeviceRow in "devices" {
+        /// As `--device` names it.
+        device: String => shown("device").essential(),
+        /// What stands behind the name.
+        description: String => shown("what it is").essential(),
+        /// Versions and other facts.
+        details: Option<String> => shown("details"),
+    }
+
+    /// A published cell, measured on a device.
+    pub struct CellRow in "cells" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The operation that was isolated.
+        op: &'static str => shown("op").essential(),
+        /// Whether the reference saw rounded operands (low) or not (fp32).
+        init: &'static str => shown("init").essential(),
+        /// What the error is taken against.
+        reference: &'static str => shown("reference").essential(),
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// The mean absolute error as printed.
+        published: String => shown("published").essential(),
+        /// The mean absolute error measured here.
+        measured: Option<f64> => shown("measured").essential(),
+        /// Its standard error.
+        standard_error: Option<f64> => shown("+-").beside(),
+        /// The sampling error that the published mean would have.
+        published_sampling_error: f64 => shown("+- published"),
+        /// The measured mean over the published one.
+        ratio: Option<f64> => shown("ratio"),
+        /// Samples that are equal to the reference.
+        equal: u64 => shown("equal"),
+        /// Samples.
+        samples: u64 => shown("samples"),
+        /// The published number of samples with which the difference would be one sampling error.
+        published_samples_implied: Option<i64> => shown("N implied"),
+        /// How the measured mean relates to the published one.
+        verdict: String => shown("verdict").essential(),
+        /// Whether the experiment's file has an explanation.
+        explained: bool => hidden(),
+        /// The probability that as many samples as were published are all equal to the reference.
+        all_equal_probability: f64 => hidden(),
+        /// How many samples the published mean is taken to have.
+        published_samples: u64 => hidden(),
+        /// How the device executed the instruction.
+        execution: &'static str => hidden(),
+        /// The machine instructions that ran.
+        opcodes: Vec<String> => hidden(),
+        /// Digest of every operand's bits.
+        inputs_digest: String => hidden(),
+        /// Digest of every output's code.
+        outputs_digest: String => hidden(),
+    }
+
+    /// Why a cell may differ.
+    pub struct ExplanationRow in "explanations" {
+        /// The instruction of the cell.
+        instruction: String => shown("instruction").essential(),
+        /// Its operation.
+        op: &'static str => shown("op").essential(),
+        /// Its initialisation.
+        init: &'static str => shown("init").essential(),
+        /// Its reference.
+        reference: &'static str => shown("reference").essential(),
+        /// The explanation.
+        explanation: String => shown("explanation").essential(),
+    }
+
+    /// A finding, on a device.
+    pub struct FindingRow in "findings" {
+        /// The claim.
+        claim: String => shown("finding").essential(),
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// The figures that say whether it holds.
+        measured: String => shown("measured").essential(),
+        /// Whether it holds.
+        holds: bool => shown("holds").essential(),
+    }
+
+    /// How many samples stand behind the published means, by what a device measures.
+    pub struct SampleSizeRow in "published_samples" {
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// Cells that it rests on.
+        cells: usize => shown("cells used"),
+        /// The most likely number.
+        likely: i64 => shown("most likely").essential(),
+        /// The lower end of the approximate 95 % interval.
+        lowest: i64 => shown("from").essential(),
+        /// The upper end.
+        highest: i64 => shown("to").essential(),
+        /// The number that was assumed.
+        assumed: u64 => shown("assumed here").essential(),
+    }
+
+    /// A probe on two devices.
+    pub struct ProbePairRow in "device_pairs" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The operation that was isolated.
+        op: &'static str => shown("op").essential(),
+        /// Whether references saw rounded operands (low) or not (fp32).
+        init: &'static str => shown("init").essential(),
+        /// The first device.
+        device: String => shown("device").essential(),
+        /// The other one.
+        other: String => shown("other").essential(),
+        /// Whether all operands were the same.
+        same_inputs: bool => shown("same inputs").essential(),
+        /// Whether all outputs were the same.
+        same_outputs: bool => shown("same outputs").essential(),
+        /// The first one's mean error to f32.
+        error: Option<f64> => shown("error"),
+        /// The other one's.
+        other_error: Option<f64> => shown("other's"),
+        /// Digest of the first one's operands.
+        inputs_digest: String => hidden(),
+        /// Digest of the first one's outputs.
+        outputs_digest: String => hidden(),
+        /// Digest of the other one's outputs.
+        other_outputs_digest: String => hidden(),
+    }
+
+    /// A curve on two devices.
+    pub struct CurvePairRow in "curve_pairs" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// Whether the references start from rounded operands (low) or not (fp32).
+        init: &'static str => shown("init").essential(),
+        /// The first device.
+        device: String => shown("device").essential(),
+        /// The other one.
+        other: String => shown("other").essential(),
+        /// Whether every number of the curve is the same.
+        same: bool => shown("same numbers").essential(),
+        /// The largest relative difference of mean errors.
+        largest_difference: Option<f64> => shown("largest relative difference").essential(),
+    }
+}
 
 /// One published cell, measured on one device.
-pub(super) struct CellRow<'a> {
+pub(super) struct MeasuredCell<'a> {
     pub device: &'a str,
     pub cell: &'a Published,
     pub outcome: &'a Outcome,
     pub measured: &'a Measured,
     pub verdict: Verdict,
-}
-
-/// One probe on two devices.
-pub(super) struct ProbeRow<'a> {
-    pub first: &'a str,
-    pub other: &'a str,
-    pub cell: &'a Published,
-    pub ours: &'a Outcome,
-    pub theirs: &'a Outcome,
 }
 
 /// What the reader of the numbers must know.
@@ -47,239 +177,153 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     notes
 }
 
-/// A column that shows where there are several devices.
-fn device_column(several: bool) -> Column {
-    Column { key: "device", label: several.then_some("device") }
-}
-
 /// What the devices are.
 pub(super) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
-    let columns = vec![
-        Column::new("device", "device"),
-        Column::new("description", "what it is"),
-        Column::new("details", "details"),
-    ];
     let row = |identity: &Identity| {
         let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
-        vec![
-            Cell::text(&identity.name),
-            Cell::text(&identity.description),
-            if details.is_empty() { Cell::Empty } else { Cell::text(details.join(", ")) },
-        ]
+        DeviceRow {
+            device: identity.name.clone(),
+            description: identity.description.clone(),
+            details: (!details.is_empty()).then(|| details.join(", ")),
+        }
     };
-    Table { rows: identities.map(row).collect(), ..Table::new("devices", "Devices, on the same inputs", columns) }
+    Table::of("Devices, on the same inputs", identities.map(row))
 }
 
-/// The table `cells`, without rows.
-pub(super) fn cells(several: bool, published_samples: u64) -> Table {
-    let columns = vec![
-        Column::new("instruction", "instruction"),
-        Column::new("op", "op"),
-        Column::new("init", "init"),
-        Column::new("reference", "reference"),
-        device_column(several),
-        Column::new("published", "published"),
-        Column::new("measured", "measured"),
-        Column::new("standard_error", "+-"),
-        Column::new("published_sampling_error", "+- published"),
-        Column::new("ratio", "ratio"),
-        Column::new("equal", "equal"),
-        Column::new("samples", "samples"),
-        Column::new("published_samples_implied", "N implied"),
-        Column::new("verdict", "verdict"),
-        Column::hidden("explained"),
-        Column::hidden("all_equal_probability"),
-        Column::hidden("published_samples"),
-        Column::hidden("execution"),
-        Column::hidden("opcodes"),
-        Column::hidden("inputs_digest"),
-        Column::hidden("outputs_digest"),
-    ];
+/// The table of cells.
+pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
     let title = format!(
         "Mean absolute errors, published and measured (+-: standard error of our mean; +- published: sampling error of a mean \
          of {published_samples}; equal: samples equal to the reference; N implied: the published sample with which the difference would be one sampling error)"
     );
-    Table::new("cells", title, columns)
+    Table::of(title, rows)
 }
 
-impl CellRow<'_> {
+impl MeasuredCell<'_> {
     /// The row of [`cells`].
-    pub(super) fn cells(&self, published_samples: u64) -> Vec<Cell> {
+    pub(super) fn row(&self, published_samples: u64) -> CellRow {
         let (cell, m) = (self.cell, self.measured);
-        let ratio = m.errors.mean().filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value);
         let explained = self.verdict == Verdict::Differs && cell.explanation.is_some();
         let verdict =
             if explained { format!("{}, explained", self.verdict.name()) } else { self.verdict.name().into() };
-        vec![
-            Cell::text(&cell.instruction.name),
-            cell.op.name().into(),
-            cell.init.name().into(),
-            cell.reference.name().into(),
-            self.device.into(),
-            Cell::text(&cell.published.text),
-            m.errors.mean().into(),
-            m.errors.standard_error().into(),
-            m.sampling_error(published_samples).into(),
-            ratio.into(),
-            m.equal.into(),
-            m.samples.into(),
-            m.implied_samples(&cell.published)
-                .map(|n| Cell::integer(n.round().min(1e15) as i64))
-                .unwrap_or(Cell::Empty),
-            verdict.into(),
-            cell.explanation.is_some().into(),
-            m.all_equal(published_samples).into(),
-            published_samples.into(),
-            self.outcome.execution.kind.name().into(),
-            Cell::List(self.outcome.execution.opcodes.iter().map(|o| o.as_str().into()).collect()),
-            hex(self.outcome.digest),
-            hex(self.outcome.outputs_digest),
-        ]
+        CellRow {
+            instruction: cell.instruction.name.clone(),
+            op: cell.op.name(),
+            init: cell.init.name(),
+            reference: cell.reference.name(),
+            device: self.device.into(),
+            published: cell.published.text.clone(),
+            measured: m.errors.mean(),
+            standard_error: m.errors.standard_error(),
+            published_sampling_error: m.sampling_error(published_samples),
+            ratio: m.errors.mean().filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
+            equal: m.equal,
+            samples: m.samples,
+            published_samples_implied: m.implied_samples(&cell.published).map(whole),
+            verdict,
+            explained: cell.explanation.is_some(),
+            all_equal_probability: m.all_equal(published_samples),
+            published_samples,
+            execution: self.outcome.execution.kind.name(),
+            opcodes: self.outcome.execution.opcodes.clone(),
+            inputs_digest: hex(self.outcome.digest),
+            outputs_digest: hex(self.outcome.outputs_digest),
+        }
     }
 }
 
 /// The explanations of cells; `None` without any.
 pub(super) fn explanations(cells: &[Published]) -> Option<Table> {
-    let columns = vec![
-        Column::new("instruction", "instruction"),
-        Column::new("op", "op"),
-        Column::new("init", "init"),
-        Column::new("reference", "reference"),
-        Column::new("explanation", "explanation"),
-    ];
     let row = |cell: &Published| {
-        let explanation = cell.explanation.as_ref()?;
-        Some(vec![
-            Cell::text(&cell.instruction.name),
-            cell.op.name().into(),
-            cell.init.name().into(),
-            cell.reference.name().into(),
-            Cell::text(explanation),
-        ])
+        Some(ExplanationRow {
+            instruction: cell.instruction.name.clone(),
+            op: cell.op.name(),
+            init: cell.init.name(),
+            reference: cell.reference.name(),
+            explanation: cell.explanation.clone()?,
+        })
     };
-    let rows: Vec<Vec<Cell>> = cells.iter().filter_map(row).collect();
-    (!rows.is_empty()).then(|| Table { rows, ..Table::new("explanations", "Explanations", columns) })
+    Table::of("Explanations", cells.iter().filter_map(row)).filled()
 }
 
-/// The table `findings`, without rows.
-pub(super) fn findings(several: bool) -> Table {
-    let columns = vec![
-        Column::new("claim", "finding"),
-        device_column(several),
-        Column::new("measured", "measured"),
-        Column::new("holds", "holds"),
-    ];
-    Table::new("findings", "Findings", columns)
+/// The table of findings.
+pub(super) fn findings(rows: Vec<FindingRow>) -> Table {
+    Table::of("Findings", rows)
 }
 
 /// A row of [`findings`].
-pub(super) fn finding(device: &str, claim: &str, found: &Found) -> Vec<Cell> {
-    vec![claim.into(), device.into(), Cell::text(&found.measured), found.holds.into()]
+pub(super) fn finding(device: &str, claim: &str, found: &Found) -> FindingRow {
+    FindingRow { claim: claim.into(), device: device.into(), measured: found.measured.clone(), holds: found.holds }
 }
 
-/// The table `published_samples`, without rows.
-pub(super) fn sample_sizes(several: bool) -> Table {
-    let columns = vec![
-        device_column(several),
-        Column::new("cells", "cells used"),
-        Column::new("likely", "most likely"),
-        Column::new("lowest", "from"),
-        Column::new("highest", "to"),
-        Column::new("assumed", "assumed here"),
-    ];
+/// The table of estimated sample sizes.
+pub(super) fn sample_sizes(rows: Vec<SampleSizeRow>) -> Table {
     let title = "Samples behind the published means, from their distance to ours (init fp32 against f32; approximate 95 % interval)";
-    Table::new("published_samples", title, columns)
+    Table::of(title, rows)
 }
 
 /// A row of [`sample_sizes`].
-pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> Vec<Cell> {
-    let whole = |n: f64| Cell::integer(n.round().min(1e15) as i64);
-    vec![device.into(), size.cells.into(), whole(size.likely), whole(size.lowest), whole(size.highest), assumed.into()]
-}
-
-/// The table `device_pairs` of probes.
-pub(super) fn probes(rows: Vec<Vec<Cell>>) -> Table {
-    let columns = vec![
-        Column::new("instruction", "instruction"),
-        Column::new("op", "op"),
-        Column::new("init", "init"),
-        Column::new("device", "device"),
-        Column::new("other", "other"),
-        Column::new("same_inputs", "same inputs"),
-        Column::new("same_outputs", "same outputs"),
-        Column::new("error", "error"),
-        Column::new("other_error", "other's"),
-        Column::hidden("inputs_digest"),
-        Column::hidden("outputs_digest"),
-        Column::hidden("other_outputs_digest"),
-    ];
-    let title = "Devices compared: the bits of all inputs and of all outputs, and the mean error to f32";
-    Table { rows, ..Table::new("device_pairs", title, columns) }
-}
-
-impl ProbeRow<'_> {
-    /// The row of [`probes`].
-    pub(super) fn cells(&self) -> Vec<Cell> {
-        let (ours, theirs) = (self.ours, self.theirs);
-        vec![
-            Cell::text(&self.cell.instruction.name),
-            self.cell.op.name().into(),
-            self.cell.init.name().into(),
-            self.first.into(),
-            self.other.into(),
-            (ours.digest == theirs.digest).into(),
-            (ours.outputs_digest == theirs.outputs_digest).into(),
-            ours.profile.f32_error.mean().into(),
-            theirs.profile.f32_error.mean().into(),
-            hex(ours.digest),
-            hex(ours.outputs_digest),
-            hex(theirs.outputs_digest),
-        ]
+pub(super) fn sample_size(device: &str, size: &SampleSize, assumed: u64) -> SampleSizeRow {
+    SampleSizeRow {
+        device: device.into(),
+        cells: size.cells,
+        likely: whole(size.likely),
+        lowest: whole(size.lowest),
+        highest: whole(size.highest),
+        assumed,
     }
 }
 
-/// Adds tables of one device to those of the devices before it, with a column that names it.
-pub(super) fn append(tables: &mut Vec<Table>, new: [Table; 2], device: &str, several: bool) {
-    for mut table in new {
-        table.columns.insert(1, device_column(several));
-        table.rows.iter_mut().for_each(|row| row.insert(1, device.into()));
-        match tables.iter_mut().find(|known| known.key == table.key) {
-            Some(known) => known.rows.extend(table.rows),
-            None => tables.push(table),
-        }
+/// The table of probes on pairs of devices.
+pub(super) fn probe_pairs(rows: Vec<ProbePairRow>) -> Table {
+    Table::of("Devices compared: the bits of all inputs and of all outputs, and the mean error to f32", rows)
+}
+
+/// A row of [`probe_pairs`]: one probe on two devices, each with its name.
+pub(super) fn probe_pair(cell: &Published, ours: (&str, &Outcome), theirs: (&str, &Outcome)) -> ProbePairRow {
+    let ((first, ours), (other, theirs)) = (ours, theirs);
+    ProbePairRow {
+        instruction: cell.instruction.name.clone(),
+        op: cell.op.name(),
+        init: cell.init.name(),
+        device: first.into(),
+        other: other.into(),
+        same_inputs: ours.digest == theirs.digest,
+        same_outputs: ours.outputs_digest == theirs.outputs_digest,
+        error: ours.profile.f32_error.mean(),
+        other_error: theirs.profile.f32_error.mean(),
+        inputs_digest: hex(ours.digest),
+        outputs_digest: hex(ours.outputs_digest),
+        other_outputs_digest: hex(theirs.outputs_digest),
     }
 }
 
-/// The table `device_pairs` of chains.
-pub(super) fn curve_pairs(rows: Vec<Vec<Cell>>) -> Table {
-    let columns = vec![
-        Column::new("instruction", "instruction"),
-        Column::new("init", "init"),
-        Column::new("device", "device"),
-        Column::new("other", "other"),
-        Column::new("same", "same numbers"),
-        Column::new("largest_difference", "largest relative difference"),
-    ];
-    let title = "Devices compared: every number of a curve, and the largest relative difference of its mean errors";
-    Table { rows, ..Table::new("device_pairs", title, columns) }
+/// The table of curves on pairs of devices.
+pub(super) fn curve_pairs(rows: Vec<CurvePairRow>) -> Table {
+    Table::of("Devices compared: every number of a curve, and the largest relative difference of its mean errors", rows)
 }
 
 /// A row of [`curve_pairs`].
-pub(super) fn curve_pair(first: &str, other: &str, x: &Curve, y: &Curve) -> Vec<Cell> {
+pub(super) fn curve_pair(first: &str, other: &str, x: &Curve, y: &Curve) -> CurvePairRow {
     let apart = x.points.iter().zip(&y.points).filter_map(|(x, y)| {
         let (x, y) = (x.against_plain.mean()?, y.against_plain.mean()?);
         (x.is_finite() && x > 0.0).then_some((y / x - 1.0).abs())
     });
-    vec![
-        Cell::text(&x.instruction.name),
-        x.init.name().into(),
-        first.into(),
-        other.into(),
-        (x.points == y.points).into(),
-        apart.reduce(f64::max).into(),
-    ]
+    CurvePairRow {
+        instruction: x.instruction.name.clone(),
+        init: x.init.name(),
+        device: first.into(),
+        other: other.into(),
+        same: x.points == y.points,
+        largest_difference: apart.reduce(f64::max),
+    }
 }
 
-fn hex(digest: u64) -> Cell {
-    Cell::text(format!("{digest:016x}"))
+/// A number of samples, rounded; beyond 10^15 as that.
+fn whole(samples: f64) -> i64 {
+    samples.round().min(1e15) as i64
+}
+
+fn hex(digest: u64) -> String {
+    format!("{digest:016x}")
 }

@@ -1,109 +1,137 @@
 //! The tables of what data decide.
 
 use super::{Source, Tested, Verdict, summaries, summary::sentences};
-use crate::report::{Cell, Column, Table};
+use crate::report::Table;
+
+crate::rows! {
+    /// A one-step change of a rule, and what became of it.
+    pub struct ChangeRow in "changes" {
+        /// The number of the rule in the model.
+        rule: usize => shown("rule").essential(),
+        /// The key that is changed.
+        key: String => shown("key").essential(),
+        /// Its value in the model.
+        from: String => shown("from").essential(),
+        /// The other value.
+        to: String => shown("to").essential(),
+        /// Whether the data refute the change, it survives them, or it cannot be observed.
+        verdict: &'static str => shown("verdict").essential(),
+        /// The number of the first case that refutes it.
+        case: Option<u64> => shown("at case"),
+        /// The recording or instruction of that case.
+        source: Option<String> => shown("in"),
+        /// Its tile.
+        tile: Option<u64> => shown("tile"),
+        /// Its row.
+        row: Option<u64> => shown("row"),
+        /// Its column.
+        column: Option<u64> => shown("column"),
+        /// Why the change cannot be observed.
+        reason: Option<String> => shown("why").if_filled(),
+    }
+
+    /// A key of a rule, and the values with which every output agrees.
+    pub struct DecisionRow in "decisions" {
+        /// The number of the rule in the model.
+        rule: usize => shown("rule").essential(),
+        /// The key.
+        key: String => shown("key").essential(),
+        /// Its value in the model.
+        value: String => shown("value").essential(),
+        /// The values with which every output agrees.
+        agreeing: String => shown("agree with every output").essential(),
+        /// Whether that decides the key.
+        decision: &'static str => shown("decision").essential(),
+    }
+
+    /// A rule, and how many one-step changes of it the data refute.
+    pub struct TestedRow in "tested" {
+        /// The number of the rule in the model.
+        rule: usize => shown("rule").essential(),
+        /// The patterns of instructions that it is for.
+        patterns: String => shown("of").essential(),
+        /// The recordings or instructions that decide.
+        sources: Vec<String> => shown("data"),
+        /// Their outputs.
+        cases: u64 => shown("cases").essential(),
+        /// Whether all of them agree with the rule as it is.
+        agrees: bool => shown("agrees").essential(),
+        /// Changes that are refuted.
+        refuted: usize => shown("changes refuted").essential(),
+        /// Changes that survive.
+        surviving: usize => shown("surviving").essential(),
+        /// Changes that cannot be observed.
+        unobservable: usize => shown("not observable").essential(),
+        /// What the data decide, in a sentence.
+        summary: String => hidden(),
+    }
+}
 
 /// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
 pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
-    let columns = vec![
-        Column::new("rule", "rule"),
-        Column::new("key", "key"),
-        Column::new("from", "from"),
-        Column::new("to", "to"),
-        Column::new("verdict", "verdict"),
-        Column::new("case", "at case"),
-        Column::new("source", "in"),
-        Column::new("tile", "tile"),
-        Column::new("row", "row"),
-        Column::new("column", "column"),
-        Column::new("reason", "why"),
-    ];
-    let mut table = Table::new("changes", "One-step changes of the rules", columns);
-    for rule in tested {
-        for (change, verdict) in rule.changes.iter().filter(|(change, _)| !change.ranged) {
-            let mut row = vec![
-                Cell::integer(rule.rule.index + 1),
-                Cell::text(&change.key),
-                Cell::text(change.from()),
-                Cell::text(change.to()),
-            ];
-            row.extend(match verdict {
-                Verdict::Refuted(place) => vec![
-                    Cell::text("refuted"),
-                    Cell::integer(place.case),
-                    Cell::text(&sources[place.source].name),
-                    Cell::integer(place.tile),
-                    Cell::integer(place.row),
-                    Cell::integer(place.column),
-                    Cell::Empty,
-                ],
-                Verdict::Survives => {
-                    std::iter::once(Cell::text("survives")).chain(std::iter::repeat_n(Cell::Empty, 6)).collect()
-                }
-                Verdict::CannotBeObserved(reason) => std::iter::once(Cell::text("cannot be observed"))
-                    .chain(std::iter::repeat_n(Cell::Empty, 5))
-                    .chain([Cell::text(reason)])
-                    .collect(),
-            });
-            table.rows.push(row);
-        }
-    }
-    table
+    let rows = tested.iter().flat_map(|rule| {
+        let single = rule.changes.iter().filter(|(change, _)| !change.ranged);
+        single.map(|(change, verdict)| {
+            let place = match verdict {
+                Verdict::Refuted(place) => Some(place),
+                _ => None,
+            };
+            ChangeRow {
+                rule: rule.rule.index + 1,
+                key: change.key.clone(),
+                from: change.from(),
+                to: change.to(),
+                verdict: match verdict {
+                    Verdict::Refuted(_) => "refuted",
+                    Verdict::Survives => "survives",
+                    Verdict::CannotBeObserved(_) => "cannot be observed",
+                },
+                case: place.map(|place| place.case as u64),
+                source: place.map(|place| sources[place.source].name.clone()),
+                tile: place.map(|place| place.tile as u64),
+                row: place.map(|place| place.row as u64),
+                column: place.map(|place| place.column as u64),
+                reason: match verdict {
+                    Verdict::CannotBeObserved(reason) => Some(reason.clone()),
+                    _ => None,
+                },
+            }
+        })
+    });
+    Table::of("One-step changes of the rules", rows)
 }
 
 /// A row for each key: the values with which every output agrees, and whether that decides it.
-pub fn keys(tested: &[Tested]) -> Table {
-    let columns = vec![
-        Column::new("rule", "rule"),
-        Column::new("key", "key"),
-        Column::new("value", "value"),
-        Column::new("agreeing", "agree with every output"),
-        Column::new("decision", "decision"),
-    ];
-    let mut table = Table::new("keys", "What the data decide", columns);
-    for rule in tested {
-        table.rows.extend(summaries(rule).into_iter().map(|summary| {
-            vec![
-                Cell::integer(rule.rule.index + 1),
-                Cell::text(summary.key),
-                Cell::text(summary.value),
-                Cell::text(summary.agreeing),
-                Cell::text(summary.decision.name()),
-            ]
-        }));
-    }
-    table
+pub fn decisions(tested: &[Tested]) -> Table {
+    let rows = tested.iter().flat_map(|rule| {
+        summaries(rule).into_iter().map(|summary| DecisionRow {
+            rule: rule.rule.index + 1,
+            key: summary.key,
+            value: summary.value,
+            agreeing: summary.agreeing,
+            decision: summary.decision.name(),
+        })
+    });
+    Table::of("What the data decide", rows)
 }
 
 /// A row for each rule.
 pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
-    let columns = vec![
-        Column::new("rule", "rule"),
-        Column::new("patterns", "of"),
-        Column::new("sources", "data"),
-        Column::new("cases", "cases"),
-        Column::new("agrees", "agrees"),
-        Column::new("refuted", "changes refuted"),
-        Column::new("surviving", "surviving"),
-        Column::new("unobservable", "not observable"),
-        Column::hidden("summary"),
-    ];
-    let mut table = Table::new("rules", "Rules and data", columns);
-    table.rows.extend(tested.iter().map(|rule| {
+    let rows = tested.iter().map(|rule| {
         let count = |wanted: fn(&Verdict) -> bool| {
-            Cell::integer(rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count())
+            rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count()
         };
-        vec![
-            Cell::integer(rule.rule.index + 1),
-            Cell::text(rule.patterns.join(" ")),
-            Cell::List(rule.sources.iter().map(|at| Cell::text(&sources[*at].name)).collect()),
-            Cell::integer(rule.cases),
-            rule.refuted.is_none().into(),
-            count(|verdict| matches!(verdict, Verdict::Refuted(_))),
-            count(|verdict| *verdict == Verdict::Survives),
-            count(|verdict| matches!(verdict, Verdict::CannotBeObserved(_))),
-            Cell::text(sentences(&summaries(rule))),
-        ]
-    }));
-    table
+        TestedRow {
+            rule: rule.rule.index + 1,
+            patterns: rule.patterns.join(" "),
+            sources: rule.sources.iter().map(|at| sources[*at].name.clone()).collect(),
+            cases: rule.cases as u64,
+            agrees: rule.refuted.is_none(),
+            refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
+            surviving: count(|verdict| *verdict == Verdict::Survives),
+            unobservable: count(|verdict| matches!(verdict, Verdict::CannotBeObserved(_))),
+            summary: sentences(&summaries(rule)),
+        }
+    });
+    Table::of("Rules and data", rows)
 }

@@ -3,21 +3,23 @@
 //!
 //! Source of the experiment: Sun et al., Dissecting Tensor Cores via Microbenchmarks (2022), section 8.1.
 
-pub mod brief;
 pub mod digests;
 mod reference;
 pub mod scalar;
 mod statistics;
+pub mod sweeps;
+pub mod table;
 
 use rayon::prelude::*;
 
 use crate::{
     Result,
     arithmetic::Evaluator,
-    device::{Device, Execution},
+    comparison::{Answer, Difference, Place},
+    device::{Device, Execution, Spot},
     digest::fnv1a,
     inputs::{self, Batch, Distribution, Init, Op, Position, Source},
-    isa::{Case, Codes, Instruction},
+    isa::{Codes, Instruction},
 };
 use reference::References;
 pub use statistics::{HISTOGRAM_EDGES, Profile, Tally};
@@ -47,21 +49,6 @@ pub struct Request<'a> {
     pub max_mismatches: usize,
 }
 
-/// One element of D that differs from the model.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct Mismatch {
-    /// Row of A, k codes.
-    pub a: Vec<u64>,
-    /// Column of B, k codes.
-    pub b: Vec<u64>,
-    /// C code.
-    pub c: u64,
-    /// D code of the device.
-    pub device: u64,
-    /// D code of the model.
-    pub model: u64,
-}
-
 /// The result of one probe.
 #[derive(Debug, Clone)]
 pub struct Outcome {
@@ -73,8 +60,8 @@ pub struct Outcome {
     pub outputs_digest: u64,
     /// What was counted and measured.
     pub profile: Profile,
-    /// The first elements of D (samples or not) that differ from the model.
-    pub mismatches: Vec<Mismatch>,
+    /// The first elements of D (samples or not) that differ from the model; tiles are counted over the whole probe.
+    pub differences: Vec<Difference>,
 }
 
 /// Runs one probe on `device`; `model` is compared where there is one.
@@ -86,7 +73,7 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
     let per_tile = request.op.samples_per_tile(request.instruction);
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
     let mut outcome =
-        Outcome { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), mismatches: Vec::new() };
+        Outcome { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         let samples = chunk.min(request.samples - start) as usize;
         let source = Source { seed: request.seed, stream: stream as u64 };
@@ -95,7 +82,7 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
         outcome.outputs_digest = outcome.outputs_digest.rotate_left(1) ^ fnv1a(d.as_bytes());
         if let Some(model) = model {
-            compare_with_model(model, request, &batch, &d, &mut outcome);
+            compare_with_model(model, request, &batch, start / per_tile as u64, &d, &mut outcome);
         }
         let tallies: Vec<Tally> = batch
             .samples
@@ -109,7 +96,16 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
 }
 
 /// Compares every element of D with the model, not only the samples.
-fn compare_with_model(model: &Evaluator, request: &Request<'_>, batch: &Batch, d: &Codes, outcome: &mut Outcome) {
+///
+/// `first` is the number of the batch's first tile in the probe.
+fn compare_with_model(
+    model: &Evaluator,
+    request: &Request<'_>,
+    batch: &Batch,
+    first: u64,
+    d: &Codes,
+    outcome: &mut Outcome,
+) {
     let i = request.instruction;
     let expected = model.execute(&batch.tiles);
     outcome.profile.elements += d.len() as u64;
@@ -120,10 +116,12 @@ fn compare_with_model(model: &Evaluator, request: &Request<'_>, batch: &Batch, d
     }
     for index in (0..d.len()).filter(|index| d.get(*index) != expected.get(*index)) {
         outcome.profile.element_mismatches += 1;
-        if outcome.mismatches.len() < request.max_mismatches {
-            let at = Position { tile: index / (i.m * i.n), row: index / i.n % i.m, column: index % i.n };
-            let Case { a, b, c, .. } = batch.tiles.case(i, at.tile, at.row, at.column);
-            outcome.mismatches.push(Mismatch { a, b, c, device: d.get(index), model: expected.get(index) });
+        if outcome.differences.len() < request.max_mismatches {
+            let (tile, row, column) = (index / (i.m * i.n), index / i.n % i.m, index % i.n);
+            let case = batch.tiles.case(i, tile, row, column);
+            let spot = Spot { tile: first + tile as u64, row: row as u32, column: column as u32 };
+            let found = Answer { case, device: d.get(index), model: expected.get(index) };
+            outcome.differences.push(Difference::found(Place::Output(spot), found));
         }
     }
 }

@@ -7,11 +7,15 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::scalar::{Fast, Rule},
-    device::{CLASSES, Chunks, Device, Difference, Execution, ExecutionKind, Swept},
+    comparison::{Answer, Difference, Place},
+    device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
     digest::fnv1a,
     format::Format,
     inputs::scalar::{CHUNK, Space, digest_term},
-    isa::scalar::{Form, container_bits},
+    isa::{
+        Case,
+        scalar::{Form, container_bits},
+    },
 };
 
 /// Chunks of a simulated sweep, unless more are asked for.
@@ -28,25 +32,8 @@ pub struct Request {
     pub first: Option<u64>,
     /// How many inputs, rounded up to whole chunks.
     pub cases: Option<u64>,
-    /// How many counterexamples to keep in full.
+    /// How many differences to keep in full.
     pub max_mismatches: usize,
-}
-
-/// A result that differs from the rule: the first of its kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Counterexample {
-    /// Number of the input.
-    pub index: u64,
-    /// Lane of the result.
-    pub lane: usize,
-    /// Codes of the operands.
-    pub operands: [u64; 3],
-    /// Code of the device.
-    pub device: u64,
-    /// Code of the rule.
-    pub expected: u64,
-    /// Results that differ with operands and results of the same classes.
-    pub count: u64,
 }
 
 /// What a sweep found.
@@ -62,8 +49,8 @@ pub struct Outcome {
     pub swept: Swept,
     /// Digest of the digests of all chunks.
     pub digest: u64,
-    /// The first differing results of each kind.
-    pub counterexamples: Vec<Counterexample>,
+    /// Of results that differ alike (operands and results of the same classes) the first, and how many there are.
+    pub differences: Vec<Difference>,
 }
 
 /// Sweeps `request.form` on `device`; what executes matrix instructions only leaves it to the simulation, which compares the rule's
@@ -81,13 +68,13 @@ pub fn run(device: &mut dyn Device, request: &Request) -> Result<Outcome> {
         let chunks = chunks(request, space.size(), SIMULATED_CHUNKS);
         let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
         let swept = simulate(form, seed, chunks);
-        let result = |difference: &Difference| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
+        let result = |difference: &Alike| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
         return outcome(request, execution, chunks, swept, result);
     };
     let chunks = chunks(request, space.size(), u64::MAX);
     let execution = sweeper.execution().clone();
     let swept = sweeper.sweep(chunks)?;
-    let result = |difference: &Difference| {
+    let result = |difference: &Alike| {
         let registers = sweeper.results(difference.index / CHUNK)?;
         let bits = container_bits(form.result);
         let mask = if bits == 64 { u64::MAX } else { (1 << bits) - 1 };
@@ -112,24 +99,23 @@ fn outcome(
     execution: Execution,
     chunks: Chunks,
     swept: Swept,
-    mut result: impl FnMut(&Difference) -> Result<u64>,
+    mut result: impl FnMut(&Alike) -> Result<u64>,
 ) -> Result<Outcome> {
     let form = request.form;
     let space = Space::new(form, request.seed);
     let shown = swept.differences.iter().take(request.max_mismatches);
-    let counterexamples = shown.map(|difference| {
-        Ok(Counterexample {
-            index: difference.index,
-            lane: difference.lane,
-            operands: space.operands(difference.index, difference.lane),
-            device: result(difference)?,
-            expected: rule_and_engine(form, &space, difference.index, difference.lane).0,
-            count: difference.count,
-        })
+    let differences = shown.map(|alike| {
+        let [a, b, c] = space.operands(alike.index, alike.lane);
+        let count = form.operation.operands();
+        let b = if count > 1 { vec![b] } else { Vec::new() };
+        let case = Case::dense(vec![a], b, if count > 2 { c } else { 0 });
+        let model = rule_and_engine(form, &space, alike.index, alike.lane).0;
+        let found = Answer { case, device: result(alike)?, model };
+        Ok(Difference { count: alike.count, ..Difference::found(Place::Lane(alike.index, alike.lane), found) })
     });
-    let counterexamples = counterexamples.collect::<Result<Vec<_>>>()?;
+    let differences = differences.collect::<Result<Vec<_>>>()?;
     let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());
-    Ok(Outcome { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, counterexamples })
+    Ok(Outcome { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, differences })
 }
 
 fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (u64, u64) {
@@ -154,7 +140,7 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
         (0..CLASSES.len()).for_each(|class| swept.compared[class] += part.compared[class]);
         swept.digests.extend(part.digests);
         for (kind, difference) in more {
-            let first = kinds.entry(kind).or_insert(Difference { count: 0, ..difference });
+            let first = kinds.entry(kind).or_insert(Alike { count: 0, ..difference });
             first.count += difference.count;
         }
     }
@@ -165,7 +151,7 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
 }
 
 /// Results that differ, by the classes of the operands and of both results.
-type Kinds = BTreeMap<[usize; 5], Difference>;
+type Kinds = BTreeMap<[usize; 5], Alike>;
 
 fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, number: u64) -> (Swept, Kinds) {
     let form = rule.form();
@@ -186,7 +172,7 @@ fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, n
             if let Some(other) = fast.map(|fast| fast.result(operands)).filter(|other| *other != result) {
                 let [a, b, c] = operands.map(|code| class(form.source, code));
                 let kind = [a, b, c, class(form.result, result), class(form.result, other)];
-                kinds.entry(kind).or_insert(Difference { count: 0, index, lane }).count += 1;
+                kinds.entry(kind).or_insert(Alike { count: 0, index, lane }).count += 1;
             }
         }
         swept.digests[0] = swept.digests[0].wrapping_add(digest_term(index, register));

@@ -1,4 +1,4 @@
-//! Comma-separated values: the tables, with every column and every digit.
+//! Comma-separated values: the tables, with every column and every digit, in one text or a file each.
 //!
 //! Quoting follows RFC 4180; lines end with a line feed. What stands beside the tables (device, seed, notes) has
 //! no place in this form: it is in JSON.
@@ -11,7 +11,7 @@ pub(super) fn render(report: &Report) -> String {
     report.tables.iter().map(block).collect::<Vec<_>>().join("\n")
 }
 
-fn block(table: &Table) -> String {
+pub(super) fn block(table: &Table) -> String {
     let mut writer = csv::Writer::from_writer(Vec::new());
     let header = table.columns.iter().map(|column| column.key.to_string()).collect();
     let rows = table.rows.iter().map(|row| row.iter().map(field).collect());

@@ -1,27 +1,82 @@
 //! What the views for people share: how a value reads, which columns show, and the lines above the tables.
 
-use super::{Cell, Report, Table};
+use super::{Cell, Layout, Report, Table, Where};
 use crate::{COMMIT, VERSION};
 
 /// A table as people see it: the shown columns, every cell as text.
 pub(super) struct Shown {
     /// The headings.
-    pub labels: Vec<&'static str>,
+    pub labels: Vec<String>,
     /// Whether the column holds numbers only, and is therefore aligned to the right.
     pub numeric: Vec<bool>,
+    /// Whether the column stays beside the one before it.
+    pub beside: Vec<bool>,
     /// The cells.
     pub rows: Vec<Vec<String>>,
 }
 
 impl Shown {
-    /// The columns of `table` that have a label, with `print` turning a cell into text.
-    pub fn new(table: &Table, print: impl Fn(&Cell) -> String) -> Self {
-        let shown: Vec<usize> = (0..table.columns.len()).filter(|&i| table.columns[i].label.is_some()).collect();
+    /// What `layout` shows of `table`, with `print` turning a cell into text.
+    pub fn new(table: &Table, layout: &Layout, print: impl Fn(&Cell) -> String) -> Self {
+        let shown = columns(table, layout);
         Shown {
-            labels: shown.iter().filter_map(|&i| table.columns[i].label).collect(),
+            labels: shown.iter().map(|&i| label(table, i)).collect(),
             numeric: shown.iter().map(|&i| is_numeric(table, i)).collect(),
+            beside: shown.iter().map(|&i| table.columns[i].look.beside).collect(),
             rows: table.rows.iter().map(|row| shown.iter().map(|&i| print(&row[i])).collect()).collect(),
         }
+    }
+
+    /// Only these columns of it.
+    pub fn only(self, kept: &[usize]) -> Shown {
+        Shown {
+            labels: kept.iter().map(|&i| self.labels[i].clone()).collect(),
+            numeric: kept.iter().map(|&i| self.numeric[i]).collect(),
+            beside: kept.iter().map(|&i| self.beside[i]).collect(),
+            rows: self.rows.iter().map(|row| kept.iter().map(|&i| row[i].clone()).collect()).collect(),
+        }
+    }
+}
+
+/// What a view for people shows of a report: each table as it is shown, but those that have none of the columns that are asked for.
+pub(super) fn tables<'a>(
+    report: &'a Report,
+    layout: &'a Layout,
+    print: impl Fn(&Cell) -> String + 'a,
+) -> impl Iterator<Item = (&'a str, Shown)> {
+    let shown = report.tables.iter().map(move |table| (&table.title[..], Shown::new(table, layout, &print)));
+    shown.filter(|(_, shown)| !shown.labels.is_empty())
+}
+
+/// The columns that are shown: those that are asked for, else those that the declaration shows.
+fn columns(table: &Table, layout: &Layout) -> Vec<usize> {
+    let all = 0..table.columns.len();
+    if !layout.columns.is_empty() {
+        let named = |key: &String| table.columns.iter().position(|column| column.key == *key);
+        return layout.columns.iter().filter_map(named).collect();
+    }
+    let brief = (layout.brief || table.brief) && table.columns.iter().any(|column| column.look.essential);
+    all.filter(|&i| {
+        let look = table.columns[i].look;
+        let cells = || table.rows.iter().map(|row| &row[i]);
+        look.heading.is_some()
+            && (look.essential || !brief)
+            && match look.shown {
+                Where::Everywhere => true,
+                Where::Filled => cells().any(|cell| !cell.is_empty()),
+                Where::Varied => cells().zip(cells().skip(1)).any(|(x, y)| x != y),
+            }
+    })
+    .collect()
+}
+
+/// The heading of a column, with the unit that its numbers have.
+fn label(table: &Table, column: usize) -> String {
+    let column = &table.columns[column];
+    let heading = column.look.heading.unwrap_or(&column.key);
+    match column.look.unit {
+        "" => heading.to_string(),
+        unit => format!("{heading} ({unit})"),
     }
 }
 
@@ -151,14 +206,20 @@ mod tests {
 
     #[test]
     fn a_column_is_numeric_when_every_filled_cell_is_a_number() {
-        let columns = vec![super::super::Column::new("a", "a")];
+        crate::rows! {
+            /// A cell.
+            struct Alone in "t" {
+                /// Something.
+                a: Option<u64> => shown("a"),
+            }
+        }
         let of = |cells: Vec<Cell>| {
-            let mut table = Table::new("t", "t", columns.clone());
+            let mut table = Table::of::<Alone>("t", []);
             table.rows = cells.into_iter().map(|cell| vec![cell]).collect();
             is_numeric(&table, 0)
         };
         assert!(of(vec![Cell::Integer(1), Cell::Empty, Cell::Real(0.5)]));
-        assert!(!of(vec![Cell::Integer(1), Cell::text("x")]));
+        assert!(!of(vec![Cell::Integer(1), Cell::Text("x".into())]));
         assert!(!of(vec![Cell::Empty]));
         assert!(!of(vec![]));
     }

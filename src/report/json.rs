@@ -5,11 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Column, Report, Table};
+use super::{Cell, Column, Report, Table, schema};
 use crate::{COMMIT, VERSION};
-
-/// The version of the schema. It grows when a member changes its meaning or goes; new members may come without.
-const SCHEMA: u32 = 1;
 
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
@@ -22,7 +19,7 @@ pub(super) fn render(report: &Report) -> String {
     let members = [
         ("tcnum", json!(VERSION)),
         ("commit", json!(COMMIT)),
-        ("schema", json!(SCHEMA)),
+        ("schema", json!(schema::VERSION)),
         ("command", json!(report.command)),
         ("invocation", json!(report.invocation)),
         ("device", device),

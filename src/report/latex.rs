@@ -1,11 +1,17 @@
-//! LaTeX: one `table` environment per table, ruled by the package booktabs.
+//! LaTeX: ruled tables (booktabs), as a longtable where they are long, cut into parts where they are wide.
 
 use super::{
-    Cell, Report, Table,
+    Cell, Layout, Report,
     human::{self, MISMATCH, Shown},
+    parts::Room,
 };
 
-pub(super) fn render(report: &Report) -> String {
+/// Rows from which a table may break over pages.
+const LONG: usize = 40;
+/// What fits a line of the class `article` at its own size of text, in `\footnotesize`: digits, with the space between columns.
+const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
+
+pub(super) fn render(report: &Report, layout: &Layout) -> String {
     let mut text = comment(&format!("tcnum {}: {}", human::program(), report.invocation));
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));
@@ -16,24 +22,120 @@ pub(super) fn render(report: &Report) -> String {
     if !report.holds {
         text += &comment(MISMATCH);
     }
-    text += "% Needs \\usepackage{booktabs} in the preamble.\n";
-    for table in &report.tables {
-        text += &environment(table);
+    text += "% Needs \\usepackage{array,booktabs,longtable} in the preamble.\n";
+    for (title, shown) in human::tables(report, layout, cell) {
+        text += &section(title, shown);
     }
     text
 }
 
-fn environment(table: &Table) -> String {
-    let shown = Shown::new(table, cell);
-    let alignment: String = shown.numeric.iter().map(|numeric| if *numeric { 'r' } else { 'l' }).collect();
-    let labels: Vec<String> = shown.labels.iter().map(|label| escaped(label)).collect();
-    let line = |cells: &[String]| format!("    {} \\\\\n", cells.join(" & "));
-    let rows: String = shown.rows.iter().map(|row| line(row)).collect();
-    format!(
-        "\n\\begin{{table}}\n  \\centering\n  \\caption{{{}}}\n  \\begin{{tabular}}{{{alignment}}}\n    \\toprule\n{}    \\midrule\n{rows}    \\bottomrule\n  \\end{{tabular}}\n\\end{{table}}\n",
-        escaped(&table.title),
-        line(&labels),
-    )
+fn section(title: &str, mut shown: Shown) -> String {
+    shown.labels = shown.labels.iter().map(|label| escaped(label)).collect();
+    let (common, shown) = ROOM.hoisted(shown);
+    let common: String = common.iter().map(|same| format!("; {same}")).collect();
+    let caption = format!("{}{}", escaped(title), common);
+    let width = |i: usize| {
+        let cells = shown.rows.iter().map(|row| printed_width(&row[i]));
+        cells.chain([longest_word(&shown.labels[i])]).max().unwrap_or(0).min(ROOM.longest)
+    };
+    let widths: Vec<usize> = (0..shown.labels.len()).map(width).collect();
+    let parts = ROOM.parts(&widths, &shown.numeric, &shown.beside, &shown.rows);
+    let grids: Vec<Grid> = parts.iter().map(|part| Grid::new(&shown, &widths, part)).collect();
+    match shown.rows.len() > LONG {
+        true => grids.iter().enumerate().map(|(at, grid)| grid.long(&caption, at > 0)).collect(),
+        false => {
+            let grids: Vec<String> = grids.iter().map(Grid::short).collect();
+            format!(
+                "\n\\begin{{table}}\n  \\centering\\footnotesize\n  \\caption{{{caption}}}\n{}\\end{{table}}\n",
+                grids.join("  \\par\\medskip\n")
+            )
+        }
+    }
+}
+
+/// A part of a table: how its columns are set, its headings and its rows, a line each.
+struct Grid {
+    columns: String,
+    head: String,
+    rows: String,
+}
+
+impl Grid {
+    fn new(shown: &Shown, widths: &[usize], part: &[usize]) -> Grid {
+        let set = |&i: &usize| match widths[i] >= ROOM.longest {
+            // As wide as the characters would be, and ragged: lines break at spaces.
+            true => format!(">{{\\raggedright\\arraybackslash}}p{{{:.2}\\linewidth}}", share(widths[i])),
+            false => if shown.numeric[i] { "r" } else { "l" }.to_string(),
+        };
+        let line = |cells: Vec<String>| format!("    {} \\\\\n", cells.join(" & "));
+        Grid {
+            columns: part.iter().map(set).collect(),
+            head: line(part.iter().map(|&i| heading(&shown.labels[i], widths[i], shown.numeric[i])).collect()),
+            rows: shown.rows.iter().map(|row| line(part.iter().map(|&i| row[i].clone()).collect())).collect(),
+        }
+    }
+
+    fn short(&self) -> String {
+        let Grid { columns, head, rows } = self;
+        format!(
+            "  \\begin{{tabular}}{{{columns}}}\n    \\toprule\n{head}    \\midrule\n{rows}    \\bottomrule\n  \\end{{tabular}}\n"
+        )
+    }
+
+    /// A table over pages, each of which repeats the headings; `continued`: it has the number of the one before.
+    fn long(&self, caption: &str, continued: bool) -> String {
+        let Grid { columns, head, rows } = self;
+        let caption = match continued {
+            true => format!("\\caption[]{{{caption} (continued)}}"),
+            false => format!("\\caption{{{caption}}}"),
+        };
+        let step = if continued { "\\addtocounter{table}{-1}" } else { "" };
+        format!(
+            "\n{{\\footnotesize{step}\n\\begin{{longtable}}{{{columns}}}\n    {caption} \\\\\n    \\toprule\n{head}    \\midrule\n    \\endfirsthead\n    \\toprule\n{head}    \\midrule\n    \\endhead\n    \\bottomrule\n    \\endlastfoot\n{rows}\\end{{longtable}}}}\n"
+        )
+    }
+}
+
+/// The share of the line that so many characters take.
+fn share(width: usize) -> f64 {
+    width as f64 / ROOM.width as f64
+}
+
+/// A heading, in lines of about the width of its column.
+fn heading(label: &str, width: usize, numeric: bool) -> String {
+    let mut lines: Vec<String> = Vec::new();
+    for word in label.split(' ') {
+        match lines.last_mut() {
+            Some(line) if printed_width(line) + 1 + printed_width(word) <= width => *line += &format!(" {word}"),
+            _ => lines.push(word.to_string()),
+        }
+    }
+    match &lines[..] {
+        [one] => one.clone(),
+        several => {
+            format!("\\shortstack[{}]{{{}}}", if numeric { 'r' } else { 'l' }, several.join("\\\\"))
+        }
+    }
+}
+
+fn longest_word(text: &str) -> usize {
+    text.split(' ').map(printed_width).max().unwrap_or(0)
+}
+
+/// About how many characters of print a cell takes: commands and braces take none.
+fn printed_width(cell: &str) -> usize {
+    let (mut width, mut command) = (0, false);
+    for c in cell.chars() {
+        match c {
+            '\\' => (width, command) = (width + 1, true),
+            _ if command && c.is_ascii_alphabetic() => {}
+            _ => {
+                command = false;
+                width += usize::from(!matches!(c, '{' | '}' | '$'));
+            }
+        }
+    }
+    width
 }
 
 /// Numbers in mathematics, so that the minus is a minus and the exponent a superscript; all else escaped text.

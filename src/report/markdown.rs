@@ -1,11 +1,11 @@
 //! Markdown: tables of GitHub Flavored Markdown, readable as text too.
 
 use super::{
-    Report, Table,
+    Layout, Report,
     human::{self, MISMATCH, Shown},
 };
 
-pub(super) fn render(report: &Report) -> String {
+pub(super) fn render(report: &Report, layout: &Layout) -> String {
     let mut text = format!("# tcnum {}\n\n", escaped(report.command));
     text += &format!("- command: {}\n- tcnum: {}\n", code(&report.invocation), human::program());
     for (key, value) in human::provenance(report) {
@@ -14,8 +14,8 @@ pub(super) fn render(report: &Report) -> String {
     for note in &report.notes {
         text += &format!("\n{}\n", escaped(note));
     }
-    for table in &report.tables {
-        text += &section(table);
+    for (title, shown) in human::tables(report, layout, |cell| escaped(&human::plain(cell))) {
+        text += &section(title, &shown);
     }
     if !report.holds {
         text += &format!("\n**{MISMATCH}**\n");
@@ -23,8 +23,7 @@ pub(super) fn render(report: &Report) -> String {
     text
 }
 
-fn section(table: &Table) -> String {
-    let shown = Shown::new(table, |cell| escaped(&human::plain(cell)));
+fn section(title: &str, shown: &Shown) -> String {
     let labels: Vec<String> = shown.labels.iter().map(|label| escaped(label)).collect();
     let width = |i: usize| {
         let cells = shown.rows.iter().map(|row| row[i].chars().count());
@@ -42,7 +41,7 @@ fn section(table: &Table) -> String {
         let dashes = "-".repeat(width - 1);
         if *numeric { format!(" {dashes}: |") } else { format!(" {dashes}- |") }
     });
-    let mut text = format!("\n## {}\n\n{}|{}\n", escaped(&table.title), line(&labels), rule.collect::<String>());
+    let mut text = format!("\n## {}\n\n{}|{}\n", escaped(title), line(&labels), rule.collect::<String>());
     text.extend(shown.rows.iter().map(|row| line(row)));
     text
 }

@@ -3,12 +3,19 @@
 //! A command fills a [`Report`]; a view prints one. Views measure nothing and commands format nothing: the
 //! number of digits, the alignment and the escaping are decided here.
 
+mod cell;
 mod csv;
+mod declare;
 mod human;
 mod json;
 mod latex;
 mod markdown;
+mod parts;
+pub mod schema;
 mod table;
+
+pub use cell::{Cell, Kind, Value};
+pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 
 /// A rendering of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,30 +29,47 @@ pub enum View {
     Csv,
     /// Markdown.
     Markdown,
-    /// LaTeX tabular environments.
+    /// LaTeX tabular environments (longtable where a table is long).
     Latex,
 }
+
+/// What the views for people (terminal, Markdown, LaTeX) show of each table, and how wide.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Layout {
+    /// The keys of the columns to show, in this order; tables that have none of them are left out. Empty: as declared.
+    pub columns: Vec<String>,
+    /// Show the essential columns only.
+    pub brief: bool,
+    /// Columns of characters that a terminal has.
+    pub width: usize,
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout { columns: Vec::new(), brief: false, width: WIDTH }
+    }
+}
+
+/// Columns of characters of a terminal whose width is not known.
+pub const WIDTH: usize = 120;
 
 /// `report` as text, ending with a line feed.
 ///
 /// Human views (terminal, Markdown, LaTeX) print real numbers with three significant digits, counts with
-/// thousands separators and an empty cell as `-`; JSON and CSV keep every digit.
-///
-/// # Panics
-/// If a row of a table has not as many cells as the table has columns.
-pub fn render(report: &Report, view: View) -> String {
-    for table in &report.tables {
-        for row in &table.rows {
-            assert_eq!(row.len(), table.columns.len(), "a row of table '{}' is short or long", table.key);
-        }
-    }
+/// thousands separators and an empty cell as `-`; JSON and CSV keep every digit, and all columns whatever the layout.
+pub fn render(report: &Report, view: View, layout: &Layout) -> String {
     match view {
-        View::Table => table::render(report),
+        View::Table => table::render(report, layout),
         View::Json => json::render(report),
         View::Csv => csv::render(report),
-        View::Markdown => markdown::render(report),
-        View::Latex => latex::render(report),
+        View::Markdown => markdown::render(report, layout),
+        View::Latex => latex::render(report, layout),
     }
+}
+
+/// The tables of `report` as files of comma-separated values: name and content of each.
+pub fn csv_files(report: &Report) -> Vec<(String, String)> {
+    report.tables.iter().map(|table| (format!("{}.csv", table.key), csv::block(table))).collect()
 }
 
 /// The result of one command.
@@ -80,32 +104,8 @@ pub struct Table {
     pub columns: Vec<Column>,
     /// The rows: as many cells as there are columns.
     pub rows: Vec<Vec<Cell>>,
-}
-
-/// One column of a table.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Column {
-    /// The name in JSON and CSV, in snake case.
-    pub key: &'static str,
-    /// The heading in human views (terminal, Markdown, LaTeX); `None` keeps the column out of them.
-    pub label: Option<&'static str>,
-}
-
-/// One value.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Cell {
-    /// Not applicable, or not measured.
-    Empty,
-    /// Text, a name or a hexadecimal code.
-    Text(String),
-    /// A count or another integer.
-    Integer(i64),
-    /// A measured number: JSON and CSV get every digit, human views three significant digits.
-    Real(f64),
-    /// A truth value.
-    Flag(bool),
-    /// Several values, such as the counts of a histogram.
-    List(Vec<Cell>),
+    /// Whether human views show the essential columns only, unless others are asked for.
+    pub brief: bool,
 }
 
 impl Report {
@@ -125,83 +125,15 @@ impl Report {
 }
 
 impl Table {
-    /// A table without rows.
-    pub fn new(key: &'static str, title: impl Into<String>, columns: Vec<Column>) -> Self {
-        Table { key, title: title.into(), columns, rows: Vec::new() }
-    }
-}
-
-impl Column {
-    /// A column that every view shows.
-    pub const fn new(key: &'static str, label: &'static str) -> Self {
-        Column { key, label: Some(label) }
+    /// The table of these rows.
+    pub fn of<R: Row>(title: impl Into<String>, rows: impl IntoIterator<Item = R>) -> Table {
+        let rows = rows.into_iter().map(|row| row.cells()).collect();
+        Table { key: R::TABLE, title: title.into(), columns: R::columns(), rows, brief: false }
     }
 
-    /// A column that only JSON and CSV show.
-    pub const fn hidden(key: &'static str) -> Self {
-        Column { key, label: None }
-    }
-}
-
-impl Cell {
-    /// A text cell.
-    pub fn text(text: impl Into<String>) -> Self {
-        Cell::Text(text.into())
-    }
-
-    /// An integer cell.
-    ///
-    /// # Panics
-    /// If `value` does not fit 64 bits with a sign: no count here comes near.
-    pub fn integer(value: impl TryInto<i64>) -> Self {
-        Cell::Integer(value.try_into().ok().expect("a count fits 64 bits"))
-    }
-}
-
-impl From<f64> for Cell {
-    fn from(value: f64) -> Self {
-        Cell::Real(value)
-    }
-}
-
-impl From<bool> for Cell {
-    fn from(value: bool) -> Self {
-        Cell::Flag(value)
-    }
-}
-
-impl From<&str> for Cell {
-    fn from(value: &str) -> Self {
-        Cell::Text(value.to_string())
-    }
-}
-
-impl From<String> for Cell {
-    fn from(value: String) -> Self {
-        Cell::Text(value)
-    }
-}
-
-macro_rules! integer_cells {
-    ($($type:ty),*) => {$(
-        impl From<$type> for Cell {
-            fn from(value: $type) -> Self {
-                Cell::integer(value)
-            }
-        }
-    )*};
-}
-integer_cells!(i32, u32, i64, u64, usize);
-
-impl<T: Into<Cell>> From<Option<T>> for Cell {
-    fn from(value: Option<T>) -> Self {
-        value.map_or(Cell::Empty, Into::into)
-    }
-}
-
-impl<T: Into<Cell>> From<Vec<T>> for Cell {
-    fn from(values: Vec<T>) -> Self {
-        Cell::List(values.into_iter().map(Into::into).collect())
+    /// The table, or `None` if it has no row.
+    pub fn filled(self) -> Option<Table> {
+        (!self.rows.is_empty()).then_some(self)
     }
 }
 

@@ -3,27 +3,73 @@
 use super::*;
 use crate::{COMMIT, VERSION, device::Identity};
 
+crate::rows! {
+    /// A row like that of a probe.
+    struct ResultRow in "results" {
+        /// Text.
+        instruction: &'static str => shown("instruction").essential(),
+        /// Text.
+        op: &'static str => shown("op").essential(),
+        /// Text.
+        init: &'static str => shown("init"),
+        /// Text.
+        execution: &'static str => shown("execution"),
+        /// A count.
+        samples: u64 => shown("samples"),
+        /// A count.
+        agree_model: u64 => shown("agree with model").essential(),
+        /// A count.
+        agree_f32: u64 => shown("agree with f32"),
+        /// A count.
+        agree_exact: u64 => shown("agree with exact"),
+        /// A measured number.
+        mean_abs_error: f64 => shown("mean abs error"),
+        /// A measured number.
+        max_abs_error: f64 => shown("max abs error"),
+        /// A measured number.
+        max_ulp: f64 => shown("max error").unit("ulp"),
+        /// A truth value.
+        emulated: bool => shown("emulated"),
+        /// A list.
+        histogram: Vec<u64> => shown("ulp-error histogram"),
+        /// Machine code, of which there is none here.
+        opcodes: Vec<String> => shown("machine code").if_filled(),
+        /// The same in every row.
+        device: &'static str => shown("device").if_varied(),
+        /// A number that people do not see.
+        seconds: f64 => hidden(),
+    }
+
+    /// A row with every character that some view has to escape.
+    struct InputRow in "mismatches" {
+        /// Text.
+        input: &'static str => shown("input"),
+        /// A list.
+        codes: Vec<&'static str> => shown("codes"),
+        /// A number that may be infinite.
+        device_value: Option<f64> => shown("device"),
+        /// A number that may be missing or NaN.
+        model_value: Option<f64> => shown("model"),
+    }
+}
+
 /// A report with every kind of cell and every character that some view has to escape.
 pub(crate) fn synthetic() -> Report {
-    let mut mismatches = Table::new(
-        "mismatches",
-        "First mismatches & their inputs",
-        vec![
-            Column::new("input", "input"),
-            Column::new("codes", "codes"),
-            Column::new("device_value", "device"),
-            Column::new("model_value", "model"),
-        ],
-    );
-    mismatches.rows = vec![
-        vec![
-            "a|b, \"c\" \\ 100% $x_1^{2}$ #".into(),
-            vec!["0x3f80", "0xbf80"].into(),
-            f64::INFINITY.into(),
-            Cell::Empty,
-        ],
-        vec!["[line\nbreak] *~<`".into(), Cell::List(vec![]), f64::NEG_INFINITY.into(), f64::NAN.into()],
+    let mismatches = [
+        InputRow {
+            input: "a|b, \"c\" \\ 100% $x_1^{2}$ #",
+            codes: vec!["0x3f80", "0xbf80"],
+            device_value: Some(f64::INFINITY),
+            model_value: None,
+        },
+        InputRow {
+            input: "[line\nbreak] *~<`",
+            codes: vec![],
+            device_value: Some(f64::NEG_INFINITY),
+            model_value: Some(f64::NAN),
+        },
     ];
+    let mismatches = Table::of("First mismatches & their inputs", mismatches);
     Report {
         device: Some(Identity {
             name: "cuda:0".to_string(),
@@ -40,50 +86,42 @@ pub(crate) fn synthetic() -> Report {
 }
 
 fn probe_table() -> Table {
-    let mut table = Table::new(
-        "results",
-        "Agreement and errors",
-        vec![
-            Column::new("instruction", "instruction"),
-            Column::new("op", "op"),
-            Column::new("init", "init"),
-            Column::new("execution", "execution"),
-            Column::new("samples", "samples"),
-            Column::new("agree_model", "agree with model"),
-            Column::new("agree_f32", "agree with f32"),
-            Column::new("agree_exact", "agree with exact"),
-            Column::new("mean_abs_error", "mean abs error"),
-            Column::new("max_abs_error", "max abs error"),
-            Column::new("max_ulp", "max ulp error"),
-            Column::new("emulated", "emulated"),
-            Column::new("histogram", "ulp-error histogram"),
-            Column::hidden("seconds"),
-        ],
-    );
-    let row = |name: &str, op: &str, counts: [u64; 4], errors: [f64; 3], histogram: Vec<u64>| {
-        let mut row: Vec<Cell> = vec![name.into(), op.into(), "low".into(), "native".into()];
-        row.extend(counts.map(Cell::from));
-        row.extend(errors.map(Cell::from));
-        row.extend([Cell::from(false), histogram.into(), 0.0123456789.into()]);
-        row
+    let row = ResultRow {
+        instruction: "mma.m16n8k16.f32.bf16.bf16.f32",
+        op: "multiply",
+        init: "low",
+        execution: "native",
+        samples: 10_000,
+        agree_model: 10_000,
+        agree_f32: 10_000,
+        agree_exact: 10_000,
+        mean_abs_error: 0.0,
+        max_abs_error: 0.0,
+        max_ulp: 0.0,
+        emulated: false,
+        histogram: vec![10_000, 0, 0],
+        opcodes: Vec::new(),
+        device: "cuda:0",
+        seconds: 0.0123456789,
     };
-    table.rows = vec![
-        row("mma.m16n8k16.f32.bf16.bf16.f32", "multiply", [10_000; 4], [0.0; 3], vec![10_000, 0, 0]),
-        row(
-            "mma.m16n8k8.f32.tf32.tf32.f32",
-            "accumulate",
-            [10_000, 10_000, 4_012, 4_997],
-            [1.2894737e-3, 0.0312, 1.0],
-            vec![4_997, 3_001, 2_002],
-        ),
-    ];
-    table
+    let other = ResultRow {
+        instruction: "mma.m16n8k8.f32.tf32.tf32.f32",
+        op: "accumulate",
+        agree_f32: 4_012,
+        agree_exact: 4_997,
+        mean_abs_error: 1.2894737e-3,
+        max_abs_error: 0.0312,
+        max_ulp: 1.0,
+        histogram: vec![4_997, 3_001, 2_002],
+        ..row.clone()
+    };
+    Table::of("Agreement and errors", [row, other])
 }
 
 /// Compares with the file, or with `TCNUM_WRITE_SNAPSHOTS` set writes it anew, to be read before it is committed.
 fn compare(name: &str, view: View) {
     let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
-    let mut got = render(&synthetic(), view);
+    let mut got = render(&synthetic(), view, &Layout::default());
     for lead in ["\"tcnum\": \"", "tcnum: ", "% tcnum "] {
         got = got.replace(&format!("{lead}{VERSION}"), &format!("{lead}VERSION"));
     }
@@ -124,15 +162,21 @@ fn latex_matches_the_snapshot() {
 
 /// A table that no terminal holds in one piece: numbered columns with headings of three words.
 fn wide(rows: usize) -> Report {
-    let columns = (0..40).map(|_| Column::new("key", "a longer heading")).collect();
-    let mut table = Table::new("wide", "Wide", columns);
-    table.rows = (0..rows).map(|row| (0..40).map(|i| format!("cell-{row}-{i}").into()).collect()).collect();
+    let column = |_| Column { key: "key".into(), meaning: "", kind: Kind::Text, look: shown("a longer heading") };
+    let text = |row: usize| (0..40).map(|i| Cell::Text(format!("cell-{row}-{i}"))).collect();
+    let table = Table {
+        key: "wide",
+        title: "Wide".into(),
+        columns: (0..40).map(column).collect(),
+        rows: (0..rows).map(text).collect(),
+        brief: false,
+    };
     Report { tables: vec![table], ..Report::new("probe", "tcnum probe") }
 }
 
 #[test]
 fn a_table_that_is_too_wide_is_cut_into_parts_without_losing_a_cell() {
-    let text = render(&wide(3), View::Table);
+    let text = render(&wide(3), View::Table, &Layout::default());
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |word: &str| words.iter().filter(|&&other| other == word).count();
@@ -151,15 +195,15 @@ fn a_table_that_is_too_wide_is_cut_into_parts_without_losing_a_cell() {
 fn every_part_of_a_cut_table_tells_its_rows_apart() {
     let mut report = wide(6);
     for (i, row) in report.tables[0].rows.iter_mut().enumerate() {
-        row[0] = ["alpha", "beta"][i / 4].into();
-        row[1] = Cell::integer(i);
-        row[2] = ["alpha too", "beta too"][i / 4].into();
-        row[3] = ["multiply", "accumulate", "dot"][i / 2].into();
-        row[30] = ["low", "fp32"][i % 2].into();
-        row[4..30].fill(Cell::integer(i % 2));
-        row[31..].fill(Cell::integer(i % 3));
+        row[0] = ["alpha", "beta"][i / 4].cell();
+        row[1] = i.cell();
+        row[2] = ["alpha too", "beta too"][i / 4].cell();
+        row[3] = ["multiply", "accumulate", "dot"][i / 2].cell();
+        row[30] = ["low", "fp32"][i % 2].cell();
+        row[4..30].fill((i % 2).cell());
+        row[31..].fill((i % 3).cell());
     }
-    let text = render(&report, View::Table);
+    let text = render(&report, View::Table, &Layout::default());
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     let grids: Vec<&str> = text.split("\n\n").collect();
     assert!(grids.len() > 2, "{text}");
@@ -184,21 +228,33 @@ fn every_part_of_a_cut_table_tells_its_rows_apart() {
 fn a_wide_table_says_once_what_every_row_says_and_keeps_numbers() {
     let mut report = wide(3);
     for (i, row) in report.tables[0].rows.iter_mut().enumerate() {
-        row.fill(Cell::integer(10_000));
-        row[0] = format!("row{i}").into();
-        row[1] = "native".into();
-        row[2] = 0.5.into();
+        row.fill(10_000.cell());
+        row[0] = format!("row{i}").cell();
+        row[1] = "native".cell();
+        row[2] = 0.5.cell();
     }
-    let text = render(&report, View::Table);
+    let text = render(&report, View::Table, &Layout::default());
     assert_eq!((text.matches("native").count(), text.matches("0.500").count()), (1, 3), "{text}");
     assert!((0..3).all(|i| text.contains(&format!("row{i}"))), "{text}");
     report.tables[0].rows.truncate(1);
-    assert!(render(&report, View::Table).contains("row0"));
+    assert!(render(&report, View::Table, &Layout::default()).contains("row0"));
+}
+
+#[test]
+fn columns_that_belong_side_by_side_stay_so_in_a_cut_table() {
+    let mut report = wide(3);
+    let pairs = || (1..40).step_by(3);
+    pairs().for_each(|i| report.tables[0].columns[i + 1].look = shown("a longer heading").beside());
+    let text = render(&report, View::Table, &Layout::default());
+    for i in pairs() {
+        let line = text.lines().find(|line| line.contains(&format!("cell-1-{i} "))).unwrap();
+        assert!(line.contains(&format!("cell-1-{i}  cell-1-{}", i + 1)), "{text}");
+    }
 }
 
 #[test]
 fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
-    let text = render(&wide(1), View::Table);
+    let text = render(&wide(1), View::Table, &Layout::default());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         (lines.len(), lines[0], lines[1], lines[40]),
@@ -210,11 +266,11 @@ fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
 fn nothing_in_a_report_steers_the_terminal() {
     let mut report = synthetic();
     report.notes.push("\u{1b}[2Jgone\r".to_string());
-    report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m\nx".into();
+    report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m\nx".cell();
     for view in [View::Table, View::Markdown, View::Latex] {
-        assert!(render(&report, view).chars().all(|c| c == '\n' || !c.is_control()), "{view:?}");
+        assert!(render(&report, view, &Layout::default()).chars().all(|c| c == '\n' || !c.is_control()), "{view:?}");
     }
-    let text = render(&report, View::Table);
+    let text = render(&report, View::Table, &Layout::default());
     assert!(text.contains("\\u{1b}]0;title\\u{7}\\u{9b}31m\\nx"), "{text}");
 }
 
@@ -223,14 +279,71 @@ fn notes_that_span_lines_stay_comments_in_latex_and_one_line_in_markdown() {
     let mut report = synthetic();
     report.notes = vec!["first\nsecond \\input{x}".to_string()];
     report.tables.clear();
-    assert!(render(&report, View::Latex).lines().all(|line| line.starts_with('%')));
-    assert!(render(&report, View::Markdown).contains("\nfirst second \\\\input{x}\n"));
+    assert!(render(&report, View::Latex, &Layout::default()).lines().all(|line| line.starts_with('%')));
+    assert!(render(&report, View::Markdown, &Layout::default()).contains("\nfirst second \\\\input{x}\n"));
 }
 
 #[test]
-#[should_panic(expected = "short or long")]
-fn a_row_of_another_length_than_the_columns_is_a_mistake_in_the_program() {
+fn every_cell_of_a_row_has_its_column() {
+    for table in [probe_table(), synthetic().tables.remove(1)] {
+        assert!(table.rows.iter().all(|row| row.len() == table.columns.len()));
+    }
+}
+
+#[test]
+fn a_table_fits_terminals_narrow_and_wide() {
+    for width in [60, 80, 200] {
+        let text = render(&synthetic(), View::Table, &Layout { width, ..Layout::default() });
+        assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
+    }
+}
+
+#[test]
+fn columns_are_shown_as_they_are_asked_for_and_tables_without_them_are_left_out() {
+    let columns = ["seconds", "op"].map(String::from).to_vec();
+    for view in [View::Table, View::Markdown, View::Latex] {
+        let text = render(&synthetic(), view, &Layout { columns: columns.clone(), ..Layout::default() });
+        let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("no {word} in {text}"));
+        assert!(at("seconds") < at("multiply") && at("1.23") < at("multiply"), "{text}");
+        assert!(!text.contains("samples") && !text.contains("First mismatches"), "{text}");
+    }
+}
+
+#[test]
+fn brief_keeps_the_essential_columns_of_tables_that_have_some() {
+    let text = render(&synthetic(), View::Markdown, &Layout { brief: true, ..Layout::default() });
+    assert!(text.contains("agree with model") && !text.contains("agree with f32"), "{text}");
+    assert!(text.contains("codes"), "{text}");
+}
+
+#[test]
+fn columns_that_say_nothing_or_always_the_same_are_left_out_where_they_are_declared_so() {
     let mut report = synthetic();
-    report.tables[0].rows[0].pop();
-    render(&report, View::Json);
+    let text = render(&report, View::Markdown, &Layout::default());
+    assert!(!text.contains("machine code") && text.matches("device |").count() == 1, "{text}");
+    let last = report.tables[0].columns.len() - 2;
+    report.tables[0].rows[1][last] = "cuda:1".cell();
+    assert_eq!(render(&report, View::Markdown, &Layout::default()).matches("device |").count(), 2);
+}
+
+#[test]
+fn long_tables_break_over_pages_in_latex_and_wide_ones_are_cut() {
+    let text = render(&wide(41), View::Latex, &Layout::default());
+    assert!(text.matches("\\begin{longtable}").count() > 3, "{text}");
+    assert_eq!(text.matches("(continued)").count() + 1, text.matches("\\caption").count());
+    assert!(!text.contains("\\begin{table}"));
+    let text = render(&wide(40), View::Latex, &Layout::default());
+    assert_eq!((text.matches("\\begin{table}").count(), text.contains("longtable}{")), (1, false));
+    for i in 0..40 {
+        assert!(text.contains(&format!("cell-39-{i} ")), "{i}");
+    }
+}
+
+#[test]
+fn the_tables_are_files_of_their_own_in_csv() {
+    let files = csv_files(&synthetic());
+    let names: Vec<&str> = files.iter().map(|(name, _)| &name[..]).collect();
+    assert_eq!(names, ["results.csv", "mismatches.csv"]);
+    let together: Vec<&str> = files.iter().map(|(_, text)| &text[..]).collect();
+    assert_eq!(together.join("\n"), render(&synthetic(), View::Csv, &Layout::default()));
 }

@@ -6,11 +6,12 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Part,
-    shrink::{Answer, Pair, shrink},
+    shrink::{Pair, shrink},
 };
 use crate::{
     Result,
     arithmetic::Model,
+    comparison::{Answer, Difference, Place},
     device::{Device, Spot},
     isa::Tiles,
     trace::Trace,
@@ -34,6 +35,12 @@ impl Counterexample {
     /// The reduced case, or the one that was found.
     pub fn simplest(&self) -> &Answer {
         self.shrunk.as_ref().unwrap_or(&self.found)
+    }
+
+    /// What every comparison says of an output that differs.
+    pub fn difference(&self) -> Difference {
+        let reduced = self.shrunk.clone();
+        Difference { reduced, ..Difference::found(Place::Output(self.spot), self.found.clone()) }
     }
 }
 

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Counterexample, Run, State, shrink::Answer};
+use super::{Counterexample, Run, State};
 use crate::{
     Error, Result,
+    comparison::Answer,
     device::{Count, Execution, Identity, Spot},
     format::Format,
     isa::Case,

@@ -1,17 +1,24 @@
-//! Verification: every recorded output of a trace against another device, in every bit.
+//! Verification of recordings: every recorded output of a trace against another device, in every bit.
+//!
+//! A recording answers for its own operands only, so what differs cannot be reduced by asking it again. What can be done is said of it:
+//! differences are grouped by their [`Signature`], each group with its simplest recorded case; and where a model gives every output that
+//! was recorded, it stands in for the recording, and the case is reduced between the two models (see [`reduce`]).
 
+use std::collections::BTreeMap;
+
+use super::shrink::{Pair, shrink};
 use crate::{
     Error, Result,
-    device::{Device, Execution},
-    exact,
-    format::Format,
-    isa::Case,
-    report::{Cell, Column, Table},
+    arithmetic::{Model, shipped},
+    comparison::{Answer, Cost, Difference, Place, Signature, Subject, VerificationRow},
+    device::{Device, Execution, Spot},
     trace::Trace,
 };
 
 /// Tiles that are computed at a time.
 const BATCH: usize = 4096;
+/// Cases of a signature among which the simplest is looked for.
+const MOST_LOOKED_AT: u64 = 10_000;
 
 /// What comparing one trace with a device found.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,44 +27,38 @@ pub struct Verification {
     pub compared: u64,
     /// Outputs whose codes differ.
     pub differing: u64,
-    /// The first of them, in order of tile, row and column.
-    pub mismatches: Vec<Mismatch>,
+    /// For each signature of them the simplest recorded case (among the first 10,000), and how many outputs have the signature: the first
+    /// signatures in order of tile, row and column. `device` is the recorded code, `model` that of the device that was asked.
+    pub differences: Vec<Difference>,
     /// How the device executed the instruction.
     pub execution: Execution,
 }
 
-/// One output that differs, with all that went into it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Mismatch {
-    /// The tile, counted from 0.
-    pub tile: usize,
-    /// The row of A, C and D.
-    pub row: usize,
-    /// The column of B, C and D.
-    pub column: usize,
-    /// The recorded operands.
-    pub case: Case,
-    /// The recorded code of D.
-    pub recorded: u64,
-    /// The device's code of D.
-    pub computed: u64,
-}
-
-/// Compares every recorded output of `trace` with what `device` computes from the recorded inputs, and keeps
-/// the first `keep` that differ. Codes are compared, not values: the signs of zeros and NaN codes count.
+/// Compares every recorded output of `trace` with what `judge` computes from the recorded inputs, and keeps the first
+/// `keep` signatures of those that differ. Codes are compared, not values: the signs of zeros and NaN codes count.
 ///
 /// # Errors
 /// The device does not execute the instruction, fails, or answers short.
-pub fn verify(trace: &Trace, device: &mut dyn Device, keep: usize) -> Result<Verification> {
-    let execution = device.prepare(&trace.instruction)?;
+pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize) -> Result<Verification> {
+    let execution = judge.prepare(&trace.instruction)?;
+    let compared = (trace.count() * trace.m * trace.n) as u64;
+    let (mut differing, mut groups) = (0, Groups::default());
+    compare(trace, judge, &mut |difference| {
+        differing += 1;
+        groups.add(trace, difference, keep);
+        true
+    })?;
+    Ok(Verification { compared, differing, differences: groups.differences(), execution })
+}
+
+/// Hands every output of `trace` for which `judge` computes another code to `found`, in order, until that says to stop.
+fn compare(trace: &Trace, judge: &mut dyn Device, found: &mut dyn FnMut(Difference) -> bool) -> Result<()> {
     let each = trace.m * trace.n;
-    let mut result =
-        Verification { compared: (trace.count() * each) as u64, differing: 0, mismatches: Vec::new(), execution };
     for from in (0..trace.count()).step_by(BATCH) {
         let to = trace.count().min(from + BATCH);
-        let computed = device.execute_part(&trace.instruction, trace.m, trace.n, &trace.tiles(from, to))?;
+        let computed = judge.execute_part(&trace.instruction, trace.m, trace.n, &trace.tiles(from, to))?;
         if computed.len() != (to - from) * each {
-            let name = &device.identity().name;
+            let name = &judge.identity().name;
             return Err(Error::device(format!("{name} answered {} outputs of {}", computed.len(), (to - from) * each)));
         }
         let recorded = trace.d.slice(from * each, to * each);
@@ -65,126 +66,144 @@ pub fn verify(trace: &Trace, device: &mut dyn Device, keep: usize) -> Result<Ver
             continue;
         }
         for (at, code) in computed.iter().enumerate().filter(|(at, code)| recorded.get(*at) != *code) {
-            result.differing += 1;
-            if result.mismatches.len() < keep {
-                result.mismatches.push(mismatch(trace, from * each + at, code));
+            if !found(difference(trace, from * each + at, code)) {
+                return Ok(());
             }
         }
     }
-    Ok(result)
+    Ok(())
 }
 
 /// The output numbered `at` of a trace, for which a device computed another code.
-fn mismatch(trace: &Trace, at: usize, computed: u64) -> Mismatch {
+fn difference(trace: &Trace, at: usize, computed: u64) -> Difference {
     let part = trace.part();
     let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
-    Mismatch {
-        tile,
-        row,
-        column,
-        case: trace.inputs.case(&part, tile, row, column),
-        recorded: trace.d.get(at),
-        computed,
+    let case = trace.inputs.case(&part, tile, row, column);
+    let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
+    Difference::found(Place::Output(spot), Answer { case, device: trace.d.get(at), model: computed })
+}
+
+/// Differences by their signatures.
+#[derive(Default)]
+struct Groups {
+    /// Where each signature stands in `groups`.
+    known: BTreeMap<Signature, usize>,
+    groups: Vec<(Cost, Difference)>,
+}
+
+impl Groups {
+    /// Adds a difference; of more than `keep` signatures the later ones are only counted by the caller.
+    fn add(&mut self, trace: &Trace, difference: Difference, keep: usize) {
+        let instruction = &trace.instruction;
+        let signature = Signature::of(&Subject::Matrix(instruction), &difference.found);
+        let Some(&at) = self.known.get(&signature) else {
+            if self.groups.len() < keep {
+                self.known.insert(signature, self.groups.len());
+                self.groups.push((Cost::of(instruction, &difference.found.case), difference));
+            }
+            return;
+        };
+        let (cost, simplest) = &mut self.groups[at];
+        let count = simplest.count + 1;
+        if count <= MOST_LOOKED_AT {
+            let other = Cost::of(instruction, &difference.found.case);
+            if other < *cost {
+                (*cost, *simplest) = (other, difference);
+            }
+        }
+        simplest.count = count;
+    }
+
+    fn differences(self) -> Vec<Difference> {
+        self.groups.into_iter().map(|(_, difference)| difference).collect()
     }
 }
 
-/// The table `verification`, without rows: one for each trace.
-pub fn summary_table() -> Table {
-    let columns = vec![
-        Column::new("file", "trace"),
-        Column::new("instruction", "instruction"),
-        Column::new("recorded_on", "recorded on"),
-        Column::hidden("model"),
-        Column::hidden("execution"),
-        Column::new("tiles", "tiles"),
-        Column::new("compared", "outputs"),
-        Column::new("agreeing", "agree"),
-        Column::new("differing", "differ"),
-    ];
-    Table::new("verification", "Recorded outputs compared in every bit", columns)
+/// Reduces the differences of a recording to minimal cases, where a model stands in for it: the one that it was recorded on, or the first
+/// shipped one, that gives every recorded output. Returns its name; without such a model nothing is reduced. Differences that are reduced
+/// to the same case become one.
+///
+/// A reduced case is one on which that model and `judge` differ: what the recorded device makes of it is not known.
+///
+/// # Errors
+/// The device fails.
+pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -> Result<Option<String>> {
+    if found.differences.is_empty() {
+        return Ok(None);
+    }
+    let Some(model) = stand_in(trace)? else { return Ok(None) };
+    let evaluator = model.evaluator(&trace.instruction)?;
+    let mut reduced: Vec<Difference> = Vec::new();
+    for mut difference in std::mem::take(&mut found.differences) {
+        if let Place::Output(spot) = difference.place {
+            let mut pair = Pair { device: judge, model: &evaluator, instruction: &trace.instruction };
+            let case = trace.padded(spot.tile as usize, spot.tile as usize + 1).case(
+                &trace.instruction,
+                0,
+                spot.row as usize,
+                spot.column as usize,
+            );
+            let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
+            difference.reduced = shrink(&mut pair, &spot, &case)?.map(swapped);
+        }
+        let same = |other: &&mut Difference| other.reduced.is_some() && other.reduced == difference.reduced;
+        match reduced.iter_mut().find(same) {
+            Some(other) => other.count += difference.count,
+            None => reduced.push(difference),
+        }
+    }
+    found.differences = reduced;
+    Ok(Some(model.name))
 }
 
-/// The row of [`summary_table`] for the trace in `file` and a device called `model`.
-pub fn summary_row(file: &str, trace: &Trace, model: &str, result: &Verification) -> Vec<Cell> {
-    vec![
-        Cell::text(file),
-        Cell::text(&trace.instruction.name),
-        trace.metadata.get("device").map_or(Cell::Empty, Cell::text),
-        Cell::text(model),
-        Cell::text(result.execution.kind.name()),
-        Cell::integer(trace.count()),
-        Cell::integer(result.compared),
-        Cell::integer(result.compared - result.differing),
-        Cell::integer(result.differing),
-    ]
+/// The model that gives every recorded output.
+fn stand_in(trace: &Trace) -> Result<Option<Model>> {
+    let own = trace.metadata.get("device").and_then(|device| device.strip_prefix("model:"));
+    let shipped = shipped().map(str::to_string);
+    for name in own.map(str::to_string).into_iter().chain(shipped) {
+        let Ok(mut device) = crate::device::ModelDevice::open(&name) else { continue };
+        if device.prepare(&trace.instruction).is_err() {
+            continue;
+        }
+        let mut agrees = true;
+        compare(trace, &mut device, &mut |_| {
+            agrees = false;
+            false
+        })?;
+        if agrees {
+            return Ok(device.model().cloned());
+        }
+    }
+    Ok(None)
 }
 
-/// The table `mismatches`, without rows: one for each of the first outputs that differ. Codes are hexadecimal;
-/// `ulps` is the number of steps from one representable number to the next between the two, empty where one is infinite or NaN.
-pub fn mismatch_table() -> Table {
-    let columns = vec![
-        Column::new("file", "trace"),
-        Column::new("tile", "tile"),
-        Column::new("row", "row"),
-        Column::new("column", "column"),
-        Column::new("a", "A row"),
-        Column::hidden("a_values"),
-        Column::new("b", "B column"),
-        Column::hidden("b_values"),
-        Column::hidden("positions"),
-        Column::hidden("scale_a"),
-        Column::hidden("scale_b"),
-        Column::new("c", "C"),
-        Column::new("c_value", "value of C"),
-        Column::new("recorded", "recorded D"),
-        Column::new("recorded_value", "value recorded"),
-        Column::new("computed", "computed D"),
-        Column::new("computed_value", "value computed"),
-        Column::new("ulps", "ulps apart"),
-    ];
-    Table::new("mismatches", "The first outputs that differ", columns)
-}
-
-/// The rows of [`mismatch_table`] for the trace in `file`.
-pub fn mismatch_rows<'a>(
-    file: &'a str,
-    trace: &'a Trace,
-    result: &'a Verification,
-) -> impl Iterator<Item = Vec<Cell>> + 'a {
-    let i = &trace.instruction;
-    result.mismatches.iter().map(move |m| {
-        let case = &m.case;
-        let scale = |code: u64| i.scale.map_or(Cell::Empty, |scale| scale.format.hex(code).into());
-        let list = |codes: &[u64], cell: &dyn Fn(u64) -> Cell| Cell::List(codes.iter().map(|c| cell(*c)).collect());
-        vec![
-            Cell::text(file),
-            Cell::integer(m.tile),
-            Cell::integer(m.row),
-            Cell::integer(m.column),
-            list(&case.a, &|code| i.a.hex(code).into()),
-            list(&case.a, &|code| value(i.a, code)),
-            list(&case.b, &|code| i.b.hex(code).into()),
-            list(&case.b, &|code| value(i.b, code)),
-            list(&case.positions, &|position| Cell::integer(position)),
-            list(&case.scale_a, &scale),
-            list(&case.scale_b, &scale),
-            i.c.hex(case.c).into(),
-            value(i.c, case.c),
-            i.d.hex(m.recorded).into(),
-            value(i.d, m.recorded),
-            i.d.hex(m.computed).into(),
-            value(i.d, m.computed),
-            exact::distance(i.d, m.recorded, m.computed).map_or(Cell::Empty, count),
-        ]
-    })
-}
-
-/// A count that may exceed 63 bits (between f64 numbers of opposite signs), then in double precision.
-pub(super) fn count(count: u64) -> Cell {
-    i64::try_from(count).map_or(Cell::Real(count as f64), Cell::Integer)
-}
-
-fn value(format: &Format, code: u64) -> Cell {
-    let value = format.to_f64(code);
-    if format.is_integer() { Cell::Integer(value as i64) } else { Cell::Real(value) }
+/// The row of the table of what was compared for the trace in `file` and a device called `model`.
+pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification) -> VerificationRow {
+    VerificationRow {
+        file: Some(file.into()),
+        instruction: trace.instruction.name.clone(),
+        device: format!("trace:{file}"),
+        device_description: trace.metadata.get("description").cloned().unwrap_or_default(),
+        recorded_on: trace.metadata.get("device").cloned(),
+        execution: crate::device::ExecutionKind::Recorded.name().into(),
+        opcodes: Vec::new(),
+        model: model.into(),
+        model_name: None,
+        model_digest: None,
+        seed: None,
+        position: None,
+        cases: None,
+        max_mismatches: None,
+        shard: None,
+        shards: None,
+        tcnum: None,
+        finished: true,
+        next_tile: None,
+        tiles: Some(trace.count() as u64),
+        compared: result.compared,
+        agreeing: result.compared - result.differing,
+        differing: result.differing,
+        seconds: None,
+        rate: None,
+    }
 }

@@ -21,6 +21,7 @@ pub fn run(arguments: &Arguments, input: &Path, from: Option<Layout>, to: Option
         (Some(Layout::Blocks(_)), _) => scalar(arguments, find("f32")?)?,
         _ => return Err(Error::request("--to is missing: the format to convert to")),
     };
+    arguments.destination.one_file()?;
     let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
     let conversion =
         FileConversion { from: from.unwrap_or(Layout::Scalar(None)), to, names: arguments.tensors.clone() };

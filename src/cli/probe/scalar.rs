@@ -4,15 +4,17 @@ use std::time::Duration;
 
 use super::{super::Progress, Arguments};
 use crate::{
-    Error, Result, device,
-    format::{self, Format},
+    Error, Result,
+    comparison::{Listing, Origin, Subject},
+    device, format,
     inputs::scalar::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
         digests::{self, Recorded},
-        scalar::{Counterexample, Outcome, Request, run as sweep},
+        scalar::{Request, run as sweep},
+        sweeps,
     },
-    report::{Cell, Column, Report, Table},
+    report::Report,
 };
 
 /// The scalar operations among `--op`, those of `--instr` included; `None` if the request is about matrix instructions.
@@ -55,9 +57,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
     let progress = Progress::new(&arguments.common.destination);
-    let mut sweeps = Table::new("sweeps", "Sweeps of scalar instructions", columns());
-    let mut counterexamples =
-        Table::new("counterexamples", "The first result of each kind that differs from the rule", mismatch_columns());
+    let (mut rows, mut listing) = (Vec::new(), Listing::default());
     let (mut absent, mut simulated, mut recorded, mut swept) = (Vec::new(), false, Vec::new(), Vec::new());
     progress.step(&format!("preparing {} instructions on {}", forms.len(), device.identity().name));
     let refusals = device.prepare_sweeps(&forms);
@@ -82,27 +82,26 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         };
         report.holds &= outcome.swept.differing() == 0;
         simulated |= outcome.execution.kind == device::ExecutionKind::Simulated;
-        for counterexample in &outcome.counterexamples {
-            counterexamples.rows.push(mismatch_row(counterexamples.rows.len() + 1, form, counterexample));
+        for difference in &outcome.differences {
+            listing.add(&Subject::Scalar(form), &Origin::default(), difference);
         }
         recorded.push(Recorded::of(&request, &outcome));
-        sweeps.rows.push(row(&request, &outcome));
+        rows.push(sweeps::row(&request, &outcome));
         swept.push(form);
     }
-    if sweeps.rows.is_empty() {
+    if rows.is_empty() {
         return Err(Error::request(format!("{} has none of: {}", device.identity().name, absent.join(", "))));
     }
     if let Some(path) = &arguments.digests {
         digests::write(path, &recorded)?;
     }
-    report.notes.extend(notes(&absent, simulated));
-    report.notes.extend(peculiar(&swept));
+    report.notes.extend(sweeps::notes(&absent, simulated));
+    report.notes.extend(sweeps::peculiar(&swept));
     report.notes.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
     report.device = Some(device.identity().clone());
-    report.tables.push(sweeps);
-    if !counterexamples.rows.is_empty() {
-        report.tables.push(counterexamples);
-    }
+    report.notes.extend(listing.notes());
+    report.tables.push(sweeps::table(rows));
+    report.tables.extend(listing.table());
     Ok(report)
 }
 
@@ -110,7 +109,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
 fn refuse_unused(arguments: &Arguments) -> Result<()> {
     let flags = [
         ("--init", !arguments.inits.is_empty()),
-        ("--brief", arguments.brief),
+        ("--summary", arguments.summary),
         ("--samples", arguments.samples.is_some()),
         ("--dist", !arguments.distributions.is_empty()),
         ("--model", arguments.model.is_some()),
@@ -162,132 +161,4 @@ fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'
         )));
     }
     Ok(chosen)
-}
-
-fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
-    let mut notes = vec![
-        "compared: results of single lanes. Each is compared bit for bit, NaNs too, with the rule of the instruction. digest: of \
-         all inputs and the registers they give, in chunks of 65536 inputs; equal digests mean equal results. Sampled inputs \
-         depend on the seed. Counterexamples: the first of each combination of classes of operands and results."
-            .to_string(),
-    ];
-    if simulated {
-        notes.push(
-            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs unless --cases \
-             asks for more."
-                .into(),
-        );
-    }
-    if !absent.is_empty() {
-        notes.push(format!("The device does not have {} of the instructions: {}.", absent.len(), absent.join(", ")));
-    }
-    notes
-}
-
-/// What the table notes of instructions, each note once.
-fn peculiar(forms: &[&Form]) -> Vec<String> {
-    let mut notes: Vec<&str> = Vec::new();
-    for note in forms.iter().map(|form| form.note.as_str()).filter(|note| !note.is_empty()) {
-        if !notes.contains(&note) {
-            notes.push(note);
-        }
-    }
-    let named = |note: &&str| {
-        let names: Vec<&str> = forms.iter().filter(|form| form.note == *note).map(|form| form.ptx.as_str()).collect();
-        format!("{}: {note}", names.join(", "))
-    };
-    notes.iter().map(named).collect()
-}
-
-fn columns() -> Vec<Column> {
-    [
-        ("ptx", Some("instruction")),
-        ("execution", Some("ran")),
-        ("opcodes", Some("machine code")),
-        ("op", None),
-        ("source", None),
-        ("result", None),
-        ("space", Some("inputs")),
-        ("inputs", Some("executed")),
-        ("compared", Some("compared")),
-        ("compared_zero", None),
-        ("compared_subnormal", None),
-        ("compared_normal", None),
-        ("compared_infinite", None),
-        ("compared_nan", None),
-        ("mismatches", Some("differ")),
-        ("seconds", Some("seconds")),
-        ("inputs_per_second", Some("inputs/s")),
-        ("first_chunk", None),
-        ("chunk_step", None),
-        ("chunks", None),
-        ("digest", Some("digest")),
-    ]
-    .into_iter()
-    .map(|(key, label)| Column { key, label })
-    .collect()
-}
-
-fn row(request: &Request, outcome: &Outcome) -> Vec<Cell> {
-    let (form, swept) = (request.form, &outcome.swept);
-    let mut cells = vec![
-        form.ptx.as_str().into(),
-        outcome.execution.kind.name().into(),
-        Cell::List(outcome.execution.opcodes.iter().map(|opcode| opcode.as_str().into()).collect()),
-        form.operation.name().into(),
-        form.source.name.into(),
-        form.result.name.into(),
-        Space::new(form, request.seed).description().into(),
-        Cell::integer(outcome.inputs),
-        Cell::integer(swept.compared.iter().sum::<u64>()),
-    ];
-    cells.extend(swept.compared.map(Cell::integer));
-    cells.extend([
-        Cell::integer(swept.differing()),
-        swept.seconds.into(),
-        (outcome.inputs as f64 / swept.seconds).into(),
-        Cell::integer(outcome.chunks.first),
-        Cell::integer(outcome.chunks.step),
-        Cell::integer(outcome.chunks.count),
-        Cell::text(format!("{:016x}", outcome.digest)),
-    ]);
-    cells
-}
-
-fn mismatch_columns() -> Vec<Column> {
-    [
-        ("number", Some("#")),
-        ("ptx", Some("instruction")),
-        ("input", Some("input")),
-        ("lane", Some("lane")),
-        ("a", Some("a")),
-        ("b", Some("b")),
-        ("c", Some("c")),
-        ("device", Some("device")),
-        ("rule", Some("rule")),
-        ("count", Some("of this kind")),
-    ]
-    .into_iter()
-    .map(|(key, label)| Column { key, label })
-    .collect()
-}
-
-fn mismatch_row(number: usize, form: &Form, found: &Counterexample) -> Vec<Cell> {
-    let valued = |format: &Format, code: u64| Cell::text(format!("{} = {:e}", format.hex(code), format.to_f64(code)));
-    let operand = |at: usize| match at < form.operation.operands() {
-        true => valued(form.source, found.operands[at]),
-        false => Cell::Empty,
-    };
-    vec![
-        Cell::integer(number as u64),
-        form.ptx.as_str().into(),
-        Cell::integer(found.index),
-        Cell::integer(found.lane as u64),
-        operand(0),
-        operand(1),
-        operand(2),
-        valued(form.result, found.device),
-        valued(form.result, found.expected),
-        Cell::integer(found.count),
-    ]
 }

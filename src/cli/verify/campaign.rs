@@ -213,7 +213,9 @@ impl Command<'_> {
         let name = device.identity().name.clone();
         let simulated = device.model().map(|model| (&name[..], model));
         let mut tables = vec![tables::verification(&self.parts), tables::regimes(&self.parts)];
-        tables.extend(tables::differences(&self.parts, Some((&self.judge, &self.model)), simulated)?);
+        let (differences, signatures) = tables::differences(&self.parts, Some((&self.judge, &self.model)), simulated)?;
+        tables.extend(differences);
+        report.notes.extend(signatures);
         for part in &self.parts {
             report.notes.extend(tables::remarks(part)?);
             report.notes.extend(self.keep_counterexamples(part, device)?);
@@ -273,7 +275,8 @@ impl Command<'_> {
         match (&self.arguments.counterexamples, &self.arguments.destination.out) {
             (Some(folder), _) if folder.is_dir() => Some(folder.join(format!("{instruction}.safetensors"))),
             (Some(file), _) => Some(file.clone()),
-            // Nothing lies beside a pipe or a device.
+            // Nothing lies beside a folder, a pipe or a device.
+            (None, Some(_)) if self.arguments.destination.folder().is_some() => None,
             (None, Some(out)) if out.metadata().is_ok_and(|about| !about.is_file()) => None,
             (None, Some(out)) => Some(out.with_extension(format!("{instruction}.safetensors"))),
             (None, None) => None,

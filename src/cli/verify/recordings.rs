@@ -1,6 +1,6 @@
 //! Recorded outputs against a model.
 
-use std::{path::Path, time::Duration};
+use std::{collections::BTreeSet, path::Path, time::Duration};
 
 use super::{
     super::{Progress, invocation},
@@ -8,10 +8,11 @@ use super::{
 };
 use crate::{
     Error, Result,
+    comparison::{Listing, Origin, Subject},
     device::{self, Device, Generation},
-    report::Report,
+    report::{Report, Table},
     trace::Trace,
-    verify::trace as verify,
+    verify::trace::{reduce, row, verify},
 };
 
 /// The kinds of device, as their names begin.
@@ -29,8 +30,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if let Some(named) = &arguments.model {
         judges.push(judge(named, timeout)?);
     }
-    let (mut summary, mut mismatches) = (verify::summary_table(), verify::mismatch_table());
-    let (mut differing, mut notes) = (0, Vec::new());
+    let (mut compared, mut listing, mut stand_ins) = (Vec::new(), Listing::default(), BTreeSet::new());
+    let mut notes = Vec::new();
     let progress = Progress::new(&arguments.destination);
     for file in files {
         let trace = &Trace::read(Path::new(file))?;
@@ -51,25 +52,51 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         };
         let (model, judge) = &mut judges[at];
         progress.step(&format!("verifying {file} against {model}"));
-        let result = verify::verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
-        differing += result.differing;
-        summary.rows.push(verify::summary_row(file, trace, model, &result));
-        mismatches.rows.extend(verify::mismatch_rows(file, trace, &result));
+        let mut result = verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
+        if !result.differences.is_empty() {
+            progress.step(&format!("reducing what differs in {file}"));
+        }
+        stand_ins.extend(reduce(trace, judge.as_mut(), &mut result)?);
+        let origin = Origin { file: Some(file), ..Origin::default() };
+        for difference in &result.differences {
+            listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
+        }
+        compared.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result));
     }
     let names: Vec<&str> = judges.iter().map(|(_, judge)| judge.identity().name.as_str()).collect();
     notes.insert(
         0,
         format!("Recorded outputs were compared with what {} makes of the recorded inputs.", names.join(", or ")),
     );
-    let mut tables = vec![summary];
-    tables.extend((!mismatches.rows.is_empty()).then_some(mismatches));
+    notes.extend(listing.notes());
+    if !listing.is_empty() {
+        notes.push(limits(&stand_ins));
+    }
     Ok(Report {
         notes,
         device: Some(judges[0].1.identity().clone()).filter(|_| judges.len() == 1),
-        tables,
-        holds: differing == 0,
+        holds: compared.iter().all(|row| row.differing == 0),
+        tables: [Some(Table::of("Recorded outputs compared in every bit", compared)), listing.table()]
+            .into_iter()
+            .flatten()
+            .collect(),
         ..Report::new("verify", invocation())
     })
+}
+
+/// What is known of cases that differ in a recording, where these models stand in for one.
+fn limits(stand_ins: &BTreeSet<String>) -> String {
+    let shown = "A recording answers for its own operands only: of each signature the simplest recorded case is shown";
+    match stand_ins.is_empty() {
+        true => format!("{shown}, and no shipped model gives every recorded output, so that nothing was reduced."),
+        false => {
+            let names: Vec<&str> = stand_ins.iter().map(String::as_str).collect();
+            format!(
+                "{shown}. Reduced cases are between models: {} gives every output that was recorded, and stands in for the recording.",
+                names.join(" or ")
+            )
+        }
+    }
 }
 
 /// A device to compare with, and its name: any device, or a model without `model:`.

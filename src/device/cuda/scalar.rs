@@ -8,7 +8,7 @@ use super::{arithmetic, constants::constants};
 use crate::{
     Error, Result,
     arithmetic::scalar::Rule,
-    device::{Chunks, Difference, Execution, Sweeper, Swept},
+    device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::scalar::{CHUNK, Space},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation, container_bits},
@@ -246,11 +246,11 @@ impl CudaSweeper {
     fn swept(&self, found: &[u64], digests: Vec<u64>, seconds: f64) -> Swept {
         let lanes = self.form.lanes as u64;
         let (counts, firsts) = found[CLASSES..].split_at(BUCKETS);
-        let mut differences: Vec<Difference> = counts
+        let mut differences: Vec<Alike> = counts
             .iter()
             .zip(firsts)
             .filter(|(count, _)| **count > 0)
-            .map(|(count, first)| Difference { count: *count, index: !first / lanes, lane: (!first % lanes) as usize })
+            .map(|(count, first)| Alike { count: *count, index: !first / lanes, lane: (!first % lanes) as usize })
             .collect();
         differences.sort_by_key(|difference| (difference.index, difference.lane));
         let compared = std::array::from_fn(|class| found[class]);

@@ -4,18 +4,15 @@
 //! difference remains. Then change by change to the simplest of the neighbouring cases that still differs, until none does
 //! ([`Cost`] says what is simpler). The same case gives the same result, after a bounded number of executions.
 
-mod cost;
 mod moves;
 mod terms;
 
 use rayon::prelude::*;
-use serde::{Deserialize, Serialize};
-
-pub use cost::Cost;
 
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
+    comparison::{Answer, Cost},
     device::{Device, Spot},
     isa::{Case, Instruction, Tiles},
 };
@@ -26,18 +23,6 @@ const BUDGET: usize = 60_000;
 const MOST_SUBSETS: usize = 10_000;
 /// Cases that are executed at a time.
 const BATCH: usize = 256;
-
-/// A case with the outputs of a device and a model.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Answer {
-    /// The operands.
-    pub case: Case,
-    /// The device's code of D.
-    pub device: u64,
-    /// The model's code of D.
-    pub model: u64,
-}
 
 /// A device and a model that are asked for the outputs of cases.
 pub struct Pair<'a> {

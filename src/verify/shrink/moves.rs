@@ -1,10 +1,8 @@
 //! Changes of a case that may make it simpler.
 
-use super::{
-    cost::leading,
-    terms::{Term, terms, without},
-};
+use super::terms::{Term, terms, without};
 use crate::{
+    comparison::leading,
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction},
 };

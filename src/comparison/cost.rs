@@ -77,19 +77,19 @@ fn largest(i: &Instruction, case: &Case) -> Option<i32> {
 }
 
 /// The exponent of the leading bit; `None` for zeros and what is not finite.
-pub(super) fn leading(format: &Format, code: u64) -> Option<i32> {
+pub(crate) fn leading(format: &Format, code: u64) -> Option<i32> {
     let datum = format.decode(code);
     (datum.is_finite() && datum.significand != 0)
         .then(|| datum.exponent + 63 - datum.significand.leading_zeros() as i32)
 }
 
 /// Whether a code is not zero.
-pub(super) fn is_nonzero(format: &Format, code: u64) -> bool {
+fn is_nonzero(format: &Format, code: u64) -> bool {
     format.decode(code).class != Class::Zero
 }
 
 /// Whether the product of two codes is not zero.
-pub(super) fn is_term(i: &Instruction, a: u64, b: u64) -> bool {
+fn is_term(i: &Instruction, a: u64, b: u64) -> bool {
     let (a, b) = (i.a.decode(a), i.b.decode(b));
     (a.class != Class::Zero && b.class != Class::Zero) || !a.is_finite() || !b.is_finite()
 }

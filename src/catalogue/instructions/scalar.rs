@@ -1,11 +1,39 @@
-//! The scalar instructions in the list of `tcnum instructions`.
+//! The scalar instructions in the list of instructions.
 
-use super::{how, support_cells, support_columns};
+use super::{SupportRow, how, supported};
 use crate::{
     device::Device,
     isa::scalar::{self, Form},
-    report::{Cell, Column, Table},
+    report::Table,
 };
+
+crate::rows! {
+    /// A scalar instruction.
+    pub struct ScalarRow in "scalar_instructions" {
+        /// Its spelling.
+        ptx: String => shown("instruction").essential(),
+        /// What it does.
+        op: &'static str => shown("operation").essential(),
+        /// The format of its operands.
+        source: &'static str => shown("operands").essential(),
+        /// The format of its results.
+        result: &'static str => shown("results").essential(),
+        /// How many results one execution has.
+        lanes: usize => hidden(),
+        /// How it rounds.
+        rounding: &'static str => hidden(),
+        /// What becomes of values that are too large.
+        overflow: &'static str => hidden(),
+        /// Who has it.
+        support: SupportRow => hidden(),
+        /// On what its rule was measured.
+        evidence: Option<String> => shown("measured on"),
+        /// What else is to be known of it.
+        note: Option<String> => hidden(),
+        /// Why nothing executes it here.
+        missing: Option<&'static str> => shown("what is missing"),
+    }
+}
 
 /// A scalar instruction, and how the device at hand executes it, if there is one.
 pub type Listed = (&'static Form, Option<String>);
@@ -39,59 +67,29 @@ pub fn note(rows: &[Listed]) -> String {
 
 /// The table.
 pub fn table(rows: &[Listed]) -> Table {
-    let on_device = rows.iter().any(|(_, here)| here.is_some());
-    let mut columns = vec![
-        Column::new("ptx", "instruction"),
-        Column::new("op", "operation"),
-        Column::new("source", "operands"),
-        Column::new("result", "results"),
-        Column::hidden("lanes"),
-        Column::hidden("rounding"),
-        Column::hidden("overflow"),
-    ];
-    columns.extend(support_columns(on_device));
-    columns.extend([
-        Column::new("evidence", "measured on"),
-        Column::hidden("note"),
-        Column::new("missing", "what is missing"),
-    ]);
-    Table {
-        key: "scalar_instructions",
-        title: "Scalar instructions".into(),
-        columns,
-        rows: rows.iter().map(|(form, here)| row(form, here.as_deref())).collect(),
-    }
+    Table::of("Scalar instructions", rows.iter().map(|(form, here)| row(form, here.as_deref())))
 }
 
-fn row(form: &Form, here: Option<&str>) -> Vec<Cell> {
-    let text = |text: &str| Cell::from((!text.is_empty()).then_some(text));
-    let mut cells: Vec<Cell> = vec![
-        form.ptx.as_str().into(),
-        form.operation.name().into(),
-        form.source.name.into(),
-        form.result.name.into(),
-        form.lanes.into(),
-        form.rounding.map_or("SR", |rounding| rounding.name()).into(),
-        form.overflow.name().into(),
-    ];
-    cells.extend(support_cells(form.support, here));
-    cells.extend([text(&form.evidence), text(&form.note), form.missing().into()]);
-    cells
+fn row(form: &Form, here: Option<&str>) -> ScalarRow {
+    let text = |text: &str| (!text.is_empty()).then(|| text.to_string());
+    ScalarRow {
+        ptx: form.ptx.clone(),
+        op: form.operation.name(),
+        source: form.source.name,
+        result: form.result.name,
+        lanes: form.lanes,
+        rounding: form.rounding.map_or("SR", |rounding| rounding.name()),
+        overflow: form.overflow.name(),
+        support: supported(form.support, here),
+        evidence: text(&form.evidence),
+        note: text(&form.note),
+        missing: form.missing(),
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn every_row_has_a_cell_for_each_column_with_and_without_a_device() {
-        for form in matching("") {
-            for here in [None, form.support.first().map(how)] {
-                let table = table(&[(form, here)]);
-                assert_eq!(table.rows[0].len(), table.columns.len(), "{form}");
-            }
-        }
-    }
 
     #[test]
     fn a_model_simulates_what_has_a_rule_on_its_generation_and_no_other_device_does() {

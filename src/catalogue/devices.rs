@@ -1,0 +1,115 @@
+//! What can execute instructions here: the GPUs, the shipped models, and what `--device` takes.
+
+use crate::{
+    Error, Result,
+    arithmetic::{Model, of_target, shipped},
+    device::cuda::{Gpu, architecture, gpu},
+    report::Table,
+};
+
+crate::rows! {
+    /// A GPU of this machine.
+    pub struct GpuRow in "gpus" {
+        /// As `--device` names it.
+        device: String => shown("device").essential(),
+        /// The name that the driver gives it.
+        name: String => shown("name").essential(),
+        /// The compute capability.
+        compute_capability: String => shown("compute capability").essential(),
+        /// The target that kernels are compiled for.
+        architecture: Option<&'static str> => shown("architecture").essential(),
+        /// The model of its generation.
+        model: Option<&'static str> => shown("model").essential(),
+        /// Its memory.
+        memory_mib: u64 => shown("memory").unit("MiB"),
+        /// Streaming multiprocessors.
+        multiprocessors: i64 => shown("SMs"),
+        /// The version of the driver.
+        driver: Option<String> => shown("driver"),
+        /// The version of CUDA that the driver has.
+        driver_cuda: String => shown("CUDA of the driver"),
+    }
+
+    /// A simulated device that is part of the program.
+    pub struct SimulatedRow in "simulated" {
+        /// As `--device` names it.
+        device: String => shown("device").essential(),
+        /// What it simulates.
+        title: String => shown("simulates").essential(),
+        /// The version of the model.
+        version: u32 => shown("version"),
+    }
+
+    /// A spelling that `--device` takes.
+    pub struct Spelling in "spellings" {
+        /// The spelling.
+        device: &'static str => shown("device").essential(),
+        /// What it is.
+        meaning: &'static str => shown("what it is").essential(),
+    }
+}
+
+/// The kinds of device, as `--device` takes them.
+const SPELLINGS: &[(&str, &str)] = &[
+    ("cuda:N", "the N-th NVIDIA GPU, from 0; kernels are compiled for it at run time"),
+    ("model:NAME", "a simulated device: an arithmetic model that is part of the program"),
+    ("model:FILE", "a simulated device: the arithmetic model in this TOML file"),
+    ("trace:FILE", "a recording made by `tcnum record`: answers its recorded tiles"),
+    ("exec:'PROGRAM ARGS'", "any program that speaks the exec protocol: an RTL simulation, another vendor's GPU"),
+];
+
+/// The tables of what can execute instructions, and why there is no GPU, if there is none.
+///
+/// # Errors
+/// A shipped model that is none.
+pub fn devices() -> Result<(Vec<Table>, Option<String>)> {
+    let (gpus, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
+        Ok((gpus, versions)) => {
+            (table(&gpus, &versions), gpus.is_empty().then(|| "the driver sees no GPU".to_string()))
+        }
+        Err(Error::Device { message } | Error::Request { message }) => (table(&[], &Default::default()), Some(message)),
+    };
+    let spellings = SPELLINGS.iter().map(|&(device, meaning)| Spelling { device, meaning });
+    Ok((vec![gpus, simulated()?, Table::of("What --device takes", spellings)], problem))
+}
+
+fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
+    let row = |gpu: &Gpu| {
+        let architecture = architecture::of_capability(gpu.capability);
+        GpuRow {
+            device: format!("cuda:{}", gpu.ordinal),
+            name: gpu.name.clone(),
+            compute_capability: format!("{}.{}", gpu.capability.0, gpu.capability.1),
+            architecture: architecture.map(|a| a.target),
+            model: architecture.and_then(|a| of_target(a.table)),
+            memory_mib: (gpu.memory >> 20) as u64,
+            multiprocessors: gpu.multiprocessors.into(),
+            driver: driver.clone(),
+            driver_cuda: cuda.clone(),
+        }
+    };
+    Table::of("GPUs of this machine", gpus.iter().map(row))
+}
+
+fn simulated() -> Result<Table> {
+    let row = |name: &str| {
+        let model = Model::load(name)?;
+        Ok(SimulatedRow { device: format!("model:{name}"), title: model.title, version: model.version })
+    };
+    let rows: Vec<SimulatedRow> = shipped().map(row).collect::<Result<_>>()?;
+    Ok(Table::of("Simulated devices that are part of the program", rows))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_driver_the_report_says_what_was_looked_for() {
+        let (tables, problem) = devices().unwrap();
+        assert!(tables[1].rows.iter().any(|row| row[0] == crate::report::Cell::Text("model:hopper".into())));
+        if crate::device::cuda::loader::driver().is_err() {
+            assert!(problem.as_ref().is_some_and(|problem| problem.contains("libcuda.so.1")), "{problem:?}");
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! The instruction tables: matrix and scalar instructions, where each exists, and what a device at hand executes of them.
+
+mod matrix;
+mod scalar;
+
+use std::time::Duration;
+
+pub use matrix::MatrixRow;
+pub use scalar::ScalarRow;
+
+use crate::{
+    Error, Result,
+    device::{self, cuda},
+    isa::{self, Support},
+    nearest::nearest,
+    report::Report,
+};
+
+/// Adds to `report` the instructions whose name or spelling contains `wanted` (in lower case), and that are on `device` if one is
+/// given.
+///
+/// # Errors
+/// A request error if no instruction matches, or the device executes none of them; the errors of the device.
+pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
+    let (matrix, scalar) = (matrix::matching(wanted), scalar::matching(wanted));
+    if matrix.is_empty() && scalar.is_empty() {
+        let names = isa::all().iter().map(|i| i.name.as_str()).chain(isa::scalar::all().iter().map(|i| i.ptx.as_str()));
+        let near = nearest(wanted, names, 3).join(", ");
+        return Err(Error::request(format!("no instruction contains '{wanted}'; the nearest are {near}")));
+    }
+    let mut refusal = None;
+    let (identity, matrix, scalar) = match device.map(|name| (name, cuda::ordinal(name))) {
+        None => {
+            let matrix = matrix.into_iter().map(|i| (i, None)).collect();
+            (None, matrix, scalar.into_iter().map(|form| (form, None)).collect())
+        }
+        // What the GPU has, by the tables: nothing is compiled.
+        Some((_, Some(ordinal))) => {
+            let (identity, architecture) = cuda::identify(&cuda::gpu::get(ordinal?)?)?;
+            let target = architecture.table;
+            (Some(identity), matrix::on_target(target, &matrix), scalar::on_target(target, &scalar))
+        }
+        Some((name, None)) => {
+            let mut device = device::open(Some(name), timeout)?;
+            let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
+            refusal = refused;
+            (Some(device.identity().clone()), matrix, scalar::on_device(device.as_ref(), &scalar))
+        }
+    };
+    if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
+        return Err(refusal.unwrap_or_else(|| {
+            Error::request(format!(
+                "{} ({}) has no such instruction; without --device the list says which architectures do",
+                identity.name, identity.description
+            ))
+        }));
+    }
+    report.device = identity;
+    if !matrix.is_empty() {
+        report.notes.extend(matrix::notes(&matrix));
+        report.tables.push(matrix::table(&matrix));
+    }
+    if !scalar.is_empty() {
+        report.notes.push(scalar::note(&scalar));
+        report.tables.push(scalar::table(&scalar));
+    }
+    Ok(())
+}
+
+crate::rows! {
+    /// Who has an instruction, or how the device at hand executes it.
+    pub struct SupportRow in "support" {
+        /// How the device executes it, where one was asked for.
+        here: Option<String> => shown("on this device").if_filled().essential(),
+        /// The targets on which one machine instruction does it, without a device.
+        native: Vec<String> => shown("native on").if_filled().essential(),
+        /// The targets on which a sequence does it, and which.
+        emulated: Vec<String> => shown("emulated on").if_filled().essential(),
+    }
+}
+
+/// What stands in the table of an instruction that these targets support, or that the device at hand executes in this way.
+fn supported(support: &[Support], here: Option<&str>) -> SupportRow {
+    let list = |emulated: bool, name: fn(&Support) -> String| match here {
+        Some(_) => Vec::new(),
+        None => support.iter().filter(|s| s.emulation.is_some() == emulated).map(name).collect(),
+    };
+    let how = |s: &Support| match s.emulation {
+        Some(emulation) => format!("{} ({emulation})", s.architecture),
+        None => s.architecture.to_string(),
+    };
+    SupportRow {
+        here: here.map(Into::into),
+        native: list(false, |s| s.architecture.to_string()),
+        emulated: list(true, how),
+    }
+}
+
+/// How an architecture has an instruction.
+fn how(support: &Support) -> String {
+    support.emulation.map_or("native".into(), |emulation| format!("emulated ({emulation})"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn list(pattern: &str, device: Option<&str>) -> Result<Report> {
+        let mut report = Report::new("instructions", "tcnum instructions");
+        instructions(pattern, device, Duration::from_secs(1), &mut report).map(|()| report)
+    }
+
+    #[test]
+    fn a_pattern_that_only_one_table_has_lists_that_table() {
+        let keys = |pattern: &str, device| -> Vec<&str> {
+            list(pattern, device).unwrap().tables.iter().map(|table| table.key).collect()
+        };
+        for device in [None, Some("model:hopper")] {
+            assert_eq!(keys("mma.m16n8k16", device), ["instructions"]);
+            assert_eq!(keys("cvt.rn", device), ["scalar_instructions"]);
+            assert_eq!(keys("bf16", device), ["instructions", "scalar_instructions"]);
+        }
+    }
+
+    #[test]
+    fn what_nothing_has_is_refused_with_the_nearest_of_both_tables() {
+        for (pattern, near) in
+            [("mma.m16n8k17", "m16n8k1"), ("cvt.rn.satfinit.e4m3x2.f32", "'cvt.rn.satfinite.e4m3x2.f32'")]
+        {
+            let error = list(pattern, None).unwrap_err();
+            assert!(error.exit_status() == 2 && error.to_string().contains(near), "{error}");
+        }
+        // The model simulates what the table has rules for; a device that executes nothing of it says so.
+        let error = list("cvt.rs.", Some("model:hopper")).unwrap_err();
+        assert!(error.exit_status() == 2 && error.to_string().contains("no such instruction"), "{error}");
+        assert_eq!(list("", Some("mode:x")).unwrap_err().exit_status(), 2);
+    }
+}

@@ -1,0 +1,16 @@
+//! What a comparison finds, the same for all that compare (probes, campaigns, recordings, sweeps of scalar instructions): each
+//! [`Difference`] is a case with the device's answer and the model's, where it was found, and how the answers differ; in reports a row of
+//! the table `mismatches`. What was compared, and how much of it agrees, is a row of the table `verification`.
+
+mod cost;
+mod difference;
+mod operands;
+mod signature;
+mod table;
+
+pub use cost::Cost;
+pub(crate) use cost::leading;
+pub use difference::{Answer, Difference, Place, Subject};
+pub use operands::operands;
+pub use signature::{Signature, Way};
+pub use table::{Listing, MismatchRow, Origin, VerificationRow};

@@ -1,0 +1,123 @@
+//! The table of sweeps of scalar instructions.
+
+use super::scalar::{Outcome, Request};
+use crate::{inputs::scalar::Space, isa::scalar::Form, report::Table};
+
+crate::rows! {
+    /// A sweep of a scalar instruction, whose results were compared with its rule in every bit.
+    pub struct SweepRow in "sweeps" {
+        /// The instruction.
+        ptx: String => shown("instruction").essential(),
+        /// How the device executed it.
+        execution: &'static str => shown("ran").essential(),
+        /// The machine instructions that ran.
+        opcodes: Vec<String> => shown("machine code"),
+        /// What it does.
+        op: &'static str => hidden(),
+        /// The format of its operands.
+        source: &'static str => hidden(),
+        /// The format of its results.
+        result: &'static str => hidden(),
+        /// What inputs there are.
+        space: String => shown("inputs"),
+        /// How many were executed.
+        inputs: u64 => shown("executed"),
+        /// Results of single lanes that were compared.
+        compared: u64 => shown("compared").essential(),
+        /// Those of a first operand that is zero.
+        compared_zero: u64 => hidden(),
+        /// Those of a subnormal one.
+        compared_subnormal: u64 => hidden(),
+        /// Those of a normal one.
+        compared_normal: u64 => hidden(),
+        /// Those of an infinite one.
+        compared_infinite: u64 => hidden(),
+        /// Those of a NaN.
+        compared_nan: u64 => hidden(),
+        /// Results that differ.
+        differing: u64 => shown("differ").essential(),
+        /// How long it took, without compilation.
+        seconds: f64 => shown("time").unit("s"),
+        /// Inputs executed in a second.
+        inputs_per_second: f64 => shown("inputs/s"),
+        /// The number of the first chunk.
+        first_chunk: u64 => hidden(),
+        /// From one chunk to the next.
+        chunk_step: u64 => hidden(),
+        /// How many chunks.
+        chunks: u64 => hidden(),
+        /// Digest of all inputs and the registers they give: equal digests mean equal results.
+        digest: String => shown("digest"),
+    }
+}
+
+/// The table of sweeps.
+pub fn table(rows: Vec<SweepRow>) -> Table {
+    Table::of("Sweeps of scalar instructions", rows)
+}
+
+/// The row of a sweep.
+pub fn row(request: &Request, outcome: &Outcome) -> SweepRow {
+    let (form, swept) = (request.form, &outcome.swept);
+    // In the order of CLASSES.
+    let [compared_zero, compared_subnormal, compared_normal, compared_infinite, compared_nan] = swept.compared;
+    SweepRow {
+        ptx: form.ptx.clone(),
+        execution: outcome.execution.kind.name(),
+        opcodes: outcome.execution.opcodes.clone(),
+        op: form.operation.name(),
+        source: form.source.name,
+        result: form.result.name,
+        space: Space::new(form, request.seed).description().into(),
+        inputs: outcome.inputs,
+        compared: swept.compared.iter().sum(),
+        compared_zero,
+        compared_subnormal,
+        compared_normal,
+        compared_infinite,
+        compared_nan,
+        differing: swept.differing(),
+        seconds: swept.seconds,
+        inputs_per_second: outcome.inputs as f64 / swept.seconds,
+        first_chunk: outcome.chunks.first,
+        chunk_step: outcome.chunks.step,
+        chunks: outcome.chunks.count,
+        digest: format!("{:016x}", outcome.digest),
+    }
+}
+
+/// What the reader of the numbers must know: which instructions the device lacks, and whether anything was simulated.
+pub fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
+    let mut notes = vec![
+        "compared: results of single lanes. Each is compared bit for bit, NaNs too, with the rule of the instruction. digest: of \
+         all inputs and the registers they give, in chunks of 65536 inputs; equal digests mean equal results. Sampled inputs \
+         depend on the seed. Of results that differ the first of each combination of classes of operands and results is listed."
+            .to_string(),
+    ];
+    if simulated {
+        notes.push(
+            "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs unless --cases \
+             asks for more."
+                .into(),
+        );
+    }
+    if !absent.is_empty() {
+        notes.push(format!("The device does not have {} of the instructions: {}.", absent.len(), absent.join(", ")));
+    }
+    notes
+}
+
+/// What the table of instructions notes of them, each note once.
+pub fn peculiar(forms: &[&Form]) -> Vec<String> {
+    let mut notes: Vec<&str> = Vec::new();
+    for note in forms.iter().map(|form| form.note.as_str()).filter(|note| !note.is_empty()) {
+        if !notes.contains(&note) {
+            notes.push(note);
+        }
+    }
+    let named = |note: &&str| {
+        let names: Vec<&str> = forms.iter().filter(|form| form.note == *note).map(|form| form.ptx.as_str()).collect();
+        format!("{}: {note}", names.join(", "))
+    };
+    notes.iter().map(named).collect()
+}

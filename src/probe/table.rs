@@ -1,0 +1,206 @@
+//! The tables of probes: a row for each, or one for each instruction and operation.
+
+use super::{HISTOGRAM_EDGES, Outcome, Request};
+use crate::{
+    inputs::{Distribution, Init},
+    report::Table,
+};
+
+crate::rows! {
+    /// A probe: one operation of an instruction, compared element by element with its references. Samples are equal in every bit, but
+    /// that any NaN equals any other except in the model.
+    pub struct ProfileRow in "profile" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The vendor's spelling.
+        ptx: String => shown("vendor's spelling"),
+        /// How the device executed it.
+        execution: &'static str => shown("ran"),
+        /// The machine instructions that ran.
+        opcodes: Vec<String> => shown("machine code").if_filled(),
+        /// The operation that was isolated.
+        op: &'static str => shown("op").essential(),
+        /// Whether references saw rounded operands (low) or not (fp32).
+        init: &'static str => shown("init").essential(),
+        /// How operands were drawn.
+        distribution: &'static str => shown("values").essential(),
+        /// Samples.
+        samples: u64 => shown("samples").essential(),
+        /// Digest of every operand's bits.
+        inputs_digest: String => hidden(),
+        /// Digest of every output's code.
+        outputs_digest: String => hidden(),
+        /// The model, as it was asked for.
+        model: String => hidden(),
+        /// Samples that are equal to the model.
+        model_agree: Option<u64> => shown("=model").essential(),
+        /// Elements of D that were compared with the model, samples or not.
+        elements: u64 => hidden(),
+        /// Elements of D that differ from it.
+        element_mismatches: u64 => hidden(),
+        /// Samples that are equal to the same expression in f32 (f64 for f64 operands, s32 for integers).
+        f32_agree: u64 => shown("=f32").essential(),
+        /// Samples that are equal to that, rounded to the format of D.
+        f32_rounded_agree: u64 => shown("=f32 to D"),
+        /// Samples that are equal to the correctly rounded exact result.
+        exact_agree: u64 => shown("=exact").essential(),
+        /// Samples whose result, or exact value, is infinite or NaN.
+        not_finite: u64 => shown("not finite"),
+        /// The mean absolute error against f32.
+        mean_abs_error_f32: Option<f64> => shown("error to f32").essential(),
+        /// Its standard error.
+        mean_abs_error_f32_standard_error: Option<f64> => hidden(),
+        /// The largest absolute error against f32.
+        max_abs_error_f32: Option<f64> => hidden(),
+        /// The mean absolute error against f32, rounded to the format of D.
+        mean_abs_error_f32_rounded: Option<f64> => shown("to f32 in D"),
+        /// Its standard error.
+        mean_abs_error_f32_rounded_standard_error: Option<f64> => hidden(),
+        /// The mean absolute error against the exact result.
+        mean_abs_error: Option<f64> => shown("to exact").essential(),
+        /// Its standard error.
+        mean_abs_error_standard_error: Option<f64> => hidden(),
+        /// The largest absolute error against the exact result.
+        max_abs_error: Option<f64> => shown("max to exact"),
+        /// The mean relative error against the exact result.
+        mean_rel_error: Option<f64> => shown("relative"),
+        /// The largest one.
+        max_rel_error: Option<f64> => shown("max relative"),
+        /// The mean error against the exact result, in units in the last place.
+        mean_ulp_error: Option<f64> => hidden(),
+        /// The largest one.
+        max_ulp_error: Option<f64> => shown("max error").unit("ulp").essential(),
+        /// The upper edges of the histogram, in ulp.
+        ulp_histogram_edges: Vec<f64> => hidden(),
+        /// How many errors are up to each edge, and beyond the one before.
+        ulp_histogram: Vec<u64> => shown("ulp histogram"),
+    }
+
+    /// The probes of an instruction and an operation. Under each distribution stand the samples that are equal to the model in every bit.
+    pub struct SummaryRow in "summary" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The operation that was isolated.
+        op: &'static str => shown("op").essential(),
+        /// How the device executed the instruction.
+        execution: &'static str => shown("ran").essential(),
+        /// The machine instructions that ran.
+        opcodes: Vec<String> => shown("machine code"),
+        /// Normal(0, 1) operands.
+        normal: Option<u64> => shown("normal").if_filled().essential(),
+        /// Uniform operands.
+        uniform: Option<u64> => shown("uniform").if_filled().essential(),
+        /// Operands uniform in the logarithm.
+        log_uniform: Option<u64> => shown("log-uniform").if_filled().essential(),
+        /// Special values.
+        special: Option<u64> => shown("special").if_filled().essential(),
+        /// Directed corner cases.
+        corners: Option<u64> => shown("corners").if_filled().essential(),
+        /// Elements of D that were compared with the model.
+        elements: u64 => shown("elements").essential(),
+        /// Elements of D that differ from it.
+        element_mismatches: u64 => shown("differ").essential(),
+        /// The largest error against the exact result with init low, in units in the last place.
+        max_ulp_error: Option<f64> => shown("max error").unit("ulp"),
+    }
+}
+
+/// One probe with what it found.
+pub type Probe<'a> = (Request<'a>, Outcome);
+
+/// The table of probes, a row for each; `model` is the model as it was asked for.
+pub fn profile(probes: &[Probe], model: &str) -> Table {
+    Table::of("Element-wise profile", probes.iter().map(|probe| profile_row(probe, model)))
+}
+
+fn profile_row((request, outcome): &Probe, model: &str) -> ProfileRow {
+    let p = &outcome.profile;
+    ProfileRow {
+        instruction: request.instruction.name.clone(),
+        ptx: request.instruction.ptx.clone(),
+        execution: outcome.execution.kind.name(),
+        opcodes: outcome.execution.opcodes.clone(),
+        op: request.op.name(),
+        init: request.init.name(),
+        distribution: request.distribution.name(),
+        samples: p.samples,
+        inputs_digest: format!("{:016x}", outcome.digest),
+        outputs_digest: format!("{:016x}", outcome.outputs_digest),
+        model: model.into(),
+        model_agree: p.model,
+        elements: p.elements,
+        element_mismatches: p.element_mismatches,
+        f32_agree: p.f32,
+        f32_rounded_agree: p.f32_rounded,
+        exact_agree: p.exact,
+        not_finite: p.not_finite(),
+        mean_abs_error_f32: p.f32_error.mean(),
+        mean_abs_error_f32_standard_error: p.f32_error.standard_error(),
+        max_abs_error_f32: p.f32_error.maximum(),
+        mean_abs_error_f32_rounded: p.f32_rounded_error.mean(),
+        mean_abs_error_f32_rounded_standard_error: p.f32_rounded_error.standard_error(),
+        mean_abs_error: p.absolute.mean(),
+        mean_abs_error_standard_error: p.absolute.standard_error(),
+        max_abs_error: p.absolute.maximum(),
+        mean_rel_error: p.relative.mean(),
+        max_rel_error: p.relative.maximum(),
+        mean_ulp_error: p.ulps.mean(),
+        max_ulp_error: p.ulps.maximum(),
+        ulp_histogram_edges: HISTOGRAM_EDGES.to_vec(),
+        ulp_histogram: p.histogram.to_vec(),
+    }
+}
+
+/// What the reader of the numbers must know; `device` and `model` as they were asked for.
+pub fn notes(device: &str, model: &str) -> Vec<String> {
+    let mut notes = vec![
+        "=model, =f32, =f32 to D, =exact: samples equal in every bit to the arithmetic model, to the same expression in f32 \
+         on the CPU (f64 for f64 operands, s32 for integers), to that rounded to the format of D, and to the correctly \
+         rounded exact result; NaN equals NaN except in =model. Errors are means over finite samples. ulp histogram: how many of \
+         these are 0, up to 0.5, 1, 2, 4, 8, 16, 64, 1024, and more ulp from the exact result."
+            .to_string(),
+    ];
+    if device == format!("model:{model}") {
+        notes.push("No hardware ran: the device is the model itself, so =model shows nothing but consistency.".into());
+    }
+    notes
+}
+
+/// The table of probes, which are in the order of their instructions, with a row for each instruction and operation; each has
+/// `samples` for each initialisation.
+pub fn summary(probes: &[Probe], samples: u64) -> Table {
+    let title =
+        format!("Samples equal to the model in every bit, by distribution, of {samples} for each initialisation");
+    let same = |x: &Probe, y: &Probe| x.0.instruction == y.0.instruction && x.0.op == y.0.op;
+    let mut sorted: Vec<&Probe> = Vec::new();
+    for probe in probes {
+        // After the last probe of the same instruction and operation, else at the end.
+        let at = sorted.iter().rposition(|other| same(other, probe)).map_or(sorted.len(), |at| at + 1);
+        sorted.insert(at, probe);
+    }
+    Table::of(title, sorted.chunk_by(|x, y| same(x, y)).map(summary_row))
+}
+
+fn summary_row(group: &[&Probe]) -> SummaryRow {
+    let (request, outcome) = group[0];
+    let agreeing = |distribution: Distribution| {
+        let own: Vec<_> = group.iter().filter(|(request, _)| request.distribution == distribution).collect();
+        let sum = own.iter().map(|(_, outcome)| outcome.profile.model).sum::<Option<u64>>();
+        sum.filter(|_| !own.is_empty())
+    };
+    let ulps = group.iter().filter(|(r, _)| r.init == Init::Low).filter_map(|(_, o)| o.profile.ulps.maximum());
+    SummaryRow {
+        instruction: request.instruction.name.clone(),
+        op: request.op.name(),
+        execution: outcome.execution.kind.name(),
+        opcodes: outcome.execution.opcodes.clone(),
+        normal: agreeing(Distribution::Normal),
+        uniform: agreeing(Distribution::Uniform),
+        log_uniform: agreeing(Distribution::LogUniform),
+        special: agreeing(Distribution::Special),
+        corners: agreeing(Distribution::Corners),
+        elements: group.iter().map(|(_, o)| o.profile.elements).sum::<u64>(),
+        element_mismatches: group.iter().map(|(_, o)| o.profile.element_mismatches).sum::<u64>(),
+        max_ulp_error: ulps.reduce(f64::max),
+    }
+}

@@ -1,0 +1,129 @@
+//! Recording what a device answers, as a trace.
+
+use std::{collections::BTreeMap, path::PathBuf};
+
+use crate::{
+    Error, Result,
+    device::Device,
+    inputs::{self, Distribution, Init, Op, Source},
+    isa::{Instruction, Tiles},
+    report::Table,
+    trace::{OPCODES, Trace},
+};
+
+/// The most bytes of tiles in one recording: they are held in memory, some of them several times.
+const MOST_BYTES: usize = 2 << 30;
+
+crate::rows! {
+    /// A recording that was written.
+    pub struct RecordingRow in "recordings" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// How the device executed it.
+        execution: &'static str => shown("ran").essential(),
+        /// How many tiles were recorded.
+        tiles: usize => shown("tiles").essential(),
+        /// How many outputs.
+        outputs: usize => shown("outputs").essential(),
+        /// The file.
+        file: String => shown("file").essential(),
+    }
+}
+
+/// What to record, and where.
+#[derive(Debug, Clone)]
+pub struct Recording {
+    /// Which tiles.
+    pub tiles: Recorded,
+    /// Seed of the operands.
+    pub seed: u64,
+    /// The file.
+    pub file: PathBuf,
+    /// The command line, kept with the recording.
+    pub source: String,
+    /// Key and value pairs to keep with it.
+    pub annotations: Vec<(String, String)>,
+}
+
+/// Which tiles a recording has.
+#[derive(Debug, Clone, Copy)]
+pub enum Recorded {
+    /// The named corners of the instruction, then a mixture of operands: as many tiles, or by default about 32 KiB of random ones.
+    Mixture {
+        /// How many tiles.
+        count: Option<usize>,
+    },
+    /// The tiles of a probe.
+    Probe {
+        /// The operation.
+        op: Op,
+        /// How operands are drawn.
+        distribution: Distribution,
+        /// How many samples.
+        samples: usize,
+    },
+}
+
+/// Executes the tiles of a recording, and writes them with what the device answers.
+///
+/// # Errors
+/// The device lacks the instruction, or fails; tiles that are too many; an annotation whose key a recording has itself; a file that
+/// cannot be written.
+pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Recording) -> Result<RecordingRow> {
+    let execution = device.prepare(instruction)?;
+    let tiles = tiles(instruction, recording)?;
+    let identity = device.identity();
+    let mut metadata: BTreeMap<String, String> = BTreeMap::from([
+        ("device".into(), identity.name.clone()),
+        ("source".into(), recording.source.clone()),
+        ("description".into(), identity.description.clone()),
+        ("execution".into(), execution.kind.name().into()),
+        ("seed".into(), recording.seed.to_string()),
+        ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
+    ]);
+    if !execution.opcodes.is_empty() {
+        metadata.insert(OPCODES.into(), execution.opcodes.join("; "));
+    }
+    metadata.extend(identity.details.iter().cloned());
+    let notes = &recording.annotations;
+    if let Some((key, _)) = notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES) {
+        return Err(Error::request(format!(
+            "--note {key}=...: a recording says itself what its {key} is; choose another key"
+        )));
+    }
+    metadata.extend(notes.iter().cloned());
+    let d = device.execute(instruction, &tiles)?;
+    let (count, outputs) = (tiles.count, d.len());
+    Trace::from_run(instruction, &tiles, d, metadata)?.write(&recording.file)?;
+    Ok(RecordingRow {
+        instruction: instruction.name.clone(),
+        execution: execution.kind.name(),
+        tiles: count,
+        outputs,
+        file: recording.file.to_string_lossy().into_owned(),
+    })
+}
+
+/// The table of recordings.
+pub fn table(rows: Vec<RecordingRow>) -> Table {
+    Table::of("Recordings", rows)
+}
+
+fn tiles(instruction: &Instruction, recording: &Recording) -> Result<Tiles> {
+    let seed = recording.seed;
+    let count = match recording.tiles {
+        Recorded::Probe { op, distribution, samples } => {
+            let source = Source { seed, stream: 0 };
+            return Ok(inputs::draw(instruction, op, distribution, Init::Low, source, samples).tiles);
+        }
+        Recorded::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(instruction)),
+    };
+    let most = MOST_BYTES / instruction.tile_bytes();
+    if count > most {
+        return Err(Error::request(format!(
+            "{count} tiles of {instruction} are more than the {most} that fit into a recording of 2 GiB; record \
+             several files, each with a --seed of its own"
+        )));
+    }
+    Ok(inputs::record_batch(instruction, seed, count))
+}

@@ -1,0 +1,105 @@
+//! Cutting a table that is too wide into parts that fit, each of which tells its rows apart.
+
+use std::collections::BTreeSet;
+
+use super::human::Shown;
+
+/// The room that there is for the columns of a table.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Room {
+    /// Characters in a line.
+    pub width: usize,
+    /// Characters between two columns.
+    pub gap: usize,
+    /// Texts longer than this are broken into lines.
+    pub longest: usize,
+    /// How many characters a cell takes.
+    pub measure: fn(&str) -> usize,
+}
+
+impl Room {
+    /// The width of columns side by side.
+    pub fn total(&self, widths: impl Iterator<Item = usize>) -> usize {
+        let (count, sum) = widths.fold((0, 0), |(count, sum), width| (count + 1, sum + width));
+        sum + self.gap * usize::saturating_sub(count, 1)
+    }
+
+    /// Whether columns of these widths fit side by side.
+    pub fn fits(&self, widths: impl Iterator<Item = usize>) -> bool {
+        self.total(widths) <= self.width
+    }
+
+    /// The columns of a too wide table that say the same in every row, as `heading: cell`, and the table without them.
+    /// Numbers stay, for they are the result, as do long texts, and at least one column that differs.
+    pub fn hoisted(&self, shown: Shown) -> (Vec<String>, Shown) {
+        let columns = shown.labels.len();
+        let width = |i: usize| shown.rows.iter().map(|row| (self.measure)(&row[i])).max().unwrap_or(0);
+        let wide = !self.fits((0..columns).map(|i| width(i).max((self.measure)(&shown.labels[i]))));
+        let same = |i: usize| shown.rows.windows(2).all(|pair| pair[0][i] == pair[1][i]);
+        let moves = |i: usize| !shown.numeric[i] && width(i) <= self.longest && same(i);
+        let kept: Vec<usize> = (0..columns).filter(|&i| !moves(i)).collect();
+        if !wide || shown.rows.len() < 2 || kept.is_empty() || kept.len() == columns {
+            return (Vec::new(), shown);
+        }
+        let gone = (0..columns).filter(|i| !kept.contains(i));
+        let common = gone.map(|i| format!("{}: {}", shown.labels[i], shown.rows[0][i])).collect();
+        (common, shown.only(&kept))
+    }
+
+    /// The columns of each part: as many as fit, after those that name the row. `widths` are those of the columns, and `beside` says which
+    /// stay beside the one before them.
+    pub fn parts(&self, widths: &[usize], numeric: &[bool], beside: &[bool], rows: &[Vec<String>]) -> Vec<Vec<usize>> {
+        let names = self.naming_columns(widths, numeric, rows);
+        let own = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
+        let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
+        for i in 0..widths.len() {
+            let first = parts.len() == 1;
+            if !first && names.contains(&i) {
+                continue;
+            }
+            let part = parts.last_mut().expect("one at least");
+            let fit = |columns: &[usize]| self.fits(columns.iter().map(|&j| widths[j]));
+            // A part has at least one column of its own, however wide.
+            if fit(&[&part[..], &[i]].concat()) || part.len() == if first { 0 } else { names.len() } {
+                part.push(i);
+                continue;
+            }
+            let mut next = names.clone();
+            if let Some(&last) = part.last().filter(|&&last| beside[i] && last + 1 == i && own(part) > 1)
+                && fit(&[&names[..], &[last, i]].concat())
+            {
+                part.pop();
+                next.push(last);
+            }
+            next.extend((!names.contains(&i)).then_some(i));
+            parts.push(next);
+        }
+        parts
+    }
+
+    /// The first column, and as few other columns of text as tell the rows apart, within half of the width.
+    fn naming_columns(&self, widths: &[usize], numeric: &[bool], rows: &[Vec<String>]) -> Vec<usize> {
+        let distinct = |names: &[usize]| {
+            let named = rows.iter().map(|row| names.iter().map(|&i| row[i].as_str()).collect::<Vec<_>>());
+            named.collect::<BTreeSet<_>>().len()
+        };
+        let mut names = vec![0];
+        while distinct(&names) < rows.len() {
+            let longer = |i: usize| names.iter().copied().chain([i]).collect::<Vec<_>>();
+            let candidates = (1..widths.len()).filter(|&i| !numeric[i] && !names.contains(&i)).map(longer);
+            let narrow = candidates.filter(|names| self.total(names.iter().map(|&i| widths[i])) <= self.width / 2);
+            let best = narrow.rev().max_by_key(|names| distinct(names));
+            match best {
+                Some(best) if distinct(&best) > distinct(&names) => names = best,
+                _ => break,
+            }
+        }
+        names.sort_unstable();
+        names
+    }
+}
+
+/// The width of the widest line.
+pub(super) fn cell_width(text: &str) -> usize {
+    text.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+}

@@ -1,0 +1,66 @@
+//! All tables that reports can hold, and the JSON Schema that follows from their declarations.
+
+use crate::{
+    calc, catalogue, chain, comparison, convert, experiment, explain, power, probe, record,
+    report::{Declaration, schema},
+    verify,
+};
+
+/// The declarations of all tables, in order of their keys.
+pub fn declared() -> Vec<Declaration> {
+    let mut all = vec![
+        Declaration::of::<calc::CheckRow>(),
+        Declaration::of::<calc::LineRow>(),
+        Declaration::of::<calc::OperationRow>(),
+        Declaration::of::<catalogue::BlockRow>(),
+        Declaration::of::<catalogue::CodeRow>(),
+        Declaration::of::<catalogue::EvidenceRow>(),
+        Declaration::of::<catalogue::GpuRow>(),
+        Declaration::of::<catalogue::KeyRow>(),
+        Declaration::of::<catalogue::Landmark>(),
+        Declaration::of::<catalogue::MatrixRow>(),
+        Declaration::of::<catalogue::ModelRow>(),
+        Declaration::of::<catalogue::NodeKeyRow>(),
+        Declaration::of::<catalogue::ProgramRow>(),
+        Declaration::of::<catalogue::PublishedCell>(),
+        Declaration::of::<catalogue::Record>(),
+        Declaration::of::<catalogue::RuleRow>(),
+        Declaration::of::<catalogue::ScalarRow>(),
+        Declaration::of::<catalogue::SimulatedRow>(),
+        Declaration::of::<catalogue::Spelling>(),
+        Declaration::of::<chain::table::CurveRow>(),
+        Declaration::of::<chain::table::PointRow>(),
+        Declaration::of::<comparison::MismatchRow>(),
+        Declaration::of::<comparison::VerificationRow>(),
+        Declaration::of::<convert::ArrayRow>(),
+        Declaration::of::<convert::ConversionRow>(),
+        Declaration::of::<convert::ElementRow>(),
+        Declaration::of::<convert::ScaleRow>(),
+        Declaration::of::<experiment::table::CellRow>(),
+        Declaration::of::<experiment::table::CurvePairRow>(),
+        Declaration::of::<experiment::table::DeviceRow>(),
+        Declaration::of::<experiment::table::ExplanationRow>(),
+        Declaration::of::<experiment::table::FindingRow>(),
+        Declaration::of::<experiment::table::ProbePairRow>(),
+        Declaration::of::<experiment::table::SampleSizeRow>(),
+        Declaration::of::<explain::ResultRow>(),
+        Declaration::of::<explain::StepRow>(),
+        Declaration::of::<power::tables::ChangeRow>(),
+        Declaration::of::<power::tables::DecisionRow>(),
+        Declaration::of::<power::tables::TestedRow>(),
+        Declaration::of::<probe::sweeps::SweepRow>(),
+        Declaration::of::<probe::table::ProfileRow>(),
+        Declaration::of::<probe::table::SummaryRow>(),
+        Declaration::of::<record::RecordingRow>(),
+        Declaration::of::<verify::tables::RegimeRow>(),
+    ];
+    all.sort_by_key(|table| table.key);
+    all
+}
+
+/// The JSON Schema of reports, as `schemas/report.schema.json` has it.
+pub fn report_schema() -> String {
+    let mut text = serde_json::to_string_pretty(&schema::document(&declared())).expect("keys are text");
+    text.push('\n');
+    text
+}
