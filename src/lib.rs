@@ -35,6 +35,7 @@ pub mod format;
 pub mod inputs;
 pub mod isa;
 mod nearest;
+pub mod number;
 pub mod probe;
 pub mod report;
 pub mod slices;

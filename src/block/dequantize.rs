@@ -4,7 +4,7 @@ use rayon::prelude::*;
 
 use super::{Blocks, Element};
 use crate::{
-    format::{Finite, Float, Format, Overflow, Real, Rounding, find},
+    format::{Float, Format, Overflow, Real, Rounding, find},
     slices::{self, Decoder},
 };
 
@@ -26,9 +26,7 @@ impl Dequantizer {
             return None;
         }
         let factor = |code| match scale.value(code) {
-            Real::Finite(finite) => {
-                exact(&Real::Finite(Finite { exponent: finite.exponent + element.exponent, ..finite }))
-            }
+            Real::Finite(finite) => exact(&Real::Finite(finite.scaled(element.exponent))),
             special => exact(&special),
         };
         Some(Dequantizer {

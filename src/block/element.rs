@@ -17,14 +17,14 @@ impl Element {
     /// The exact value of a code.
     pub fn value(&self, code: u64) -> Real {
         match self.format.value(code) {
-            Real::Finite(finite) => Real::Finite(scaled(&finite, self.exponent)),
+            Real::Finite(finite) => Real::Finite(finite.scaled(self.exponent)),
             special => special,
         }
     }
 
     /// The code of `value`, rounded once; a magnitude that is too large becomes the largest one (MX 1.0, 6.3).
     pub fn encode(&self, value: &Finite, rounding: Rounding) -> u64 {
-        let value = Real::Finite(scaled(value, -self.exponent));
+        let value = Real::Finite(value.scaled(-self.exponent));
         let code = self.format.encode(&value, rounding, Overflow::Saturate).expect("every format has codes of numbers");
         if self.symmetric && self.format.is_integer() && code == self.format.largest(true) {
             return code + 1;
@@ -52,9 +52,4 @@ impl Element {
             Encoding::Integer { signed } => self.format.bits - u32::from(signed),
         }
     }
-}
-
-/// `value * 2^exponent`.
-fn scaled(value: &Finite, exponent: i32) -> Finite {
-    Finite { exponent: value.exponent.saturating_add(exponent), ..*value }
 }

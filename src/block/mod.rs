@@ -28,7 +28,6 @@ mod fast;
 mod name;
 mod pack;
 mod quantize;
-mod quotient;
 mod rule;
 mod steps;
 mod table;

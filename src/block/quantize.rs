@@ -2,12 +2,10 @@
 
 use rayon::prelude::*;
 
-use super::{
-    BlockFormat, ScaleRule, dequantize::Dequantizer, fast::Fast, quotient::compare_magnitudes, quotient::quotient,
-};
+use super::{BlockFormat, ScaleRule, dequantize::Dequantizer, fast::Fast};
 use crate::{
-    format::{Finite, Format, Overflow, Real, Rounding, find},
-    softfloat::product,
+    format::{Format, Overflow, find},
+    number::{Finite, Real, Rounding, product},
 };
 
 /// As many values as the vectorised conversion must have to make up for its preparation.
@@ -131,7 +129,7 @@ impl Quantizer {
 
     /// The element code of `value` in a block with this scale.
     pub(super) fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
-        let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { quotient(value, scale) };
+        let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { value.over(scale) };
         self.format.element.encode(&scaled, self.rounding) as u8
     }
 
@@ -143,7 +141,7 @@ impl Quantizer {
         else {
             return Real::Finite(Finite::exact(false, 1, 0));
         };
-        let ratio = Real::Finite(quotient(&amax, &scale.times(&self.format.element.largest())));
+        let ratio = Real::Finite(amax.over(&scale.times(&self.format.element.largest())));
         let code = format.encode(&ratio, Rounding::Rne, Overflow::Saturate).expect("a number has a code");
         format.value(code.max(1))
     }
@@ -203,13 +201,13 @@ fn blocks(count: usize, row: usize, length: usize) -> usize {
 
 fn magnitude(value: Real) -> Option<Finite> {
     match value {
-        Real::Finite(finite) => Some(Finite { negative: false, ..finite }),
+        Real::Finite(finite) => Some(finite.magnitude()),
         _ => None,
     }
 }
 
 fn larger(x: Finite, y: Finite) -> Finite {
-    if compare_magnitudes(&x, &y).is_lt() { y } else { x }
+    if x.compare_magnitudes(&y).is_lt() { y } else { x }
 }
 
 fn largest<'a>(values: impl Iterator<Item = &'a Real>) -> Option<Finite> {

@@ -1,7 +1,7 @@
 //! How the scale of a block follows from its largest magnitude.
 
-use super::{Element, quotient::quotient};
-use crate::format::{Finite, Rounding};
+use super::Element;
+use crate::number::{Finite, Rounding};
 
 /// A rule for the scale: `amax`, the largest magnitude of the block, is divided by a number of the element format (and by the
 /// tensor's scale), and the quotient is rounded to the format of the scale.
@@ -50,20 +50,13 @@ pub static SCALE_RULES: [ScaleRule; 5] = [
 impl ScaleRule {
     /// The quotient that is rounded to the format of the scale: exact, or sticky.
     pub(super) fn ratio(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
-        let amax = if self.rounds_amax { rounded(amax, element.precision()) } else { *amax };
+        let amax = if self.rounds_amax { amax.round_to_precision(element.precision(), Rounding::Rna) } else { *amax };
         let divisor = match self.divisor {
             Divisor::LargestPower => Finite::exact(false, 1, element.emax()),
             Divisor::Largest => element.largest(),
         };
-        quotient(&amax, &divisor.times(tensor_scale))
+        amax.over(&divisor.times(tensor_scale))
     }
-}
-
-/// `x` rounded to `precision` bits, ties away from zero.
-fn rounded(x: &Finite, precision: u32) -> Finite {
-    let Some(leading) = x.leading_exponent() else { return *x };
-    let quantum = leading - (precision as i32 - 1);
-    Finite::exact(x.negative, x.round_to_quantum(quantum, Rounding::Rna).0, quantum)
 }
 
 impl std::fmt::Display for ScaleRule {

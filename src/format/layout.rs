@@ -3,7 +3,8 @@
 //! The *magnitude* of a code is its bits without sign and padding: biased exponent and trailing significand. Magnitudes of
 //! numbers ascend by one from each number to the next, so that a carry of the significand moves into the exponent.
 
-use super::{Float, Rounding, Zeros, word::Word};
+use super::{Float, Zeros};
+use crate::number::{Rounding, Word};
 
 /// What decoding and rounding need of a format's record, computed once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -7,7 +7,10 @@ use super::{
     nan::is_signalling,
     operand::{Kind, Operand},
 };
-use crate::format::{Format, Layout, Rounding, Word};
+use crate::{
+    format::{Format, Layout},
+    number::{Rounding, Word},
+};
 
 /// Conversion from any format, integer formats included, to any other, in one environment.
 ///

@@ -3,7 +3,8 @@
 use super::{Environment, Flags, Operation, Outcome, Tininess};
 use crate::{
     Error, Result,
-    format::{Float, Format, Layout, Rounding, Word},
+    format::{Float, Format, Layout},
+    number::{Rounding, Word},
 };
 
 /// Where the engine takes its constants from: a value, or a type, for code that is compiled for one format.

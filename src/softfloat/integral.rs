@@ -5,7 +5,7 @@ use super::{
     engine::{Engine, Fields},
     operand::{Kind, Operand},
 };
-use crate::format::{Rounding, Word};
+use crate::number::{Rounding, Word};
 
 impl<F: Fields> Engine<'_, F> {
     pub(super) fn rint(&self, x: u64) -> Outcome {

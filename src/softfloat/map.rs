@@ -5,7 +5,10 @@ use super::{
     engine::{Engine, Fields},
     unit::NARROW_PRECISION,
 };
-use crate::format::{Encoding, FORMATS, Float, Layout, Word};
+use crate::{
+    format::{Encoding, FORMATS, Float, Layout},
+    number::Word,
+};
 
 /// What an operation on many operands came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -1,7 +1,10 @@
 //! Operands: what a code stands for, ready to compute with.
 
 use super::engine::{Engine, Fields};
-use crate::format::{Specials, Word, Zeros};
+use crate::{
+    format::{Specials, Zeros},
+    number::Word,
+};
 
 /// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

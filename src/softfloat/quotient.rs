@@ -5,7 +5,7 @@ use super::{
     engine::{Engine, Fields},
     operand::{Kind, Operand},
 };
-use crate::format::Word;
+use crate::number::Word;
 
 impl<F: Fields> Engine<'_, F> {
     #[inline]

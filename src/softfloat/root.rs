@@ -7,7 +7,7 @@ use super::{
     engine::{Engine, Fields},
     operand::Kind,
 };
-use crate::format::Word;
+use crate::number::Word;
 
 impl<F: Fields> Engine<'_, F> {
     #[inline]

@@ -1,6 +1,6 @@
 //! A fixed-point accumulator that is wide enough to add every term exactly (Kulisch).
 
-use crate::format::{Decoded, Encoding, Finite, Format};
+use super::Finite;
 
 const LIMB: usize = u64::BITS as usize;
 
@@ -33,27 +33,32 @@ impl Accumulator {
         Self::with_carry_bits(lowest_exponent, highest_exponent, CARRY_BITS)
     }
 
-    /// Zero, with room for `terms` products of an `a` and a `b`, a `c`, and one number of `d` (so that a result can be
-    /// subtracted). Example: f16 products and f32 c and d need six limbs and two spare ones.
-    pub fn for_dot(a: &Format, b: &Format, c: &Format, d: &Format, terms: usize) -> Self {
-        let ((a_low, a_high), (b_low, b_high)) = (exponents(a), exponents(b));
-        let ((c_low, c_high), (d_low, d_high)) = (exponents(c), exponents(d));
-        let lowest = (a_low + b_low).min(c_low).min(d_low);
-        let highest = (a_high + b_high).max(c_high).max(d_high);
-        // terms + 2 magnitudes below 2^highest, and a sign.
-        Self::with_carry_bits(lowest, highest, (usize::BITS - terms.leading_zeros()) as i32 + 3)
-    }
-
-    fn with_carry_bits(lowest: i32, highest: i32, carry: i32) -> Self {
+    /// The same with this many bits above `2^highest`: of the number of terms, and one for the sign.
+    pub(crate) fn with_carry_bits(lowest: i32, highest: i32, carry: i32) -> Self {
         assert!(lowest <= highest, "the exponents {lowest}..{highest} of an accumulator are in descending order");
         let limbs = (highest - lowest + carry) as usize / LIMB + 1;
         Accumulator { limbs: vec![0; limbs + SPAN - 1], lowest }
+    }
+
+    /// Bits of the integer.
+    #[cfg(test)]
+    pub(crate) fn width(&self) -> usize {
+        (self.limbs.len() + 1 - SPAN) * LIMB
     }
 
     /// Makes the sum zero.
     #[inline]
     pub fn clear(&mut self) {
         self.limbs.fill(0);
+    }
+
+    /// Adds an exact number; of a sticky one, what its significand holds.
+    ///
+    /// # Panics
+    /// As [`Accumulator::add`].
+    #[inline]
+    pub fn add_finite(&mut self, number: &Finite) {
+        self.add(number.negative, number.significand, number.exponent);
     }
 
     /// Adds `(-1)^negative * significand * 2^exponent`.
@@ -100,34 +105,6 @@ impl Accumulator {
         (significand >> below, self.lowest)
     }
 
-    /// Adds a finite datum; a zero, an infinity or a NaN adds nothing.
-    ///
-    /// # Panics
-    /// As [`Accumulator::add`].
-    #[inline]
-    pub fn add_decoded(&mut self, datum: &Decoded) {
-        self.add(datum.negative, datum.significand.into(), datum.exponent);
-    }
-
-    /// Subtracts a finite datum; a zero, an infinity or a NaN subtracts nothing.
-    ///
-    /// # Panics
-    /// As [`Accumulator::add`].
-    #[inline]
-    pub fn subtract_decoded(&mut self, datum: &Decoded) {
-        self.add(!datum.negative, datum.significand.into(), datum.exponent);
-    }
-
-    /// Adds the exact product of two finite data; a zero, an infinity or a NaN factor adds nothing.
-    ///
-    /// # Panics
-    /// As [`Accumulator::add`].
-    #[inline]
-    pub fn add_product(&mut self, x: &Decoded, y: &Decoded) {
-        let significand = u128::from(x.significand) * u128::from(y.significand);
-        self.add(x.negative != y.negative, significand, x.exponent + y.exponent);
-    }
-
     /// Whether the sum is zero.
     pub fn is_zero(&self) -> bool {
         self.limbs.iter().all(|limb| *limb == 0)
@@ -141,7 +118,7 @@ impl Accumulator {
 
     /// The sum as sign, leading 128 bits (the first of them set) and whether anything non-zero follows; zero is +0.
     ///
-    /// [`Format::encode`] rounds it correctly to every format here under every rounding, stochastic rounding with 64
+    /// [`Format::encode`](crate::format::Format::encode) rounds it correctly to every format here under every rounding, stochastic rounding with 64
     /// bits included.
     pub fn to_finite(&self) -> Finite {
         let negative = self.is_negative();
@@ -179,14 +156,6 @@ impl Accumulator {
         }
         let offset = self.lowest.unsigned_abs() as usize;
         ((limb(offset / LIMB) | limb(offset / LIMB + 1) << LIMB) >> (offset % LIMB)) as u64
-    }
-}
-
-/// The quantum exponent of a format's smallest magnitude, and the least power of two above its largest one.
-fn exponents(format: &Format) -> (i32, i32) {
-    match &format.encoding {
-        Encoding::Float(float) => (float.emin() - float.trailing_bits as i32, float.emax() + 1),
-        Encoding::Integer { .. } => (0, format.bits as i32),
     }
 }
 
@@ -286,18 +255,5 @@ mod tests {
             let negated = if exponent == -1 { -2 } else { -(expected as i64) };
             assert_eq!(accumulator.floor_modulo(), negated as u64);
         }
-    }
-
-    #[test]
-    fn room_for_a_dot_product_add_is_enough_and_not_more() {
-        let [f16, f32, f64] = ["f16", "f32", "f64"].map(|name| crate::format::find(name).unwrap());
-        assert_eq!(Accumulator::for_dot(f16, f16, f32, f32, 16).limbs.len(), 5 + SPAN - 1);
-        let mut wide = Accumulator::for_dot(f64, f64, f64, f64, 4);
-        let largest = f64.decode(f64.largest(true));
-        (0..4).for_each(|_| wide.add_product(&f64.decode(f64.largest(false)), &largest));
-        (0..2).for_each(|_| wide.add_decoded(&largest));
-        assert!(wide.is_negative());
-        wide.add_product(&f64.decode(1), &f64.decode(1));
-        assert_eq!((wide.to_finite().leading_exponent(), wide.to_finite().sticky), (Some(2049), true));
     }
 }

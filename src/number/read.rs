@@ -51,7 +51,7 @@ impl FromStr for Real {
             ))
         };
         let (significand, exponent, sticky) = number.ok_or_else(unreadable)?;
-        Ok(Real::Finite(Finite::from_integer(negative, significand, exponent, sticky)))
+        Ok(Real::Finite(leading(negative, significand, exponent, sticky)))
     }
 }
 
@@ -107,15 +107,13 @@ fn read_exponent(text: &str) -> Option<i32> {
     (exponent.unsigned_abs() as usize <= LIMIT).then_some(exponent)
 }
 
-impl Finite {
-    /// `(-1)^negative * significand * 2^exponent`, and a little more in magnitude if `sticky`: the leading 128 bits, the
-    /// others noted as sticky.
-    pub(crate) fn from_integer(negative: bool, significand: Integer, exponent: i32, sticky: bool) -> Finite {
-        let excess = significand.significant_bits().saturating_sub(KEPT_BITS);
-        let sticky = sticky || significand.find_one(0).is_some_and(|lowest| lowest < excess);
-        let leading = (significand >> excess).to_u128_wrapping();
-        Finite { negative, significand: leading, exponent: exponent + excess as i32, sticky }
-    }
+/// `(-1)^negative * significand * 2^exponent`, and a little more in magnitude if `sticky`: the leading 128 bits, the others
+/// noted as sticky.
+fn leading(negative: bool, significand: Integer, exponent: i32, sticky: bool) -> Finite {
+    let excess = significand.significant_bits().saturating_sub(KEPT_BITS);
+    let sticky = sticky || significand.find_one(0).is_some_and(|lowest| lowest < excess);
+    let kept = (significand >> excess).to_u128_wrapping();
+    Finite { negative, significand: kept, exponent: exponent + excess as i32, sticky }
 }
 
 #[cfg(test)]
@@ -123,7 +121,10 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::format::{Overflow, Rounding, find};
+    use crate::{
+        format::{Overflow, find},
+        number::Rounding,
+    };
 
     fn read(text: &str) -> Real {
         text.parse().unwrap()

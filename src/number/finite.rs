@@ -1,18 +1,4 @@
-//! The value that encoding rounds: an extended real number, exact or known to lie inside a unit.
-
-/// An extended real number, or not a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Real {
-    /// Not a number.
-    Nan,
-    /// Plus or minus infinity.
-    Infinity {
-        /// The sign.
-        negative: bool,
-    },
-    /// A finite number.
-    Finite(Finite),
-}
+//! Finite numbers: a sign, an integer significand and a power of two, exact or known to lie inside a unit.
 
 /// The finite number `(-1)^negative * (significand + f) * 2^exponent` with `f = 0`, or with some unknown
 /// `0 < f < 1` when `sticky` is set.
@@ -29,18 +15,6 @@ pub struct Finite {
     pub exponent: i32,
     /// Whether something non-zero was cut off below the last bit.
     pub sticky: bool,
-}
-
-impl Real {
-    /// The host double of [`Finite::to_f64`], an infinity or NaN.
-    pub fn to_f64(&self) -> f64 {
-        match self {
-            Real::Nan => f64::NAN,
-            Real::Infinity { negative: false } => f64::INFINITY,
-            Real::Infinity { negative: true } => f64::NEG_INFINITY,
-            Real::Finite(finite) => finite.to_f64(),
-        }
-    }
 }
 
 impl Finite {
@@ -72,6 +46,33 @@ impl Finite {
         let magnitude = ldexp((self.significand | sticky) as f64, self.exponent);
         if self.negative { -magnitude } else { magnitude }
     }
+
+    /// The same number with the other sign.
+    pub fn negated(&self) -> Finite {
+        Finite { negative: !self.negative, ..*self }
+    }
+
+    /// The number without its sign.
+    pub fn magnitude(&self) -> Finite {
+        Finite { negative: false, ..*self }
+    }
+
+    /// `self * 2^exponent`.
+    pub fn scaled(&self, exponent: i32) -> Finite {
+        Finite { exponent: self.exponent.saturating_add(exponent), ..*self }
+    }
+
+    /// The same number with an odd significand, the shortest there is; zero is `0 * 2^0`, and a sticky number stays as it is.
+    pub fn odd(&self) -> Finite {
+        match self.significand {
+            _ if self.sticky => *self,
+            0 => Finite::zero(self.negative),
+            significand => {
+                let zeros = significand.trailing_zeros();
+                Finite::exact(self.negative, significand >> zeros, self.exponent + zeros as i32)
+            }
+        }
+    }
 }
 
 /// `x * 2^exponent`, rounded once unless it is subnormal; 0 or infinity out of range.
@@ -80,20 +81,4 @@ pub(crate) fn ldexp(x: f64, exponent: i32) -> f64 {
     let exponent = exponent.clamp(-4000, 4000);
     let half = exponent / 2;
     x * 2f64.powi(half) * 2f64.powi(exponent - half)
-}
-
-impl From<f64> for Real {
-    /// The exact value of a host double; conversion loses nothing.
-    fn from(value: f64) -> Self {
-        let bits = value.to_bits();
-        let negative = bits >> 63 == 1;
-        let biased = (bits >> 52 & 0x7ff) as i32;
-        let trailing = (bits & ((1 << 52) - 1)) as u128;
-        match (biased, trailing) {
-            (0x7ff, 0) => Real::Infinity { negative },
-            (0x7ff, _) => Real::Nan,
-            (0, _) => Real::Finite(Finite::exact(negative, trailing, -1074)),
-            _ => Real::Finite(Finite::exact(negative, trailing | 1 << 52, biased - 1075)),
-        }
-    }
 }
