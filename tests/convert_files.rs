@@ -12,7 +12,7 @@ use program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
     array::{Array, Arrays, Kind, read_file},
-    block::{BLOCK_FORMATS, Quantizer},
+    format::block::{BLOCK_FORMATS, Quantizer},
     format::{FORMATS, Overflow, Rounding, find},
 };
 use tempfile::TempDir;

@@ -142,7 +142,7 @@ impl<'a> Arrays<'a> {
                 )));
             }
         };
-        crate::atomic::write(path, &bytes)
+        crate::base::atomic::write(path, &bytes)
     }
 }
 

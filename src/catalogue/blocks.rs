@@ -1,8 +1,8 @@
 //! A row for each block format.
 
 use crate::{
-    block::BlockFormat,
     format::Finite,
+    format::block::BlockFormat,
     report::{Cell, Column, Table},
 };
 

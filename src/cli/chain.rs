@@ -84,7 +84,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let identity = device.identity().clone();
     if let Some(path) = &arguments.plot {
         let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
-        crate::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
+        crate::base::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
     }
     report.notes.extend(table::notes(&plan));
     report.device = Some(identity);

@@ -10,9 +10,9 @@ use clap::Args;
 use super::options::{Destination, MAX_TIMEOUT, integer};
 use crate::{
     Error, Result,
+    base::nearest::nearest,
     device::{self, cuda},
     isa::{self, Support},
-    nearest::nearest,
     report::{Cell, Column, Report},
 };
 

@@ -85,7 +85,7 @@ impl Destination {
     pub fn write(&self, report: &Report) -> Result<()> {
         let text = report::render(report, self.output.into());
         match &self.out {
-            Some(path) => crate::atomic::write(path, text.as_bytes()),
+            Some(path) => crate::base::atomic::write(path, text.as_bytes()),
             None => match std::io::stdout().write_all(text.as_bytes()) {
                 // The reader (`head`, say) has what it wanted.
                 Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

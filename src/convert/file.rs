@@ -14,7 +14,7 @@ use super::{Deviations, Target, Tensor, convert};
 use crate::{
     Error, Result,
     array::{Array, Arrays, Container, Kind, LARGEST_EXTENT, read_file},
-    block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
+    format::block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
     format::{self, Format},
     report::{Cell, Column, Table},
 };
@@ -125,7 +125,7 @@ impl FileConversion {
             Layout::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
         };
         if let Some(unknown) = self.names.iter().find(|name| !tensors.contains(&name.as_str())) {
-            let near = crate::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
+            let near = crate::base::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
             return Err(Error::request(format!("there is no array '{unknown}'; the nearest: {near}")));
         }
         let mut names = self.names.iter().enumerate();

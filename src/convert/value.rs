@@ -150,7 +150,7 @@ fn columns(from: bool) -> Vec<Column> {
 }
 
 fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
-    let text = crate::visible::shortened(text);
+    let text = crate::base::visible::shortened(text);
     let hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if !hexadecimal {
         return Err(Error::request(format!("'{text}' is not a hexadecimal code")));

@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        block::{BLOCK_FORMATS, Blocks},
         format::FORMATS,
+        format::block::{BLOCK_FORMATS, Blocks},
         isa::Codes,
     };
 

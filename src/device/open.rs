@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{Device, ExecDevice, ModelDevice, TraceDevice, cuda, cuda::CudaDevice};
-use crate::{Error, Result, arithmetic::shipped, nearest::nearest};
+use crate::{Error, Result, arithmetic::shipped, base::nearest::nearest};
 
 /// The model that stands in where there is no GPU.
 const DEFAULT_MODEL: &str = "hopper";

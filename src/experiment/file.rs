@@ -6,10 +6,12 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Printed, finding::Check};
 use crate::{
-    Error, Result, chain,
+    Error, Result,
+    base::text,
+    chain,
     inputs::{Init, Op},
     isa::{self, Instruction},
-    probe, text,
+    probe,
 };
 
 /// A table or figure of the literature, as its file declares it.

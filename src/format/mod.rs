@@ -4,12 +4,14 @@
 //! every property that decoding or encoding depends on is a field of its record, so adding a format is
 //! adding a record to the table in `table.rs`.
 
+pub mod block;
 mod decode;
 mod encode;
 mod layout;
 mod name;
 mod overflow;
 mod record;
+pub mod slices;
 mod special;
 mod table;
 mod write;

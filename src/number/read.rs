@@ -43,7 +43,7 @@ impl FromStr for Real {
         } else {
             read_decimal(magnitude)
         };
-        let shown = crate::visible::shortened(text);
+        let shown = crate::base::visible::shortened(text);
         let unreadable = || {
             Error::request(format!(
                 "'{shown}' is not a number; write a decimal (-1.5e-3), a hexadecimal number with a binary exponent \

@@ -14,8 +14,8 @@ use rayon::prelude::*;
 use crate::{
     Result,
     arithmetic::Evaluator,
+    base::digest::fnv1a,
     device::{Device, Execution},
-    digest::fnv1a,
     inputs::{self, Batch, Distribution, Init, Op, Position, Source},
     isa::{Case, Codes, Instruction},
 };

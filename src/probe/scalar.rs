@@ -7,8 +7,8 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::scalar::{Fast, Rule},
+    base::digest::fnv1a,
     device::{CLASSES, Chunks, Device, Difference, Execution, ExecutionKind, Swept},
-    digest::fnv1a,
     format::Format,
     inputs::scalar::{CHUNK, Space, digest_term},
     isa::scalar::{Form, container_bits},

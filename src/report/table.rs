@@ -22,7 +22,7 @@ use super::{
     Cell, Report, Table,
     human::{self, MISMATCH, Shown},
 };
-use crate::visible::visible;
+use crate::base::visible::visible;
 
 /// Columns of a terminal that the text keeps to.
 const WIDTH: usize = 120;

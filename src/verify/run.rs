@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     arithmetic::{Model, Rule},
+    base::digest::fnv1a,
     device::{Device, Identity},
-    digest::fnv1a,
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
 };

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::visible::visible;
+use crate::base::visible::visible;
 
 /// Why a command could not do what was asked.
 ///

@@ -5,8 +5,8 @@
 
 use super::Quantizer;
 use crate::{
+    format::slices::{NEVER, STEPS, Steps},
     format::{Finite, Real, Rounding},
-    slices::{NEVER, STEPS, Steps},
 };
 
 /// The bits of infinity: no finite magnitude reaches them.

@@ -4,8 +4,8 @@ use rayon::prelude::*;
 
 use super::{Blocks, Element};
 use crate::{
+    format::slices::{self, Decoder},
     format::{Float, Format, Overflow, Real, Rounding, find},
-    slices::{self, Decoder},
 };
 
 /// What the values of blocks of one tensor depend on.

@@ -1,7 +1,7 @@
 //! Finding block formats and scale rules by name.
 
 use super::{BLOCK_FORMATS, BlockFormat, SCALE_RULES, ScaleRule};
-use crate::{Error, Result, nearest::nearest};
+use crate::{Error, Result, base::nearest::nearest};
 
 fn bare(name: &str) -> String {
     name.to_ascii_lowercase().replace(['_', '-'], "")

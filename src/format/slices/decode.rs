@@ -3,8 +3,8 @@
 use super::{Code, fits, parallel, plan::TRAILING_BITS};
 use crate::{
     Result,
+    base::vectors::vectorised,
     format::{self, Encoding, Float, Format, Overflow, Rounding, Specials},
-    vectors::vectorised,
 };
 
 const HIDDEN: u32 = 1 << TRAILING_BITS;

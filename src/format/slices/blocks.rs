@@ -3,7 +3,7 @@
 use std::hint::black_box;
 
 use super::{Code, parallel::PIECE, plan::INFINITY};
-use crate::vectors::vectorised;
+use crate::base::vectors::vectorised;
 
 /// Elements in blocks of `length`, the last of them possibly short, and what each block's conversion depends on.
 #[derive(Debug, Clone, Copy)]

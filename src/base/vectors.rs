@@ -89,14 +89,14 @@ macro_rules! vectorised {
                 portable($($argument),*)
             }
 
-            match $crate::vectors::Vectors::here() {
+            match $crate::base::vectors::Vectors::here() {
                 // SAFETY: this machine has the instruction set.
                 #[cfg(target_arch = "x86_64")]
-                $crate::vectors::Vectors::Avx512 => unsafe { avx512($($argument),*) },
+                $crate::base::vectors::Vectors::Avx512 => unsafe { avx512($($argument),*) },
                 // SAFETY: this machine has the instruction set.
                 #[cfg(target_arch = "x86_64")]
-                $crate::vectors::Vectors::Avx2 => unsafe { avx2($($argument),*) },
-                $crate::vectors::Vectors::Portable => portable($($argument),*),
+                $crate::base::vectors::Vectors::Avx2 => unsafe { avx2($($argument),*) },
+                $crate::base::vectors::Vectors::Portable => portable($($argument),*),
             }
         }
     };

@@ -13,8 +13,8 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::vectors::vectorised,
     format::{Encoding, Format, Overflow, Rounding},
-    vectors::vectorised,
 };
 
 /// Conversion of `f32` slices to codes of one format, under one rounding.

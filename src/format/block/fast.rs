@@ -14,8 +14,8 @@ use super::{
     steps::{ScaleSteps, asks_for_sign, element_steps, number},
 };
 use crate::{
+    format::slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
     format::{Class, Finite, Overflow, Real, Rounding, Zeros},
-    slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
 };
 
 const INFINITY: u32 = 0x7f80_0000;
@@ -158,8 +158,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        block::{BLOCK_FORMATS, SCALE_RULES},
-        vectors::{FORCED, Vectors},
+        base::vectors::{FORCED, Vectors},
+        format::block::{BLOCK_FORMATS, SCALE_RULES},
     };
 
     /// Blocks of every kind: normal numbers, wide and narrow ranges of exponents at every height, few bits, values near
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn tensors_with_scales_of_their_own_too() {
-        let nvfp4 = crate::block::find("nvfp4").unwrap();
+        let nvfp4 = crate::format::block::find("nvfp4").unwrap();
         let mut random = ChaCha8Rng::seed_from_u64(5);
         for scale in [1.0, 0.75, f32::from_bits(1), f32::MAX, 1e-6, 3.3e-4, 2f32.powi(-126), 1e30] {
             for rounding in Rounding::DETERMINISTIC {

@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::{
+    base::vectors::{FORCED, Vectors},
     format::{self, Encoding, FORMATS, Float, Overflow, Real, Rounding, Specials, Zeros},
-    vectors::{FORCED, Vectors},
 };
 
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
