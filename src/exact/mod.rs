@@ -1,10 +1,9 @@
-//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; scalar operations by MPFR;
-//! and the error of a result against the exact value.
+//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; and the error of a result against
+//! the exact value.
 
 mod dot;
 mod error;
 pub mod mpfr;
-pub mod scalar;
 mod terms;
 
 pub use crate::number::Accumulator;

@@ -8,6 +8,7 @@ pub mod block;
 mod decode;
 mod encode;
 mod layout;
+pub mod mpfr;
 mod name;
 mod overflow;
 mod record;

@@ -14,6 +14,7 @@ mod environment;
 mod flags;
 mod integral;
 mod map;
+pub mod mpfr;
 mod nan;
 mod operand;
 mod operation;

@@ -4,7 +4,7 @@ use rug::Float;
 
 use super::{Reference, fields};
 use crate::{
-    exact::mpfr::{self, Rounder},
+    format::mpfr::{self, Rounder},
     format::{self, Rounding, Zeros},
     softfloat::{Environment, Flags, Outcome, Tininess},
 };

@@ -17,14 +17,13 @@ use rug::{
     ops::AssignRound,
 };
 
-use super::mpfr::{self, Rounder};
 use crate::{
-    format::{self, Format, Overflow, Rounding, Specials, Zeros},
+    format::{
+        self, Format, Overflow, Rounding, Specials, Zeros,
+        mpfr::{self, OPERAND_BITS, Rounder},
+    },
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind},
 };
-
-/// Bits of an operand: any code's significand.
-const OPERAND_BITS: u32 = 64;
 
 /// Bits to which MPFR cuts a result.
 ///

@@ -4,7 +4,7 @@ use rug::Assign;
 
 use super::{CUT_BITS, OPERAND_BITS, Reference, fields};
 use crate::{
-    exact::mpfr,
+    format::mpfr,
     format::{Encoding, Format},
     softfloat::{Environment, Flags, NanRule, Outcome},
 };
