@@ -4,6 +4,7 @@
 pub(crate) mod atomic;
 pub(crate) mod digest;
 pub(crate) mod error;
+pub(crate) mod named;
 pub(crate) mod nearest;
 pub(crate) mod text;
 pub(crate) mod vectors;

@@ -5,6 +5,7 @@
 
 use std::fmt::Write;
 
+use super::mix;
 use crate::{
     format::{Float, Format, Overflow, Rounding},
     isa::scalar::{Form, ScalarOperation},
@@ -84,7 +85,7 @@ impl<'a> Space<'a> {
         match self.form.operation.operands() {
             1 => [word, 0, 0],
             2 => [a, b, 0],
-            _ => [a, b, self.addend(a, b, hash(self.seed, index * self.form.lanes as u64 + lane as u64))],
+            _ => [a, b, self.addend(a, b, mix::output(self.seed, index * self.form.lanes as u64 + lane as u64))],
         }
     }
 
@@ -121,7 +122,7 @@ impl<'a> Space<'a> {
 
     /// A sample of a source of 64 bits: with a significand that is cut anywhere near the target's exponents, special, any.
     fn wide(&self, number: u64) -> u64 {
-        let (h, g) = (hash(self.seed, 2 * number), hash(self.seed, 2 * number + 1));
+        let (h, g) = (mix::output(self.seed, 2 * number), mix::output(self.seed, 2 * number + 1));
         match h & 7 {
             0 => return g,
             1 => return self.special[(h >> 3 & 15) as usize],
@@ -184,14 +185,6 @@ fn permuted(word: u32) -> u32 {
     let word = (word ^ word >> 16).wrapping_mul(0x85eb_ca6b);
     let word = (word ^ word >> 13).wrapping_mul(0xc2b2_ae35);
     word ^ word >> 16
-}
-
-/// A hash of the number of an input.
-fn hash(seed: u64, number: u64) -> u64 {
-    let word = seed.wrapping_add(number.wrapping_add(1).wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    word ^ word >> 31
 }
 
 /// What one input adds to the digest of its chunk: sums do not depend on the order of threads.

@@ -17,7 +17,7 @@ mod spread;
 mod subnormal;
 mod zeros;
 
-use super::batch::Position;
+use super::Position;
 use crate::isa::{Instruction, Tiles};
 
 /// One corner, and the element of D that answers it.

@@ -4,7 +4,7 @@ use std::{cmp::Reverse, collections::HashMap};
 
 use super::{Corner, Corners, sketch::Named};
 use crate::{
-    inputs::batch::Position,
+    inputs::Position,
     isa::{Case, Instruction, Tiles},
 };
 

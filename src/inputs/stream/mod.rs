@@ -10,6 +10,7 @@
 
 mod bits;
 mod code;
+mod drawn;
 mod fields;
 mod line;
 mod operand;
@@ -70,7 +71,7 @@ pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
 
 /// The regime of a tile.
 pub fn regime(_: &Instruction, _: u64, tile: u64) -> Regime {
-    plan::regime(tile)
+    drawn::regime(tile)
 }
 
 /// One array of a tile, to be appended to `bytes`.

@@ -4,6 +4,7 @@ use super::{
     Regime,
     bits::GOLDEN,
     code::{self, Fraction},
+    drawn,
     fields::{Fields, Shape},
     line::{Factor, Line, Sides, mask},
     plan::{Addend, Plan},
@@ -35,7 +36,7 @@ impl<'a> Tile<'a> {
     pub(super) fn new(shape: &'a Shape, seed: u64, number: u64) -> Tile<'a> {
         let mut tile = Tile {
             shape,
-            plan: Plan::new(shape, seed, number),
+            plan: drawn::draw(shape, seed, number),
             lines: Vec::new(),
             rows: Sides::default(),
             columns: Sides::default(),
@@ -50,7 +51,7 @@ impl<'a> Tile<'a> {
     /// Makes another tile of the same instruction.
     pub(super) fn make(&mut self, seed: u64, number: u64) {
         let shape = self.shape;
-        self.plan = Plan::new(shape, seed, number);
+        self.plan = drawn::draw(shape, seed, number);
         self.lines.clear();
         self.lines.extend((0..shape.stored).map(|role| Line::new(&self.plan, shape, role)));
         self.rows.set(&self.plan, shape.m, self.plan.rows, self.plan.spread_rows);

@@ -2,9 +2,7 @@
 
 use super::{
     Regime,
-    bits::{Draw, GOLDEN, GOLDEN_WORD, mix, scaled},
-    fields::Shape,
-    regimes,
+    bits::{Draw, GOLDEN},
 };
 
 /// Fractions of significands: none, random, few bits, all, the last bit, the first bit.
@@ -40,7 +38,7 @@ pub(super) enum Addend {
 }
 
 impl Addend {
-    const ALL: [Addend; 5] = [Addend::Zero, Addend::Number, Addend::Cancels, Addend::Largest, Addend::Any];
+    pub(super) const ALL: [Addend; 5] = [Addend::Zero, Addend::Number, Addend::Cancels, Addend::Largest, Addend::Any];
 }
 
 /// How the exponent of a product is split between its factors.
@@ -109,64 +107,7 @@ pub(super) struct Plan {
     pub(super) integers: u32,
 }
 
-/// The regime of a tile: of ten that follow one another from a multiple of ten, each has its own.
-pub(super) fn regime(tile: u64) -> Regime {
-    let count = Regime::ALL.len() as u64;
-    let first = scaled(((tile / count) as u32).wrapping_mul(GOLDEN), count as u32);
-    Regime::ALL[((u64::from(first) + tile % count) % count) as usize]
-}
-
 impl Plan {
-    pub(super) fn new(shape: &Shape, seed: u64, tile: u64) -> Plan {
-        let seed = mix(seed.wrapping_add(GOLDEN_WORD));
-        let key = mix(seed.wrapping_add(tile.wrapping_mul(GOLDEN_WORD)));
-        let mut draw = Draw { state: mix(key.wrapping_add(GOLDEN_WORD)) };
-        let mut plan = Plan {
-            key: key as u32,
-            rows: (key >> 32) as u32 | 1,
-            columns: draw.state as u32 | 1,
-            regime: regime(tile),
-            rotate: draw.below(shape.slot_bits() as i32) as u32,
-            multiply: 2 * draw.below(shape.stored as i32 / 2) as u32 + 1,
-            add: draw.below(shape.stored as i32) as u32,
-            base: 0,
-            gaps: u64::MAX,
-            flags: 0,
-            leads: 0,
-            rest: 0,
-            rest_gap: 0,
-            rest_span: 0,
-            dropout: 0,
-            split: Split::Anyhow,
-            signs: draw.below(2) as u32,
-            padding: draw.below(2) != 0,
-            patterns: if draw.one_in(4) { 0 } else { 1 + draw.below(2) as u32 },
-            shift: if draw.one_in(4) { 3 } else { 0 },
-            integers: draw.below(8) as u32,
-            spread_rows: 0,
-            spread_columns: 0,
-            any: false,
-            flips: 0,
-            special_a: 0,
-            special_b: 0,
-            special_c: 0,
-            c: Addend::Zero,
-            c_slot: 0,
-            c_gap: 0,
-            c_kind: kind::POWER,
-            c_sign: 0,
-            c_spread: false,
-        };
-        if shape.a.integer {
-            plan.flips = 1;
-            plan.rest = if draw.one_in(2) { 0 } else { PAIR };
-            plan.c = Addend::ALL[draw.below(5) as usize];
-        } else {
-            regimes::fill(&mut plan, shape, &mut draw);
-        }
-        plan
-    }
-
     /// Gives a slot a gap (or [`NO_TERM`]) and properties.
     pub(super) fn slot(&mut self, slot: u32, gap: i32, flags: u32) {
         let gap = if gap == NO_TERM { gap } else { gap.clamp(0, NO_TERM - 1) };
