@@ -1,6 +1,6 @@
 //! Slices of codes as slices of `f32`.
 
-use super::{Code, fits, parallel, plan::TRAILING_BITS};
+use super::{Code, Element, fits, parallel, plan::TRAILING_BITS};
 use crate::{
     Result,
     base::vectors::vectorised,
@@ -14,9 +14,9 @@ const HIDDEN: u32 = 1 << TRAILING_BITS;
 /// The value is exact, or rounded to nearest, ties to even, in formats that reach beyond `f32`. NaNs become the canonical
 /// `f32` NaN, 0x7fc00000. Bits above the format's width and padding are ignored.
 #[derive(Debug, Clone)]
-pub struct Decoder<C> {
+pub struct Decoder<E> {
     kind: Kind,
-    codes: std::marker::PhantomData<C>,
+    elements: std::marker::PhantomData<E>,
 }
 
 #[derive(Debug, Clone)]
@@ -51,13 +51,13 @@ struct Fields {
     infinity: u32,
 }
 
-impl<C: Code> Decoder<C> {
+impl<E: Element> Decoder<E> {
     /// Of codes of `format`.
     ///
     /// # Errors
-    /// The format's codes are wider than `C`.
-    pub fn new(format: &Format) -> Result<Decoder<C>> {
-        fits::<C>(format)?;
+    /// The format's codes are wider than an element, or not those that it stands for.
+    pub fn new(format: &Format) -> Result<Decoder<E>> {
+        fits::<E>(format)?;
         let fields = match &format.encoding {
             Encoding::Float(float) => Fields::new(format, float),
             Encoding::Integer { .. } => None,
@@ -66,25 +66,20 @@ impl<C: Code> Decoder<C> {
             Some(fields) => Kind::Fields(fields),
             None => Kind::Table((0..=format.code_mask()).map(|code| value(format, code)).collect()),
         };
-        Ok(Decoder { kind, codes: std::marker::PhantomData })
+        Ok(Decoder { kind, elements: std::marker::PhantomData })
     }
 
     /// Writes the value of every code to its place in `values`.
     ///
     /// # Panics
     /// The two slices differ in length.
-    pub fn decode(&self, codes: &[C], values: &mut [f32]) {
+    pub fn decode(&self, codes: &[E], values: &mut [f32]) {
         assert_eq!(codes.len(), values.len(), "as many values as codes");
+        let codes = E::codes(codes);
         match &self.kind {
             Kind::Fields(fields) if fields.subnormals == 0 => aligned(fields, codes, values),
             Kind::Fields(fields) => narrower(fields, codes, values),
-            Kind::Table(table) => {
-                // A power of two: what the mask leaves is in the table.
-                let mask = table.len() - 1;
-                for (value, code) in values.iter_mut().zip(codes) {
-                    *value = table[code.widen() as usize & mask];
-                }
-            }
+            Kind::Table(table) => looked_up(table, codes, values),
         }
     }
 
@@ -92,12 +87,20 @@ impl<C: Code> Decoder<C> {
     ///
     /// # Panics
     /// The two slices differ in length.
-    pub fn decode_parallel(&self, codes: &[C], values: &mut [f32]) {
+    pub fn decode_parallel(&self, codes: &[E], values: &mut [f32]) {
         assert_eq!(codes.len(), values.len(), "as many values as codes");
         parallel::chunks(codes, values, |codes, values| {
             self.decode(codes, values);
             0
         });
+    }
+}
+
+fn looked_up<C: Code>(table: &[f32], codes: &[C], values: &mut [f32]) {
+    // A power of two: what the mask leaves is in the table.
+    let mask = table.len() - 1;
+    for (value, code) in values.iter_mut().zip(codes) {
+        *value = table[code.widen() as usize & mask];
     }
 }
 

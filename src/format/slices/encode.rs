@@ -3,7 +3,7 @@
 use std::marker::PhantomData;
 
 use super::{
-    Code,
+    Code, Element,
     blocks::{Blocks, Step},
     fits,
     integer::{self, IntegerPlan},
@@ -23,10 +23,10 @@ use crate::{
 /// format without NaN, a negative number in an unsigned one without NaN and zero) becomes the largest positive number,
 /// as NVIDIA's saturating conversions have it, in an integer format zero; and it is counted.
 #[derive(Debug, Clone, Copy)]
-pub struct Encoder<C> {
+pub struct Encoder<E> {
     rounding: Rounding,
     kind: Kind,
-    codes: PhantomData<C>,
+    elements: PhantomData<E>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -35,14 +35,14 @@ enum Kind {
     Integer(IntegerPlan),
 }
 
-impl<C: Code> Encoder<C> {
+impl<E: Element> Encoder<E> {
     /// To codes of `format`. A stochastic rounding holds for every element, with the same random bits; for others, see
     /// [`Encoder::encode_randomly`].
     ///
     /// # Errors
-    /// The format's codes are wider than `C`.
-    pub fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Result<Encoder<C>> {
-        fits::<C>(format)?;
+    /// The format's codes are wider than an element, or not those that it stands for.
+    pub fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Result<Encoder<E>> {
+        fits::<E>(format)?;
         let kind = match &format.encoding {
             Encoding::Float(float) => {
                 let plan = Plan::new(format, float, rounding, overflow);
@@ -50,21 +50,21 @@ impl<C: Code> Encoder<C> {
             }
             Encoding::Integer { signed } => Kind::Integer(IntegerPlan::new(format, *signed)),
         };
-        Ok(Encoder { rounding, kind, codes: PhantomData })
+        Ok(Encoder { rounding, kind, elements: PhantomData })
     }
 
     /// Writes the code of every value to its place in `codes`, and returns how many had none.
     ///
     /// # Panics
     /// The two slices differ in length.
-    pub fn encode(&self, values: &[f32], codes: &mut [C]) -> usize {
+    pub fn encode(&self, values: &[f32], codes: &mut [E]) -> usize {
         assert_eq!(values.len(), codes.len(), "as many codes as values");
-        run(self, values, None, codes);
+        run(&self.kind, self.rounding, values, None, E::codes_mut(codes));
         self.missing(values)
     }
 
     /// The encoder of a two's complement format without its most negative number.
-    pub(crate) fn symmetric(mut self) -> Encoder<C> {
+    pub(crate) fn symmetric(mut self) -> Encoder<E> {
         if let Kind::Integer(plan) = &mut self.kind {
             plan.make_symmetric();
         }
@@ -84,16 +84,16 @@ impl<C: Code> Encoder<C> {
     /// Writes the codes of values divided by 2 to the exponent of their block: exactly, however small the quotient is. The
     /// codes of blocks with a smaller exponent than [`Encoder::smallest_exponent`] are void, and what has no code is
     /// not counted.
-    pub(crate) fn encode_blocks(&self, values: &[f32], exponents: Blocks<i32>, codes: &mut [C]) {
+    pub(crate) fn encode_blocks(&self, values: &[f32], exponents: Blocks<i32>, codes: &mut [E]) {
         assert!(self.smallest_exponent().is_some(), "a conversion that scales");
-        run(self, values, Some(exponents), codes);
+        run(&self.kind, self.rounding, values, Some(exponents), E::codes_mut(codes));
     }
 
     /// As [`Encoder::encode`], by the threads of rayon's pool.
     ///
     /// # Panics
     /// The two slices differ in length.
-    pub fn encode_parallel(&self, values: &[f32], codes: &mut [C]) -> usize {
+    pub fn encode_parallel(&self, values: &[f32], codes: &mut [E]) -> usize {
         assert_eq!(values.len(), codes.len(), "as many codes as values");
         parallel::chunks(values, codes, |values, codes| self.encode(values, codes))
     }
@@ -105,14 +105,14 @@ impl<C: Code> Encoder<C> {
     ///
     /// # Panics
     /// The slices differ in length.
-    pub fn encode_randomly(&self, values: &[f32], random: &[u64], codes: &mut [C]) -> Result<usize> {
+    pub fn encode_randomly(&self, values: &[f32], random: &[u64], codes: &mut [E]) -> Result<usize> {
         let Rounding::Sr { bits, .. } = self.rounding else {
             let name = self.rounding.name();
             return Err(Error::request(format!("random bits are for stochastic rounding, not for {name}")));
         };
         assert_eq!(values.len(), codes.len(), "as many codes as values");
         assert_eq!(values.len(), random.len(), "as many random numbers as values");
-        stochastic(&self.kind, values, Random::Each(random), bits, codes);
+        stochastic(&self.kind, values, Random::Each(random), bits, E::codes_mut(codes));
         Ok(self.missing(values))
     }
 
@@ -146,16 +146,18 @@ vectorised! {
 }
 
 vectorised! {
-    fn run<C: Code>(encoder: &Encoder<C>, values: &[f32], exponents: Option<Blocks<i32>>, codes: &mut [C]) {
-        let job = Job { kind: &encoder.kind, values, exponents };
-        match encoder.rounding {
+    fn run<C: Code>(
+        kind: &Kind, rounding: Rounding, values: &[f32], exponents: Option<Blocks<i32>>, codes: &mut [C],
+    ) {
+        let job = Job { kind, values, exponents };
+        match rounding {
             Rounding::Rne => job.run(codes, |odd, half, _| half - 1 + odd),
             Rounding::Rna => job.run(codes, |_, half, _| half),
             Rounding::Rz => job.run(codes, |_, _, _| 0),
             Rounding::Ru => job.run(codes, |_, half, negative| (2 * half - 1) & !negative),
             Rounding::Rd => job.run(codes, |_, half, negative| (2 * half - 1) & negative),
             Rounding::Ro => job.run(codes, |odd, half, _| if odd == 0 { 2 * half - 1 } else { 0 }),
-            Rounding::Sr { random, bits } => stochastic(&encoder.kind, values, Random::Same(random), bits, codes),
+            Rounding::Sr { random, bits } => stochastic(kind, values, Random::Same(random), bits, codes),
         }
     }
 }

@@ -4,9 +4,28 @@
 //! format's record, by asking [`Format::encode`](crate::format::Format::encode) for the codes of what is not an ordinary number. On
 //! every input it gives what [`Format::encode`](crate::format::Format::encode) and [`Format::decode`](crate::format::Format::decode)
 //! give.
+//!
+//! Elements are plain codes, or the types of the crate `half`, whose slices are written and read in place:
+//!
+//! ```
+//! use half::{bf16, f16};
+//! use tcnum::format::{self, Overflow, Rounding, slices::{Decoder, Encoder}};
+//! # fn main() -> tcnum::Result<()> {
+//! let [f16_format, bf16_format] = ["f16", "bf16"].map(|name| format::find(name).unwrap());
+//! let mut rounded = [f16::ZERO; 3];
+//! Encoder::new(f16_format, Rounding::Rz, Overflow::Saturate)?.encode(&[0.1, -1.5, 1e6], &mut rounded);
+//! assert_eq!(rounded, [f16::from_bits(0x2e66), f16::from_f32(-1.5), f16::MAX]);
+//!
+//! let mut values = [0.0; 2];
+//! Decoder::new(bf16_format)?.decode(&[bf16::ONE, bf16::MIN_POSITIVE], &mut values);
+//! assert_eq!(values, [1.0, f32::MIN_POSITIVE]);
+//! # Ok(())
+//! # }
+//! ```
 
 mod blocks;
 mod decode;
+mod element;
 mod encode;
 mod integer;
 mod layout;
@@ -17,12 +36,13 @@ pub(crate) use blocks::{
     Blocks, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch,
 };
 pub use decode::Decoder;
+pub use element::Element;
 pub use encode::Encoder;
 
 use crate::{Error, Result, format::Format};
 
 /// The integers that hold codes: `u8` for formats of 8 bits or fewer, `u16` for those of 16 or fewer.
-pub trait Code: sealed::Lane + Default + Into<u64> {}
+pub trait Code: Element<Code = Self> + sealed::Lane + Into<u64> {}
 
 impl Code for u8 {}
 impl Code for u16 {}
@@ -69,16 +89,19 @@ mod sealed {
     }
 }
 
-/// Refuses a format whose codes are wider than `C`.
-fn fits<C: Code>(format: &Format) -> Result<()> {
-    if format.bits <= C::BITS {
-        return Ok(());
+/// Refuses a format whose codes are no elements `E`.
+fn fits<E: Element>(format: &Format) -> Result<()> {
+    let bits = <E::Code as sealed::Lane>::BITS;
+    match E::FORMAT {
+        Some(name) if name != format.name => {
+            Err(Error::request(format!("elements of type half::{name} are codes of {name}, not of {format}")))
+        }
+        None if format.bits > bits => Err(Error::request(format!(
+            "codes of {format} have {} bits: they do not fit the {bits} bits of a slice's elements",
+            format.bits
+        ))),
+        _ => Ok(()),
     }
-    Err(Error::request(format!(
-        "codes of {format} have {} bits: they do not fit the {} bits of a slice's elements",
-        format.bits,
-        C::BITS
-    )))
 }
 
 #[cfg(test)]

@@ -213,3 +213,22 @@ fn threads_give_the_same_codes_and_values() {
     decoder.decode_parallel(&together, &mut parallel);
     assert_eq!(alone, parallel);
 }
+
+#[test]
+fn slices_of_half_are_slices_of_codes() {
+    let values: Vec<f32> = (0..=u16::MAX).map(|code| half::bf16::from_bits(code).to_f32()).collect();
+    let [f16, bf16] = ["f16", "bf16"].map(|name| format::find(name).unwrap());
+    let (mut halves, mut codes) = (vec![half::f16::ZERO; values.len()], vec![0u16; values.len()]);
+    Encoder::new(f16, Rounding::Rne, Overflow::Standard).unwrap().encode(&values, &mut halves);
+    Encoder::new(f16, Rounding::Rne, Overflow::Standard).unwrap().encode(&values, &mut codes);
+    assert!(halves.iter().map(|half| half.to_bits()).eq(codes));
+    let mut back = vec![0.0; values.len()];
+    Decoder::new(f16).unwrap().decode(&halves, &mut back);
+    for (half, back) in halves.iter().zip(&back) {
+        assert!(half.to_f32() == *back || half.is_nan() && back.is_nan(), "{half:?}");
+    }
+    // Every other format is refused, as wide as it may be.
+    assert!(Encoder::<half::f16>::new(bf16, Rounding::Rne, Overflow::Standard).is_err());
+    assert!(Decoder::<half::bf16>::new(f16).is_err());
+    assert!(Decoder::<half::bf16>::new(format::find("e4m3").unwrap()).is_err());
+}
