@@ -66,7 +66,7 @@
 //! assert_eq!(codes, [0x1d, 0xc2, 0x7e]);
 //!
 //! let blocks = Quantizer::new(block::find("mxfp4").expect("a name of the table")).quantize(&values, values.len());
-//! assert_eq!(blocks.dequantize(), [0.0, -0.0, 1024.0]);
+//! assert_eq!(blocks.dequantize(), [0.0, -0.0, 768.0]); // one scale of 2^7, and at most 6 times that
 //! # Ok(())
 //! # }
 //! ```
@@ -82,7 +82,7 @@
 //! 5. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation;
 //! 6. [`inputs`]: random and directed operands; [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 7. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
-//! 8. what is asked of formats ([`catalogue`], [`convert`], [`calc`]) and of devices ([`probe`], [`verify`], [`explain`], [`chain`],
+//! 8. what is asked of formats (`catalogue`, [`convert`], [`calc`]) and of devices ([`probe`], [`verify`], `explain`, [`chain`],
 //!    and [`experiment`], which sets published figures beside measured ones);
 //! 9. [`report`]: one result schema, and its renderings; [`summary`]: means and maxima;
 //! 10. [`cli`]: the command line.
@@ -93,14 +93,14 @@ pub mod arithmetic;
 pub mod array;
 mod base;
 pub mod calc;
-pub mod catalogue;
+pub(crate) mod catalogue;
 pub mod chain;
 pub mod cli;
 pub mod convert;
 pub mod device;
 pub mod exact;
 pub mod experiment;
-pub mod explain;
+pub(crate) mod explain;
 pub mod format;
 pub mod inputs;
 pub mod isa;

@@ -38,7 +38,7 @@ struct Header {
 }
 
 /// The array in the bytes of a file.
-pub fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
+pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as an .npy file does")?;
     let (version, rest) = rest.split_at_checked(2).ok_or("the file ends in its header")?;
     let (length, rest) = match version[0] {
@@ -155,7 +155,7 @@ fn extents(text: &str) -> Option<Vec<usize>> {
 }
 
 /// The bytes of a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
-pub fn to_bytes(array: &Array) -> Vec<u8> {
+pub(super) fn to_bytes(array: &Array) -> Vec<u8> {
     let unsigned = |own: usize| {
         TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == own && descr.contains('u'))
     };

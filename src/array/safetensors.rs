@@ -27,7 +27,7 @@ const FORMATS: [(Dtype, &str); 12] = [
 const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::U32, 4), (Dtype::U64, 8)];
 
 /// The arrays in the bytes of a file.
-pub fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
+pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     let wrong = |error: safetensors::SafeTensorError| format!("not a safetensors file, or a damaged one: {error}");
     let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
     let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
@@ -77,7 +77,7 @@ fn dtype(kind: Kind) -> Dtype {
 }
 
 /// The bytes of a file with these arrays and metadata: the widest elements first, so that every array is aligned to them.
-pub fn to_bytes(arrays: &Arrays) -> Vec<u8> {
+pub(super) fn to_bytes(arrays: &Arrays) -> Vec<u8> {
     let mut sorted: Vec<&Array> = arrays.arrays.iter().collect();
     sorted.sort_by_key(|array| std::cmp::Reverse(dtype(array.kind).bitsize()));
     let mut offset = 0;
@@ -93,7 +93,7 @@ pub fn to_bytes(arrays: &Arrays) -> Vec<u8> {
 
 /// A file's header: its length, the JSON, and spaces up to a multiple of 8; the same bytes for the same contents. Of each
 /// array the name, the type, the shape, and the first byte and the first one after, counted from the end of the header.
-pub fn header<'a>(
+pub(crate) fn header<'a>(
     metadata: &BTreeMap<String, String>,
     tensors: impl IntoIterator<Item = (&'a str, Dtype, &'a [usize], (usize, usize))>,
 ) -> Vec<u8> {

@@ -10,7 +10,7 @@ use crate::{Error, Result};
 ///
 /// # Errors
 /// A request error that names the path and the cause.
-pub fn write(path: &Path, bytes: &[u8]) -> Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
     // The kind alone: the full text would name the temporary file.
     replace(path, bytes)
         .map_err(|error| Error::request(format!("{} cannot be written: {}", path.display(), error.kind())))

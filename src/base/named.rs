@@ -1,7 +1,7 @@
 //! Values that have names, in options and in files: one row for each.
 
 /// A value of a fixed list, by the name that options, files and reports give it.
-pub trait Named: Copy + 'static {
+pub(crate) trait Named: Copy + 'static {
     /// Every value, in the order of lists.
     fn all() -> &'static [Self];
 

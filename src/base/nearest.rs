@@ -3,7 +3,7 @@
 /// The `count` names among `known` that are most like `wanted`, quoted, the most similar first.
 ///
 /// Ties keep the order of `known`.
-pub fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<String> {
+pub(crate) fn nearest<'a>(wanted: &str, known: impl IntoIterator<Item = &'a str>, count: usize) -> Vec<String> {
     let mut scored: Vec<(f64, &str)> =
         known.into_iter().map(|name| (strsim::jaro_winkler(wanted, &name.to_ascii_lowercase()), name)).collect();
     scored.sort_by(|x, y| y.0.total_cmp(&x.0));

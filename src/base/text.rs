@@ -11,7 +11,7 @@ const LONGEST: u64 = 16 << 20;
 ///
 /// # Errors
 /// A request error that names the file and the cause; files of more than 16 MiB (or without end) are refused.
-pub fn read(path: &Path, what: &str) -> Result<String> {
+pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
     let mut text = String::new();
     let read = File::open(path).and_then(|file| file.take(LONGEST + 1).read_to_string(&mut text));
     match read {

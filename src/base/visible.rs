@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 /// `text` with its control characters, and the invisible mark that begins some files (U+FEFF), as escapes (`\\u{1b}`): they
 /// would not be seen, or be obeyed. Ends of lines stay.
-pub fn visible(text: &str) -> Cow<'_, str> {
+pub(crate) fn visible(text: &str) -> Cow<'_, str> {
     let hidden = |c: char| c != '\n' && (c.is_control() || c == '\u{feff}');
     if !text.contains(hidden) {
         return text.into();
@@ -17,7 +17,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The beginning of a word from elsewhere, for a message.
-pub fn shortened(text: &str) -> Cow<'_, str> {
+pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(60) {
         Some((end, _)) => format!("{}...", &text[..end]).into(),
         None => text.into(),

@@ -8,6 +8,6 @@ mod records;
 
 pub use blocks::blocks;
 pub use codes::{codes, landmarks};
-pub use models::{EVIDENCE, keys, model, models};
+pub use models::{keys, model, models};
 pub use published::published;
 pub use records::{Detail, records};

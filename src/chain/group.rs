@@ -41,7 +41,7 @@ pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(Shape, Vec<usize>)>
 impl Shape {
     /// How many chains of `length` links are computed at once: enough for any device, few enough for the memory (a
     /// matrix entry of an exact reference takes some eight bytes for each link).
-    pub fn batch(&self, length: usize) -> usize {
+    pub(super) fn batch(&self, length: usize) -> usize {
         ((1 << 21) / length.div_ceil(128) / (self.m.max(self.k) * self.k)).max(1)
     }
 }
@@ -68,7 +68,7 @@ pub(super) struct Group {
 
 impl Group {
     /// Chains `first..first + chains` of the curves, before their first link.
-    pub fn new(shape: Shape, curves: &[&(Instruction, Init)], seed: u64, first: u64, chains: usize) -> Self {
+    pub(super) fn new(shape: Shape, curves: &[&(Instruction, Init)], seed: u64, first: u64, chains: usize) -> Self {
         let mut streams = Streams::new(shape.draw, seed, first, chains);
         let drawn = streams.take(shape.m * shape.k);
         let mut operands = Operands::new(shape.draw, &drawn);
@@ -93,7 +93,7 @@ impl Group {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
+    pub(super) fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
         let mut operands = Operands::new(self.shape.draw, &drawn);
         for (instruction, low) in &mut self.lows {
@@ -109,7 +109,7 @@ impl Group {
     }
 
     /// Adds the chains of curve `curve`, as they are, to `point`.
-    pub fn gather(&self, curve: usize, point: &mut Point) {
+    pub(super) fn gather(&self, curve: usize, point: &mut Point) {
         let (low, references) = self.places[curve];
         let (low, references) = (&self.lows[low].1, &self.references[references].1);
         let each = self.shape.m * self.shape.k;

@@ -16,7 +16,7 @@ pub(super) struct Operand {
 
 impl Operand {
     /// Random entries rounded to `format`.
-    pub fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
+    pub(super) fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
         let entry = |&drawn: &f64| {
             let code = encode(format, &Real::from(draw.operand(drawn, format)));
             (code, format.to_f64(code))
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Entry into `format`.
-    pub fn new(format: &'static Format) -> Self {
+    pub(super) fn new(format: &'static Format) -> Self {
         let limit = |negative| {
             let largest = format.largest(negative);
             // One unit in the last place inwards: towards zero in every encoding but that of negative integers.
@@ -50,7 +50,7 @@ impl Entry {
 
     /// The code of a result, rounded by RNE and with overflow as the format's own standard has it, and whether it
     /// was saturated. (An infinity or NaN is not: it shows in the next result.)
-    pub fn code(&self, result: &Format, code: u64) -> (u64, bool) {
+    pub(super) fn code(&self, result: &Format, code: u64) -> (u64, bool) {
         let value = result.value(code);
         let saturated = self.limits.is_some_and(|(lowest, highest)| {
             let value = result.to_f64(code);

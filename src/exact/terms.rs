@@ -8,7 +8,7 @@ use crate::{
 impl Accumulator {
     /// Zero, with room for `terms` products of an `a` and a `b`, a `c`, and one number of `d` (so that a result can be
     /// subtracted). Example: f16 products and f32 c and d need six limbs and two spare ones.
-    pub fn for_dot(a: &Format, b: &Format, c: &Format, d: &Format, terms: usize) -> Self {
+    pub(crate) fn for_dot(a: &Format, b: &Format, c: &Format, d: &Format, terms: usize) -> Self {
         let ((a_low, a_high), (b_low, b_high)) = (exponents(a), exponents(b));
         let ((c_low, c_high), (d_low, d_high)) = (exponents(c), exponents(d));
         let lowest = (a_low + b_low).min(c_low).min(d_low);
@@ -22,7 +22,7 @@ impl Accumulator {
     /// # Panics
     /// As [`Accumulator::add`].
     #[inline]
-    pub fn add_decoded(&mut self, datum: &Decoded) {
+    pub(crate) fn add_decoded(&mut self, datum: &Decoded) {
         self.add(datum.negative, datum.significand.into(), datum.exponent);
     }
 
@@ -31,7 +31,7 @@ impl Accumulator {
     /// # Panics
     /// As [`Accumulator::add`].
     #[inline]
-    pub fn subtract_decoded(&mut self, datum: &Decoded) {
+    pub(crate) fn subtract_decoded(&mut self, datum: &Decoded) {
         self.add(!datum.negative, datum.significand.into(), datum.exponent);
     }
 
@@ -40,7 +40,7 @@ impl Accumulator {
     /// # Panics
     /// As [`Accumulator::add`].
     #[inline]
-    pub fn add_product(&mut self, x: &Decoded, y: &Decoded) {
+    pub(crate) fn add_product(&mut self, x: &Decoded, y: &Decoded) {
         let significand = u128::from(x.significand) * u128::from(y.significand);
         self.add(x.negative != y.negative, significand, x.exponent + y.exponent);
     }
