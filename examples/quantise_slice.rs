@@ -3,7 +3,7 @@
 use tcnum::format::{
     self, Overflow, Rounding,
     block::{BLOCK_FORMATS, Quantizer},
-    slices::{Decoder, Element, Encoder},
+    slices::{Decoder, Encoder, SliceElement},
 };
 
 fn main() -> tcnum::Result<()> {
@@ -18,7 +18,7 @@ fn main() -> tcnum::Result<()> {
 }
 
 /// `values` rounded to a format, and read again.
-fn there_and_back<E: Element>(name: &str, values: &[f32]) -> tcnum::Result<Vec<f32>> {
+fn there_and_back<E: SliceElement>(name: &str, values: &[f32]) -> tcnum::Result<Vec<f32>> {
     let format = format::find(name)?;
     let mut codes = vec![E::default(); values.len()];
     Encoder::new(format, Rounding::Rne, Overflow::Saturate)?.encode(values, &mut codes);

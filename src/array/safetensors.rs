@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::json;
 
-use super::{Array, Arrays, Kind, named};
+use super::{Array, Arrays, Content, named};
 
 /// Types of elements that are a format's, each with the format.
 const FORMATS: [(Dtype, &str); 12] = [
@@ -45,10 +45,10 @@ pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     Ok(Arrays { arrays, metadata })
 }
 
-fn kind(dtype: Dtype) -> Kind {
+fn kind(dtype: Dtype) -> Content {
     let format = FORMATS.iter().find(|(own, _)| *own == dtype).map(|(_, name)| named(name));
-    let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Kind::Unsigned(*bytes));
-    format.or_else(unsigned).unwrap_or_else(|| Kind::Other(name(dtype)))
+    let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Content::Unsigned(*bytes));
+    format.or_else(unsigned).unwrap_or_else(|| Content::Other(name(dtype)))
 }
 
 fn name(dtype: Dtype) -> &'static str {
@@ -63,15 +63,15 @@ fn name(dtype: Dtype) -> &'static str {
     }
 }
 
-fn dtype(kind: Kind) -> Dtype {
+fn dtype(kind: Content) -> Dtype {
     let unsigned = |bytes| UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype);
     let found = match kind {
-        Kind::Format(format) => {
+        Content::Format(format) => {
             let own = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
             own.or_else(|| unsigned(format.bytes()))
         }
-        Kind::Unsigned(bytes) => unsigned(bytes),
-        Kind::Other(_) => None,
+        Content::Unsigned(bytes) => unsigned(bytes),
+        Content::Other(_) => None,
     };
     found.expect("arrays of codes have a type of safetensors")
 }
@@ -113,14 +113,18 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let array = |name: &str, kind: Kind, bytes: usize| Array {
+        let array = |name: &str, kind: Content, bytes: usize| Array {
             name: name.into(),
             shape: vec![2, 3],
             kind,
             bytes: Cow::Owned((0..6 * bytes as u8).collect()),
         };
         let arrays = Arrays {
-            arrays: vec![array("a", Kind::Unsigned(1), 1), array("b", named("f32"), 4), array("c", named("bf16"), 2)],
+            arrays: vec![
+                array("a", Content::Unsigned(1), 1),
+                array("b", named("f32"), 4),
+                array("c", named("bf16"), 2),
+            ],
             metadata: [("k".to_string(), "v".to_string())].into(),
         };
         let bytes = to_bytes(&arrays);

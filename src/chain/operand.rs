@@ -7,14 +7,14 @@ use crate::format::{Format, Overflow, Real, Rounding};
 
 /// Entries rounded (RNE) to a format.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Operand {
+pub(super) struct ChainOperand {
     /// Their codes.
     pub codes: Vec<u64>,
     /// The values of the codes.
     pub values: Vec<f64>,
 }
 
-impl Operand {
+impl ChainOperand {
     /// Random entries rounded to `format`.
     pub(super) fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
         let entry = |&drawn: &f64| {
@@ -22,7 +22,7 @@ impl Operand {
             (code, format.to_f64(code))
         };
         let (codes, values) = drawn.par_iter().with_min_len(4096).map(entry).unzip();
-        Operand { codes, values }
+        ChainOperand { codes, values }
     }
 }
 
@@ -110,7 +110,7 @@ mod tests {
     fn random_bits_become_every_small_integer_equally_often() {
         for (name, allowed) in [("s8", &[-1.0, 0.0, 1.0][..]), ("u8", &[0.0, 1.0])] {
             let drawn: Vec<f64> = (0..3u64 << 10).map(|i| ((i << 32) / (3 << 10)) as f64).collect();
-            let operand = Operand::new(&drawn, Draw::Bits, format::find(name).unwrap());
+            let operand = ChainOperand::new(&drawn, Draw::Bits, format::find(name).unwrap());
             assert!(operand.values.iter().all(|value| allowed.contains(value)), "{name}");
             for value in allowed {
                 let count = operand.values.iter().filter(|v| *v == value).count();

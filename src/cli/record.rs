@@ -8,7 +8,7 @@ use super::{Common, Progress, invocation, options::integer, select::Selection};
 use crate::{
     Error, Result,
     device::{self, Device},
-    inputs::{self, Distribution, Init, Op, Source},
+    inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Instruction, Tiles},
     report::{Cell, Column, Report, Table},
     trace::{OPCODES, Trace},
@@ -143,7 +143,7 @@ fn record(device: &mut dyn Device, instruction: &Instruction, arguments: &Argume
 fn tiles(instruction: &Instruction, arguments: &Arguments) -> Result<Tiles> {
     let seed = arguments.common.seed;
     if let Some(op) = arguments.op {
-        let source = Source { seed, stream: 0 };
+        let source = RandomStream { seed, stream: 0 };
         let samples = arguments.samples as usize;
         return Ok(inputs::draw(instruction, op, arguments.distribution, Init::Low, source, samples).tiles);
     }

@@ -72,14 +72,14 @@ pub struct Batch {
 
 /// Where random numbers come from: one of 2^64 independent streams of a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct RandomStream {
     /// The seed.
     pub seed: u64,
     /// The stream: long runs use one for each chunk.
     pub stream: u64,
 }
 
-impl Source {
+impl RandomStream {
     fn rng(self) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(self.stream);
@@ -104,7 +104,7 @@ pub fn draw(
     op: Op,
     distribution: Distribution,
     init: Init,
-    source: Source,
+    source: RandomStream,
     samples: usize,
 ) -> Batch {
     let i = instruction;

@@ -7,12 +7,12 @@ pub mod exhaustive;
 mod mix;
 mod mixture;
 mod position;
-pub mod scalar;
 mod sequence;
+pub mod space;
 pub mod stream;
 mod values;
 
-pub use batch::{Batch, Op, Source, Wide, draw};
+pub use batch::{Batch, Op, RandomStream, Wide, draw};
 pub use corners::{Corner, Corners};
 pub use mixture::{record_batch, record_tiles};
 pub use position::Position;

@@ -10,7 +10,7 @@ use crate::{
     base::digest::fnv1a,
     device::{CLASSES, Chunks, Device, Difference, Execution, ExecutionKind, Swept},
     format::Format,
-    inputs::scalar::{CHUNK, Space, digest_term},
+    inputs::space::{CHUNK, Space, digest_term},
     isa::scalar::{Form, container_bits},
 };
 

@@ -6,7 +6,7 @@ use super::{super::Progress, Arguments};
 use crate::{
     Error, Result, device,
     format::{self, Format},
-    inputs::scalar::Space,
+    inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
         digests::{self, Recorded},

@@ -21,7 +21,7 @@ use crate::{
 const INFINITY: u32 = 0x7f80_0000;
 
 /// A quantizer for one tensor.
-pub(super) struct Fast<'a> {
+pub(super) struct VectorQuantizer<'a> {
     quantizer: &'a Quantizer,
     tensor_scale: Option<u64>,
     /// The value of the tensor's scale; 1 where there is none.
@@ -39,9 +39,9 @@ enum Elements {
     Counted { steps: Vec<OnceLock<Steps>>, sign_bit: u32 },
 }
 
-impl<'a> Fast<'a> {
+impl<'a> VectorQuantizer<'a> {
     /// `None` for what is left to the exact computation altogether.
-    pub(super) fn new(quantizer: &'a Quantizer, values: &[f32]) -> Option<Fast<'a>> {
+    pub(super) fn new(quantizer: &'a Quantizer, values: &[f32]) -> Option<VectorQuantizer<'a>> {
         let BlockFormat { scale, element, .. } = quantizer.format;
         if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
             return None;
@@ -56,7 +56,7 @@ impl<'a> Fast<'a> {
         if factor.negative || factor.is_zero() {
             return None;
         }
-        Some(Fast {
+        Some(VectorQuantizer {
             elements: Elements::new(quantizer, tensor_scale.is_some())?,
             scales: ScaleSteps::new(quantizer, &factor),
             special: (scale.nan()? as u8, element.encode(&Finite::zero(false), Rounding::Rne) as u8),
@@ -192,7 +192,7 @@ mod tests {
 
     fn check(quantizer: &Quantizer, values: &[f32], row: usize) {
         let exactly = quantizer.quantize_with(values.len(), row, |at| Real::from(f64::from(values[at])));
-        let fast = Fast::new(quantizer, values).expect("a format that the fast path has");
+        let fast = VectorQuantizer::new(quantizer, values).expect("a format that the fast path has");
         let fast = fast.quantize(values, row);
         let name = format!("{} {} {:?} {row}", quantizer.format, quantizer.rule, quantizer.rounding);
         assert_eq!((fast.tensor_scale, &fast.scales), (exactly.tensor_scale, &exactly.scales), "{name}");

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{BlockFormat, ScaleRule, dequantize::Dequantizer, fast::Fast};
+use super::{BlockFormat, ScaleRule, dequantize::Dequantizer, fast::VectorQuantizer};
 use crate::{
     format::{Format, Overflow, find},
     number::{Finite, Real, Rounding, product},
@@ -54,7 +54,7 @@ impl Quantizer {
     /// If the number of values is no multiple of `row`.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
-        let fast = if values.len() < WORTH_IT { None } else { Fast::new(self, values) };
+        let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::new(self, values) };
         match fast {
             Some(fast) => fast.quantize(values, row),
             None => self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i]))),

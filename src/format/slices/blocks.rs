@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use super::{Code, parallel::PIECE, plan::INFINITY};
+use super::{Code, constants::INFINITY, parallel::PIECE};
 use crate::base::vectors::vectorised;
 
 /// Elements in blocks of `length`, the last of them possibly short, and what each block's conversion depends on.
@@ -13,14 +13,14 @@ pub(crate) struct Blocks<'a, T> {
 }
 
 /// What is done to one block. A trait, and not a closure: it has to be inlined wherever it is called (see [`vectorised`]).
-pub(super) trait Step<T, A, B> {
+pub(super) trait PerBlock<T, A, B> {
     fn block(&self, own: T, inputs: &[A], outputs: &mut [B]);
 }
 
 impl<T: Copy> Blocks<'_, T> {
     /// Does `step` to each block. The common lengths are constants, for the sake of what the compiler makes of it.
     #[inline(always)]
-    pub(super) fn run<A, B>(&self, inputs: &[A], outputs: &mut [B], step: &impl Step<T, A, B>) {
+    pub(super) fn run<A, B>(&self, inputs: &[A], outputs: &mut [B], step: &impl PerBlock<T, A, B>) {
         let whole = match self.length {
             16 => self.run_whole::<16, A, B>(inputs, outputs, step),
             32 => self.run_whole::<32, A, B>(inputs, outputs, step),
@@ -39,7 +39,7 @@ impl<T: Copy> Blocks<'_, T> {
         &self,
         inputs: &[A],
         outputs: &mut [B],
-        step: &impl Step<T, A, B>,
+        step: &impl PerBlock<T, A, B>,
     ) -> usize {
         let (inputs, outputs) = (inputs.as_chunks::<LENGTH>().0, outputs.as_chunks_mut::<LENGTH>().0);
         for ((own, inputs), outputs) in self.each.iter().zip(inputs).zip(outputs) {
@@ -121,7 +121,7 @@ struct Count<const SIGNED: bool> {
     sign_bit: u32,
 }
 
-impl<C: Code, const SIGNED: bool> Step<&Steps, f32, C> for Count<SIGNED> {
+impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for Count<SIGNED> {
     #[inline(always)]
     fn block(&self, Steps([positive, negative]): &Steps, values: &[f32], codes: &mut [C]) {
         for (code, value) in codes.iter_mut().zip(values) {
@@ -154,7 +154,7 @@ vectorised! {
 /// Multiplies by a block's factor, and then by this.
 struct Multiply(f32);
 
-impl Step<f32, f32, f32> for Multiply {
+impl PerBlock<f32, f32, f32> for Multiply {
     #[inline(always)]
     fn block(&self, factor: f32, inputs: &[f32], outputs: &mut [f32]) {
         let canonical = f32::from_bits(0x7fc0_0000);

@@ -1,6 +1,6 @@
 //! Slices of codes as slices of `f32`.
 
-use super::{Code, Element, fits, parallel, plan::TRAILING_BITS};
+use super::{Code, SliceElement, constants::TRAILING_BITS, fits, parallel};
 use crate::{
     Result,
     base::vectors::vectorised,
@@ -15,21 +15,21 @@ const HIDDEN: u32 = 1 << TRAILING_BITS;
 /// `f32` NaN, 0x7fc00000. Bits above the format's width and padding are ignored.
 #[derive(Debug, Clone)]
 pub struct Decoder<E> {
-    kind: Kind,
+    kind: Method,
     elements: std::marker::PhantomData<E>,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum Method {
     /// Every number is a normal `f32`, or the two formats' subnormal numbers begin below the same one.
-    Fields(Fields),
+    FieldMap(FieldMap),
     /// The value of every code.
     Table(Vec<f32>),
 }
 
 /// How the fields of a code become those of an `f32`.
 #[derive(Debug, Clone, Copy)]
-struct Fields {
+struct FieldMap {
     padding_bits: u32,
     /// Zero bits below the trailing significand in that of an `f32`.
     dropped: u32,
@@ -51,7 +51,7 @@ struct Fields {
     infinity: u32,
 }
 
-impl<E: Element> Decoder<E> {
+impl<E: SliceElement> Decoder<E> {
     /// Of codes of `format`.
     ///
     /// # Errors
@@ -59,12 +59,12 @@ impl<E: Element> Decoder<E> {
     pub fn new(format: &Format) -> Result<Decoder<E>> {
         fits::<E>(format)?;
         let fields = match &format.encoding {
-            Encoding::Float(float) => Fields::new(format, float),
+            Encoding::Float(float) => FieldMap::new(format, float),
             Encoding::Integer { .. } => None,
         };
         let kind = match fields {
-            Some(fields) => Kind::Fields(fields),
-            None => Kind::Table((0..=format.code_mask()).map(|code| value(format, code)).collect()),
+            Some(fields) => Method::FieldMap(fields),
+            None => Method::Table((0..=format.code_mask()).map(|code| value(format, code)).collect()),
         };
         Ok(Decoder { kind, elements: std::marker::PhantomData })
     }
@@ -77,9 +77,9 @@ impl<E: Element> Decoder<E> {
         assert_eq!(codes.len(), values.len(), "as many values as codes");
         let codes = E::codes(codes);
         match &self.kind {
-            Kind::Fields(fields) if fields.subnormals == 0 => aligned(fields, codes, values),
-            Kind::Fields(fields) => narrower(fields, codes, values),
-            Kind::Table(table) => looked_up(table, codes, values),
+            Method::FieldMap(fields) if fields.subnormals == 0 => aligned(fields, codes, values),
+            Method::FieldMap(fields) => narrower(fields, codes, values),
+            Method::Table(table) => looked_up(table, codes, values),
         }
     }
 
@@ -111,9 +111,9 @@ fn value(format: &Format, code: u64) -> f32 {
     f32::from_bits(bits.expect("f32 has a code for everything") as u32)
 }
 
-impl Fields {
+impl FieldMap {
     /// `None` for formats whose numbers are not all `f32` ones, or whose smallest ones are no matter of shifting.
-    fn new(format: &Format, float: &Float) -> Option<Fields> {
+    fn new(format: &Format, float: &Float) -> Option<FieldMap> {
         let emin = 1 - float.bias;
         let smallest = emin.checked_sub(float.trailing_bits as i32)?;
         let aligned = emin == -126;
@@ -131,7 +131,7 @@ impl Fields {
             Specials::NegativeZeroNan => (magnitudes | sign_bit, sign_bit, 0, u32::MAX),
             Specials::None => (0, 1, 0, u32::MAX),
         };
-        Some(Fields {
+        Some(FieldMap {
             padding_bits: float.padding_bits,
             dropped: TRAILING_BITS - float.trailing_bits,
             magnitudes,
@@ -160,7 +160,7 @@ impl Fields {
 }
 
 vectorised! {
-    fn aligned<C: Code>(fields: &Fields, codes: &[C], values: &mut [f32]) {
+    fn aligned<C: Code>(fields: &FieldMap, codes: &[C], values: &mut [f32]) {
         // A copy: what the loop reads of it stays in registers.
         let own = *fields;
         for (value, code) in values.iter_mut().zip(codes) {
@@ -170,7 +170,7 @@ vectorised! {
 }
 
 vectorised! {
-    fn narrower<C: Code>(fields: &Fields, codes: &[C], values: &mut [f32]) {
+    fn narrower<C: Code>(fields: &FieldMap, codes: &[C], values: &mut [f32]) {
         let own = *fields;
         for (value, code) in values.iter_mut().zip(codes) {
             *value = own.value(code.widen(), |magnitude| {

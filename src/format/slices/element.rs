@@ -5,7 +5,7 @@ use half::{bf16, f16, slice::HalfFloatSliceExt};
 use super::Code;
 
 /// An element of a slice: a code (`u8`, `u16`), or a number of the crate `half`, whose bits are the code of one format.
-pub trait Element: Copy + Default + Send + Sync + 'static {
+pub trait SliceElement: Copy + Default + Send + Sync + 'static {
     /// The integer that holds its code.
     type Code: Code;
 
@@ -21,7 +21,7 @@ pub trait Element: Copy + Default + Send + Sync + 'static {
 
 macro_rules! codes {
     ($($type:ty),+) => {$(
-        impl Element for $type {
+        impl SliceElement for $type {
             type Code = $type;
             const FORMAT: Option<&'static str> = None;
 
@@ -39,7 +39,7 @@ codes!(u8, u16);
 
 macro_rules! halves {
     ($($type:ty: $format:literal),+) => {$(
-        impl Element for $type {
+        impl SliceElement for $type {
             type Code = u16;
             const FORMAT: Option<&'static str> = Some($format);
 

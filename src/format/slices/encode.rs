@@ -3,13 +3,13 @@
 use std::marker::PhantomData;
 
 use super::{
-    Code, Element,
-    blocks::{Blocks, Step},
+    Code, SliceElement,
+    blocks::{Blocks, PerBlock},
+    constants::{FloatConstants, INFINITY, Overlap},
     fits,
-    integer::{self, IntegerPlan},
-    layout::{Aligned, Lane, Narrower, Other, Shape},
+    integer::{self, IntegerConstants},
     parallel,
-    plan::{INFINITY, Layout, Plan},
+    placement::{Aligned, Narrower, Other, Placement, Unrounded},
 };
 use crate::{
     Error, Result,
@@ -25,17 +25,17 @@ use crate::{
 #[derive(Debug, Clone, Copy)]
 pub struct Encoder<E> {
     rounding: Rounding,
-    kind: Kind,
+    kind: Constants,
     elements: PhantomData<E>,
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Kind {
-    Float(Plan, Layout),
-    Integer(IntegerPlan),
+enum Constants {
+    Float(FloatConstants, Overlap),
+    Integer(IntegerConstants),
 }
 
-impl<E: Element> Encoder<E> {
+impl<E: SliceElement> Encoder<E> {
     /// To codes of `format`. A stochastic rounding holds for every element, with the same random bits; for others, see
     /// [`Encoder::encode_randomly`].
     ///
@@ -45,10 +45,10 @@ impl<E: Element> Encoder<E> {
         fits::<E>(format)?;
         let kind = match &format.encoding {
             Encoding::Float(float) => {
-                let plan = Plan::new(format, float, rounding, overflow);
-                Kind::Float(plan, plan.layout())
+                let plan = FloatConstants::new(format, float, rounding, overflow);
+                Constants::Float(plan, plan.layout())
             }
-            Encoding::Integer { signed } => Kind::Integer(IntegerPlan::new(format, *signed)),
+            Encoding::Integer { signed } => Constants::Integer(IntegerConstants::new(format, *signed)),
         };
         Ok(Encoder { rounding, kind, elements: PhantomData })
     }
@@ -65,7 +65,7 @@ impl<E: Element> Encoder<E> {
 
     /// The encoder of a two's complement format without its most negative number.
     pub(crate) fn symmetric(mut self) -> Encoder<E> {
-        if let Kind::Integer(plan) = &mut self.kind {
+        if let Constants::Integer(plan) = &mut self.kind {
             plan.make_symmetric();
         }
         self
@@ -75,9 +75,9 @@ impl<E: Element> Encoder<E> {
     pub(crate) fn smallest_exponent(&self) -> Option<i32> {
         match &self.kind {
             _ if matches!(self.rounding, Rounding::Sr { .. }) => None,
-            Kind::Float(plan, Layout::Narrower) => Some(2 - plan.lowest),
-            Kind::Float(..) => None,
-            Kind::Integer(_) => Some(integer::SMALLEST_EXPONENT),
+            Constants::Float(plan, Overlap::Narrower) => Some(2 - plan.lowest),
+            Constants::Float(..) => None,
+            Constants::Integer(_) => Some(integer::SMALLEST_EXPONENT),
         }
     }
 
@@ -119,8 +119,8 @@ impl<E: Element> Encoder<E> {
     /// How many of the values have no code.
     fn missing(&self, values: &[f32]) -> usize {
         let [nan, negative] = match &self.kind {
-            Kind::Float(plan, _) => plan.lacks,
-            Kind::Integer(_) => [true, false],
+            Constants::Float(plan, _) => plan.lacks,
+            Constants::Integer(_) => [true, false],
         };
         let nans = if nan { count(values, INFINITY + 1, u32::MAX >> 1) } else { 0 };
         // As magnitudes above the sign: from the smallest negative number to minus infinity.
@@ -147,7 +147,7 @@ vectorised! {
 
 vectorised! {
     fn run<C: Code>(
-        kind: &Kind, rounding: Rounding, values: &[f32], exponents: Option<Blocks<i32>>, codes: &mut [C],
+        kind: &Constants, rounding: Rounding, values: &[f32], exponents: Option<Blocks<i32>>, codes: &mut [C],
     ) {
         let job = Job { kind, values, exponents };
         match rounding {
@@ -164,7 +164,7 @@ vectorised! {
 
 /// Values to be converted.
 struct Job<'a> {
-    kind: &'a Kind,
+    kind: &'a Constants,
     values: &'a [f32],
     exponents: Option<Blocks<'a, i32>>,
 }
@@ -176,28 +176,28 @@ impl Job<'_> {
     fn run<C: Code>(&self, codes: &mut [C], increment: impl Fn(u32, u32, u32) -> u32) {
         let values = self.values;
         match (self.kind, &self.exponents) {
-            (Kind::Float(plan, Layout::Narrower), Some(exponents)) => {
+            (Constants::Float(plan, Overlap::Narrower), Some(exponents)) => {
                 exponents.run(values, codes, &Shaped::<_, Narrower>(*plan, increment, PhantomData));
             }
-            (Kind::Float(plan, Layout::Narrower), None) => {
+            (Constants::Float(plan, Overlap::Narrower), None) => {
                 Shaped::<_, Narrower>(*plan, increment, PhantomData).block(0, values, codes);
             }
-            (Kind::Float(plan, Layout::Aligned), _) => {
+            (Constants::Float(plan, Overlap::Aligned), _) => {
                 Shaped::<_, Aligned>(*plan, increment, PhantomData).block(0, values, codes);
             }
-            (Kind::Float(plan, Layout::Other), _) => {
+            (Constants::Float(plan, Overlap::Other), _) => {
                 Shaped::<_, Other>(*plan, increment, PhantomData).block(0, values, codes);
             }
-            (Kind::Integer(plan), Some(exponents)) => exponents.run(values, codes, &Whole(*plan, increment)),
-            (Kind::Integer(plan), None) => Whole(*plan, increment).block(0, values, codes),
+            (Constants::Integer(plan), Some(exponents)) => exponents.run(values, codes, &Whole(*plan, increment)),
+            (Constants::Integer(plan), None) => Whole(*plan, increment).block(0, values, codes),
         }
     }
 }
 
 /// Rounds to a floating-point format with this increment.
-struct Shaped<I, S>(Plan, I, PhantomData<S>);
+struct Shaped<I, S>(FloatConstants, I, PhantomData<S>);
 
-impl<C: Code, S: Shape, I: Fn(u32, u32, u32) -> u32> Step<i32, f32, C> for Shaped<I, S> {
+impl<C: Code, S: Placement, I: Fn(u32, u32, u32) -> u32> PerBlock<i32, f32, C> for Shaped<I, S> {
     #[inline(always)]
     fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
         // A copy: what the loop reads of it stays in registers.
@@ -213,9 +213,9 @@ impl<C: Code, S: Shape, I: Fn(u32, u32, u32) -> u32> Step<i32, f32, C> for Shape
 }
 
 /// Rounds to an integer format with this increment.
-struct Whole<I>(IntegerPlan, I);
+struct Whole<I>(IntegerConstants, I);
 
-impl<C: Code, I: Fn(u32, u32, u32) -> u32> Step<i32, f32, C> for Whole<I> {
+impl<C: Code, I: Fn(u32, u32, u32) -> u32> PerBlock<i32, f32, C> for Whole<I> {
     #[inline(always)]
     fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
         let plan = self.0;
@@ -233,7 +233,7 @@ fn negative(bits: u32) -> u32 {
 }
 
 #[inline(always)]
-fn rounded(lane: &Lane, bits: u32, increment: &impl Fn(u32, u32, u32) -> u32) -> u32 {
+fn rounded(lane: &Unrounded, bits: u32, increment: &impl Fn(u32, u32, u32) -> u32) -> u32 {
     let odd = lane.significand >> lane.shift & 1;
     let half = 1 << (lane.shift - 1);
     // At most 2^24 - 1 and 2^31 - 1.
@@ -249,7 +249,7 @@ enum Random<'a> {
 
 /// Converts every value by stochastic rounding with `bits` random bits.
 #[inline(always)]
-fn stochastic<C: Code>(kind: &Kind, values: &[f32], random: Random, bits: u32, codes: &mut [C]) {
+fn stochastic<C: Code>(kind: &Constants, values: &[f32], random: Random, bits: u32, codes: &mut [C]) {
     for (at, (code, value)) in codes.iter_mut().zip(values).enumerate() {
         let random = match random {
             Random::Same(random) => random,
@@ -258,19 +258,19 @@ fn stochastic<C: Code>(kind: &Kind, values: &[f32], random: Random, bits: u32, c
         let f32_bits = value.to_bits();
         let magnitude = f32_bits & u32::MAX >> 1;
         *code = C::cut(match kind {
-            Kind::Float(plan, _) => {
+            Constants::Float(plan, _) => {
                 let lane = Other::lane(plan, magnitude);
                 let fields = randomly(&lane, random, bits) + lane.base;
                 Other::code(plan, fields, magnitude, negative(f32_bits))
             }
-            Kind::Integer(plan) => plan.code(f32_bits, randomly(&integer::lane(f32_bits, 0), random, bits)),
+            Constants::Integer(plan) => plan.code(f32_bits, randomly(&integer::lane(f32_bits, 0), random, bits)),
         });
     }
 }
 
 /// `lane` rounded: the fraction that is cut off, itself cut to `bits` bits, and the random bits may carry.
 #[inline(always)]
-fn randomly(lane: &Lane, random: u64, bits: u32) -> u32 {
+fn randomly(lane: &Unrounded, random: u64, bits: u32) -> u32 {
     let significand = u64::from(lane.significand);
     let shift = lane.full_shift.min(127);
     let (kept, rest) = match shift {

@@ -24,32 +24,32 @@
 //! ```
 
 mod blocks;
+mod constants;
 mod decode;
 mod element;
 mod encode;
 mod integer;
-mod layout;
 mod parallel;
-mod plan;
+mod placement;
 
 pub(crate) use blocks::{
     Blocks, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch,
 };
 pub use decode::Decoder;
-pub use element::Element;
+pub use element::SliceElement;
 pub use encode::Encoder;
 
 use crate::{Error, Result, format::Format};
 
 /// The integers that hold codes: `u8` for formats of 8 bits or fewer, `u16` for those of 16 or fewer.
-pub trait Code: Element<Code = Self> + sealed::Lane + Into<u64> {}
+pub trait Code: SliceElement<Code = Self> + sealed::Narrow + Into<u64> {}
 
 impl Code for u8 {}
 impl Code for u16 {}
 
 mod sealed {
     /// Cutting and widening, for lanes of 32 bits.
-    pub trait Lane: Copy + Default + Send + Sync + 'static {
+    pub trait Narrow: Copy + Default + Send + Sync + 'static {
         /// Width in bits.
         const BITS: u32;
 
@@ -60,7 +60,7 @@ mod sealed {
         fn widen(self) -> u32;
     }
 
-    impl Lane for u8 {
+    impl Narrow for u8 {
         const BITS: u32 = u8::BITS;
 
         #[inline(always)]
@@ -74,7 +74,7 @@ mod sealed {
         }
     }
 
-    impl Lane for u16 {
+    impl Narrow for u16 {
         const BITS: u32 = u16::BITS;
 
         #[inline(always)]
@@ -90,8 +90,8 @@ mod sealed {
 }
 
 /// Refuses a format whose codes are no elements `E`.
-fn fits<E: Element>(format: &Format) -> Result<()> {
-    let bits = <E::Code as sealed::Lane>::BITS;
+fn fits<E: SliceElement>(format: &Format) -> Result<()> {
+    let bits = <E::Code as sealed::Narrow>::BITS;
     match E::FORMAT {
         Some(name) if name != format.name => {
             Err(Error::request(format!("elements of type half::{name} are codes of {name}, not of {format}")))

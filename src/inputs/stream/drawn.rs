@@ -3,8 +3,8 @@
 use super::{
     Regime,
     bits::{Draw, GOLDEN, scaled},
-    fields::Shape,
-    plan::{Addend, PAIR, Plan, Split, kind},
+    fields::Ranges,
+    parameters::{Addend, PAIR, Parameters, Split, kind},
     regimes,
 };
 use crate::inputs::mix::{GOLDEN_WORD, mix};
@@ -17,11 +17,11 @@ pub(super) fn regime(tile: u64) -> Regime {
 }
 
 /// The parameters of a tile.
-pub(super) fn draw(shape: &Shape, seed: u64, tile: u64) -> Plan {
+pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
     let seed = mix(seed.wrapping_add(GOLDEN_WORD));
     let key = mix(seed.wrapping_add(tile.wrapping_mul(GOLDEN_WORD)));
     let mut draw = Draw { state: mix(key.wrapping_add(GOLDEN_WORD)) };
-    let mut plan = Plan {
+    let mut plan = Parameters {
         key: key as u32,
         rows: (key >> 32) as u32 | 1,
         columns: draw.state as u32 | 1,

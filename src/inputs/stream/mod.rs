@@ -14,7 +14,7 @@ mod drawn;
 mod fields;
 mod line;
 mod operand;
-mod plan;
+mod parameters;
 mod regime;
 mod regimes;
 mod sparse;
@@ -23,7 +23,7 @@ mod word;
 pub use regime::Regime;
 
 use crate::isa::{Codes, Instruction, Tiles, operands};
-use fields::Shape;
+use fields::Ranges;
 use operand::Tile;
 
 /// The same functions in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K, the format
@@ -40,7 +40,7 @@ pub const CUDA: &str = concat!(
 ///
 /// Panics if a row of A does not have 1, 2, 4, .. 128 stored elements, which no instruction of the table has.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
-    let shape = Shape::of(i);
+    let shape = Ranges::of(i);
     let operands = operands(i);
     let mut arrays: Vec<Vec<u8>> =
         operands.iter().map(|o| Vec::with_capacity(count * o.len() * o.format.bytes())).collect();

@@ -1,4 +1,4 @@
-//! The engine: what every operation shares, first of all how a result is rounded and flagged.
+//! The datapath: what every operation shares, first of all how a result is rounded and flagged.
 
 use super::{Environment, Flags, Operation, Outcome, Tininess};
 use crate::{
@@ -7,12 +7,12 @@ use crate::{
     number::{Rounding, Word},
 };
 
-/// Where the engine takes its constants from: a value, or a type, for code that is compiled for one format.
-pub(super) trait Fields: Copy {
+/// Where the datapath takes its constants from: a value, or a type, for code that is compiled for one format.
+pub(super) trait FormatFields: Copy {
     fn layout(&self) -> &Layout;
 }
 
-impl Fields for Layout {
+impl FormatFields for Layout {
     #[inline(always)]
     fn layout(&self) -> &Layout {
         self
@@ -21,7 +21,7 @@ impl Fields for Layout {
 
 /// The arithmetic of one floating-point format in one environment.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Engine<'a, F> {
+pub(super) struct Datapath<'a, F> {
     pub format: &'a Format,
     pub float: Float,
     pub fields: F,
@@ -32,7 +32,7 @@ pub(super) struct Engine<'a, F> {
     pub wide: bool,
 }
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     #[inline(always)]
     pub(super) fn layout(&self) -> &Layout {
         self.fields.layout()
@@ -115,7 +115,7 @@ impl<F: Fields> Engine<'_, F> {
         self.round_unusual(negative, leading, significand)
     }
 
-    /// [`Engine::round_word`] of what may be tiny, too large, or negative in an unsigned format.
+    /// [`Datapath::round_word`] of what may be tiny, too large, or negative in an unsigned format.
     #[cold]
     #[inline(never)]
     fn round_unusual<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {

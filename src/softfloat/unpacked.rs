@@ -1,6 +1,6 @@
 //! Operands: what a code stands for, ready to compute with.
 
-use super::engine::{Engine, Fields};
+use super::datapath::{Datapath, FormatFields};
 use crate::{
     format::{Specials, Zeros},
     number::Word,
@@ -8,7 +8,7 @@ use crate::{
 
 /// What an operand is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(super) enum OperandClass {
     Zero,
     /// Any other finite number.
     Finite,
@@ -18,8 +18,8 @@ pub(super) enum Kind {
 
 /// A number, infinity or NaN: `(-1)^negative * significand * 2^(leading + 1 - BITS)` if it is finite.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Operand<W> {
-    pub kind: Kind,
+pub(super) struct Unpacked<W> {
+    pub kind: OperandClass,
     pub negative: bool,
     /// The significand, left-justified.
     pub significand: W,
@@ -27,7 +27,7 @@ pub(super) struct Operand<W> {
     pub leading: i32,
 }
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     /// Whether the code is a normal number's.
     #[inline(always)]
     pub(super) fn is_normal(&self, code: u64) -> bool {
@@ -36,15 +36,15 @@ impl<F: Fields> Engine<'_, F> {
 
     /// The operand with this code of a normal number.
     #[inline(always)]
-    pub(super) fn normal<W: Word>(&self, code: u64) -> Operand<W> {
+    pub(super) fn normal<W: Word>(&self, code: u64) -> Unpacked<W> {
         let (significand, leading) = self.layout().normal(self.layout().magnitude(code));
         let significand = W::from(significand) << (W::BITS - self.layout().precision);
-        Operand { kind: Kind::Finite, negative: self.layout().negative(code), significand, leading }
+        Unpacked { kind: OperandClass::Finite, negative: self.layout().negative(code), significand, leading }
     }
 
     /// The operand with this code, subnormal numbers flushed where the environment says so.
     #[inline]
-    pub(super) fn operand<W: Word>(&self, code: u64) -> Operand<W> {
+    pub(super) fn operand<W: Word>(&self, code: u64) -> Unpacked<W> {
         match self.is_normal(code) {
             true => self.normal(code),
             false => self.unusual(self.layout().negative(code), self.layout().magnitude(code)),
@@ -52,23 +52,23 @@ impl<F: Fields> Engine<'_, F> {
     }
 
     /// An operand that is no normal number.
-    fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Operand<W> {
-        let is = |kind| Operand { kind, negative, significand: W::ZERO, leading: 0 };
+    fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Unpacked<W> {
+        let is = |kind| Unpacked { kind, negative, significand: W::ZERO, leading: 0 };
         if magnitude > self.layout().largest {
             let infinite = self.float.specials == Specials::Ieee && magnitude == self.layout().largest + 1;
-            return is(if infinite { Kind::Infinite } else { Kind::Nan });
+            return is(if infinite { OperandClass::Infinite } else { OperandClass::Nan });
         }
         if magnitude == 0 {
             let nan = negative && self.float.specials == Specials::NegativeZeroNan;
-            return is(if nan { Kind::Nan } else { Kind::Zero });
+            return is(if nan { OperandClass::Nan } else { OperandClass::Zero });
         }
         if self.environment.flush_inputs {
             // Without a -0 the operand is replaced by +0.
-            return Operand { negative: negative && self.float.zeros == Zeros::Both, ..is(Kind::Zero) };
+            return Unpacked { negative: negative && self.float.zeros == Zeros::Both, ..is(OperandClass::Zero) };
         }
         let zeros = magnitude.leading_zeros();
-        Operand {
-            kind: Kind::Finite,
+        Unpacked {
+            kind: OperandClass::Finite,
             negative,
             significand: W::from(magnitude << zeros) << (W::BITS - 64),
             leading: self.layout().emin - self.layout().trailing_bits as i32 + 63 - zeros as i32,
@@ -77,7 +77,7 @@ impl<F: Fields> Engine<'_, F> {
 
     /// What the operand with this code is.
     #[inline]
-    pub(super) fn kind(&self, code: u64) -> Kind {
+    pub(super) fn kind(&self, code: u64) -> OperandClass {
         self.operand::<u64>(code).kind
     }
 }

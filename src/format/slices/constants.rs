@@ -13,7 +13,7 @@ pub(super) const INFINITY: u32 = 0x7f80_0000;
 
 /// How the codes of a floating-point format come about.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Plan {
+pub(super) struct FloatConstants {
     /// Trailing significand bits of the format.
     pub(super) trailing_bits: u32,
     /// Bits of a normal significand of `f32` that the format has not.
@@ -45,7 +45,7 @@ pub(super) struct Plan {
 
 /// How the smallest normal numbers of the two formats compare, and with it how much there is to do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Layout {
+pub(super) enum Overlap {
     /// They are the same number: every significand loses the same bits.
     Aligned,
     /// That of `f32` is smaller: numbers between the two become subnormal.
@@ -54,9 +54,9 @@ pub(super) enum Layout {
     Other,
 }
 
-impl Plan {
+impl FloatConstants {
     /// For a format of at most 16 bits.
-    pub(super) fn new(format: &Format, float: &Float, rounding: Rounding, overflow: Overflow) -> Plan {
+    pub(super) fn new(format: &Format, float: &Float, rounding: Rounding, overflow: Overflow) -> FloatConstants {
         // What has no code becomes the largest number, and is counted.
         let substitute = format.largest(false);
         let code = |value: Real| format.encode(&value, rounding, overflow);
@@ -65,7 +65,7 @@ impl Plan {
         let below = Real::Finite(Finite::exact(true, 1, 0));
         let (biased, trailing) = float.largest_fields();
         let emin = float.emin().clamp(-FAR, FAR);
-        Plan {
+        FloatConstants {
             trailing_bits: float.trailing_bits,
             dropped: TRAILING_BITS - float.trailing_bits,
             padding_bits: float.padding_bits,
@@ -85,16 +85,16 @@ impl Plan {
 
     /// The plan for values that are to be divided by `2^exponent`.
     #[inline(always)]
-    pub(super) fn divided(&self, exponent: i32) -> Plan {
-        Plan { lowest: self.lowest + exponent, ..*self }
+    pub(super) fn divided(&self, exponent: i32) -> FloatConstants {
+        FloatConstants { lowest: self.lowest + exponent, ..*self }
     }
 
-    pub(super) fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> Overlap {
         match self.lowest {
-            _ if self.negative.is_some() || self.floor != 0 => Layout::Other,
-            1 => Layout::Aligned,
-            2.. => Layout::Narrower,
-            _ => Layout::Other,
+            _ if self.negative.is_some() || self.floor != 0 => Overlap::Other,
+            1 => Overlap::Aligned,
+            2.. => Overlap::Narrower,
+            _ => Overlap::Other,
         }
     }
 }

@@ -59,7 +59,7 @@ impl Split {
 /// Indices along k are permuted into slots. The first slots have a gap (how far the exponent of their products lies below
 /// `base`) and properties of their own, 8 bits of `gaps` and `flags` each; the others share theirs.
 #[derive(Debug, Clone)]
-pub(super) struct Plan {
+pub(super) struct Parameters {
     pub(super) key: u32,
     pub(super) rows: u32,
     pub(super) columns: u32,
@@ -107,7 +107,7 @@ pub(super) struct Plan {
     pub(super) integers: u32,
 }
 
-impl Plan {
+impl Parameters {
     /// Gives a slot a gap (or [`NO_TERM`]) and properties.
     pub(super) fn slot(&mut self, slot: u32, gap: i32, flags: u32) {
         let gap = if gap == NO_TERM { gap } else { gap.clamp(0, NO_TERM - 1) };

@@ -1,12 +1,12 @@
 //! One lane of the conversion to a floating-point format, for each layout.
 
-use super::plan::{INFINITY, Plan, TRAILING_BITS};
+use super::constants::{FloatConstants, INFINITY, TRAILING_BITS};
 
 const HIDDEN: u32 = 1 << TRAILING_BITS;
 
 /// A magnitude about to be rounded: `significand / 2^shift`, to be put above `base`.
 #[derive(Clone, Copy)]
-pub(super) struct Lane {
+pub(super) struct Unrounded {
     pub(super) significand: u32,
     /// From 1 to 31, and 31 for all that is greater.
     pub(super) shift: u32,
@@ -17,11 +17,11 @@ pub(super) struct Lane {
 }
 
 /// A layout, as code: how `f32` magnitudes are put into lanes, and rounded ones into codes.
-pub(super) trait Shape {
-    fn lane(plan: &Plan, magnitude: u32) -> Lane;
+pub(super) trait Placement {
+    fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded;
 
     /// The code of exponent and trailing significand `fields`; `negative` is a mask.
-    fn code(plan: &Plan, fields: u32, magnitude: u32, negative: u32) -> u32;
+    fn code(plan: &FloatConstants, fields: u32, magnitude: u32, negative: u32) -> u32;
 }
 
 /// The format's smallest normal number is that of `f32`.
@@ -31,27 +31,27 @@ pub(super) struct Narrower;
 /// All formats.
 pub(super) struct Other;
 
-impl Shape for Aligned {
+impl Placement for Aligned {
     #[inline(always)]
-    fn lane(plan: &Plan, magnitude: u32) -> Lane {
-        Lane { significand: magnitude, shift: plan.dropped, full_shift: plan.dropped, base: 0 }
+    fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded {
+        Unrounded { significand: magnitude, shift: plan.dropped, full_shift: plan.dropped, base: 0 }
     }
 
     #[inline(always)]
-    fn code(plan: &Plan, fields: u32, magnitude: u32, negative: u32) -> u32 {
+    fn code(plan: &FloatConstants, fields: u32, magnitude: u32, negative: u32) -> u32 {
         signed(plan, fields, magnitude, negative)
     }
 }
 
-impl Shape for Narrower {
+impl Placement for Narrower {
     #[inline(always)]
-    fn lane(plan: &Plan, magnitude: u32) -> Lane {
+    fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded {
         let biased = (magnitude >> TRAILING_BITS) as i32;
         // A subnormal number has no hidden bit, and the exponent of the smallest normal one.
         let hidden = if biased == 0 { 0 } else { HIDDEN };
         let above = biased.max(1) - plan.lowest;
         let full_shift = plan.dropped + (-above).max(0) as u32;
-        Lane {
+        Unrounded {
             significand: magnitude & (HIDDEN - 1) | hidden,
             shift: full_shift.min(31),
             full_shift,
@@ -60,14 +60,14 @@ impl Shape for Narrower {
     }
 
     #[inline(always)]
-    fn code(plan: &Plan, fields: u32, magnitude: u32, negative: u32) -> u32 {
+    fn code(plan: &FloatConstants, fields: u32, magnitude: u32, negative: u32) -> u32 {
         signed(plan, fields, magnitude, negative)
     }
 }
 
-impl Shape for Other {
+impl Placement for Other {
     #[inline(always)]
-    fn lane(plan: &Plan, magnitude: u32) -> Lane {
+    fn lane(plan: &FloatConstants, magnitude: u32) -> Unrounded {
         // Every significand but that of zero has its leading bit in the place of the hidden one.
         let biased = (magnitude >> TRAILING_BITS) as i32;
         let trailing = magnitude & (HIDDEN - 1);
@@ -77,7 +77,7 @@ impl Shape for Other {
         let exponent = if magnitude == 0 { i32::MIN / 2 } else { exponent };
         let above = exponent - plan.lowest;
         let full_shift = plan.dropped + (-above).max(0) as u32;
-        Lane {
+        Unrounded {
             significand,
             shift: full_shift.min(31),
             full_shift,
@@ -86,7 +86,7 @@ impl Shape for Other {
     }
 
     #[inline(always)]
-    fn code(plan: &Plan, fields: u32, magnitude: u32, negative: u32) -> u32 {
+    fn code(plan: &FloatConstants, fields: u32, magnitude: u32, negative: u32) -> u32 {
         let fields = fields.max(plan.floor) - plan.floor;
         let code = signed(plan, fields, magnitude, negative);
         match plan.negative {
@@ -103,7 +103,7 @@ fn either(codes: [u32; 2], negative: u32) -> u32 {
 }
 
 #[inline(always)]
-fn signed(plan: &Plan, fields: u32, magnitude: u32, negative: u32) -> u32 {
+fn signed(plan: &FloatConstants, fields: u32, magnitude: u32, negative: u32) -> u32 {
     let code = fields << plan.padding_bits | negative & plan.sign_bit;
     let code = if fields == 0 { either(plan.zeros, negative) } else { code };
     let code = if fields > plan.largest { either(plan.overflowed, negative) } else { code };
