@@ -26,33 +26,27 @@ template <int DIRECTION> MODEL double multiply(double a, double b) {
 }
 #endif
 
-// A chain of fused multiply-adds. NaN results have the target's code, or are the first NaN operand, made quiet.
-template <int GROUP, class FROM, class TARGET> MODEL Word chain(const Operands& x, Word from) {
+// A number as a code. A NaN has the target's code.
+template <class TARGET> MODEL Word canonical(Number x) { return x != x ? TARGET::NAN_CODE : code_of(x); }
+
+// The product at a stored k, rounded once.
+template <class TARGET> MODEL Word product_code(const Operands& x, int k) {
+    return canonical<TARGET>(multiply<TARGET::ROUNDING>(x.a(k).number, x.b(k).number));
+}
+
+// A fused multiply-add. A NaN result has the target's code, or is the first NaN operand in the order of the rule, made quiet.
+template <class NANS, class FROM, class TARGET> MODEL Word fma_code(const Operands& x, int k, Word from) {
     typedef typename TARGET::Format F;
-    Number sum = number_of<FROM>(from);
+    const Number operands[3] = {x.a(k).number, x.b(k).number, number_of<FROM>(from)};
+    const Number sum = multiply_add<TARGET::ROUNDING>(operands[0], operands[1], operands[2]);
+    if (sum == sum) return code_of(sum);
+    Word nan = TARGET::NAN_CODE;
 #pragma unroll
-    for (int i = 0; i < group_length(GROUP); ++i) {
-        const int k = group_index(GROUP, i);
-        const Number a = x.a(k).number, b = x.b(k).number;
-        Number next = START_PRODUCT && i == 0 ? multiply<TARGET::ROUNDING>(a, b)
-                                              : multiply_add<TARGET::ROUNDING>(a, b, sum);
-        if (next != next) {
-            Word nan = TARGET::NAN_CODE;
-            const Number operands[3] = {a, b, sum};
-#pragma unroll
-            for (int j = NAN_OPERANDS - 1; j >= 0; --j) {
-                const Number operand = operands[nan_operand(j)];
-                if (operand != operand) nan = code_of(operand) | 1ull << (F::TRAILING_BITS - 1);
-            }
-#if FACTOR == FACTOR_F32
-            next = __uint_as_float((unsigned)nan);
-#else
-            next = __longlong_as_double((long long)nan);
-#endif
-        }
-        sum = next;
+    for (int j = NANS::COUNT - 1; j >= 0; --j) {
+        const Number operand = operands[NANS::operand(j)];
+        if (operand != operand) nan = code_of(operand) | 1ull << (F::TRAILING_BITS - 1);
     }
-    return code_of(sum);
+    return nan;
 }
 
 // A code whose NaN is quiet.

@@ -1,14 +1,14 @@
 // Fused steps whose terms fit into 64 bits: the fast case. Terms of at most 31 bits are kept in 32.
 
 // The code of a sum with an infinity or a NaN among its terms.
-template <int GROUP, class FROM, int SUBNORMALS, class TARGET> __device__ __noinline__ Word special_sum(const Operands& x, Word from) {
+template <class GROUP, class FROM, int SUBNORMALS, class TARGET> __device__ __noinline__ Word special_sum(const Operands& x, Word from) {
     bool nan = false, infinite[2] = {false, false};
     const Value c = decode<FROM, SUBNORMALS>(from);
     nan = c.kind == NOT_A_NUMBER;
     if (c.kind == INFINITE) infinite[c.negative] = true;
 #pragma unroll 1
-    for (int i = 0; i < group_length(GROUP); ++i) {
-        const int k = group_index(GROUP, i);
+    for (int i = 0; i < GROUP::COUNT; ++i) {
+        const int k = GROUP::k(i);
         const Value p = product(decode<FormatA, OPERAND_SUBNORMALS>(x.a_code(k)), decode<FormatB, OPERAND_SUBNORMALS>(x.b_code(k)));
         nan |= p.kind == NOT_A_NUMBER;
         if (p.kind == INFINITE) infinite[p.negative] = true;
@@ -44,8 +44,8 @@ template <bool WIDE> MODEL typename Sized<WIDE>::Signed cut(typename Sized<WIDE>
 }
 
 // One fused step: the terms are aligned to the largest exponent, cut, added exactly, and the sum is rounded once.
-template <int GROUP, class FROM, int SUBNORMALS, class TARGET> MODEL Word fused(const Operands& x, Word from) {
-    constexpr int COUNT = group_length(GROUP);
+template <class GROUP, class FROM, int SUBNORMALS, class TARGET> MODEL Word fused(const Operands& x, Word from) {
+    constexpr int COUNT = GROUP::COUNT;
     constexpr bool WIDE = TERM_BITS > 31;
     typedef typename Sized<WIDE>::Signed Signed;
     const Value c = decode<FROM, SUBNORMALS>(from);
@@ -57,7 +57,7 @@ template <int GROUP, class FROM, int SUBNORMALS, class TARGET> MODEL Word fused(
     largest = largest > FLOOR - PRODUCT_FRACTION ? largest : FLOOR - PRODUCT_FRACTION;
 #pragma unroll
     for (int i = 0; i < COUNT; ++i) {
-        const Factor a = x.a(group_index(GROUP, i)), b = x.b(group_index(GROUP, i));
+        const Factor a = x.a(GROUP::k(i)), b = x.b(GROUP::k(i));
         terms[i] = (Signed)a.significand * b.significand * ((Signed)1 << PRODUCT_LIFT);
         exponents[i] = a.exponent + b.exponent;
         if (NORMALISED && terms[i] != 0 && exponents[i] < SPECIAL_TERM) {
@@ -89,5 +89,5 @@ template <int GROUP, class FROM, int SUBNORMALS, class TARGET> MODEL Word fused(
     const Word code = encode<TARGET>(sum < 0, (Word)(sum < 0 ? -sum : sum), quantum, false);
     typedef typename TARGET::Format F;
     const bool zero = (code & ~(F::NEGATIVE_ZERO ? 1ull << (F::BITS - 1) : 0)) == 0;
-    return zero ? zero_code<TARGET>(NEGATIVE_ZERO_RESULT) : code;
+    return zero ? zero_code<TARGET>(TARGET::ZERO == ZERO_NEGATIVE) : code;
 }

@@ -1,172 +1,106 @@
-// Fused and exact steps of any rule: lanes, a late c, block scales, rounded products, any widths and signs of zero. Behind
-// model_terms.cuh and model_accumulator.cuh. Terms are made again in every pass, for there is no room to keep them.
-
-// Terms of a group besides c.
-MODEL int term_count(int group) { return group_length(group) / (SCALE_SUMS > 0 ? SCALE_SUMS : 1); }
-
-#ifdef SCALE_BLOCK
-// The product of the scales of a stored k.
-MODEL Held scale_at(const Operands& x, int k) {
-    const int block = x.logical(k) / SCALE_BLOCK;
-    return times(widened(decode<FormatScale, KEEP>(x.row_scales[block]), FormatScale::TRAILING_BITS),
-                 widened(decode<FormatScale, KEEP>(x.column_scales[block * N]), FormatScale::TRAILING_BITS));
-}
-
-// The exact sum of products from position `first` of a group on, times their scales; the exponent is that of the scales.
-__device__ __noinline__ Held scaled_sum(const Operands& x, int group, int first) {
-    SignedWide total = 0;
-    bool nan = false, infinite[2] = {false, false};
-#pragma unroll 1
-    for (int i = 0; i < SCALE_SUMS; ++i) {
-        const Held p = limited(exact_product(x, group_index(group, first + i)));
-        nan |= p.kind == NOT_A_NUMBER;
-        if (p.kind == INFINITE) infinite[p.negative] = true;
-        else total += cut_wide<RZ>(p, PRODUCT_QUANTUM);
-    }
-    Held sum = finite(total, PRODUCT_QUANTUM);
-    if (nan || (infinite[0] && infinite[1])) {
-        sum.kind = NOT_A_NUMBER;
-    } else if (infinite[0] || infinite[1]) {
-        sum.kind = INFINITE;
-        sum.negative = infinite[1];
-    }
-    sum.units = 0;
-    return times(sum, scale_at(x, group_index(group, first)));
-}
-#endif
-
-// Term `at` of a group.
-__device__ __noinline__ Held term(const Operands& x, int group, int at) {
-#ifdef SCALE_BLOCK
-    if (SCALE_SUMS > 0) return scaled_sum(x, group, at * SCALE_SUMS);
-#endif
-    const int k = group_index(group, at);
-    Held p = exact_product(x, k);
-#if PRODUCT_ROUNDED
-    typedef TargetProduct::Format F;
-    p = widened(decode<F, KEEP>(round_held<TargetProduct>(p)), F::TRAILING_BITS);
-#endif
-    p = limited(p);
-#ifdef SCALE_BLOCK
-    p = times(p, scale_at(x, k));
-#endif
-    if (NORMALISED && p.significand != 0) p.units = p.exponent + 127 - leading_zeros(p.significand);
-    return p;
-}
-
-// A sum in units of 2^(exponent - bits) that was aligned to 2^exponent; not there where all its terms are zero.
-struct Part {
-    SignedWide sum;
-    int exponent, bits;
-    bool there;
-};
-
-MODEL Held value_of(const Part& part) { return finite(part.sum, part.exponent - part.bits); }
+// Sums of any program: aligned or exact, of products and of other values. Behind model_terms.cuh and model_accumulator.cuh.
+// Terms are made again in every pass, for there is no room to keep them.
 
 MODEL int larger(int x, int y) { return x > y ? x : y; }
 
-// The terms of one lane (and c, if it is one of them), aligned to the largest of their exponents and cut.
-__device__ __noinline__ Part lane_sum(const Operands& x, int group, int lane, const Held& c) {
-    const bool with_c = !HAS_LANES && !HAS_LATE && !is_zero(c);
-    Part part = {0, with_c ? c.units : 0, ALIGNMENT_BITS, with_c};
-#pragma unroll 1
-    for (int at = lane; at < term_count(group); at += LANES) {
-        const Held t = term(x, group, at);
-        if (is_zero(t)) continue;
-        part.exponent = part.there ? larger(part.exponent, t.units) : t.units;
-        part.there = true;
+// Value `at` of a sum: its products, then its addends.
+template <class P, class S> MODEL Held summand(const Operands& x, const Held* addends, int at) {
+    if constexpr (P::COUNT > 0) {
+        if (at < P::COUNT) return term<P>(x, at);
     }
-    if (!part.there) return part;
-    part.exponent = larger(part.exponent, FLOOR);
-    const int quantum = part.exponent - ALIGNMENT_BITS;
-    if (with_c) part.sum = cut_wide<ALIGNMENT_ROUNDING>(c, quantum);
-#pragma unroll 1
-    for (int at = lane; at < term_count(group); at += LANES) {
-        part.sum += cut_wide<ALIGNMENT_ROUNDING>(term(x, group, at), quantum);
-    }
-    return part;
+    return addends[at - P::COUNT];
 }
 
-// The sums of all lanes (and c, unless it is late), aligned to the largest of their exponents and cut.
-MODEL Part joined_lanes(const Operands& x, int group, const Held& c) {
-    const bool with_c = !HAS_LATE && !is_zero(c);
-    Part lanes[LANES];
-    Part sum = {0, with_c ? c.units : 0, LANE_BITS, with_c};
+// The NaN of a sum: the first of its operands in the order of the rule, if that keeps payloads.
+template <class P, class S> __device__ __noinline__ Held nan_of(const Operands& x, const Held* addends) {
+    typedef typename S::Nans Nans;
+    Held nan = nothing(false);
+    nan.kind = NOT_A_NUMBER;
+    int place_of_c = -1;
 #pragma unroll 1
-    for (int lane = 0; lane < LANES; ++lane) {
-        lanes[lane] = lane_sum(x, group, lane, c);
-        if (!lanes[lane].there) continue;
-        sum.exponent = sum.there ? larger(sum.exponent, lanes[lane].exponent) : lanes[lane].exponent;
-        sum.there = true;
+    for (int j = 0; j < Nans::COUNT; ++j) {
+        if (place_of_c < 0 && Nans::operand(j) == 2) place_of_c = j;
     }
-    if (!sum.there) return sum;
-    if (with_c) sum.sum = cut_wide<LANE_ROUNDING>(c, sum.exponent - LANE_BITS);
 #pragma unroll 1
-    for (int lane = 0; lane < LANES; ++lane) {
-        if (lanes[lane].there) sum.sum += cut_wide<LANE_ROUNDING>(value_of(lanes[lane]), sum.exponent - LANE_BITS);
+    for (int turn = 0; turn < 2; ++turn) {
+        const bool of_addends = (place_of_c == 0) == (turn == 0);
+        if (of_addends && place_of_c >= 0) {
+#pragma unroll 1
+            for (int at = 0; at < S::ADDENDS; ++at) {
+                if (addends[at].kind == NOT_A_NUMBER) return addends[at];
+            }
+        }
+        if constexpr (P::COUNT > 0 && P::SCALE_SUMS == 0 && Nans::COUNT > 0) {
+            if (!of_addends) {
+#pragma unroll 1
+                for (int at = 0; at < P::COUNT; ++at) {
+                    const Held factors[2] = {factor_held<FormatA, FactorA>(x.a_code(P::k(at)), ~0ull),
+                                             factor_held<FormatB, FactorB>(x.b_code(P::k(at)), ~0ull)};
+                    const Held found = first_nan<Nans>(factors, 2, nan);
+                    if (found.payload) return found;
+                }
+            }
+        }
     }
-    return sum;
+    return nan;
 }
 
-// The sum of the products and a late c, each cut to its own width below the larger exponent.
-MODEL Part with_late_c(const Part& products, const Held& c) {
-    const bool c_there = !is_zero(c);
-    Part sum = {0, 0, larger(LATE_SUM_BITS, LATE_C_BITS), products.there || c_there};
-    if (!sum.there) return sum;
-    sum.exponent = !products.there ? c.units : !c_there ? products.exponent : larger(products.exponent, c.units);
-    sum.exponent = larger(sum.exponent, LATE_FLOOR);
-    if (products.there) {
-        const SignedWide units = cut_wide<LATE_ROUNDING>(value_of(products), sum.exponent - LATE_SUM_BITS);
-        sum.sum += units * ((SignedWide)1 << (sum.bits - LATE_SUM_BITS));
-    }
-    if (c_there && c.units >= sum.exponent - LATE_DROP) {
-        const SignedWide units = cut_wide<LATE_ROUNDING>(c, sum.exponent - LATE_C_BITS);
-        sum.sum += units * ((SignedWide)1 << (sum.bits - LATE_C_BITS));
-    }
-    return sum;
-}
-
-// The sum of finite terms, before it is rounded.
-MODEL Held finite_sum(const Operands& x, int group, const Held& c) {
-#if EXACT
-    Accumulator total;
-    total.clear();
-    total.add(c);
+// A sum that is not rounded.
+template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, const Held* addends) {
+    constexpr int COUNT = P::COUNT + S::ADDENDS;
+    // What is not finite; the largest exponent; whether every value is a zero, and with which signs.
+    bool nan = false, infinite[2] = {false, false}, zeros = true, signs[2] = {false, false}, there = false;
+    int largest = 0;
 #pragma unroll 1
-    for (int at = 0; at < term_count(group); ++at) total.add(term(x, group, at));
-    return total.sum();
-#else
-    Part sum = HAS_LANES ? joined_lanes(x, group, c) : lane_sum(x, group, 0, c);
-    if (HAS_LATE) sum = with_late_c(sum, c);
-    return sum.there ? value_of(sum) : finite(0, 0);
-#endif
-}
-
-// One fused or exact step.
-template <int GROUP, class TARGET> __device__ __noinline__ Held sum_step(const Operands& x, const Held& from) {
-    // What is not finite; whether every term is a zero, and with which signs.
-    bool nan = from.kind == NOT_A_NUMBER, infinite[2] = {false, false};
-    bool zeros = is_zero(from), signs[2] = {false, false};
-    if (from.kind == INFINITE) infinite[from.negative] = true;
-    signs[from.negative] = true;
-#pragma unroll 1
-    for (int at = 0; at < term_count(GROUP); ++at) {
-        const Held t = term(x, GROUP, at);
+    for (int at = 0; at < COUNT; ++at) {
+        const Held t = summand<P, S>(x, addends, at);
         nan |= t.kind == NOT_A_NUMBER;
         if (t.kind == INFINITE) infinite[t.negative] = true;
-        zeros &= is_zero(t);
+        const bool counts = t.kind == FINITE && (t.significand != 0 || t.counts);
+        zeros &= t.kind == FINITE && !counts && t.agreed;
         signs[t.negative] = true;
+        if (!counts) continue;
+        largest = there ? larger(largest, t.units) : t.units;
+        there = true;
     }
-    if (nan || (infinite[0] && infinite[1])) return hold<TARGET>(not_a_number<TARGET>());
-    if (infinite[0] || infinite[1]) return hold<TARGET>(TARGET::infinite(infinite[1]));
-    const Held sum = finite_sum(x, GROUP, from);
-    const Word code = round_held<TARGET>(sum);
-    const Value value = decode<typename TARGET::Format, KEEP>(code);
-    if (value.kind != FINITE || value.significand != 0) return hold<TARGET>(code);
-    bool negative = ZERO_SIGN == ZERO_NEGATIVE;
-    if (ZERO_SIGN == ZERO_IEEE) {
-        negative = sum.significand != 0 ? sum.negative
-                   : zeros && signs[0] != signs[1] ? signs[1] : TARGET::ROUNDING == RD;
+    if (nan || (infinite[0] && infinite[1])) return nan_of<P, S>(x, addends);
+    Held total = nothing(false);
+    if (infinite[0] || infinite[1]) {
+        total.kind = INFINITE;
+        total.negative = infinite[1];
+        return total;
     }
-    return hold<TARGET>(zero_code<TARGET>(negative));
+    if (there && !S::EXACT) largest = larger(largest, S::FLOOR);
+    if constexpr (S::EXACT) {
+        Accumulator accumulator;
+        accumulator.clear();
+#pragma unroll 1
+        for (int at = 0; at < COUNT; ++at) accumulator.add(summand<P, S>(x, addends, at));
+        total = accumulator.sum();
+    } else if (there) {
+        SignedWide units = 0;
+#pragma unroll 1
+        for (int at = 0; at < COUNT; ++at) {
+            const Held t = summand<P, S>(x, addends, at);
+            int bits = S::BITS;
+            if (at >= P::COUNT) {
+                bits = S::addend_bits(at - P::COUNT);
+                if (t.significand != 0 && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
+                if (t.counts && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
+            }
+            units += cut_wide<S::ROUNDING>(t, largest - bits) * ((SignedWide)1 << (S::MOST_BITS - bits));
+        }
+        total = finite(units, largest - S::MOST_BITS);
+    }
+    total.units = largest;
+    total.counts = there;
+    if (S::NORMALISED) {
+        total.counts = total.significand != 0;
+        if (total.counts) total.units = total.exponent + 127 - leading_zeros(total.significand);
+    }
+    if (total.significand == 0 && !total.sticky) {
+        total.agreed = zeros && !(signs[0] && signs[1]);
+        total.negative = total.agreed && signs[1];
+    }
+    return total;
 }

@@ -1,27 +1,112 @@
 // The terms of general steps, made from codes when they are needed. Behind model_wide.cuh and model_operands.cuh.
 
-// The factors of a product, as the rule unpacks them.
-template <class FROM, class TO> MODEL Held factor_held(Word code) {
-    return UNPACKED ? widened(unpacked<FROM, TO>(code), TO::TRAILING_BITS)
-                    : widened(decode<FROM, OPERAND_SUBNORMALS>(code), FROM::TRAILING_BITS);
+// A NaN whose payload, of the bits of F, may be passed on.
+template <class F> MODEL Held with_payload(Held held) {
+    held.payload = held.kind == NOT_A_NUMBER;
+    if (held.payload) held.units = held.exponent + F::TRAILING_BITS;
+    return held;
 }
-MODEL Held a_held(const Operands& x, int k) { return factor_held<FormatA, FactorA>(x.a_code(k)); }
-MODEL Held b_held(const Operands& x, int k) { return factor_held<FormatB, FactorB>(x.b_code(k)); }
+
+// The factors of a product, as the rule unpacks them; `bits` of their significands are taken.
+template <class FROM, class TO> MODEL Held factor_held(Word code, Word bits) {
+    Held held = UNPACKED ? widened(unpacked<FROM, TO>(code), TO::TRAILING_BITS)
+                         : widened(decode<FROM, OPERAND_SUBNORMALS>(code), FROM::TRAILING_BITS);
+    if (held.kind == FINITE) held.significand &= bits;
+    return with_payload<FROM>(held);
+}
 
 // c, as the rule unpacks it.
 MODEL Held c_held(Word code) {
-    return C_UNPACKED ? widened(unpacked<FormatC, FormatAddend>(code), FormatAddend::TRAILING_BITS)
-                      : widened(decode<FormatC, OPERAND_SUBNORMALS>(code), FormatC::TRAILING_BITS);
+    Held held = C_UNPACKED ? widened(unpacked<FormatC, FormatAddend>(code), FormatAddend::TRAILING_BITS)
+                           : widened(decode<FormatC, OPERAND_SUBNORMALS>(code), FormatC::TRAILING_BITS);
+    return with_payload<FormatC>(held);
+}
+
+// What a sum has that has no products.
+struct NoProducts {
+    static constexpr int COUNT = 0;
+    static constexpr bool SCALED = false;
+    static constexpr int SCALE_SUMS = 0;
+};
+
+// The first NaN among operands, in the order of the rule; `otherwise` if there is none.
+template <class NANS> MODEL Held first_nan(const Held* operands, int count, const Held& otherwise) {
+    Held found = otherwise;
+#pragma unroll 1
+    for (int j = NANS::COUNT - 1; j >= 0; --j) {
+        const int which = NANS::operand(j);
+        if (which < count && operands[which].kind == NOT_A_NUMBER) found = operands[which];
+    }
+    return found;
 }
 
 // A product at or above the limit is infinite.
-MODEL Held limited(Held p) {
-    if (HAS_PRODUCT_LIMIT && p.kind == FINITE && p.significand != 0 &&
-        p.exponent + 127 - leading_zeros(p.significand) >= PRODUCT_LIMIT) {
+template <int LIMIT> MODEL Held limited(Held p) {
+    if (p.kind == FINITE && p.significand != 0 && p.exponent + 127 - leading_zeros(p.significand) >= LIMIT) {
         p.kind = INFINITE;
     }
     return p;
 }
 
-// The exact product at a stored k, without scales.
-MODEL Held exact_product(const Operands& x, int k) { return times(a_held(x, k), b_held(x, k)); }
+// The exact product at a place of a list, without scales. What is not finite has no pieces.
+template <class P> MODEL Held exact_product(const Operands& x, int at) {
+    const int k = P::k(at);
+    Held a = factor_held<FormatA, FactorA>(x.a_code(k), P::a_bits(at));
+    Held b = factor_held<FormatB, FactorB>(x.b_code(k), P::b_bits(at));
+    if (a.kind != FINITE) b = factor_held<FormatB, FactorB>(x.b_code(k), ~0ull);
+    if (b.kind != FINITE) a = factor_held<FormatA, FactorA>(x.a_code(k), ~0ull);
+    return times(a, b);
+}
+
+#ifdef SCALE_BLOCK
+// The product of the scales of a stored k.
+MODEL Held scale_at(const Operands& x, int k) {
+    const int block = x.logical(k) / SCALE_BLOCK;
+    return times(widened(decode<FormatScale, KEEP>(x.row_scales[block]), FormatScale::TRAILING_BITS),
+                 widened(decode<FormatScale, KEEP>(x.column_scales[block * N]), FormatScale::TRAILING_BITS));
+}
+
+// The exact sum of a run of products, times their scales; the exponent is that of the scales.
+template <class P> __device__ __noinline__ Held scaled_sum(const Operands& x, int run) {
+    SignedWide total = 0;
+    bool nan = false, infinite[2] = {false, false};
+#pragma unroll 1
+    for (int i = 0; i < P::SCALE_SUMS; ++i) {
+        const Held p = limited<P::LIMIT>(exact_product<P>(x, run * P::SCALE_SUMS + i));
+        nan |= p.kind == NOT_A_NUMBER;
+        if (p.kind == INFINITE) infinite[p.negative] = true;
+        else total += cut_wide<RZ>(p, PRODUCT_QUANTUM);
+    }
+    Held sum = finite(total, PRODUCT_QUANTUM);
+    if (nan || (infinite[0] && infinite[1])) {
+        sum.kind = NOT_A_NUMBER;
+    } else if (infinite[0] || infinite[1]) {
+        sum.kind = INFINITE;
+        sum.negative = infinite[1];
+    }
+    sum.units = 0;
+    return times(sum, scale_at(x, P::k(run * P::SCALE_SUMS)));
+}
+#endif
+
+// Value `at` of a list of products.
+template <class P> __device__ __noinline__ Held term(const Operands& x, int at) {
+#ifdef SCALE_BLOCK
+    if constexpr (P::SCALE_SUMS > 0) return scaled_sum<P>(x, at);
+#endif
+    const int k = P::k(at);
+    Held p = exact_product<P>(x, at);
+    if (P::Nans::COUNT > 0 && p.kind == NOT_A_NUMBER) {
+        const Held factors[2] = {factor_held<FormatA, FactorA>(x.a_code(k), ~0ull),
+                                 factor_held<FormatB, FactorB>(x.b_code(k), ~0ull)};
+        p = first_nan<typename P::Nans>(factors, 2, p);
+        if (p.payload) return p;
+    }
+    p = limited<P::LIMIT>(p);
+    if constexpr (P::ROUNDED) p = deliver<typename P::To, false>(p);
+#ifdef SCALE_BLOCK
+    if (P::SCALED) p = times(p, scale_at(x, k));
+#endif
+    if (P::NORMALISED && p.significand != 0) p.units = p.exponent + 127 - leading_zeros(p.significand);
+    return p;
+}

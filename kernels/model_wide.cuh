@@ -5,10 +5,14 @@ typedef __int128 SignedWide;
 
 // (-1)^negative * (significand + something below 1 where `sticky`) * 2^exponent. In an alignment, `units` is the exponent that
 // counts: that of the significand's units digit.
+// Of a NaN the significand is the payload, and `units` - `exponent` its bits.
 struct Held {
     Wide significand;
     int exponent, units;
     bool negative, sticky;
+    bool counts;   // of a zero, whether its exponent counts in an alignment all the same
+    bool agreed;   // of a zero, whether its sign is that of all its terms
+    bool payload;  // of a NaN, whether its payload is passed on
     int kind;
 };
 
@@ -20,17 +24,15 @@ MODEL bool is_zero(const Held& x) { return x.kind == FINITE && x.significand == 
 
 MODEL Held finite(SignedWide units, int exponent) {
     const Wide magnitude = units < 0 ? -(Wide)units : (Wide)units;
-    return Held{magnitude, exponent, exponent, units < 0, false, FINITE};
+    return Held{magnitude, exponent, exponent, units < 0, false, false, true, false, FINITE};
 }
+
+MODEL Held nothing(bool negative) { return Held{0, 0, 0, negative, false, false, true, false, FINITE}; }
 
 // A value of a format with `fraction` bits after the binary point.
 MODEL Held widened(const Value& value, int fraction) {
-    return Held{value.significand, value.exponent, value.exponent + fraction, value.negative, false, value.kind};
-}
-
-template <class TARGET> MODEL Held hold(Word code) {
-    typedef typename TARGET::Format F;
-    return widened(decode<F, RESULT_SUBNORMALS>(code), F::TRAILING_BITS);
+    return Held{value.significand, value.exponent, value.exponent + fraction, value.negative, false, false, true, false,
+                value.kind};
 }
 
 // A value as a code of the target, rounded once. A sticky significand has at least 65 bits.
@@ -44,10 +46,79 @@ template <class TARGET> __device__ __noinline__ Word round_held(const Held& x) {
     return encode<TARGET>(x.negative, kept, x.exponent + cut, sticky);
 }
 
+// x in units of 2^quantum, cut. A value that reaches 2^127 units has no use.
+template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held& x, int quantum) {
+    const int shift = quantum - x.exponent;
+    Wide kept;
+    if (shift <= 0) {
+        kept = shift > -128 ? x.significand << -shift : 0;
+    } else {
+        kept = shift < 128 ? x.significand >> shift : 0;
+        // What is cut off, in units of 2^-128 of the last bit; below half of it where nothing near is left.
+        const Wide rest = shift < 128 ? x.significand << (128 - shift) : shift == 128 ? x.significand : x.significand != 0;
+        if (rounds_up<DIRECTION>(x.negative, kept & 1, (Word)(rest >> 64), (Word)rest != 0)) ++kept;
+    }
+    return x.negative ? -(SignedWide)kept : (SignedWide)kept;
+}
+
+// A NaN as a code of the target's format, made quiet, with the leading bits of its payload.
+template <class TARGET> MODEL Word quiet_nan(const Held& nan) {
+    typedef typename TARGET::Format F;
+    constexpr int T = F::TRAILING_BITS;
+    if (F::SPECIALS != 1) return F::SPECIALS == 0 ? TARGET::NAN_CODE : F::NAN_CODE;
+    const int bits = nan.units - nan.exponent;
+    const Word payload = T >= bits ? (Word)nan.significand << (T - bits) : (Word)nan.significand >> (bits - T);
+    const Word trailing = (payload & ((1ull << T) - 1)) | 1ull << (T - 1);
+    const Word biased = (1ull << F::EXPONENT_BITS) - 1;
+    return (((Word)nan.negative << F::EXPONENT_BITS | biased) << T | trailing) << F::PADDING_BITS;
+}
+
+// Whether a finite result with this code is subnormal, by the rule of the destination.
+template <class TO> MODEL bool is_tiny(const Held& x, Word code) {
+    typedef typename TO::Format F;
+    constexpr int T = F::TRAILING_BITS;
+    if (TO::TININESS == TINY_AFTER) {
+        const Word magnitude = code >> F::PADDING_BITS & magnitude_mask<F>();
+        return magnitude != 0 && magnitude >> T == 0;
+    }
+    if (x.significand == 0) return x.sticky;
+    const int leading = x.exponent + 127 - leading_zeros(x.significand);
+    if (leading >= smallest_quantum<F>() + T) return false;
+    if (TO::TININESS == TINY_BEFORE || leading < smallest_quantum<F>() + T - 1) return true;
+    // Half of the smallest normal number or more: does it round up to that with any exponent?
+    Held same = x;
+    const SignedWide units = cut_wide<TO::ROUNDING>(same, leading - T);
+    const Wide magnitude = units < 0 ? -(Wide)units : (Wide)units;
+    return magnitude >> (T + 1) == 0;
+}
+
+// A value rounded to where it goes, as the next operation finds it.
+template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const Held& x) {
+    typedef typename TO::Format F;
+    Word code;
+    if (x.kind == NOT_A_NUMBER && PASSES_NAN && x.payload) {
+        code = quiet_nan<TO>(x);
+    } else {
+        code = round_held<TO>(x);
+        const bool flushed = TO::SUBNORMALS != KEEP && x.kind == FINITE && is_tiny<TO>(x, code);
+        const bool zero = (code & ~(F::NEGATIVE_ZERO ? 1ull << (F::BITS - 1) : 0)) == 0;
+        if (flushed) {
+            code = zero_code<TO>(x.negative && TO::SUBNORMALS == SIGNED_ZERO);
+        } else if (x.kind == FINITE && zero) {
+            const bool exact = x.significand == 0 && !x.sticky && !x.agreed;
+            code = zero_code<TO>(TO::ZERO == ZERO_NEGATIVE ||
+                                 (TO::ZERO == ZERO_IEEE && (exact ? TO::ROUNDING == RD : x.negative)));
+        }
+    }
+    Held held = widened(decode<F, KEEP>(code), F::TRAILING_BITS);
+    held.payload = held.kind == NOT_A_NUMBER;
+    return held;
+}
+
 // x * y, exactly, for significands that have at most 128 bits together. Its units digit is that of both.
 MODEL Held times(const Held& x, const Held& y) {
     Held p = {x.significand * y.significand, x.exponent + y.exponent, x.units + y.units, x.negative != y.negative,
-              false, FINITE};
+              false, false, true, false, FINITE};
     if (x.kind == NOT_A_NUMBER || y.kind == NOT_A_NUMBER) p.kind = NOT_A_NUMBER;
     else if (x.kind == INFINITE || y.kind == INFINITE) p.kind = is_zero(x) || is_zero(y) ? NOT_A_NUMBER : INFINITE;
     return p;
@@ -99,24 +170,4 @@ __device__ __noinline__ Held plus(Held x, Held y, bool disagree) {
         if (x.significand == 0) x.negative = disagree;
     }
     return x;
-}
-
-// An ordinary addition.
-template <class TARGET> MODEL Held add_held(const Held& x, const Held& y) {
-    return hold<TARGET>(round_held<TARGET>(plus(x, y, TARGET::ROUNDING == RD)));
-}
-
-// x in units of 2^quantum, cut. A value that reaches 2^127 units has no use.
-template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held& x, int quantum) {
-    const int shift = quantum - x.exponent;
-    Wide kept;
-    if (shift <= 0) {
-        kept = shift > -128 ? x.significand << -shift : 0;
-    } else {
-        kept = shift < 128 ? x.significand >> shift : 0;
-        // What is cut off, in units of 2^-128 of the last bit; below half of it where nothing near is left.
-        const Wide rest = shift < 128 ? x.significand << (128 - shift) : shift == 128 ? x.significand : x.significand != 0;
-        if (rounds_up<DIRECTION>(x.negative, kept & 1, (Word)(rest >> 64), (Word)rest != 0)) ++kept;
-    }
-    return x.negative ? -(SignedWide)kept : (SignedWide)kept;
 }

@@ -1,4 +1,4 @@
-//! The arithmetic of a plan in CUDA C++ is what the reference evaluator computes, bit for bit: its source, compiled by a C++
+//! The arithmetic of a program in CUDA C++ is what the reference evaluator computes, bit for bit: its source, compiled by a C++
 //! compiler of the host, for every rule of the shipped models and for random arithmetics.
 
 mod arithmetics;
@@ -127,11 +127,11 @@ impl Subject {
             text += &constants("FormatScale", scale.format);
             let _ = writeln!(text, "#define SCALE_BLOCK {}", scale.block);
         }
-        text + &arithmetic(self.evaluator.plan()) + RUN
+        text + &arithmetic(self.evaluator.program()) + RUN
     }
 
     fn instruction(&self) -> &Instruction {
-        &self.evaluator.plan().instruction
+        &self.evaluator.program().instruction
     }
 
     fn input(&self) -> Vec<u8> {
@@ -187,7 +187,7 @@ fn compare(subjects: Vec<Subject>, least_fast: usize) {
     let Some(compiler) = compiler() else {
         return println!("skipped: there is no C++ compiler");
     };
-    let fast = subjects.iter().filter(|subject| is_fast(subject.evaluator.plan())).count();
+    let fast = subjects.iter().filter(|subject| is_fast(subject.evaluator.program())).count();
     let differing: Vec<String> = subjects
         .par_chunks(TOGETHER)
         .flat_map_iter(|subjects| {
@@ -204,7 +204,7 @@ fn compare(subjects: Vec<Subject>, least_fast: usize) {
                     all.map(|(case, theirs)| (case, *theirs, subject.evaluator.dot(case))).filter(|(_, x, y)| x != y)
                 };
                 if let Some((case, theirs, ours)) = wrong().next() {
-                    let fast = is_fast(subject.evaluator.plan());
+                    let fast = is_fast(subject.evaluator.program());
                     let count = wrong().count();
                     differing.push(format!(
                         "{} (fast: {fast}): {count} of {} differ: CUDA {theirs:#x}, reference {ours:#x}, {case:x?}\n{}",
@@ -238,7 +238,7 @@ fn shipped_subjects() -> Vec<Subject> {
         instructions.sort_by_key(|i| i.m * i.n * i.k);
         for i in instructions {
             let Ok(evaluator) = model.evaluator(i) else { continue };
-            let text = arithmetic(evaluator.plan());
+            let text = arithmetic(evaluator.program());
             let key = (text, i.k, [i.a, i.b, i.c, i.d].map(|format| format.name), i.is_sparse());
             subjects.entry(key).or_insert_with(|| (format!("{name} {i}"), evaluator));
         }
@@ -248,7 +248,7 @@ fn shipped_subjects() -> Vec<Subject> {
 
 /// The adversarial stream and the named corners of an instruction.
 fn operands(evaluator: &Evaluator) -> Vec<Case> {
-    let i = &evaluator.plan().instruction;
+    let i = &evaluator.program().instruction;
     let elements = i.m * i.n;
     let tiles = 48;
     let stream = stream::tiles(i, 1, 0, tiles);

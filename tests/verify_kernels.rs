@@ -48,7 +48,7 @@ fn verification_kernels_of_every_kind_compile() {
     assert!(!instructions.is_empty());
     instructions.par_iter().for_each(|i| {
         let evaluator = model.evaluator(i).unwrap();
-        let kernel = verifier(evaluator.plan(), Sequence::Random { seed: 1 }).expect("there is a kernel");
+        let kernel = verifier(evaluator.program(), Sequence::Random { seed: 1 }).expect("there is a kernel");
         let cubin = compile::compile(&kernel.source, "sm_90a").unwrap_or_else(|error| panic!("{i}: {error}"));
         // To look at, and to disassemble.
         if let Ok(folder) = std::env::var("TCNUM_DUMP") {
@@ -63,7 +63,7 @@ fn verification_kernels_of_every_kind_compile() {
 #[test]
 fn every_listed_instruction_has_a_verification_kernel_and_the_widest_have_none() {
     let model = Model::load("hopper").unwrap();
-    let kernel = |i: &Instruction| verifier(model.evaluator(i).unwrap().plan(), Sequence::Random { seed: 1 });
+    let kernel = |i: &Instruction| verifier(model.evaluator(i).unwrap().program(), Sequence::Random { seed: 1 });
     for i in isa::all().iter().filter(|i| i.kernel.is_some() && i.support_on("sm_90a").is_some()) {
         assert!(kernel(i).is_some(), "{i}");
     }
@@ -79,9 +79,9 @@ fn kernels_with_the_general_steps_compile() {
     let mut draw = || arithmetics().new_tree(&mut runner).unwrap().current();
     let drawn = std::iter::repeat_with(&mut draw)
         .filter(|drawn| drawn.instruction.support_on("sm_90a").is_some())
-        .filter(|drawn| !is_fast(drawn.evaluator().plan()))
+        .filter(|drawn| !is_fast(drawn.evaluator().program()))
         .filter_map(|drawn| {
-            verifier(drawn.evaluator().plan(), Sequence::Random { seed: 1 }).map(|kernel| (drawn, kernel))
+            verifier(drawn.evaluator().program(), Sequence::Random { seed: 1 }).map(|kernel| (drawn, kernel))
         });
     let kernels: Vec<_> = drawn.take(GENERAL).collect();
     kernels.par_iter().for_each(|(drawn, kernel)| {

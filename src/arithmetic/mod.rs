@@ -1,26 +1,28 @@
 //! The arithmetic of matrix instructions as data (`models/*.toml`), and its evaluation.
 //!
-//! A [`Model`] is a list of rules; each rule says which instructions it covers, by name pattern, and how they
-//! compute one dot-product-add. Nothing here asks for a GPU by name.
+//! A [`Model`] is a list of rules; each rule says which instructions it covers, by name pattern, and how they compute one
+//! dot-product-add. For an instruction a rule is lowered to a [`Program`], which the [`Evaluator`] runs: one element at a time
+//! by the reference, many at a time by the fast evaluator. Nothing here asks for a GPU by name.
 
-mod check;
-mod evaluate;
-mod explain;
+mod evaluator;
 mod fast;
-mod fused;
-mod keys;
+mod language;
 mod model;
-mod pattern;
-mod plan;
-mod rule;
+mod program;
+mod reference;
 pub mod scalar;
 
-pub use evaluate::Evaluator;
-pub use explain::{Explanation, Line};
-pub use keys::{KEYS, Key};
-pub use model::{Model, shipped};
-pub use plan::{Fused, Plan, PlanStep};
-pub use rule::{
-    Alignment, CPosition, Conversion, Join, Lanes, Late, Operand, Parts, Rounded, Rule, Start, Step, Subnormals, Wrap,
-    ZeroSign,
+pub use evaluator::Evaluator;
+pub use language::{
+    keys::{KEYS, Key, NODE_KEYS, NodeKey},
+    node::{Indices, Node, NodeKind, NodeResult, Term},
+    rule::{
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, Rounded, Rule, Split, Start, Step,
+        Subnormals, Tininess, Wrap, ZeroSign,
+    },
 };
+pub use model::{Model, shipped};
+pub use program::{
+    Addend, Destination, Factors, Multiply, Operation, OperationStep, Output, Program, Scaling, Source, Sum, Unpack,
+};
+pub use reference::{Explanation, Line};

@@ -4,7 +4,10 @@ use std::path::Path;
 
 use serde::Deserialize;
 
-use super::{Evaluator, Rule, check::defect, pattern};
+use super::{
+    Evaluator, Rule,
+    language::{check::defect, pattern},
+};
 use crate::{Error, Result, isa::Instruction, nearest::nearest, text};
 
 /// The models inside the program: name and text.
@@ -101,9 +104,14 @@ impl Model {
     fn line(&self, index: usize, defect: &str) -> Option<usize> {
         let lines = || (1..).zip(self.text.lines().map(str::trim));
         let (start, _) = lines().filter(|(_, line)| line.starts_with("[[rule]]")).nth(index)?;
-        let key = defect.split('\'').nth(1).and_then(|key| key.split('.').next()).unwrap_or_default();
+        let named = defect.split('\'').nth(1).unwrap_or_default();
+        let key = match defect.split_once('\'') {
+            // A node has lines of its own: `node.NAME = ...`, or a table `[rule.node.NAME]`.
+            Some((before, _)) if before.ends_with("node ") => format!("node.{named}"),
+            _ => named.split('.').next().unwrap_or_default().to_string(),
+        };
         let names = |line: &str| {
-            let rest = line.strip_prefix(key).or_else(|| line.strip_prefix("[rule.")?.strip_prefix(key));
+            let rest = line.strip_prefix(&key).or_else(|| line.strip_prefix("[rule.")?.strip_prefix(&key));
             rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
         };
         let mut own = lines().skip(start).take_while(|(_, line)| !line.starts_with("[[")).filter(|_| !key.is_empty());

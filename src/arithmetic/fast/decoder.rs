@@ -102,6 +102,11 @@ impl Decoder {
         })
     }
 
+    /// The decoder of a format whose numbers stay as they are.
+    pub(super) fn plain(format: &Format) -> Option<Decoder> {
+        Decoder::new(format, Subnormals::Keep, None)
+    }
+
     /// The smallest exponent.
     pub(super) fn lowest(&self) -> i32 {
         self.emin
@@ -182,8 +187,7 @@ impl Decoder {
 
 vectorised! {
     /// The numbers of codes.
-    pub(super) fn numbers(decoder: &Decoder, codes: &Batch<u32>) -> Number {
-        let mut number = Number::ZERO;
+    pub(super) fn numbers_into(decoder: &Decoder, codes: &Batch<u32>, number: &mut Number) {
         decoder.operands(codes, |at, element| {
             number.magnitude[at] = element.significand.into();
             number.negative[at] = element.negative;
@@ -191,8 +195,14 @@ vectorised! {
             let infinite = element.special == INFINITY;
             number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
         });
-        number
     }
+}
+
+/// The numbers of codes.
+pub(super) fn numbers(decoder: &Decoder, codes: &Batch<u32>) -> Number {
+    let mut number = Number::ZERO;
+    numbers_into(decoder, codes, &mut number);
+    number
 }
 
 /// An integer of which some upper bits of 32 are unused.

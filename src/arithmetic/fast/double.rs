@@ -2,8 +2,8 @@
 
 use super::word::{LANES, each};
 use crate::{
-    arithmetic::{CPosition, Join, Plan, PlanStep, Start, Subnormals},
-    format::{self, Format, Overflow, Rounding},
+    arithmetic::{Destination, Operation, Program, Source, Subnormals},
+    format::{self, Overflow, Rounding},
     isa::{Codes, Tiles},
     softfloat::{Target, fma},
     vectors::vectorised,
@@ -20,27 +20,31 @@ pub(super) struct Double {
 }
 
 impl Double {
-    /// `None` for a plan that is anything else.
-    pub(super) fn new(plan: &Plan) -> Option<Double> {
-        let i = &plan.instruction;
+    /// `None` for a program that is anything else.
+    pub(super) fn new(program: &Program) -> Option<Double> {
+        let i = &program.instruction;
         let double = format::find("f64").ok()?;
-        let is_double = |format: &&Format| *format == double;
-        let formats = [i.a, i.b, i.c, i.d, plan.result.format, plan.between.format];
-        let keep = [plan.operand_subnormals, plan.result_subnormals] == [Subnormals::Keep; 2];
-        let chain = plan.join == Join::Chain && plan.c == CPosition::First && plan.start == Start::C;
-        let rounding = |target: &Target| (target.rounding, target.overflow);
-        let one = rounding(&plan.result) == rounding(&plan.between);
+        let mut order = Vec::new();
+        let mut target = None;
+        for (at, operation) in program.operations().enumerate() {
+            let Operation::Fma { factors, addend, to, .. } = operation else { return None };
+            let from = at.checked_sub(1).map_or(Source::C, Source::Value);
+            let Destination { target: own, subnormals, .. } = to;
+            let whole = factors.a == u64::MAX && factors.b == u64::MAX;
+            if *addend != from || !whole || *subnormals != Subnormals::Keep || target.is_some_and(|other| other != *own) {
+                return None;
+            }
+            order.push(factors.k);
+            target = Some(*own);
+        }
+        let target = target?;
+        let last = program.output.value == Source::Value(order.len() - 1);
+        let double_only = [i.a, i.b, i.c, i.d, target.format].iter().all(|format| *format == double);
+        let keep = program.unpack.iter().all(|unpack| unpack.subnormals == Subnormals::Keep && unpack.wider.is_none());
         // D takes the result as it is, infinities included.
-        let overflow = [plan.result.overflow, plan.output.overflow];
-        let simple = overflow.iter().all(|overflow| *overflow == Overflow::Standard);
-        let fma = matches!(plan.step, PlanStep::Fma { .. }) && i.chunk().is_none();
-        (fma && keep && chain && one && simple && formats.iter().all(is_double)).then(|| Double {
-            m: i.m,
-            n: i.n,
-            k: i.k,
-            order: plan.groups.concat(),
-            target: plan.result,
-        })
+        let overflow = [target.overflow, program.output.target.overflow];
+        let simple = overflow.iter().all(|overflow| *overflow == Overflow::Standard) && i.chunk().is_none();
+        (last && double_only && keep && simple).then_some(Double { m: i.m, n: i.n, k: i.k, order, target })
     }
 }
 

@@ -6,7 +6,7 @@ use super::{
     word::Batch,
 };
 use crate::{
-    arithmetic::{Subnormals, ZeroSign},
+    arithmetic::{Destination, Subnormals, Tininess, ZeroSign},
     format::{Finite, Float, Real, Rounding, Zeros},
     softfloat::Target,
     vectors::vectorised,
@@ -30,11 +30,15 @@ pub(super) struct Encoder {
     zeros: [u32; 2],
     /// The codes that subnormal results become, by sign.
     flushed: Option<[u32; 2]>,
+    /// Which those are.
+    tininess: Tininess,
 }
 
 impl Encoder {
-    /// `None` for formats that the kernel does not have; `subnormals`: what becomes of subnormal results.
-    pub(super) fn new(target: &Target, subnormals: Subnormals) -> Option<Encoder> {
+    /// `None` for formats that the kernel does not have.
+    pub(super) fn new(to: &Destination) -> Option<Encoder> {
+        let Destination { target, subnormals, tininess, zero } = to;
+        let subnormals = *subnormals;
         let f = supported(target.format).filter(|f| f.signed)?;
         if subnormals == Subnormals::SignedZero && f.zeros != Zeros::Both {
             return None;
@@ -52,7 +56,12 @@ impl Encoder {
             specials: [Real::Infinity { negative: false }, Real::Infinity { negative: true }, Real::Nan]
                 .map(|special| target.round(&special) as u32),
             sign_bit: 1 << (target.format.bits - 1),
-            zeros: [0, negative_zero],
+            zeros: match zero {
+                ZeroSign::Positive => [0, 0],
+                ZeroSign::Negative => [negative_zero; 2],
+                ZeroSign::Ieee => [0, negative_zero],
+            },
+            tininess: *tininess,
             flushed: match subnormals {
                 Subnormals::Keep => None,
                 Subnormals::SignedZero => Some([0, negative_zero]),
@@ -61,14 +70,30 @@ impl Encoder {
         })
     }
 
-    /// This encoder with another rule for the sign of zero results: that of the number stays only where `zero` says so.
-    pub(super) fn signing_zeros(mut self, zero: ZeroSign) -> Encoder {
-        match zero {
-            ZeroSign::Positive => self.zeros = [0, 0],
-            ZeroSign::Negative => self.zeros = [self.zeros[1]; 2],
-            ZeroSign::Ieee => {}
+    /// The conversion of a last value to D, which flushes nothing.
+    pub(super) fn to_output(target: &Target) -> Option<Encoder> {
+        let (subnormals, tininess, zero) = (Subnormals::Keep, Tininess::After, ZeroSign::Ieee);
+        Encoder::new(&Destination { target: *target, subnormals, tininess, zero })
+    }
+
+    /// Flushes what is tiny before rounding, or after it with any exponent.
+    #[cold]
+    fn flush_tiny(&self, number: &Number, flushed: [u32; 2], codes: &mut Batch<u32>) {
+        for (l, code) in codes.iter_mut().enumerate() {
+            let (magnitude, exponent) = (number.magnitude[l], number.exponent[l]);
+            if magnitude == 0 || number.special[l] != 0 {
+                continue;
+            }
+            let leading = exponent + 63 - magnitude.leading_zeros() as i32;
+            let units = Finite::exact(number.negative[l] != 0, magnitude.into(), exponent);
+            let carries = self.tininess == Tininess::AfterUnbounded && {
+                let quantum = leading - self.trailing_bits as i32;
+                units.round_to_quantum(quantum, self.rounding).0 >> (self.trailing_bits + 1) != 0
+            };
+            if leading + i32::from(carries) < self.emin {
+                *code = flushed[usize::from(number.negative[l] != 0)];
+            }
         }
-        self
     }
 
     /// This encoder followed by the conversion of its codes from `from` to the format of `to`; `None` unless finite codes
@@ -153,7 +178,9 @@ vectorised! {
         if special != 0 {
             encoder.set_specials(&number.special, &mut codes);
         }
-        if let Some(flushed) = encoder.flushed {
+        if let Some(flushed) = encoder.flushed.filter(|_| encoder.tininess != Tininess::After) {
+            encoder.flush_tiny(number, flushed, &mut codes);
+        } else if let Some(flushed) = encoder.flushed {
             let own = *encoder;
             for code in &mut codes {
                 let fields = (*code & !own.sign_bit) >> own.padding_bits;

@@ -1,46 +1,71 @@
-//! Floating-point arithmetic compiled for many elements of D at a time: groups, and how their results come together.
+//! Floating-point programs compiled for many elements of D at a time: the interpreter of their operations.
 
 use super::{
-    chain::{Chain, Order, tree},
     decoder::{Decoder, numbers},
     encoder::{Encoder, encode},
-    fused::Sum,
+    fused::{FusedAddend, Sum},
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
     pieces::Pieces,
+    product::exact,
     scale::Scales,
-    stage::{Last, Stage},
-    step::{FusedStep, sums},
+    stage::Stage,
+    step::{SumStep, sums},
     terms::Stored,
     word::{Batch, over, set_piece},
 };
 use crate::{
-    arithmetic::{CPosition, Fused, Join, Plan, PlanStep, Subnormals, ZeroSign},
-    softfloat::Target,
+    arithmetic::{Addend, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign},
+    format::Rounding,
 };
 
 /// The floating-point arithmetic of one instruction.
 #[derive(Debug, Clone)]
 pub(super) struct Floating {
     c: Decoder,
-    /// The ends of the groups in the order of the factors.
-    ends: Vec<usize>,
-    step: Step,
-    /// Products of magnitude 2^this or more are infinite.
-    limit: Option<i32>,
-    join: Join,
-    c_position: CPosition,
-    result: Stage,
-    between: Stage,
-    addition: Stage,
+    /// The operations, in order; the last one gives D.
+    steps: Vec<Step>,
+    /// Values that are held at the same time.
+    slots: usize,
     output: Encoder,
-    /// Whether a NaN operand becomes the result.
-    hands_nan_on: bool,
+    /// Whether a NaN keeps its payload in D.
+    passes_nan: bool,
+}
+
+/// An operation, and what becomes of its value.
+#[derive(Debug, Clone)]
+struct Step {
+    operation: FastOperation,
+    /// The rounding of the value; `None`: it stays as it is.
+    stage: Option<Stage>,
+    /// Where it is held.
+    slot: usize,
 }
 
 #[derive(Debug, Clone)]
-enum Step {
-    Fused(FusedStep),
-    Chain(Chain),
+enum FastOperation {
+    Sum(Box<SumStep>, Vec<Input>),
+    Copy(Input),
+    Add([Input; 2], bool),
+    Fma(Product, Input, bool),
+}
+
+/// A value that an operation takes.
+#[derive(Debug, Clone)]
+enum Input {
+    C,
+    Zero,
+    Slot(usize),
+    Product(Product),
+}
+
+/// One product by its place in the order of the factors.
+#[derive(Debug, Clone)]
+struct Product {
+    at: usize,
+    /// Its rounding.
+    stage: Option<Stage>,
+    /// It is infinite from this exponent on.
+    limit: Option<i32>,
 }
 
 /// Codes of D, and which of them are unknown.
@@ -50,118 +75,104 @@ pub(super) struct Outcome {
     pub(super) special: Batch<u32>,
 }
 
-/// Storage for the terms of a group.
+/// Storage for values between operations and the terms of a sum.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     stored: Stored,
-    stack: Vec<Number>,
+    slots: Vec<Number>,
+}
+
+/// Makes the steps of a program.
+struct Compiler<'a> {
+    program: &'a Program,
+    factors: [&'a Decoder; 2],
+    scales: Option<&'a Scales>,
+    c: Decoder,
+    /// Where the factors of each operation begin in the order of the kernel.
+    begins: &'a [usize],
+    /// For each operation the one that uses its value last.
+    last_uses: Vec<usize>,
+    /// The slots of values, and those that are free.
+    held: Vec<usize>,
+    free: Vec<usize>,
+    slots: usize,
 }
 
 impl Floating {
-    /// `None` if the plan needs what the fast evaluator does not have.
-    pub(super) fn new(plan: &Plan, factors: [&Decoder; 2], scales: Option<&Scales>) -> Option<Floating> {
-        let c = Decoder::new(plan.instruction.c, plan.operand_subnormals, plan.unpack_c)?;
-        let stage = |target: &Target| Stage::new(target, plan.result_subnormals, &plan.output);
-        let (mut result, mut between) = (stage(&plan.result)?, stage(&plan.between)?);
-        let end = |end: &mut usize, group: &Vec<usize>| {
-            *end += group.len();
-            Some(*end)
-        };
-        let step = match &plan.step {
-            PlanStep::Fused(fused) => {
-                result = result.signing_zeros(fused.zero);
-                between = between.signing_zeros(fused.zero);
-                Step::Fused(fused_step(fused, plan, factors, [&c, &between.decoder], scales)?)
+    /// `None` if the program needs what the fast evaluator does not have. `begins`: where the factors of each operation
+    /// begin in the order of the kernel.
+    pub(super) fn new(
+        program: &Program,
+        factors: [&Decoder; 2],
+        scales: Option<&Scales>,
+        begins: &[usize],
+    ) -> Option<Floating> {
+        let [.., unpack] = &program.unpack;
+        let c = Decoder::new(program.instruction.c, unpack.subnormals, unpack.wider)?;
+        let count = program.steps.len();
+        let mut last_uses = vec![0; count];
+        for (at, operation) in program.operations().enumerate() {
+            for source in operation.sources() {
+                if let Source::Value(value) = source {
+                    last_uses[value] = at;
+                }
             }
-            _ => Step::Chain(chain(plan, factors.iter().map(|factor| factor.fraction_bits as i32).sum())?),
-        };
-        Some(Floating {
-            ends: plan.groups.iter().scan(0, end).collect(),
-            step,
-            limit: plan.product_limit,
-            join: plan.join,
-            c_position: plan.c,
-            result,
-            between,
-            addition: stage(&plan.addition)?,
-            output: Encoder::new(&plan.output, Subnormals::Keep)?,
-            hands_nan_on: matches!(&plan.step, PlanStep::Fma { nan_operands } if !nan_operands.is_empty()),
-            c,
-        })
+        }
+        // The value that D is made of is that of the last operation.
+        let last = Source::Value(count.checked_sub(1)?);
+        let (held, free) = (vec![usize::MAX; count], Vec::new());
+        let mut compiler = Compiler { program, factors, scales, c, begins, last_uses, held, free, slots: 0 };
+        let steps = (program.output.value == last).then(|| compiler.steps())??;
+        let passes_nan = program.output.passes_nan;
+        // A NaN of an overflow has a code of its own.
+        let own_nan = |to: &Destination| Stage::makes_nan(&to.target);
+        if passes_nan && program.operations().filter_map(Operation::destination).any(own_nan) {
+            return None;
+        }
+        let slots = compiler.slots;
+        Some(Floating { steps, slots, output: Encoder::to_output(&program.output.target)?, passes_nan, c })
     }
 
     /// Bits by which the significands of A are to be shifted left.
     pub(super) fn lifted(&self) -> u32 {
-        match &self.step {
-            Step::Fused(step) => step.sum.lifted as u32,
-            Step::Chain(_) => 0,
-        }
+        let sums = self.steps.iter().filter_map(|step| match &step.operation {
+            FastOperation::Sum(sum, _) => Some(sum.sum.lifted as u32),
+            _ => None,
+        });
+        sums.max().unwrap_or(0)
     }
 
     /// D for some pieces, with the elements of C.
     pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>, workspace: &mut Workspace) -> Outcome {
         let c = numbers(&self.c, c);
-        let chained = self.join == Join::Chain;
-        let c_first = self.c_position == CPosition::First;
-        let mut total = if c_first { c.clone() } else { Number::ZERO };
-        let mut last = Last::Held;
-        let mut begin = 0;
-        for (number, &end) in self.ends.iter().enumerate() {
-            if number > 0 {
-                total = last.hold(&total);
+        workspace.slots.resize(self.slots, Number::ZERO);
+        let (last, steps) = self.steps.split_last().expect("a program has a step");
+        for step in steps {
+            let value = step.operation.run(pieces, &c, workspace);
+            let slot = &mut workspace.slots[step.slot];
+            match &step.stage {
+                Some(stage) => stage.hold(&value, slot),
+                None => *slot = value,
             }
-            let from = if chained { &total } else { &Number::ZERO };
-            let pieces = Pieces { group: (begin, end), ..*pieces };
-            let (mut sum, mut next) = self.group(number, &pieces, from, workspace);
-            if let Some(limit) = self.limit {
-                // Products are below 2^(e + 2).
-                let beyond = |e| if e >= limit.saturating_sub(2) { UNKNOWN } else { 0 };
-                let mut special = [0; COUNT];
-                for at in 0..pieces.count {
-                    set_piece(&mut special, at, &over(&pieces.factors(at).largest(), beyond));
-                }
-                sum.add_special(&special);
-            }
-            if !chained && (number > 0 || c_first) {
-                sum = self.addition.sum(&total, &next.hold(&sum));
-                next = Last::Unrounded(&self.addition);
-            }
-            (total, last, begin) = (sum, next, end);
         }
-        if !c_first {
-            total = self.addition.sum(&last.hold(&total), &c);
-            last = Last::Unrounded(&self.addition);
-        }
-        self.finish(&total, last)
-    }
-
-    /// The sum of a group, and what is still to be done to it.
-    fn group(&self, number: usize, pieces: &Pieces, from: &Number, workspace: &mut Workspace) -> (Number, Last<'_>) {
-        let chained = self.join == Join::Chain;
-        let stage = if number + 1 == self.ends.len() || !chained { &self.result } else { &self.between };
-        match &self.step {
-            Step::Fused(step) => {
-                let operand = if number == 0 || !chained { &self.c } else { &self.between.decoder };
-                let sum = sums(step, pieces, from, operand.fraction_bits, stage.rounding, &mut workspace.stored);
-                (sum, Last::Unrounded(stage))
+        let value = last.operation.run(pieces, &c, workspace);
+        match &last.stage {
+            Some(Stage { last: Some(encoder), .. }) => {
+                Outcome { codes: encode(encoder, &value), special: self.known(&value) }
             }
-            Step::Chain(chain) => chain.run(number, pieces, from, stage, &mut workspace.stack),
+            Some(stage) => {
+                let mut held = Number::ZERO;
+                stage.hold(&value, &mut held);
+                Outcome { codes: encode(&self.output, &held), special: self.known(&held) }
+            }
+            None => Outcome { codes: encode(&self.output, &value), special: self.known(&value) },
         }
     }
 
-    /// The conversion of the last value to D.
-    fn finish(&self, total: &Number, last: Last) -> Outcome {
-        if let Last::Unrounded(Stage { last: Some(encoder), .. }) = last {
-            return Outcome { codes: encode(encoder, total), special: self.known(total) };
-        }
-        let held = last.hold(total);
-        Outcome { codes: encode(&self.output, &held), special: self.known(&held) }
-    }
-
-    /// What is not finite of the last value; a NaN is unknown where it would be handed on.
+    /// What is not finite of the last value; a NaN is unknown where it keeps its payload.
     fn known(&self, total: &Number) -> Batch<u32> {
         let mut special = total.special;
-        if self.hands_nan_on {
+        if self.passes_nan {
             for special in &mut special {
                 let infinities = INFINITY | MINUS_INFINITY;
                 let nan = (*special & NAN != 0) | (*special & infinities == infinities);
@@ -172,85 +183,332 @@ impl Floating {
     }
 }
 
-/// The fused step of a plan, for these factors and addends.
-fn fused_step(
-    fused: &Fused,
-    plan: &Plan,
-    factors: [&Decoder; 2],
-    addends: [&Decoder; 2],
-    scales: Option<&Scales>,
-) -> Option<FusedStep> {
-    let exact_bits = factors.iter().map(|factor| factor.fraction_bits as i32).sum();
-    let (mut fraction_bits, mut term_bits) = (exact_bits, factors.iter().map(|factor| factor.precision).sum());
-    let product = match &fused.product {
-        Some(target) => Some(Stage::new(target, Subnormals::Keep, &plan.output)?),
-        None => None,
-    };
-    // Rounding takes small products, and infinities that it saturates, to a limit that their factors do not tell.
-    if product.is_some() && plan.product_limit.is_some() {
-        return None;
-    }
-    if let Some(stage) = &product {
-        (fraction_bits, term_bits) = (stage.decoder.fraction_bits as i32, stage.decoder.precision);
-    }
-    if let Some(scales) = scales {
-        if product.is_some() || plan.product_limit.is_some() {
-            return None;
+impl FastOperation {
+    /// The value, not yet rounded.
+    #[inline]
+    fn run(&self, pieces: &Pieces, c: &Number, workspace: &mut Workspace) -> Number {
+        match self {
+            FastOperation::Sum(step, inputs) => {
+                let zero = Number::ZERO;
+                let slots = &workspace.slots;
+                let one: [&Number; 1];
+                let many: Vec<&Number>;
+                let find = |input: &Input| match input {
+                    Input::C => c,
+                    Input::Slot(slot) => &slots[*slot],
+                    Input::Zero | Input::Product(_) => &zero,
+                };
+                let addends = match &inputs[..] {
+                    [input] => {
+                        one = [find(input)];
+                        &one[..]
+                    }
+                    inputs => {
+                        many = inputs.iter().map(find).collect();
+                        &many[..]
+                    }
+                };
+                let pieces = Pieces { group: step.group, ..*pieces };
+                let mut sum = sums(step, &pieces, addends, &mut workspace.stored);
+                if let Some(limit) = step.limit {
+                    mark_limit(&mut sum, &pieces, limit);
+                }
+                sum
+            }
+            FastOperation::Copy(input) => input.number(pieces, c, &workspace.slots),
+            FastOperation::Add([x, y], down) => match (x, y) {
+                (Input::Slot(x), Input::Slot(y)) => {
+                    super::number::sum(&workspace.slots[*x], &workspace.slots[*y], *down)
+                }
+                (x, y) => {
+                    let (x, y) = (x.number(pieces, c, &workspace.slots), y.number(pieces, c, &workspace.slots));
+                    super::number::sum(&x, &y, *down)
+                }
+            },
+            FastOperation::Fma(product, addend, down) => {
+                let product = product.number(pieces);
+                match addend {
+                    Input::Slot(slot) => super::number::sum(&product, &workspace.slots[*slot], *down),
+                    Input::C => super::number::sum(&product, c, *down),
+                    other => super::number::sum(&product, &other.number(pieces, c, &workspace.slots), *down),
+                }
+            }
         }
-        (fraction_bits, term_bits) = scales.terms(fraction_bits, term_bits)?;
     }
-    // The exponents of exact sums are those of their scales.
-    let normalised = (fused.normalised && fused.scale_sums.is_none()).then_some(fraction_bits);
-    if normalised.is_some() {
-        fraction_bits = term_bits as i32 - 1;
-    }
-    let terms = plan.groups.iter().map(Vec::len).max().unwrap_or(0);
-    let sum = Sum {
-        alignment: fused.alignment,
-        lanes: fused.lanes.clone(),
-        late: fused.late,
-        fraction_bits,
-        lifted: 0,
-        term_bits,
-        terms,
-    };
-    let mut step = FusedStep {
-        width: sum.width(addends)?,
-        sum,
-        fraction_bits: exact_bits,
-        product,
-        normalised,
-        runs: scales.filter(|scales| scales.run > 0).cloned(),
-        ieee: fused.zero == ZeroSign::Ieee,
-    };
-    if let Some(alignment) = fused.alignment.filter(|_| step.is_simple()) {
-        let bits = factors[0].precision + scales.map_or(0, Scales::factor_bits);
-        step.sum.lifted = (alignment.bits - fraction_bits).clamp(0, 31 - bits as i32);
-        step.sum.term_bits += step.sum.lifted as u32;
-    }
-    Some(step)
 }
 
-/// The chain of roundings of a plan whose exact products have these bits after the binary point.
-fn chain(plan: &Plan, fraction_bits: i32) -> Option<Chain> {
-    let (order, product) = match &plan.step {
-        PlanStep::Fma { nan_operands } => {
-            // A NaN of an overflow has a code of its own.
-            let targets = [&plan.result, &plan.between, &plan.addition];
-            if !nan_operands.is_empty() && targets.iter().any(|target| Stage::makes_nan(target)) {
+impl Input {
+    fn number(&self, pieces: &Pieces, c: &Number, slots: &[Number]) -> Number {
+        match self {
+            Input::C => c.clone(),
+            Input::Zero => Number::ZERO,
+            Input::Slot(slot) => slots[*slot].clone(),
+            Input::Product(product) => product.number(pieces),
+        }
+    }
+}
+
+impl Product {
+    fn number(&self, pieces: &Pieces) -> Number {
+        let pieces = Pieces { group: (self.at, self.at + 1), ..*pieces };
+        let mut number = exact(&pieces);
+        if let Some(limit) = self.limit {
+            mark_limit(&mut number, &pieces, limit);
+        }
+        match &self.stage {
+            None => number,
+            Some(stage) => {
+                let mut held = Number::ZERO;
+                stage.hold(&number, &mut held);
+                held
+            }
+        }
+    }
+}
+
+/// Marks the elements as unknown of which a product may be infinite by its size.
+fn mark_limit(number: &mut Number, pieces: &Pieces, limit: i32) {
+    // Products are below 2^(e + 2).
+    let beyond = |e| if e >= limit.saturating_sub(2) { UNKNOWN } else { 0 };
+    let mut special = [0; COUNT];
+    for at in 0..pieces.count {
+        set_piece(&mut special, at, &over(&pieces.factors(at).largest(), beyond));
+    }
+    number.add_special(&special);
+}
+
+impl Compiler<'_> {
+    fn steps(&mut self) -> Option<Vec<Step>> {
+        let count = self.program.steps.len();
+        let mut steps = Vec::new();
+        let mut at = 0;
+        while at < count {
+            let step = self.step(at)?;
+            // A sum and its rounding are one step.
+            let end = match self.rounding_of(at) {
+                Some(_) => at + 1,
+                None => at,
+            };
+            if let Some((operation, stage)) = step {
+                let operation_inputs = (at..=end).flat_map(|at| self.program.steps[at].operation.sources());
+                let used: Vec<Source> = operation_inputs.collect();
+                self.release(&used, end);
+                let slot = self.take();
+                self.held[end] = slot;
+                steps.push(Step { operation, stage, slot });
+            }
+            at = end + 1;
+        }
+        Some(steps)
+    }
+
+    /// The rounding behind a sum, where nothing else uses the sum.
+    fn rounding_of(&self, at: usize) -> Option<&Destination> {
+        let Operation::Sum(_) = &self.program.steps[at].operation else { return None };
+        match &self.program.steps.get(at + 1)?.operation {
+            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => Some(to),
+            _ => None,
+        }
+    }
+
+    /// Frees the slots of values that no operation after `at` uses.
+    fn release(&mut self, used: &[Source], at: usize) {
+        for source in used {
+            if let Source::Value(value) = *source
+                && self.last_uses[value] <= at
+                && self.held[value] != usize::MAX
+                && !self.free.contains(&self.held[value])
+            {
+                self.free.push(self.held[value]);
+            }
+        }
+    }
+
+    fn take(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        })
+    }
+
+    fn stage(&self, to: &Destination) -> Option<Stage> {
+        Stage::new(to, &self.program.output.target)
+    }
+
+    /// What a step computes; `None` inside for lists of products, which are formed where they are used.
+    #[allow(clippy::option_option)]
+    fn step(&self, at: usize) -> Option<Option<(FastOperation, Option<Stage>)>> {
+        let down = |to: &Destination| to.target.rounding == Rounding::Rd;
+        Some(Some(match &self.program.steps[at].operation {
+            Operation::Multiply(_) => return Some(None),
+            Operation::Sum(sum) => {
+                let to = self.rounding_of(at);
+                let stage = match to {
+                    Some(to) => Some(self.stage(to)?),
+                    None => None,
+                };
+                let inputs = sum.addends.iter().map(|addend| self.input(addend.source)).collect::<Option<_>>()?;
+                (FastOperation::Sum(Box::new(self.sum(sum, to)?), inputs), stage)
+            }
+            Operation::Round { value, to, .. } => (FastOperation::Copy(self.input(*value)?), Some(self.stage(to)?)),
+            Operation::Add { terms: [x, y], to, .. } => {
+                (FastOperation::Add([self.input(*x)?, self.input(*y)?], down(to)), Some(self.stage(to)?))
+            }
+            Operation::Fma { addend, to, .. } => {
+                let product = Product { at: self.begins[at], stage: None, limit: None };
+                (FastOperation::Fma(product, self.input(*addend)?, down(to)), Some(self.stage(to)?))
+            }
+            Operation::Integer(_) => return None,
+        }))
+    }
+
+    fn input(&self, source: Source) -> Option<Input> {
+        Some(match source {
+            Source::C => Input::C,
+            Source::Zero => Input::Zero,
+            Source::Value(value) => Input::Slot(self.held[value]),
+            Source::Product(step, at) => {
+                let multiply = self.program.products(step)?;
+                let stage = match &multiply.rounded {
+                    Some(to) => Some(self.stage(to)?),
+                    None => None,
+                };
+                Input::Product(Product { at: self.begins[step] + at, stage, limit: multiply.limit })
+            }
+        })
+    }
+
+    /// A sum, for its factors and addends.
+    fn sum(&self, own: &ProgramSum, to: Option<&Destination>) -> Option<SumStep> {
+        let nothing = Multiply {
+            factors: Vec::new(),
+            scaling: Scaling::None,
+            limit: None,
+            rounded: None,
+            normalised: false,
+            nans: Vec::new(),
+        };
+        let (multiply, begin) = match own.products[..] {
+            [] => (&nothing, 0),
+            [step] => (self.program.products(step)?, self.begins[step]),
+            _ => return None,
+        };
+        let scales = self.scales.filter(|_| multiply.scaling != Scaling::None);
+        let exact_bits = self.factors.iter().map(|factor| factor.fraction_bits as i32).sum();
+        let (mut fraction_bits, mut term_bits) = (exact_bits, self.factors.iter().map(|factor| factor.precision).sum());
+        let product = match &multiply.rounded {
+            Some(to) => Some(self.stage(to)?),
+            None => None,
+        };
+        if let Some(stage) = &product {
+            (fraction_bits, term_bits) = (stage.decoder.fraction_bits as i32, stage.decoder.precision);
+        }
+        if let Some(scales) = scales {
+            if product.is_some() || multiply.limit.is_some() {
                 return None;
             }
-            (Order::Fma, &None)
+            (fraction_bits, term_bits) = scales.terms(fraction_bits, term_bits)?;
         }
-        PlanStep::Sequential { product } => (Order::Sequential, product),
-        PlanStep::Pairwise { product } => {
-            (Order::Pairwise(plan.groups.iter().map(|group| tree(group.len())).collect()), product)
+        let normalised = multiply.normalised.then_some(fraction_bits);
+        if normalised.is_some() {
+            fraction_bits = term_bits as i32 - 1;
         }
-        PlanStep::Fused(_) | PlanStep::Integer(_) => return None,
-    };
-    let product = match product {
-        Some(target) => Some(Stage::new(target, plan.result_subnormals, &plan.output)?),
-        None => None,
-    };
-    Some(Chain { order, start: plan.start, fraction_bits, product })
+        let ieee = to.is_none_or(|to| to.zero == ZeroSign::Ieee);
+        let rounding = to.map_or(Rounding::Rne, |to| to.target.rounding);
+        let addends = own.addends.iter().map(|addend| self.addend(addend)).collect::<Option<Vec<_>>>()?;
+        // A sum that cancelled has no sign of zero, which counts under RD only.
+        if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
+            return None;
+        }
+        let sum = Sum {
+            alignment: own.alignment,
+            addends,
+            fraction_bits,
+            lifted: 0,
+            term_bits,
+            terms: multiply.len(),
+        };
+        let width = sum.width()?;
+        // What is not rounded has to reach the next operation as it is.
+        let bits = own.addends.iter().filter_map(|addend| addend.bits).fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
+        if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
+            return None;
+        }
+        let mut step = SumStep {
+            width,
+            sum,
+            group: (begin, begin + multiply.factors.len()),
+            fraction_bits: exact_bits,
+            product,
+            normalised,
+            limit: multiply.limit,
+            runs: scales.filter(|_| matches!(multiply.scaling, Scaling::Sums(_))).cloned(),
+            ieee,
+            rounding,
+        };
+        if let Some(lifted) = self.lifted(&step) {
+            step.sum.lifted = lifted;
+            step.sum.term_bits += lifted as u32;
+        }
+        Some(step)
+    }
+
+    /// Bits by which the factors of a sum are shifted left: as many as every sum of the program takes, so that A is
+    /// shifted once.
+    fn lifted(&self, step: &SumStep) -> Option<i32> {
+        let alignment = step.sum.alignment.filter(|_| step.is_simple())?;
+        let alike = self.program.operations().all(|operation| match operation {
+            Operation::Multiply(multiply) => {
+                multiply.rounded.is_none() && !multiply.normalised && !matches!(multiply.scaling, Scaling::Sums(_))
+            }
+            Operation::Sum(sum) => {
+                sum.products.is_empty() || sum.alignment.is_some_and(|other| other.bits == alignment.bits)
+            }
+            Operation::Fma { .. } => false,
+            other => other.sources().iter().all(|source| !matches!(source, Source::Product(..))),
+        });
+        let bits = self.factors[0].precision + self.scales.map_or(0, Scales::factor_bits);
+        alike.then(|| (alignment.bits - step.sum.fraction_bits).clamp(0, 31 - bits as i32))
+    }
+
+    /// Bits that a sum may have before the binary point of the exponent that it is aligned to.
+    fn headroom(&self, sum: &ProgramSum) -> i32 {
+        let of_products = |step: &usize| match self.program.products(*step) {
+            Some(multiply) if multiply.scaling == Scaling::None => (2, multiply.len()),
+            Some(multiply) if multiply.scaling == Scaling::Each => (4, multiply.len()),
+            Some(multiply) => (61, multiply.len()),
+            None => (0, 0),
+        };
+        let of_addend = |addend: &Addend| match addend.source {
+            Source::Value(value) => match &self.program.steps[value].operation {
+                Operation::Sum(sum) => (self.headroom(sum), 1),
+                _ => (1, 1),
+            },
+            _ => (1, 1),
+        };
+        let parts = sum.products.iter().map(of_products).chain(sum.addends.iter().map(of_addend));
+        let (most, count) = parts.fold((0, 0), |(most, count), (bits, own)| (most.max(bits), count + own));
+        most + 1 + (usize::BITS - usize::leading_zeros(count)) as i32
+    }
+
+    /// An addend of a sum: how wide it is.
+    fn addend(&self, addend: &Addend) -> Option<FusedAddend> {
+        let of = |decoder: &Decoder| (decoder.fraction_bits as i32, decoder.precision, false);
+        let (fraction_bits, precision, is_sum) = match addend.source {
+            Source::C => of(&self.c),
+            Source::Zero => (0, 1, false),
+            Source::Product(..) => return None,
+            Source::Value(value) => match &self.program.steps[value].operation {
+                Operation::Sum(sum) if sum.normalised => (60, 61, true),
+                Operation::Sum(sum) => {
+                    let bits = sum.addends.iter().filter_map(|addend| addend.bits).fold(sum.alignment?.bits, i32::max);
+                    (bits, (bits + self.headroom(sum)).min(61) as u32, true)
+                }
+                operation => of(&Decoder::plain(operation.destination()?.target.format)?),
+            },
+        };
+        let normalises = matches!(addend.source, Source::Value(value)
+            if matches!(&self.program.steps[value].operation, Operation::Sum(sum) if sum.normalised));
+        Some(FusedAddend { fraction_bits, precision, is_sum, normalises, bits: addend.bits, drop: addend.drop })
+    }
 }

@@ -3,30 +3,52 @@
 use std::hint::black_box;
 
 use super::{
-    decoder::Decoder,
     number::{NONE, Number, UNKNOWN, ZERO},
     terms::{Factors, Stored, Terms},
     word::{LANES, Lane, Word, each, over, piece},
 };
-use crate::{
-    arithmetic::{Alignment, Lanes, Late},
-    format::Rounding,
-};
+use crate::{arithmetic::Alignment, format::Rounding};
 
-/// The alignment of a fused step with everything that its integers depend on.
+/// The alignment of a sum with everything that its integers depend on.
 #[derive(Debug, Clone)]
 pub(super) struct Sum {
     pub(super) alignment: Option<Alignment>,
-    pub(super) lanes: Option<Lanes>,
-    pub(super) late: Option<Late>,
-    /// Bits after the binary point of the terms.
+    /// What is added to the products.
+    pub(super) addends: Vec<FusedAddend>,
+    /// Bits after the binary point of the products.
     pub(super) fraction_bits: i32,
-    /// Bits by which the terms are shifted left already.
+    /// Bits by which the products are shifted left already.
     pub(super) lifted: i32,
-    /// Bits of the largest term, as it comes.
+    /// Bits of the largest product, as it comes.
     pub(super) term_bits: u32,
-    /// The most terms in a group.
+    /// The number of products.
     pub(super) terms: usize,
+}
+
+/// What is known of an addend before its value.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FusedAddend {
+    /// Bits after the binary point of its significand.
+    pub(super) fraction_bits: i32,
+    /// Bits of its significand.
+    pub(super) precision: u32,
+    /// Whether it is a sum that was not rounded.
+    pub(super) is_sum: bool,
+    /// Whether its exponent is that of its leading bit.
+    pub(super) normalises: bool,
+    /// Bits kept of it, where they are not those of the alignment.
+    pub(super) bits: Option<i32>,
+    /// It is left out if its exponent is more than this below the largest.
+    pub(super) drop: Option<i32>,
+}
+
+impl FusedAddend {
+    /// Its value in a piece.
+    #[inline(always)]
+    pub(super) fn value(&self, number: &Number, at: usize) -> Value {
+        let value = Value::new(number, at, if self.normalises { 0 } else { self.fraction_bits });
+        if self.normalises { value.normalised() } else { value }
+    }
 }
 
 /// A finite part of a sum: units of `2^(exponent - bits)`; the exponent is below [`NONE`] if all terms are zero.
@@ -37,21 +59,21 @@ struct Part<S> {
     bits: i32,
 }
 
-/// c as a term, in units of `2^(exponent - fraction bits)`.
+/// An addend's value, in units of `2^(exponent - fraction bits)`.
 #[derive(Clone, Copy)]
-pub(super) struct Addend {
+pub(super) struct Value {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
     pub(super) fraction_bits: i32,
 }
 
-impl Addend {
+impl Value {
     /// The elements of a piece of numbers that were decoded from a format with these fraction bits.
     #[inline(always)]
-    pub(super) fn new(number: &Number, at: usize, fraction_bits: i32) -> Addend {
+    pub(super) fn new(number: &Number, at: usize, fraction_bits: i32) -> Value {
         let magnitude = piece(&number.magnitude, at);
         let (negative, exponent) = (piece(&number.negative, at), piece(&number.exponent, at));
-        Addend {
+        Value {
             units: each(|l| {
                 let flip = negative[l] as i32 as i64;
                 (magnitude[l] as i64 ^ flip) - flip
@@ -60,6 +82,15 @@ impl Addend {
             exponent: over(&exponent, |e| e + fraction_bits),
             fraction_bits,
         }
+    }
+
+    /// The same with the exponents of the leading bits, of which 60 others are behind the binary point.
+    #[inline(always)]
+    fn normalised(self) -> Value {
+        let left = over(&self.units, |units| (units.unsigned_abs() | 1).leading_zeros() as i32 - 3);
+        let exponent =
+            each(|l| if self.units[l] == 0 { ZERO } else { self.exponent[l] - self.fraction_bits + 60 - left[l] });
+        Value { units: each(|l| self.units[l] << left[l].clamp(0, 63)), exponent, fraction_bits: 60 }
     }
 
     #[inline(always)]
@@ -89,34 +120,25 @@ pub(super) enum Width {
 }
 
 impl Sum {
-    /// The narrowest width for these addends; `None` if none is wide enough.
-    pub(super) fn width(&self, addends: [&Decoder; 2]) -> Option<Width> {
-        let widths = addends.map(|addend| self.width_for(addend.precision, addend.fraction_bits as i32));
-        Some(widths[0]?.max(widths[1]?))
+    /// The bits after the binary point of the sum.
+    fn bits(&self, alignment: &Alignment) -> i32 {
+        self.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
     }
 
-    fn width_for(&self, c_precision: u32, c_fraction_bits: i32) -> Option<Width> {
+    /// The narrowest width that serves; `None` if none is wide enough.
+    pub(super) fn width(&self) -> Option<Width> {
         let count = |terms: usize| usize::BITS - terms.leading_zeros();
         let Some(alignment) = &self.alignment else { return Some(Width::Wide) };
-        let bits = alignment.bits;
         let lift = |to: i32, from: i32| (to - from).max(0) as u32;
-        let term = self.term_bits + lift(bits, self.fraction_bits + self.lifted);
-        let mut sum = term + count(self.terms);
-        let addend = |bits: i32| c_precision + 1 + lift(bits, c_fraction_bits);
-        let mut held = bits;
-        if let Some(lanes) = &self.lanes {
-            sum += lift(lanes.bits, held) + count(lanes.period + 1);
-            held = lanes.bits;
+        let common = self.bits(alignment);
+        let term = self.term_bits + lift(alignment.bits, self.fraction_bits + self.lifted);
+        let mut sum = term + count(self.terms) + lift(common, alignment.bits);
+        for addend in &self.addends {
+            let bits = addend.bits.unwrap_or(alignment.bits);
+            sum = sum.max(addend.precision + 1 + lift(bits, addend.fraction_bits) + lift(common, bits));
         }
-        sum = match &self.late {
-            None => sum.max(addend(held)) + 1,
-            Some(late) => {
-                let common = late.sum_bits.max(late.c_bits);
-                let sum = sum + 1 + lift(late.sum_bits, held) + lift(common, late.sum_bits);
-                sum.max(addend(late.c_bits) + lift(common, late.c_bits)) + 1
-            }
-        };
-        let narrow = term + count(self.terms - 1) < 32 && term <= i32::CAPACITY;
+        sum += count(self.addends.len());
+        let narrow = term + count(self.terms.saturating_sub(1)) < 32 && term <= i32::CAPACITY;
         match sum {
             sum if sum <= i64::CAPACITY && narrow => Some(Width::Narrow),
             sum if sum <= i64::CAPACITY => Some(Width::Middle),
@@ -125,91 +147,66 @@ impl Sum {
         }
     }
 
-    /// The sum of products and c, before it is rounded.
+    /// The sum of products and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_factors(&self, width: Width, terms: &Factors, c: Addend) -> Exact {
+    pub(super) fn of_factors(&self, width: Width, terms: &Factors, addends: &[Value]) -> Exact {
         match (width, &self.alignment) {
-            (_, None) => exact(self, terms, c),
-            (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, c, alignment),
-            (Width::Middle, Some(alignment)) => self.run::<i64, i64, _>(terms, c, alignment),
-            (Width::Wide, Some(alignment)) => wide(self, terms, c, alignment),
+            (_, None) => exact(self, terms, addends),
+            (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, addends, alignment),
+            (Width::Middle, Some(alignment)) => self.run::<i64, i64, _>(terms, addends, alignment),
+            (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
         }
     }
 
-    /// The sum of stored terms and c, before it is rounded.
+    /// The sum of stored terms and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_stored(&self, width: Width, terms: &Stored, c: Addend) -> Exact {
+    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[Value]) -> Exact {
         match (width, &self.alignment) {
-            (_, None) => exact(self, &terms, c),
-            (Width::Wide, Some(alignment)) => wide(self, &terms, c, alignment),
-            (_, Some(alignment)) => self.run::<i64, i64, _>(&terms, c, alignment),
+            (_, None) => exact(self, &terms, addends),
+            (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
+            (_, Some(alignment)) => self.run::<i64, i64, _>(&terms, addends, alignment),
         }
     }
 
     #[inline(always)]
-    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(&self, terms: &T, c: Addend, alignment: &Alignment) -> Exact {
-        let c: Part<S> = c.part();
-        if self.lanes.is_none() && self.late.is_none() {
-            let sum = match alignment.rounding {
-                Rounding::Rz => self.aligned(terms, (0, 1), Some(&c), alignment, Rounding::Rz),
-                rounding => self.aligned(terms, (0, 1), Some(&c), alignment, rounding),
-            };
-            return narrowed(&sum);
-        }
-        let sum = match &self.lanes {
-            None => self.aligned(terms, (0, 1), None, alignment, alignment.rounding),
-            Some(lanes) => {
-                let early = self.late.is_none().then_some(&c);
-                let mut largest = early.map_or([ZERO; LANES], |c| c.exponent);
-                for first in 0..lanes.period {
-                    let lane: Part<S> = self.aligned(terms, (first, lanes.period), None, alignment, alignment.rounding);
-                    largest = each(|l| largest[l].max(lane.exponent[l]));
-                }
-                let mut units = early.map_or([S::default(); LANES], |c| cut(c, &largest, lanes.bits, lanes.rounding));
-                for first in 0..lanes.period {
-                    let lane = self.aligned(terms, (first, lanes.period), None, alignment, alignment.rounding);
-                    let lane = cut(&lane, &largest, lanes.bits, lanes.rounding);
-                    units = each(|l| units[l].plus(lane[l]));
-                }
-                Part { units, exponent: largest, bits: lanes.bits }
-            }
-        };
-        match &self.late {
-            None => narrowed(&sum),
-            Some(late) => narrowed(&joined(&sum, &c, late)),
+    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(&self, terms: &T, addends: &[Value], alignment: &Alignment) -> Exact {
+        match alignment.rounding {
+            Rounding::Rz => self.aligned::<P, S, T>(terms, addends, alignment, Rounding::Rz),
+            rounding => self.aligned::<P, S, T>(terms, addends, alignment, rounding),
         }
     }
 
-    /// The sum of the terms `first.0`, `first.0 + first.1`, ... and c, aligned to the largest of their exponents and cut.
+    /// The terms and addends aligned to the largest of their exponents, cut and added.
     #[inline(always)]
     fn aligned<P: Word, S: Word + From<P>, T: Terms<P>>(
         &self,
         terms: &T,
-        (first, step): (usize, usize),
-        c: Option<&Part<S>>,
+        addends: &[Value],
         alignment: &Alignment,
         rounding: Rounding,
-    ) -> Part<S> {
+    ) -> Exact {
         let terms = &terms.trimmed();
         let count = terms.len();
         // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
-        let step = black_box(step);
-        let mut largest = c.map_or([ZERO; LANES], |c| c.exponent);
-        let mut term = first;
+        let step = black_box(1);
+        let mut largest = [ZERO; LANES];
+        for addend in addends {
+            largest = each(|l| largest[l].max(addend.exponent[l]));
+        }
+        let mut term = 0;
         while term < count {
             let exponent = terms.exponent(term);
             largest = each(|l| largest[l].max(exponent[l]));
             term += step;
         }
         if let Some(floor) = alignment.floor {
-            // Without any term the sum is zero, whatever its exponent, unless that counts in a second alignment.
-            let alone = c.is_some();
-            largest = over(&largest, |e| if alone || e > NONE { e.max(floor) } else { e });
+            // Without any term there is nothing to align.
+            largest = over(&largest, |e| if e > NONE { e.max(floor) } else { e });
         }
         let excess = self.fraction_bits + self.lifted - alignment.bits;
         let (left, right) = (if P::LIFTED { 0 } else { (-excess).max(0) as u32 }, excess.max(0));
         let mut products = [P::default(); LANES];
-        let mut term = first;
+        let mut term = 0;
         while term < count {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
             let units: Lane<P> = each(|l| {
@@ -219,22 +216,34 @@ impl Sum {
             products = each(|l| products[l].plus(units[l]));
             term += step;
         }
-        let mut units = over(&products, S::from);
-        if let Some(c) = c {
-            let cut = cut(c, &largest, alignment.bits, rounding);
-            units = each(|l| units[l].plus(cut[l]));
+        let bits = self.bits(alignment);
+        let mut units: Lane<S> = over(&products, |sum| S::from(sum).lifted((bits - alignment.bits) as u32));
+        for (own, value) in self.addends.iter().zip(addends) {
+            let kept = own.bits.unwrap_or(alignment.bits);
+            let part: Part<S> = value.part();
+            let cut = cut(&part, &largest, kept, rounding);
+            units = each(|l| {
+                let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                let addend = if dropped { S::default() } else { cut[l] };
+                units[l].plus(addend.lifted((bits - kept) as u32))
+            });
         }
-        Part { units, exponent: largest, bits: alignment.bits }
+        narrowed(&Part { units, exponent: largest, bits })
     }
 
     /// The exact sum; unknown where its terms lie too far apart.
     #[inline(always)]
-    fn exact<T: Terms<i128>>(&self, terms: &T, c: Addend) -> Exact {
+    fn exact<T: Terms<i128>>(&self, terms: &T, addends: &[Value]) -> Exact {
         let fraction_bits = self.fraction_bits + self.lifted;
-        let c: Part<i128> = c.part();
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
-        let mut lowest: Lane<i32> = each(|l| low(c.exponent[l], c.bits));
-        let mut highest: Lane<i32> = each(|l| c.exponent[l].saturating_add(c.units[l].length() - c.bits));
+        let (mut lowest, mut highest) = ([i32::MAX; LANES], [ZERO; LANES]);
+        for value in addends {
+            let part: Part<i128> = value.part();
+            for l in 0..LANES {
+                lowest[l] = lowest[l].min(low(part.exponent[l], part.bits));
+                highest[l] = highest[l].max(part.exponent[l].saturating_add(part.units[l].length() - part.bits));
+            }
+        }
         for term in 0..terms.len() {
             let exponent = terms.exponent(term);
             for l in 0..LANES {
@@ -242,10 +251,14 @@ impl Sum {
                 highest[l] = highest[l].max(exponent[l] - fraction_bits + self.term_bits as i32);
             }
         }
-        let room = i128::CAPACITY as i32 - (usize::BITS - self.terms.leading_zeros()) as i32 - 1;
-        let mut sum = c.units;
-        for l in 0..LANES {
-            sum[l] = sum[l].lifted((c.exponent[l] - c.bits).saturating_sub(lowest[l]).clamp(0, 127) as u32);
+        let room = i128::CAPACITY as i32 - (usize::BITS - (self.terms + addends.len()).leading_zeros()) as i32 - 1;
+        let mut sum = [0i128; LANES];
+        for value in addends {
+            let part: Part<i128> = value.part();
+            for l in 0..LANES {
+                let left = (part.exponent[l] - part.bits).saturating_sub(lowest[l]).clamp(0, 127);
+                sum[l] = sum[l].plus(part.units[l].lifted(left as u32));
+            }
         }
         for term in 0..terms.len() {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
@@ -265,14 +278,14 @@ impl Sum {
 
 /// Sums of 128 bits, for which there are no vector instructions: compiled once.
 #[inline(never)]
-fn wide<T: Terms<i128>>(sum: &Sum, terms: &T, c: Addend, alignment: &Alignment) -> Exact {
-    sum.run::<i128, i128, _>(terms, c, alignment)
+fn wide<T: Terms<i128>>(sum: &Sum, terms: &T, addends: &[Value], alignment: &Alignment) -> Exact {
+    sum.run::<i128, i128, _>(terms, addends, alignment)
 }
 
 /// Exact sums, the same.
 #[inline(never)]
-fn exact<T: Terms<i128>>(sum: &Sum, terms: &T, c: Addend) -> Exact {
-    sum.exact(terms, c)
+fn exact<T: Terms<i128>>(sum: &Sum, terms: &T, addends: &[Value]) -> Exact {
+    sum.exact(terms, addends)
 }
 
 /// A part in units of `2^(largest - bits)`, cut.
@@ -284,24 +297,6 @@ fn cut<S: Word>(part: &Part<S>, largest: &Lane<i32>, bits: i32, rounding: Roundi
         let shift = largest[l].wrapping_sub(part.exponent[l]).wrapping_add(right);
         part.units[l].lifted(left).cut(shift, rounding)
     })
-}
-
-/// The sum of the products and a late c, each cut to its own width below the larger exponent.
-#[inline(always)]
-fn joined<S: Word>(sum: &Part<S>, c: &Part<S>, late: &Late) -> Part<S> {
-    let largest = |l: usize| sum.exponent[l].max(c.exponent[l]);
-    // Without any term there is nothing to align.
-    let floor = |e: i32| if e > NONE { e.max(late.floor.unwrap_or(e)) } else { e };
-    let exponent: Lane<i32> = each(|l| floor(largest(l)));
-    let bits = late.sum_bits.max(late.c_bits);
-    let sum = cut(sum, &exponent, late.sum_bits, late.rounding);
-    let kept = cut(c, &exponent, late.c_bits, late.rounding);
-    let units = each(|l| {
-        let dropped = late.drop.is_some_and(|drop| c.exponent[l] < exponent[l].saturating_sub(drop));
-        let c = if dropped { S::default() } else { kept[l] };
-        sum[l].lifted((bits - late.sum_bits) as u32).plus(c.lifted((bits - late.c_bits) as u32))
-    });
-    Part { units, exponent, bits }
 }
 
 #[inline(always)]

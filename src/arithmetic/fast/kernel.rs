@@ -1,4 +1,4 @@
-//! A plan compiled for many elements of D at a time.
+//! A program compiled for many elements of D at a time.
 
 use super::{
     decoder::Decoder,
@@ -6,9 +6,10 @@ use super::{
     integer::{Integer, integers},
     pieces::Pieces,
     scale::Scales,
+    tile::Shape,
     word::Batch,
 };
-use crate::arithmetic::{Plan, PlanStep};
+use crate::arithmetic::{Factors, Operation, Program, Scaling};
 
 /// The arithmetic of one instruction, compiled.
 #[derive(Debug, Clone)]
@@ -19,6 +20,8 @@ pub(super) struct Kernel {
     pub(super) order: Vec<usize>,
     /// Whether that is the order in which they are stored.
     pub(super) ordered: bool,
+    /// The bits of their significands that are taken, of A (shifted as A is) and of B, in that order; `None`: all.
+    pub(super) masks: Option<[Vec<u32>; 2]>,
     /// Bits by which the significands of A are to be shifted left.
     pub(super) lifted: u32,
     pub(super) scales: Option<Scales>,
@@ -32,28 +35,48 @@ enum Arithmetic {
 }
 
 impl Kernel {
-    /// `None` if the plan needs what the kernel does not have.
-    pub(super) fn new(plan: &Plan) -> Option<Kernel> {
-        let i = &plan.instruction;
-        let [a, b] = [i.a, i.b].map(|format| Decoder::new(format, plan.operand_subnormals, plan.unpack));
-        let (a, b) = (a?, b?);
-        let order = plan.groups.concat();
-        let (arithmetic, scales) = match &plan.step {
-            PlanStep::Integer(wrap) => (Arithmetic::Integer(Integer::new(i, *wrap)?), None),
-            step => {
-                let scales = match (i.scale, step) {
-                    (None, _) => None,
-                    (Some(scale), PlanStep::Fused(fused)) => Some(Scales::new(scale, fused.scale_sums, [&a, &b])?),
-                    _ => return None,
-                };
-                (Arithmetic::Floating(Box::new(Floating::new(plan, [&a, &b], scales.as_ref())?)), scales)
-            }
+    /// `None` if the program needs what the kernel does not have.
+    pub(super) fn new(program: &Program) -> Option<Kernel> {
+        let i = &program.instruction;
+        let [a, b, _] = &program.unpack;
+        let (a, b) = (Decoder::new(i.a, a.subnormals, a.wider)?, Decoder::new(i.b, b.subnormals, b.wider)?);
+        if let Some(Operation::Integer(wrap)) = program.operations().next() {
+            let arithmetic = Arithmetic::Integer(Integer::new(i, *wrap)?);
+            let order = (0..i.stored_k()).collect();
+            return Some(Kernel { ordered: true, order, masks: None, lifted: 0, scales: None, arithmetic, a, b });
+        }
+        let (factors, begins) = factors(program);
+        let order: Vec<usize> = factors.iter().map(|factors| factors.k).collect();
+        let runs = program.operations().find_map(|operation| match operation {
+            Operation::Multiply(multiply) => match multiply.scaling {
+                Scaling::Sums(run) => Some(run),
+                _ => None,
+            },
+            _ => None,
+        });
+        let scales = match i.scale {
+            None => None,
+            // The scales of all products take part alike.
+            Some(_) if !scaled_alike(program) => return None,
+            Some(scale) => Some(Scales::new(scale, runs, [&a, &b])?),
         };
-        let lifted = match &arithmetic {
-            Arithmetic::Integer(_) => 0,
-            Arithmetic::Floating(floating) => floating.lifted(),
-        };
-        Some(Kernel { ordered: order.iter().copied().eq(0..order.len()), order, lifted, scales, arithmetic, a, b })
+        let floating = Floating::new(program, [&a, &b], scales.as_ref(), &begins)?;
+        let lifted = floating.lifted();
+        let whole = factors.iter().all(|factors| factors.a == u64::MAX && factors.b == u64::MAX);
+        let masks = (!whole).then(|| {
+            let of = |mask: fn(&Factors) -> u64, left: u32| {
+                factors.iter().map(|factors| (mask(factors) as u32) << left).collect::<Vec<_>>()
+            };
+            [of(|factors| factors.a, lifted), of(|factors| factors.b, 0)]
+        });
+        let ordered = masks.is_none() && order.iter().copied().eq(0..i.stored_k());
+        let arithmetic = Arithmetic::Floating(Box::new(floating));
+        Some(Kernel { ordered, order, masks, lifted, scales, arithmetic, a, b })
+    }
+
+    /// Rows of B that are decoded: of sparse forms all of them, from which those of A choose.
+    pub(super) fn rows_of_b(&self, i: &Shape) -> usize {
+        if i.chunk.is_some() { i.k } else { self.order.len() }
     }
 
     /// D for some pieces, with the elements of C.
@@ -63,4 +86,28 @@ impl Kernel {
             Arithmetic::Floating(floating) => floating.run(pieces, c, workspace),
         }
     }
+}
+
+/// The factors of all products in the order of the operations, and where those of each operation begin.
+fn factors(program: &Program) -> (Vec<Factors>, Vec<usize>) {
+    let (mut all, mut begins) = (Vec::new(), Vec::new());
+    for operation in program.operations() {
+        begins.push(all.len());
+        match operation {
+            Operation::Multiply(multiply) => all.extend_from_slice(&multiply.factors),
+            Operation::Fma { factors, .. } => all.push(*factors),
+            _ => {}
+        }
+    }
+    (all, begins)
+}
+
+/// Whether scales take part in all products in one way.
+fn scaled_alike(program: &Program) -> bool {
+    let mut scalings = program.operations().filter_map(|operation| match operation {
+        Operation::Multiply(multiply) => Some(multiply.scaling),
+        _ => None,
+    });
+    let first = scalings.next();
+    scalings.all(|scaling| Some(scaling) == first)
 }

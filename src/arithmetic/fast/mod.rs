@@ -1,14 +1,13 @@
-//! The fast evaluator: a plan compiled into integer operations on many elements of D at a time.
+//! The fast evaluator: a program compiled into integer operations on many elements of D at a time.
 //!
 //! A tile's operands are decoded once. Pieces of rows of D (eight columns each) are summed with one vector lane for each
 //! column; sixteen pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64 and
 //! 128 bits that holds them.
 //!
-//! It agrees with the reference evaluator in every bit. It leaves to it: single elements where a product comes near the limit
-//! beyond which it is infinite, exact sums over more than 120 bits, NaNs that are handed on; and plans with binary64
-//! other than chains of fused multiply-adds, or sums of more than 128 bits.
+//! It agrees with the reference evaluator in every bit. It falls back to it for single elements where a product comes near the
+//! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload; and for programs with
+//! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits.
 
-mod chain;
 mod decoder;
 mod double;
 mod encoder;
@@ -18,6 +17,7 @@ mod integer;
 mod kernel;
 mod number;
 mod pieces;
+mod product;
 mod scale;
 mod stage;
 mod step;
@@ -29,18 +29,18 @@ use double::{Double, chains};
 use kernel::Kernel;
 use tile::{Shape, Tile};
 
-use super::Plan;
+use super::Program;
 use crate::isa::Tiles;
 
 /// The arithmetic of one instruction, compiled.
 #[derive(Debug, Clone)]
 pub(super) struct Fast {
     shape: Shape,
-    kind: Kind,
+    compiled: Compiled,
 }
 
 #[derive(Debug, Clone)]
-enum Kind {
+enum Compiled {
     Kernel(Box<Kernel>),
     Double(Double),
 }
@@ -50,16 +50,16 @@ enum Kind {
 pub(super) struct Scratch(Tile);
 
 impl Fast {
-    /// `None` if the plan needs what the fast evaluator does not have.
-    pub(super) fn new(plan: &Plan) -> Option<Fast> {
-        let kind = match Double::new(plan) {
-            Some(double) => Kind::Double(double),
-            None => Kind::Kernel(Box::new(Kernel::new(plan)?)),
+    /// `None` if the program needs what the fast evaluator does not have.
+    pub(super) fn new(program: &Program) -> Option<Fast> {
+        let compiled = match Double::new(program) {
+            Some(double) => Compiled::Double(double),
+            None => Compiled::Kernel(Box::new(Kernel::new(program)?)),
         };
-        Some(Fast { shape: Shape::new(&plan.instruction), kind })
+        Some(Fast { shape: Shape::new(&program.instruction), compiled })
     }
 
-    /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that is left to it.
+    /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that this evaluator leaves out.
     pub(super) fn tile(
         &self,
         tiles: &Tiles,
@@ -68,9 +68,9 @@ impl Fast {
         d: &mut [u8],
         reference: impl Fn(usize) -> u64,
     ) {
-        match &self.kind {
-            Kind::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
-            Kind::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
+        match &self.compiled {
+            Compiled::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
+            Compiled::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
         }
         let width = self.shape.width;
         for &at in &scratch.0.unknown {
@@ -104,7 +104,7 @@ mod tests {
         ] {
             let i = isa::find(name).unwrap();
             let evaluator = model.evaluator(&i).unwrap();
-            let fast = Fast::new(evaluator.plan()).expect("a plan that the fast evaluator has");
+            let fast = Fast::new(evaluator.program()).expect("a program that the fast evaluator has");
             let tiles = stream::tiles(&i, 1, 0, 30);
             let each = i.m * i.n;
             for tile in 0..tiles.count {

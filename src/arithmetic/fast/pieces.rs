@@ -20,6 +20,8 @@ pub(super) struct Pieces<'a> {
     pub(super) count: usize,
     /// The elements of the group, from there.
     pub(super) group: (usize, usize),
+    /// Bits after the binary point of exact products.
+    pub(super) fraction_bits: i32,
 }
 
 impl<'a> Pieces<'a> {

@@ -1,7 +1,7 @@
-//! A fused step: its terms, and their sum.
+//! A sum: its terms, and what they add up to, many elements at a time.
 
 use super::{
-    fused::{Addend, Sum, Width},
+    fused::{Sum, Value, Width},
     number::{Number, TRUE, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
@@ -11,24 +11,30 @@ use super::{
 };
 use crate::{format::Rounding, vectors::vectorised};
 
-/// A fused step.
+/// A sum, and how its terms are made.
 #[derive(Debug, Clone)]
-pub(super) struct FusedStep {
+pub(super) struct SumStep {
     pub(super) sum: Sum,
     pub(super) width: Width,
+    /// The places of its factors in the order of the kernel.
+    pub(super) group: (usize, usize),
     /// Bits after the binary point of exact products.
     pub(super) fraction_bits: i32,
     /// The rounding of each product.
     pub(super) product: Option<Stage>,
     /// Of normalised terms, the bits after the binary point before.
     pub(super) normalised: Option<i32>,
+    /// Products may be infinite from this exponent on.
+    pub(super) limit: Option<i32>,
     /// Products summed exactly before they are scaled.
     pub(super) runs: Option<Scales>,
     /// Whether the sign of zero sums is that of IEEE 754.
     pub(super) ieee: bool,
+    /// The rounding of the sum.
+    pub(super) rounding: Rounding,
 }
 
-impl FusedStep {
+impl SumStep {
     /// Whether the terms are the products.
     pub(super) fn is_simple(&self) -> bool {
         self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
@@ -77,9 +83,10 @@ impl FusedStep {
                 let quantum = over(&exponent(factors, first + at), |e| e - self.fraction_bits);
                 set_piece(&mut exact.exponent, at, &quantum);
             }
-            let rounded = stage.hold(&exact);
+            let mut rounded = Number::ZERO;
+            stage.hold(&exact, &mut rounded);
             for at in 0..terms {
-                let term = Addend::new(&rounded, at, stage.decoder.fraction_bits as i32);
+                let term = Value::new(&rounded, at, stage.decoder.fraction_bits as i32);
                 let own = piece(&rounded.special, at);
                 special = each(|l| special[l] | own[l]);
                 self.push(stored, (term.units, term.exponent), piece(&rounded.negative, at));
@@ -109,13 +116,14 @@ impl FusedStep {
     fn zero_signs(
         &self,
         factors: &Factors,
-        c: &Lane<i64>,
-        c_negative: &Lane<u32>,
-        rounding: Rounding,
+        addends: &[&Number],
+        at: usize,
         stored: &Stored,
     ) -> Lane<u32> {
         let mut zeros = Zeros { minus: [true; LANES], plus: [true; LANES] };
-        zeros.add(c, c_negative);
+        for addend in addends {
+            zeros.add(&over(&piece(&addend.magnitude, at), |units| units as i64), &piece(&addend.negative, at));
+        }
         if self.is_simple() {
             for term in 0..factors.a.significands.len() {
                 zeros.add(&factors.value(term), &factors.negative(term));
@@ -126,32 +134,36 @@ impl FusedStep {
             }
         }
         each(|l| {
-            let negative = zeros.minus[l] || rounding == Rounding::Rd && !zeros.plus[l];
+            let negative = zeros.minus[l] || self.rounding == Rounding::Rd && !zeros.plus[l];
             if negative { TRUE } else { 0 }
         })
     }
 }
 
 vectorised! {
-    /// The sums of a group, not yet rounded. `from` was decoded from a format with `fraction_bits`.
-    pub(super) fn sums(
-        step: &FusedStep,
-        pieces: &Pieces<'_>,
-        from: &Number,
-        fraction_bits: u32,
-        rounding: Rounding,
-        stored: &mut Stored,
-    ) -> Number {
+    /// The sums of a group and its addends, not yet rounded.
+    pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored) -> Number {
         let mut number = Number::ZERO;
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
-            let c = Addend::new(from, at, fraction_bits as i32);
+            // One addend, as hardware has it, needs no room elsewhere.
+            let (one, many): ([Value; 1], Vec<Value>);
+            let values = match (addends, &step.sum.addends[..]) {
+                ([addend], [own]) => {
+                    one = [own.value(addend, at)];
+                    &one[..]
+                }
+                _ => {
+                    many = addends.iter().zip(&step.sum.addends).map(|(addend, own)| own.value(addend, at)).collect();
+                    &many[..]
+                }
+            };
             let mut special = [0; LANES];
             let sum = if step.is_simple() {
-                step.sum.of_factors(step.width, &factors, c)
+                step.sum.of_factors(step.width, &factors, values)
             } else {
                 special = step.store(&factors, pieces, at, stored);
-                step.sum.of_stored(step.width, stored, c)
+                step.sum.of_stored(step.width, stored, values)
             };
             if pieces.special && step.product.is_none() {
                 let own = factors.specials();
@@ -159,7 +171,7 @@ vectorised! {
             }
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
             if step.ieee && sum.units.contains(&0) {
-                let signs = step.zero_signs(&factors, &c.units, &piece(&from.negative, at), rounding, stored);
+                let signs = step.zero_signs(&factors, addends, at, stored);
                 negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
             }
             set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
@@ -167,7 +179,9 @@ vectorised! {
             set_piece(&mut number.exponent, at, &sum.exponent);
             set_piece(&mut number.special, at, &each(|l| special[l] | sum.unknown[l]));
         }
-        number.add_special(&from.special);
+        for addend in addends {
+            number.add_special(&addend.special);
+        }
         number
     }
 }

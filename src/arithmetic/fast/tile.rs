@@ -20,10 +20,10 @@ use crate::{
 pub(super) struct Shape {
     m: usize,
     n: usize,
-    k: usize,
+    pub(super) k: usize,
     /// Elements in a row of A.
     stored: usize,
-    chunk: Option<Chunk>,
+    pub(super) chunk: Option<Chunk>,
     /// Bytes of a code of D.
     pub(super) width: usize,
 }
@@ -96,6 +96,15 @@ impl Elements {
     fn clear(&mut self) {
         self.resize(0);
         self.any_special = false;
+    }
+
+    /// Keeps the masked bits of the significands; each mask serves so many elements.
+    fn take_pieces(&mut self, masks: impl Iterator<Item = (u32, usize)>) {
+        let masks = masks.flat_map(|(mask, times)| std::iter::repeat_n(mask, times));
+        for ((significand, exponent), mask) in self.significands.iter_mut().zip(&mut self.exponents).zip(masks) {
+            *significand = significand.signum() * (significand.unsigned_abs() & mask) as i32;
+            *exponent = if *significand == 0 { ZERO } else { *exponent };
+        }
     }
 
     /// Multiplies by the scale of each element.
@@ -191,6 +200,9 @@ impl Tile {
             &self.ordered
         };
         decode(&mut self.a, &kernel.a, codes, kernel.lifted);
+        if let Some([masks, _]) = &kernel.masks {
+            self.a.take_pieces(masks.iter().cycle().map(|mask| (*mask, 1)));
+        }
     }
 
     /// Decodes B.
@@ -203,7 +215,7 @@ impl Tile {
             self.ordered.clear();
             for first in (0..i.n).step_by(LANES) {
                 let columns = LANES.min(i.n - first);
-                for position in 0..i.k {
+                for position in 0..kernel.rows_of_b(i) {
                     let k = if i.chunk.is_some() { position } else { kernel.order[position] };
                     self.ordered.extend_from_slice(&self.codes[k * i.n + first..][..columns]);
                     self.ordered.resize(self.ordered.len() + LANES - columns, 0);
@@ -212,6 +224,9 @@ impl Tile {
             &self.ordered
         };
         decode(&mut self.b, &kernel.b, codes, 0);
+        if let Some([_, masks]) = kernel.masks.as_ref().filter(|_| i.chunk.is_none()) {
+            self.b.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
+        }
     }
 
     /// Decodes the scales, and scales A and B where their sums are not.
@@ -230,7 +245,7 @@ impl Tile {
         }
         self.b_scales.clear();
         for first in (0..i.n).step_by(LANES) {
-            for position in 0..i.k {
+            for position in 0..kernel.rows_of_b(i) {
                 let k = if i.chunk.is_some() { position } else { kernel.order[position] };
                 for column in first..first + LANES {
                     let code = if column < i.n { b[k / scales.block * i.n + column] } else { 0 };
@@ -251,7 +266,8 @@ impl Tile {
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
             copy_lanes(&self.c[place.element..], place.columns, &mut c[at * LANES..]);
-            starts[at] = (place.row * i.stored, if i.chunk.is_some() { at * i.stored } else { place.block * i.k });
+            let length = kernel.order.len();
+            starts[at] = (place.row * length, if i.chunk.is_some() { at * length } else { place.block * length });
         }
         let sums = kernel.scales.as_ref().is_some_and(|scales| scales.run > 0);
         if i.chunk.is_some() {
@@ -266,11 +282,17 @@ impl Tile {
             starts: &starts,
             special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
             count: places.len(),
-            group: (0, i.stored),
+            group: (0, kernel.order.len()),
+            fraction_bits: (kernel.a.fraction_bits + kernel.b.fraction_bits) as i32,
         };
         let outcome = kernel.run(&pieces, &c, &mut self.workspace);
         for (at, place) in places.iter().enumerate() {
             narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
+        }
+        if pieces.special && kernel.masks.is_some() {
+            // Of what is not finite there are no pieces.
+            let all = places.iter().flat_map(|place| (0..place.columns).map(|lane| place.element + lane));
+            return self.unknown.extend(all);
         }
         let mut special = 0;
         for own in &outcome.special[..places.len() * LANES] {
@@ -302,6 +324,9 @@ impl Tile {
                     self.chosen_scales.push_lanes(&self.b_scales, k);
                 }
             }
+        }
+        if let Some([_, masks]) = &kernel.masks {
+            self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
     }
 }

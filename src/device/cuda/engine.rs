@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::Plan,
+    arithmetic::Program,
     device::{Count, Engine, Found, Spot},
     format::{Format, Overflow, Rounding},
     inputs::{Sequence, stream},
@@ -29,11 +29,11 @@ const COUNTS: usize = 2 * REGIMES + 1;
 /// Shared memory that a kernel can have without asking for more, less what counts and alignment may take.
 const SHARED_BYTES: usize = (48 << 10) - (2 << 10);
 
-/// The kernel that verifies `plan` on the operands of `sequence`; `None` if no kernel executes the
+/// The kernel that verifies `program` on the operands of `sequence`; `None` if no kernel executes the
 /// instruction, or if its tiles are too large for shared memory.
-pub fn verifier(plan: &Plan, sequence: Sequence) -> Option<Specialised> {
-    let i = &plan.instruction;
-    let arithmetic = arithmetic(plan);
+pub fn verifier(program: &Program, sequence: Sequence) -> Option<Specialised> {
+    let i = &program.instruction;
+    let arithmetic = arithmetic(program);
     let operands = match sequence {
         Sequence::Random { .. } => [stream::CUDA, include_str!("../../../kernels/random.cuh")].join("\n"),
         Sequence::Multiply { position } => exhaustive(i, position),

@@ -129,7 +129,7 @@ impl Device for CudaDevice {
     fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
         let evaluator = work.model.evaluator(work.instruction)?;
         executable(work.instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        let Some(kernel) = verifier(evaluator.plan(), work.sequence) else { return Ok(None) };
+        let Some(kernel) = verifier(evaluator.program(), work.sequence) else { return Ok(None) };
         let compiled = compiled(&work.instruction.name, &kernel.source, self.architecture)?;
         self.note_compiler(&compiled.compiler);
         let function = self.function(&compiled, kernel.entry).map_err(|e| e.within(work.instruction))?;

@@ -1,13 +1,11 @@
-//! Plans that the fast steps do not cover: their definitions and the function `model` over the general steps, which hold
-//! values of 128 bits.
+//! Programs that the fast steps do not cover: the function `model` over the general steps, which hold values of 128 bits.
 
 use std::fmt::Write;
 
-use super::{OPERANDS, addend, direction, record};
+use super::{Destinations, OPERANDS, direction, fast::nan_order, lookup, variable};
 use crate::{
-    arithmetic::{CPosition, Fused, Join, Plan, PlanStep, ZeroSign},
+    arithmetic::{Addend, Destination, Factors, Multiply, NanOperand, Operation, Program, Scaling, Source, Sum},
     format::Format,
-    softfloat::Target,
 };
 
 const WIDE: &str = include_str!("../../../../kernels/model_wide.cuh");
@@ -20,70 +18,90 @@ const SCALAR: &str = include_str!("../../../../kernels/model_scalar.cuh");
 const FAR: i32 = 1 << 20;
 
 /// What comes behind the records, the common definitions and `model_value.cuh`.
-pub(super) fn steps(plan: &Plan) -> String {
+pub(super) fn steps(program: &Program, destinations: &Destinations) -> String {
     let mut text = String::new();
-    let product = match &plan.step {
-        PlanStep::Fused(fused) => &fused.product,
-        PlanStep::Sequential { product } | PlanStep::Pairwise { product } => product,
-        _ => &None,
-    };
-    if let Some(product) = product {
-        text += &record("Product", product);
-    }
-    let mut define = |name: &str, value: i32| {
+    let [a, b] = program.factors();
+    let (low, limbs) = accumulator(program);
+    for (name, value) in
+        [("PRODUCT_QUANTUM", quantum(a) + quantum(b)), ("ACCUMULATOR_LOW", low), ("ACCUMULATOR_LIMBS", limbs)]
+    {
         let _ = writeln!(text, "#define {name} ({value})");
-    };
-    define("PRODUCT_ROUNDED", product.is_some().into());
-    define("HAS_PRODUCT_LIMIT", plan.product_limit.is_some().into());
-    define("PRODUCT_LIMIT", plan.product_limit.unwrap_or(FAR));
-    define("C_UNPACKED", plan.unpack_c.is_some().into());
-    let parts = match &plan.step {
-        PlanStep::Fused(fused) => {
-            sum_definitions(plan, fused, &mut define);
-            [OPERANDS, WIDE, TERMS, ACCUMULATOR, SUM]
-        }
-        _ => [OPERANDS, WIDE, TERMS, SCALAR, ""],
-    };
-    parts.iter().for_each(|part| text += part);
-    text + &driver(plan)
+    }
+    for (step, operation) in program.operations().enumerate() {
+        text += &record(step, operation, destinations);
+    }
+    text += OPERANDS;
+    [WIDE, TERMS, ACCUMULATOR, SUM, SCALAR].iter().for_each(|part| text += part);
+    text + &model(program, destinations)
 }
 
-/// The constants of `model_sum.cuh`.
-fn sum_definitions(plan: &Plan, fused: &Fused, define: &mut impl FnMut(&str, i32)) {
-    let [a, b] = plan.factors();
-    let lanes = fused.lanes.as_ref();
-    let late = fused.late.as_ref();
-    define("EXACT", fused.alignment.is_none().into());
-    if fused.alignment.is_none() {
-        // Those of a fused step are with the common definitions.
-        define("NORMALISED", fused.normalised.into());
-        define("ALIGNMENT_BITS", 0);
-        define("ALIGNMENT_ROUNDING", 0);
-        define("FLOOR", -FAR);
+/// The record of an operation: its constants and lists.
+fn record(step: usize, operation: &Operation, destinations: &Destinations) -> String {
+    match operation {
+        Operation::Multiply(multiply) => products(&format!("Products{step}"), multiply, destinations),
+        Operation::Sum(sum) => sums(&format!("Sum{step}"), sum),
+        Operation::Fma { factors, nans, .. } => {
+            let one = Multiply {
+                factors: vec![*factors],
+                scaling: Scaling::None,
+                limit: None,
+                rounded: None,
+                normalised: false,
+                nans: Vec::new(),
+            };
+            products(&format!("Products{step}"), &one, destinations) + &order(&format!("Nans{step}"), nans)
+        }
+        Operation::Add { nans, .. } => order(&format!("Nans{step}"), nans),
+        Operation::Round { .. } | Operation::Integer(_) => String::new(),
     }
-    define("HAS_LANES", lanes.is_some().into());
-    define("LANES", lanes.map_or(1, |lanes| lanes.period as i32));
-    define("LANE_BITS", lanes.map_or(0, |lanes| lanes.bits));
-    define("LANE_ROUNDING", lanes.map_or(0, |lanes| direction(lanes.rounding) as i32));
-    define("HAS_LATE", late.is_some().into());
-    define("LATE_SUM_BITS", late.map_or(0, |late| late.sum_bits));
-    define("LATE_C_BITS", late.map_or(0, |late| late.c_bits));
-    define("LATE_ROUNDING", late.map_or(0, |late| direction(late.rounding) as i32));
-    define("LATE_DROP", late.and_then(|late| late.drop).unwrap_or(FAR));
-    define("LATE_FLOOR", late.and_then(|late| late.floor).unwrap_or(-FAR));
-    define("SCALE_SUMS", fused.scale_sums.map_or(0, |sums| sums as i32));
-    define("PRODUCT_QUANTUM", quantum(a) + quantum(b));
-    define("ZERO_NEGATIVE", 1);
-    define("ZERO_IEEE", 2);
-    let zero = match fused.zero {
-        ZeroSign::Positive => 0,
-        ZeroSign::Negative => 1,
-        ZeroSign::Ieee => 2,
+}
+
+fn order(name: &str, nans: &[NanOperand]) -> String {
+    format!("struct {name} {{\n{}}};\n", nan_order(nans))
+}
+
+fn products(name: &str, multiply: &Multiply, destinations: &Destinations) -> String {
+    let list = |value: fn(&Factors) -> String| multiply.factors.iter().map(value).collect::<Vec<_>>();
+    let rounded = multiply.rounded.as_ref();
+    // A type that is not used where products are exact.
+    let to = rounded.map_or("TargetOutput".to_string(), |to: &Destination| destinations.name(to));
+    let scale_sums = match multiply.scaling {
+        Scaling::Sums(run) => run,
+        _ => 0,
     };
-    define("ZERO_SIGN", zero);
-    let (low, limbs) = accumulator(plan, fused);
-    define("ACCUMULATOR_LOW", low);
-    define("ACCUMULATOR_LIMBS", limbs);
+    format!(
+        "struct {name} {{\n    typedef {to} To;\n    static constexpr int COUNT = {}, SCALE_SUMS = {scale_sums}, LIMIT = {};\n    \
+         static constexpr bool SCALED = {}, ROUNDED = {}, NORMALISED = {};\n{}{}{}    struct Nans {{\n{}    }};\n}};\n",
+        multiply.len(),
+        multiply.limit.unwrap_or(FAR),
+        multiply.scaling == Scaling::Each,
+        rounded.is_some(),
+        multiply.normalised,
+        lookup("int", "k", &list(|factors| factors.k.to_string())),
+        lookup("unsigned long long", "a_bits", &list(|factors| format!("{:#x}ull", factors.a))),
+        lookup("unsigned long long", "b_bits", &list(|factors| format!("{:#x}ull", factors.b))),
+        nan_order(&multiply.nans),
+    )
+}
+
+fn sums(name: &str, sum: &Sum) -> String {
+    let alignment = sum.alignment.as_ref();
+    let bits = alignment.map_or(0, |alignment| alignment.bits);
+    let own = |addend: &Addend| addend.bits.unwrap_or(bits);
+    let most = sum.addends.iter().map(own).fold(bits, i32::max);
+    let addends = |value: &dyn Fn(&Addend) -> i32| sum.addends.iter().map(|a| value(a).to_string()).collect::<Vec<_>>();
+    format!(
+        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {};\n    static constexpr int BITS = {bits}, \
+         MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
+        alignment.is_none(),
+        sum.normalised,
+        alignment.map_or(0, |alignment| direction(alignment.rounding)),
+        alignment.and_then(|alignment| alignment.floor).unwrap_or(-FAR),
+        sum.addends.len(),
+        lookup("int", "addend_bits", &addends(&own)),
+        lookup("int", "addend_drop", &addends(&|addend| addend.drop.unwrap_or(FAR))),
+        nan_order(&sum.nans),
+    )
 }
 
 /// Exponent of the last bit of the smallest number.
@@ -91,60 +109,70 @@ fn quantum(format: &Format) -> i32 {
     format.float().map_or(0, |float| float.emin() - float.trailing_bits as i32)
 }
 
-/// The weight of the last bit of an exact sum, and its words of 64 bits.
-fn accumulator(plan: &Plan, fused: &Fused) -> (i32, i32) {
+/// The weight of the last bit of any exact sum of the program, and its words of 64 bits.
+fn accumulator(program: &Program) -> (i32, i32) {
     let top = |format: &Format| format.float().map_or(0, |float| float.emax() + 1);
-    let [a, b] = plan.factors();
-    let scale = plan.instruction.scale.map_or((0, 0), |scale| (2 * quantum(scale.format), 2 * top(scale.format)));
-    let exact = (quantum(a) + quantum(b) + scale.0, top(a) + top(b) + scale.1);
-    let rounded = |to: &Target| (quantum(to.format) + scale.0, top(to.format) + scale.1);
-    let product = fused.product.as_ref().filter(|_| fused.scale_sums.is_none()).map_or(exact, rounded);
-    let held = [plan.instruction.c, addend(plan), plan.result.format, plan.between.format];
-    let low = held.iter().map(|format| quantum(format)).fold(product.0, i32::min);
-    let high = held.iter().map(|format| top(format)).fold(product.1, i32::max);
+    let [a, b] = program.factors();
+    let scale = program.instruction.scale.map_or((0, 0), |scale| (2 * quantum(scale.format), 2 * top(scale.format)));
+    let product = (quantum(a) + quantum(b) + scale.0, top(a) + top(b) + scale.1);
+    let of = |format: &Format| (quantum(format) + scale.0, top(format) + scale.1);
+    let held = [program.instruction.c, program.addend()].into_iter();
+    let destinations = program.operations().filter_map(Operation::destination).map(|to| to.target.format);
+    let all = held.chain(destinations).map(of).chain([product]);
+    let (low, high) = all.fold((i32::MAX, i32::MIN), |(low, high), (x, y)| (low.min(x), high.max(y)));
+    // Sums that are not rounded have bits below those of their terms, and carries.
+    let open = program.operations().any(|operation| match operation {
+        Operation::Sum(sum) => sum.addends.iter().any(|addend| matches!(addend.source, Source::Value(_))),
+        _ => false,
+    });
+    let (low, high) = if open { (low - 64, high + 32) } else { (low, high) };
     // 16 bits for the sign and for carries: there are fewer than 2^15 terms.
     (low, (high + 16 - low) / 64 + 1)
 }
 
-/// The function `model`: the groups in order, the additions between them, and the conversion to D.
-fn driver(plan: &Plan) -> String {
-    let step = match plan.step {
-        PlanStep::Fused(_) => "sum_step",
-        PlanStep::Fma { .. } => "fma_chain",
-        PlanStep::Sequential { .. } => "sequential",
-        PlanStep::Pairwise { .. } => "pairwise",
-        PlanStep::Integer(_) => unreachable!("integers have their own steps"),
-    };
+/// The function `model`: the operations in order, and the conversion to D.
+fn model(program: &Program, destinations: &Destinations) -> String {
     let mut text = String::from(
         "\n// The code of D.\nMODEL Word model(const Operands& x, Word code) {\n    const Held c = c_held(code), zero = \
-         finite(0, 0);\n",
+         nothing(false);\n",
     );
-    let first = if plan.c == CPosition::First { "c" } else { "zero" };
-    let mut total = (plan.join == Join::Add && plan.c == CPosition::First).then(|| "c".to_string());
-    for number in 0..plan.groups.len() {
-        let last = number + 1 == plan.groups.len() || plan.join == Join::Add;
-        let target = if last { "TargetResult" } else { "TargetBetween" };
-        let from = match plan.join {
-            Join::Chain => total.as_deref().unwrap_or(first),
-            Join::Add => "zero",
-        };
-        let _ = writeln!(text, "    const Held sum{number} = {step}<{number}, {target}>(x, {from});");
-        total = Some(match total {
-            Some(previous) if plan.join == Join::Add => {
-                let _ =
-                    writeln!(text, "    const Held total{number} = add_held<TargetAddition>({previous}, sum{number});");
-                format!("total{number}")
+    for (step, operation) in program.operations().enumerate() {
+        // Products that are terms of additions are values of their own.
+        let singles: Vec<(usize, usize)> = operation
+            .sources()
+            .into_iter()
+            .filter_map(|source| match source {
+                Source::Product(of, at) => Some((of, at)),
+                _ => None,
+            })
+            .collect();
+        for (of, at) in singles {
+            let _ = writeln!(text, "    const Held p{of}_{at} = term<Products{of}>(x, {at});");
+        }
+        let value = match operation {
+            Operation::Multiply(_) | Operation::Integer(_) => continue,
+            Operation::Sum(sum) => {
+                let addends: Vec<String> = sum.addends.iter().map(|addend| variable(&addend.source)).collect();
+                let addends = if addends.is_empty() { "zero".into() } else { addends.join(", ") };
+                let _ = writeln!(text, "    const Held addends{step}[] = {{{addends}}};");
+                let products = sum.products.first().map_or("NoProducts".into(), |of| format!("Products{of}"));
+                format!("sum<{products}, Sum{step}>(x, addends{step})")
             }
-            _ => format!("sum{number}"),
-        });
+            Operation::Round { value, to, passes_nan } => {
+                format!("deliver<{}, {passes_nan}>({})", destinations.name(to), variable(value))
+            }
+            Operation::Add { terms: [x, y], to, .. } => {
+                format!("add_held<Nans{step}, {}>({}, {})", destinations.name(to), variable(x), variable(y))
+            }
+            Operation::Fma { addend, to, .. } => {
+                format!("fma_held<Products{step}, Nans{step}, {}>(x, {})", destinations.name(to), variable(addend))
+            }
+        };
+        let _ = writeln!(text, "    const Held v{step} = {value};");
     }
-    let mut total = total.unwrap_or_else(|| first.to_string());
-    if plan.c == CPosition::Last {
-        let _ = writeln!(text, "    const Held with_c = add_held<TargetAddition>({total}, c);");
-        total = "with_c".into();
-    }
-    if matches!(&plan.step, PlanStep::Fma { nan_operands } if !nan_operands.is_empty()) {
-        let _ = writeln!(text, "    if ({total}.kind == NOT_A_NUMBER) return quiet_nan<FormatResult>({total});");
+    let total = variable(&program.output.value);
+    if program.output.passes_nan {
+        let _ = writeln!(text, "    if ({total}.kind == NOT_A_NUMBER) return quiet_nan<TargetOutput>({total});");
     }
     text + &format!("    return round_held<TargetOutput>({total});\n}}\n")
 }

@@ -1,4 +1,4 @@
-//! One dot-product-add, step by step: what an evaluator says about its work.
+//! One dot-product-add, step by step: what the reference says about its work.
 
 use crate::format::{Finite, Format, Real};
 
@@ -35,21 +35,21 @@ impl Line {
     }
 }
 
-/// Who listens to an evaluator.
-pub(super) trait Log {
-    /// Takes a line; it is only made where somebody listens.
+/// Observes an evaluation.
+pub(in crate::arithmetic) trait Observer {
+    /// Takes a line; it is only made where somebody observes.
     fn line(&mut self, line: impl FnOnce() -> Line);
 }
 
-/// Nobody listens.
-pub(super) struct Silent;
+/// Observes nothing.
+pub(in crate::arithmetic) struct Silent;
 
-impl Log for Silent {
+impl Observer for Silent {
     #[inline]
     fn line(&mut self, _: impl FnOnce() -> Line) {}
 }
 
-impl Log for Vec<Line> {
+impl Observer for Vec<Line> {
     fn line(&mut self, line: impl FnOnce() -> Line) {
         self.push(line());
     }

@@ -1,15 +1,21 @@
 //! One rule of a model file: how the instructions that it covers compute a dot-product-add.
 
-use serde::{Deserialize, Deserializer, de::Error as _};
+use std::collections::BTreeMap;
 
-use crate::format::{self, Format, Overflow, Rounding};
+use serde::Deserialize;
+
+use super::{
+    node::Node,
+    values::{code, format_name, optional_format, overflow, rounding, some_tininess, standard, tininess},
+};
+use crate::format::{Format, Overflow, Rounding};
 
 /// How a set of instructions computes `d = c + sum over k of a*b`.
 ///
-/// The k indices (of sparse forms the stored ones) are split into `parts` (by default one, all of them, ascending) and
-/// each part into groups of `group` consecutive indices. Each group is summed in one `step`. By default the result of
-/// one group is the c of the next; `start`, `join` and `c` say where it is not. The last value is rounded to the
-/// format of D.
+/// Most of its keys are a shorthand for common shapes: the k indices (of sparse forms the stored ones) are split into
+/// `parts` (by default one, all of them, ascending) and each part into groups of `group` consecutive indices. Each group is
+/// summed in one `step`. By default the result of one group is the c of the next; `start`, `join` and `c` say where it is not.
+/// Any other shape is spelled as a tree of named nodes (`node`). The last value is rounded to the format of D.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rule {
@@ -30,12 +36,21 @@ pub struct Rule {
     /// What becomes of subnormal results of a step and of every ordinary addition and rounded product.
     #[serde(default)]
     pub result_subnormals: Subnormals,
+    /// When a result counts as subnormal.
+    #[serde(default, deserialize_with = "tininess")]
+    pub result_tininess: Tininess,
+    /// How the significands of A and B are cut into pieces, whose products are terms of their own; absent: they are not.
+    pub split: Option<Split>,
     /// How k is split before it is grouped.
     pub parts: Option<Parts>,
     /// Indices in a group; absent: all of a part.
     pub group: Option<usize>,
     /// How one group is summed.
+    #[serde(default)]
     pub step: Step,
+    /// The steps of an arithmetic that the other keys cannot say, by name.
+    #[serde(default, rename = "node")]
+    pub nodes: BTreeMap<String, Node>,
     /// Format and rounding of each product; absent: exact.
     pub product: Option<Rounded>,
     /// Products of magnitude 2^this or more are infinite; absent: none is.
@@ -72,30 +87,44 @@ pub struct Rule {
     pub output: Option<Conversion>,
     /// What an integer sum beyond the range of D becomes.
     pub wrap: Option<Wrap>,
-    /// The operands of a fused multiply-add in the order in which a NaN among them becomes the result, made quiet;
-    /// absent: every NaN result is the same. (Only where operands and results have one format.)
-    pub nan_operands: Option<Vec<Operand>>,
+    /// The operands of a step in the order in which a NaN among them becomes the result, made quiet; absent: every NaN
+    /// result is the same.
+    pub nan_operands: Option<Vec<NanOperand>>,
     /// The code of D for every NaN, or with `nan-operands` for those of invalid operations.
     #[serde(default, deserialize_with = "code")]
     pub nan: Option<u64>,
 }
 
-/// An operand of a fused multiply-add a*b + c.
+/// An operand whose NaN may become the result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Operand {
-    /// The first factor.
+pub enum NanOperand {
+    /// The first factor of a product; of an addition its first term.
     A,
-    /// The second factor.
+    /// The second factor; of an addition its second term.
     B,
-    /// The addend.
+    /// The addend of a fused multiply-add, or the addends of a sum.
     C,
 }
 
+impl NanOperand {
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            NanOperand::A => "a",
+            NanOperand::B => "b",
+            NanOperand::C => "c",
+        }
+    }
+}
+
 /// How one group is summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Step {
+    /// The nodes say how, for all k at once.
+    #[default]
+    Tree,
     /// All terms are aligned to the largest exponent, cut, added exactly, and the sum is rounded once.
     Fused,
     /// All terms are added exactly, and the sum is rounded once.
@@ -113,11 +142,13 @@ pub enum Step {
 
 impl Step {
     /// Every step.
-    pub const ALL: [Step; 6] = [Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer];
+    pub const ALL: &'static [Step] =
+        &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Integer, Step::Tree];
 
     /// The name in model files.
     pub fn name(self) -> &'static str {
         match self {
+            Step::Tree => "tree",
             Step::Fused => "fused",
             Step::Exact => "exact",
             Step::Fma => "fma",
@@ -139,6 +170,45 @@ pub enum Subnormals {
     SignedZero,
     /// They become +0.
     PositiveZero,
+}
+
+/// When a result counts as subnormal, where subnormal results are flushed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Tininess {
+    /// The exact result lies below the smallest normal number.
+    Before,
+    /// The result, rounded to the format, does.
+    #[default]
+    After,
+    /// The result does when it is rounded to the format's precision as if exponents had no limit (IEEE 754, 7.5, "after
+    /// rounding").
+    AfterUnbounded,
+}
+
+impl Tininess {
+    /// Every definition.
+    pub const ALL: &'static [Tininess] = &[Tininess::Before, Tininess::After, Tininess::AfterUnbounded];
+
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Tininess::Before => "before",
+            Tininess::After => "after",
+            Tininess::AfterUnbounded => "after, unbounded exponent",
+        }
+    }
+}
+
+/// The significands of A and B cut into pieces, from the leading bit down: as many bits in each.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Split {
+    /// The widths of the pieces of A; absent: one piece.
+    #[serde(default)]
+    pub a: Vec<u32>,
+    /// The widths of the pieces of B; absent: one piece.
+    #[serde(default)]
+    pub b: Vec<u32>,
 }
 
 /// The sign of a zero result.
@@ -269,6 +339,11 @@ pub struct Rounded {
     /// What happens beyond the largest finite number.
     #[serde(default = "standard", deserialize_with = "overflow")]
     pub overflow: Overflow,
+    /// What becomes of a subnormal result; absent: as the rule's `result-subnormals` says.
+    pub subnormals: Option<Subnormals>,
+    /// When a result counts as subnormal; absent: as the rule's `result-tininess` says.
+    #[serde(default, deserialize_with = "some_tininess")]
+    pub tininess: Option<Tininess>,
 }
 
 /// What an integer sum beyond the range of D becomes.
@@ -279,41 +354,4 @@ pub enum Wrap {
     Wrap,
     /// The nearest end of the range.
     Saturate,
-}
-
-fn standard() -> Overflow {
-    Overflow::Standard
-}
-
-fn format_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Format, D::Error> {
-    format::find(&String::deserialize(deserializer)?).map_err(D::Error::custom)
-}
-
-fn optional_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'static Format>, D::Error> {
-    format_name(deserializer).map(Some)
-}
-
-fn rounding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rounding, D::Error> {
-    let name = String::deserialize(deserializer)?;
-    Rounding::parse(&name)
-        .ok_or_else(|| D::Error::custom(format!("unknown rounding '{name}'; expected RNE, RNA, RZ, RU, RD or RO")))
-}
-
-fn overflow<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Overflow, D::Error> {
-    match String::deserialize(deserializer)?.as_str() {
-        "standard" => Ok(Overflow::Standard),
-        "infinity" => Ok(Overflow::Infinity),
-        "nan" => Ok(Overflow::Nan),
-        "saturate" => Ok(Overflow::Saturate),
-        other => {
-            Err(D::Error::custom(format!("unknown overflow '{other}'; expected standard, infinity, nan or saturate")))
-        }
-    }
-}
-
-fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
-    let text = String::deserialize(deserializer)?;
-    text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(Some).ok_or_else(|| {
-        D::Error::custom(format!("'{text}' is not a code; write it in hexadecimal, like \"0x7fffffff\""))
-    })
 }

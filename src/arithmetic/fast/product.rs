@@ -1,0 +1,28 @@
+//! Exact products as numbers.
+
+use super::{
+    number::Number,
+    pieces::Pieces,
+    terms::Terms,
+    word::{Lane, over, set_piece},
+};
+use crate::vectors::vectorised;
+
+vectorised! {
+    /// The exact products of the only term of the group.
+    pub(super) fn exact(pieces: &Pieces<'_>) -> Number {
+        let mut number = Number::ZERO;
+        for at in 0..pieces.count {
+            let factors = pieces.factors(at);
+            let value: Lane<i64> = factors.value(0);
+            let exponent = Terms::<i64>::exponent(&factors, 0);
+            set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
+            set_piece(&mut number.negative, at, &factors.negative(0));
+            set_piece(&mut number.exponent, at, &over(&exponent, |e| e - pieces.fraction_bits));
+            if pieces.special {
+                set_piece(&mut number.special, at, &factors.special(0));
+            }
+        }
+        number
+    }
+}

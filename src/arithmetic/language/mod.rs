@@ -1,0 +1,11 @@
+//! The language of model files: what a rule can say, what its keys mean, and what is wrong with a file.
+//!
+//! [`keys`] is the table of it. A rule is lowered to a [`Program`](super::Program), which all evaluators run.
+
+pub(super) mod check;
+pub(super) mod keys;
+pub(super) mod node;
+pub(super) mod pattern;
+pub(super) mod rule;
+pub(super) mod tree;
+mod values;

@@ -1,0 +1,219 @@
+//! One node of a tree: a step of an arithmetic that the keys of a rule cannot say, with what it sums and where its result goes.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{
+    rule::{Alignment, NanOperand, Rounded, ZeroSign},
+    values::format_and_rounding,
+};
+
+/// One node. A node sums products of a and b, c, and the results of other nodes; the node that no other one uses gives D.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub struct Node {
+    /// How the node sums.
+    pub kind: NodeKind,
+    /// The stored k whose products it sums; absent: none.
+    pub products: Option<Indices>,
+    /// Of a rule with `split`, which pieces of A and B are multiplied: pairs of their numbers, from 0; absent: all pairs.
+    pub pieces: Option<Vec<(usize, usize)>>,
+    /// What else it sums; absent: nothing.
+    #[serde(default)]
+    pub terms: Vec<Term>,
+    /// What a chain of fused multiply-adds starts from; absent: +0.
+    pub start: Option<String>,
+    /// The alignment of a sum's terms; absent: the sum is exact.
+    pub alignment: Option<Alignment>,
+    /// Format and rounding of each product; absent: exact.
+    pub product: Option<Rounded>,
+    /// Products of magnitude 2^this or more are infinite; absent: none is.
+    pub product_limit: Option<i32>,
+    /// Whether the exponent of a product is that of its leading bit (else the sum of the operands' exponents).
+    pub normalised: Option<bool>,
+    /// Block-scaled forms: so many consecutive products are added exactly before they are scaled; absent: each is scaled.
+    pub scale_sums: Option<usize>,
+    /// Where the result goes.
+    pub result: Option<NodeResult>,
+    /// The sign of a zero result; absent: positive of a sum, IEEE 754 of other kinds.
+    pub zero: Option<ZeroSign>,
+    /// The operands in the order in which a NaN among them becomes the result, made quiet; absent: every NaN is the same.
+    #[serde(default)]
+    pub nan_operands: Vec<NanOperand>,
+}
+
+/// How a node sums.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum NodeKind {
+    /// All products and terms are aligned (or not, where `alignment` is absent), added exactly, and the sum is rounded once.
+    Sum,
+    /// A chain of fused multiply-adds over the products, in their order.
+    Fma,
+    /// Ordinary additions of the terms, then the products, one after the other.
+    Add,
+}
+
+impl NodeKind {
+    /// Every kind.
+    pub const ALL: &'static [NodeKind] = &[NodeKind::Sum, NodeKind::Fma, NodeKind::Add];
+
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            NodeKind::Sum => "sum",
+            NodeKind::Fma => "fma",
+            NodeKind::Add => "add",
+        }
+    }
+}
+
+/// Where the result of a node goes.
+#[derive(Debug, Clone, Copy)]
+pub enum NodeResult {
+    /// It is rounded to a format.
+    Rounded(Rounded),
+    /// It stays a sum that is not rounded, a term of another sum with the exponent that it was aligned to.
+    Aligned,
+    /// The same with the exponent of its leading bit.
+    Normalised,
+}
+
+impl<'de> Deserialize<'de> for NodeResult {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<NodeResult, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Word(String),
+            Table(toml::Table),
+        }
+        match Written::deserialize(deserializer)? {
+            Written::Word(word) if word == "aligned" => Ok(NodeResult::Aligned),
+            Written::Word(word) if word == "normalised" => Ok(NodeResult::Normalised),
+            Written::Word(word) => {
+                Err(D::Error::custom(format!("unknown result '{word}'; expected a format, \"aligned\" or \"normalised\"")))
+            }
+            Written::Table(table) => format_and_rounding(table).map(NodeResult::Rounded).map_err(D::Error::custom),
+        }
+    }
+}
+
+/// What a node sums besides products.
+#[derive(Debug, Clone)]
+pub struct Term {
+    /// `c`, or the name of a node.
+    pub name: String,
+    /// In a sum, the bits kept of it after the binary point; absent: as the alignment has it.
+    pub bits: Option<i32>,
+    /// In a sum, it is left out if its exponent is more than this below the one that is aligned to; absent: it never is.
+    pub drop: Option<i32>,
+}
+
+impl<'de> Deserialize<'de> for Term {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Term, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(deny_unknown_fields)]
+        struct Table {
+            term: String,
+            bits: Option<i32>,
+            drop: Option<i32>,
+        }
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Name(String),
+            Table(Table),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Name(name)) => Ok(Term { name, bits: None, drop: None }),
+            Ok(Written::Table(Table { term, bits, drop })) => Ok(Term { name: term, bits, drop }),
+            Err(_) => Err(D::Error::custom("a term is a name, or { term = NAME, bits = BITS, drop = EXPONENTS }")),
+        }
+    }
+}
+
+/// A list of k indices: slices `START:STOP:STEP` (each part may be absent), separated by commas, or plain indices.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Indices(Vec<Slice>);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Slice {
+    start: usize,
+    stop: Option<usize>,
+    step: usize,
+}
+
+impl Indices {
+    /// The indices below `k`, in order; `Err` with the first that is not.
+    pub fn below(&self, k: usize) -> Result<Vec<usize>, usize> {
+        let mut all = Vec::new();
+        for slice in &self.0 {
+            let stop = slice.stop.unwrap_or(k);
+            for index in (slice.start..stop).step_by(slice.step) {
+                if index >= k {
+                    return Err(index);
+                }
+                all.push(index);
+            }
+        }
+        Ok(all)
+    }
+
+    fn parse(text: &str) -> Result<Indices, String> {
+        let bad = || {
+            format!("'{text}' is not a list of k; write slices START:STOP:STEP and indices with commas between, like \"0::2\"")
+        };
+        let number = |text: &str| text.trim().parse::<usize>().map_err(|_| bad());
+        let part = |text: &str, absent: usize| if text.trim().is_empty() { Ok(absent) } else { number(text) };
+        let slice = |text: &str| -> Result<Slice, String> {
+            let parts: Vec<&str> = text.split(':').collect();
+            match parts[..] {
+                [index] => number(index).map(|start| Slice { start, stop: Some(start + 1), step: 1 }),
+                [start, stop] | [start, stop, _] => {
+                    let step = part(parts.get(2).copied().unwrap_or(""), 1)?;
+                    let stop = if stop.trim().is_empty() { None } else { Some(number(stop)?) };
+                    // No instruction has as many k as would make a long list.
+                    let far = stop.is_some_and(|stop| stop > 1 << 16);
+                    if step == 0 || far { Err(bad()) } else { Ok(Slice { start: part(start, 0)?, stop, step }) }
+                }
+                _ => Err(bad()),
+            }
+        };
+        text.split(',').map(slice).collect::<Result<_, _>>().map(Indices)
+    }
+}
+
+impl<'de> Deserialize<'de> for Indices {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Indices, D::Error> {
+        #[derive(Deserialize)]
+        #[serde(untagged)]
+        enum Written {
+            Text(String),
+            List(Vec<usize>),
+        }
+        match Written::deserialize(deserializer) {
+            Ok(Written::Text(text)) => Indices::parse(&text).map_err(D::Error::custom),
+            Ok(Written::List(list)) => {
+                Ok(Indices(list.into_iter().map(|start| Slice { start, stop: start.checked_add(1), step: 1 }).collect()))
+            }
+            Err(_) => Err(D::Error::custom("products are a list of k, or slices of them like \"0::2\"")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Indices;
+
+    #[test]
+    fn slices_and_indices_name_k_in_order() {
+        let below = |text: &str, k| Indices::parse(text).unwrap().below(k);
+        assert_eq!(below("0::2", 8), Ok(vec![0, 2, 4, 6]));
+        assert_eq!(below("::", 3), Ok(vec![0, 1, 2]));
+        assert_eq!(below("4:6, 1, 0", 8), Ok(vec![4, 5, 1, 0]));
+        assert_eq!(below("0:9", 8), Err(8));
+        assert_eq!(below("5:2", 8), Ok(vec![]));
+        for bad in ["", "a", "1:2:3:4", "0::0", "-1", "1;2", "0:99999999999"] {
+            assert!(Indices::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

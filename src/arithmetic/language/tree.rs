@@ -1,0 +1,144 @@
+//! The shape of a tree of nodes: what is wrong with it, and the order in which its nodes are computed.
+
+use std::collections::BTreeMap;
+
+use super::{
+    keys::NODE_KEYS,
+    node::{Node, NodeKind, NodeResult},
+    rule::Rule,
+};
+
+/// Names that mean something else where a node is named.
+const RESERVED: &[&str] = &["c", "+0", "product"];
+
+/// The nodes of a rule, each behind those that it uses; the last one gives D.
+///
+/// # Errors
+/// What is wrong with the tree, with the node.
+pub(in crate::arithmetic) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
+    let mut order = Vec::new();
+    let mut states = BTreeMap::new();
+    let mut roots: Vec<&str> = rule.nodes.keys().map(String::as_str).collect();
+    for node in rule.nodes.values() {
+        roots.retain(|root| !uses(node).any(|used| used == *root));
+    }
+    match roots[..] {
+        [root] => visit(rule, root, &mut states, &mut order)?,
+        [] => return Err("every node is used by another one, so none gives D".into()),
+        [first, second, ..] => {
+            return Err(format!("node '{second}': neither it nor '{first}' is used by another node, and only one can give D"));
+        }
+    }
+    match rule.nodes.keys().find(|name| !states.contains_key(name.as_str())) {
+        // Nodes that only use each other hang on no root.
+        Some(name) => Err(format!("node '{name}': it is part of a circle, in which every node waits for another one")),
+        None => Ok(order),
+    }
+}
+
+/// The names that a node uses.
+fn uses(node: &Node) -> impl Iterator<Item = &str> {
+    let terms = node.terms.iter().map(|term| term.name.as_str());
+    terms.chain(node.start.as_deref()).filter(|name| !RESERVED.contains(name))
+}
+
+/// Puts a node behind those that it uses; a node's state is whether it is done.
+fn visit<'a>(
+    rule: &'a Rule,
+    name: &'a str,
+    states: &mut BTreeMap<&'a str, bool>,
+    order: &mut Vec<(&'a str, &'a Node)>,
+) -> Result<(), String> {
+    match states.get(name) {
+        Some(true) => return Ok(()),
+        Some(false) => {
+            return Err(format!("node '{name}': it is part of a circle, in which every node waits for another one"));
+        }
+        None => states.insert(name, false),
+    };
+    let node = &rule.nodes[name];
+    for used in uses(node) {
+        if !rule.nodes.contains_key(used) {
+            return Err(format!("node '{name}': '{used}' is neither c nor the name of a node"));
+        }
+        visit(rule, used, states, order)?;
+    }
+    states.insert(name, true);
+    order.push((name, node));
+    Ok(())
+}
+
+/// What is wrong with the nodes of a rule, in words, with the node.
+pub(super) fn defect(rule: &Rule) -> Option<String> {
+    let own = rule.nodes.iter().find_map(|(name, node)| Some(format!("node '{name}': {}", node_defect(name, node)?)));
+    own.or_else(|| ordered(rule).err()).or_else(|| unrounded(rule)).or_else(|| c_uses(rule))
+}
+
+fn node_defect(name: &str, node: &Node) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
+    if RESERVED.contains(&name) || name.is_empty() || !name.chars().all(plain) {
+        return Some("a node's name has letters, digits, - and _, and is not c or product".into());
+    }
+    let kind = node.kind.name();
+    for key in NODE_KEYS {
+        let (belongs, present) = (key.kinds.contains(&node.kind), (key.present)(node));
+        if key.required && belongs && !present {
+            return Some(format!("the key '{}' is missing; a node of kind '{kind}' needs it", key.name));
+        }
+        if !belongs && present {
+            let kinds: Vec<&str> = key.kinds.iter().map(|kind| kind.name()).collect();
+            return Some(format!("'{}' has no effect in a node of kind '{kind}'; it belongs to {}", key.name, kinds.join(", ")));
+        }
+    }
+    let per_term = node.terms.iter().find(|term| term.bits.is_some() || term.drop.is_some());
+    let aligned = node.alignment.is_some();
+    match (node.kind, &node.result) {
+        (NodeKind::Fma | NodeKind::Add, Some(NodeResult::Aligned | NodeResult::Normalised)) => {
+            return Some(format!("'result' of a node of kind '{kind}' is a format; only a sum can stay unrounded"));
+        }
+        (NodeKind::Sum, Some(NodeResult::Aligned | NodeResult::Normalised)) if node.zero.is_some() => {
+            return Some("'zero' has no effect on a sum that is not rounded".into());
+        }
+        _ => {}
+    }
+    if let Some(term) = per_term.filter(|_| !aligned) {
+        return Some(format!("the bits and drop of term '{}' have no effect without 'alignment'", term.name));
+    }
+    if node.normalised.is_some() && !aligned {
+        return Some("'normalised' has no effect without 'alignment'".into());
+    }
+    if node.normalised == Some(true) && node.scale_sums.is_some() {
+        return Some("'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into());
+    }
+    if node.scale_sums == Some(0) {
+        return Some("'scale-sums' must be at least 1".into());
+    }
+    let count = node.terms.len() + usize::from(node.products.is_some());
+    (count == 0 || node.kind == NodeKind::Fma && node.products.is_none())
+        .then(|| "it sums nothing; give it products (or, of other kinds than fma, terms)".into())
+}
+
+/// A sum that is not rounded can only be a term of another sum.
+fn unrounded(rule: &Rule) -> Option<String> {
+    let open = |name: &str| !matches!(rule.nodes.get(name).and_then(|node| node.result), None | Some(NodeResult::Rounded(_)));
+    if let Some((name, _)) = ordered(rule).ok()?.last().filter(|(name, _)| open(name)) {
+        return Some(format!("node '{name}': it gives D, so its 'result' must be a format"));
+    }
+    rule.nodes.iter().find_map(|(name, node)| {
+        let used = uses(node).find(|used| node.kind != NodeKind::Sum && open(used))?;
+        Some(format!("node '{name}': '{used}' is not rounded; only a sum can take it as a term"))
+    })
+}
+
+/// c is used once.
+fn c_uses(rule: &Rule) -> Option<String> {
+    let uses = |node: &Node| {
+        node.terms.iter().filter(|term| term.name == "c").count() + usize::from(node.start.as_deref() == Some("c"))
+    };
+    let mut users = rule.nodes.iter().flat_map(|(name, node)| std::iter::repeat_n(name, uses(node)));
+    match (users.next(), users.next()) {
+        (None, _) => Some("no node has c among its terms or as its start".into()),
+        (Some(_), Some(second)) => Some(format!("node '{second}': c is used twice")),
+        _ => None,
+    }
+}

@@ -1,0 +1,60 @@
+//! Values of keys as model files write them: names of formats, roundings and rules, and codes.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::rule::{Rounded, Tininess};
+use crate::format::{self, Format, Overflow, Rounding};
+
+pub(super) fn standard() -> Overflow {
+    Overflow::Standard
+}
+
+pub(super) fn format_name<'de, D: Deserializer<'de>>(deserializer: D) -> Result<&'static Format, D::Error> {
+    format::find(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+pub(super) fn optional_format<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<&'static Format>, D::Error> {
+    format_name(deserializer).map(Some)
+}
+
+pub(super) fn rounding<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Rounding, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    Rounding::parse(&name)
+        .ok_or_else(|| D::Error::custom(format!("unknown rounding '{name}'; expected RNE, RNA, RZ, RU, RD or RO")))
+}
+
+pub(super) fn overflow<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Overflow, D::Error> {
+    match String::deserialize(deserializer)?.as_str() {
+        "standard" => Ok(Overflow::Standard),
+        "infinity" => Ok(Overflow::Infinity),
+        "nan" => Ok(Overflow::Nan),
+        "saturate" => Ok(Overflow::Saturate),
+        other => {
+            Err(D::Error::custom(format!("unknown overflow '{other}'; expected standard, infinity, nan or saturate")))
+        }
+    }
+}
+
+pub(super) fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<u64>, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok()).map(Some).ok_or_else(|| {
+        D::Error::custom(format!("'{text}' is not a code; write it in hexadecimal, like \"0x7fffffff\""))
+    })
+}
+
+pub(super) fn tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tininess, D::Error> {
+    let text = String::deserialize(deserializer)?;
+    Tininess::ALL.iter().find(|tininess| tininess.name() == text).copied().ok_or_else(|| {
+        let names: Vec<String> = Tininess::ALL.iter().map(|tininess| format!("\"{}\"", tininess.name())).collect();
+        D::Error::custom(format!("unknown tininess '{text}'; expected {}", names.join(", ")))
+    })
+}
+
+pub(super) fn some_tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tininess>, D::Error> {
+    tininess(deserializer).map(Some)
+}
+
+/// A format to round to, from a table that may have been something else.
+pub(super) fn format_and_rounding(table: toml::Table) -> Result<Rounded, String> {
+    Rounded::deserialize(table).map_err(|error| error.message().to_string())
+}

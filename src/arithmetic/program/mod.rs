@@ -1,0 +1,407 @@
+//! The arithmetic of one instruction as a list of elementary operations over values: what a rule is lowered to, and what
+//! every evaluator runs.
+//!
+//! Each operation makes one value ([`Operation::Multiply`] a list of them) from the operands of the instruction and from
+//! values before it. What an operation means is written once in each evaluator (the reference, the fast one, CUDA); how
+//! operations are strung together is written here alone.
+
+mod lower;
+mod text;
+mod tree;
+
+use super::{Alignment, NanOperand, Rule, Step, Subnormals, Tininess, Wrap, ZeroSign};
+use crate::{
+    format::{Class, Format, Overflow, Rounding},
+    isa::Instruction,
+    softfloat::Target,
+};
+
+/// The arithmetic of one instruction.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Program {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// How the codes of A, B and C become values.
+    pub unpack: [Unpack; 3],
+    /// The operations, each behind those whose values it takes.
+    pub steps: Vec<OperationStep>,
+    /// What D is made of.
+    pub output: Output,
+}
+
+/// How the codes of an operand become values: decoded, subnormal numbers settled, then converted exactly.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Unpack {
+    /// What becomes of subnormal numbers.
+    pub subnormals: Subnormals,
+    /// The format that numbers are converted to, whose exponents count in alignments; `None`: the operand's own.
+    pub wider: Option<&'static Format>,
+}
+
+/// An operation, and what explanations call its value.
+#[derive(Debug, Clone, PartialEq)]
+pub struct OperationStep {
+    /// What it computes.
+    pub operation: Operation,
+    /// The group or node that it belongs to, counted from 0; `None` for what comes after all of them.
+    pub group: Option<usize>,
+    /// What its value is called.
+    pub name: String,
+}
+
+/// A value that an operation takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Source {
+    /// The unpacked element of C.
+    C,
+    /// +0.
+    Zero,
+    /// The value of the step with this number.
+    Value(usize),
+    /// The product at a place in the list of the step with this number.
+    Product(usize, usize),
+}
+
+/// An elementary operation.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Operation {
+    /// A list of products.
+    Multiply(Multiply),
+    /// Values aligned, cut and added exactly; the sum is not rounded.
+    Sum(Sum),
+    /// A value rounded to a format.
+    Round {
+        /// The value.
+        value: Source,
+        /// Where it goes.
+        to: Destination,
+        /// Whether a NaN keeps the leading bits of its payload.
+        passes_nan: bool,
+    },
+    /// An ordinary addition of two values.
+    Add {
+        /// The values.
+        terms: [Source; 2],
+        /// Where the sum goes.
+        to: Destination,
+        /// See [`Sum::nans`]; `A` is the first and `B` the second term.
+        nans: Vec<NanOperand>,
+    },
+    /// A fused multiply-add.
+    Fma {
+        /// The product.
+        factors: Factors,
+        /// The addend.
+        addend: Source,
+        /// Where the sum goes.
+        to: Destination,
+        /// See [`Sum::nans`].
+        nans: Vec<NanOperand>,
+    },
+    /// The exact sum of all products of integers and c, brought into the range of D.
+    Integer(Wrap),
+}
+
+/// The factors of a product: elements of A and B with the same stored k.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Factors {
+    /// The stored k.
+    pub k: usize,
+    /// The bits of A's significand (an integer of the unpacked format's precision) that are taken: `u64::MAX` for all.
+    pub a: u64,
+    /// The bits of B's.
+    pub b: u64,
+}
+
+/// Products, exact unless they are rounded.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Multiply {
+    /// Their factors, in order.
+    pub factors: Vec<Factors>,
+    /// How block scales take part.
+    pub scaling: Scaling,
+    /// Products of magnitude 2^this or more, before they are rounded or scaled, are infinite.
+    pub limit: Option<i32>,
+    /// What each is rounded to; `None`: it is exact.
+    pub rounded: Option<Destination>,
+    /// Whether the exponent that counts in an alignment is that of the leading bit (else the sum of the factors' exponents).
+    pub normalised: bool,
+    /// See [`Sum::nans`]; there is no `C`.
+    pub nans: Vec<NanOperand>,
+}
+
+/// How block scales take part in products.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Scaling {
+    /// There are none.
+    None,
+    /// Each product is multiplied by its scales, exactly.
+    Each,
+    /// So many consecutive products are added exactly, and their sum times their common scales is one value, whose exponent
+    /// is that of the scales.
+    Sums(usize),
+}
+
+impl Multiply {
+    /// How many values there are.
+    pub fn len(&self) -> usize {
+        match self.scaling {
+            Scaling::Sums(run) => self.factors.len() / run,
+            _ => self.factors.len(),
+        }
+    }
+
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.factors.is_empty()
+    }
+}
+
+/// A sum that is not rounded. A zero among its values does not count in the alignment.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sum {
+    /// Steps whose lists of products are added.
+    pub products: Vec<usize>,
+    /// What else is added.
+    pub addends: Vec<Addend>,
+    /// How values are aligned; `None`: the sum is exact, and has the exponent of the value with the largest.
+    pub alignment: Option<Alignment>,
+    /// Whether the exponent of the sum is that of its leading bit (else the one that was aligned to).
+    pub normalised: bool,
+    /// The order in which a NaN among the operands becomes the result, quiet, with the leading bits of its payload: product by
+    /// product (`A` and `B` are its factors), the addends (`C`) before or after all of them. Empty: every NaN is the same.
+    pub nans: Vec<NanOperand>,
+}
+
+/// A value that is added to products.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Addend {
+    /// The value.
+    pub source: Source,
+    /// The bits kept of it after the binary point, where they are not those of the alignment.
+    pub bits: Option<i32>,
+    /// It is left out if its exponent is more than this below the one that is aligned to.
+    pub drop: Option<i32>,
+}
+
+impl From<Source> for Addend {
+    fn from(source: Source) -> Addend {
+        Addend { source, bits: None, drop: None }
+    }
+}
+
+/// Where a value goes: rounded to a format, subnormal numbers flushed or kept, zeros signed.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Destination {
+    /// Format, rounding, overflow, and the code of a NaN that has no payload.
+    pub target: Target,
+    /// What becomes of subnormal results.
+    pub subnormals: Subnormals,
+    /// Which those are, where they are not kept.
+    pub tininess: Tininess,
+    /// The sign of zero results.
+    pub zero: ZeroSign,
+}
+
+/// What D is made of.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Output {
+    /// The value.
+    pub value: Source,
+    /// Its conversion to D; the code of NaN.
+    pub target: Target,
+    /// Whether a NaN keeps its payload.
+    pub passes_nan: bool,
+}
+
+impl Program {
+    /// `rule` for `instruction`.
+    ///
+    /// # Errors
+    /// What keeps the rule from holding for this instruction, with the key.
+    pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Program, String> {
+        match rule.step {
+            Step::Tree => tree::program(rule, instruction),
+            _ => lower::program(rule, instruction),
+        }
+    }
+
+    /// The formats of A and B after unpacking.
+    pub fn factors(&self) -> [&'static Format; 2] {
+        let i = &self.instruction;
+        [self.unpack[0].wider.unwrap_or(i.a), self.unpack[1].wider.unwrap_or(i.b)]
+    }
+
+    /// The format of C after unpacking.
+    pub fn addend(&self) -> &'static Format {
+        self.unpack[2].wider.unwrap_or(self.instruction.c)
+    }
+
+    /// The steps, as operations.
+    pub fn operations(&self) -> impl DoubleEndedIterator<Item = &Operation> + ExactSizeIterator {
+        self.steps.iter().map(|step| &step.operation)
+    }
+
+    /// The products of the step with this number; `None` if it is another operation.
+    pub fn products(&self, step: usize) -> Option<&Multiply> {
+        match &self.steps[step].operation {
+            Operation::Multiply(multiply) => Some(multiply),
+            _ => None,
+        }
+    }
+}
+
+impl Operation {
+    /// The values that it takes.
+    pub fn sources(&self) -> Vec<Source> {
+        match self {
+            Operation::Multiply(_) | Operation::Integer(_) => Vec::new(),
+            Operation::Sum(sum) => sum.addends.iter().map(|addend| addend.source).collect(),
+            Operation::Round { value, .. } => vec![*value],
+            Operation::Add { terms, .. } => terms.to_vec(),
+            Operation::Fma { addend, .. } => vec![*addend],
+        }
+    }
+
+    /// Where its value goes, if it is rounded.
+    pub fn destination(&self) -> Option<&Destination> {
+        match self {
+            Operation::Round { to, .. } | Operation::Add { to, .. } | Operation::Fma { to, .. } => Some(to),
+            Operation::Multiply(multiply) => multiply.rounded.as_ref(),
+            Operation::Sum(_) | Operation::Integer(_) => None,
+        }
+    }
+}
+
+/// What a rule says of every step of an instruction: what both ways of lowering begin and end with.
+struct Frame<'a> {
+    rule: &'a Rule,
+    instruction: &'a Instruction,
+    /// The code of every NaN of D.
+    nan: u64,
+    /// Which bits of the significands each pair of pieces has, by the numbers of the pieces.
+    pieces: Vec<((usize, usize), (u64, u64))>,
+}
+
+impl<'a> Frame<'a> {
+    fn new(rule: &'a Rule, i: &'a Instruction) -> Result<Frame<'a>, String> {
+        let nan = nan(rule, i)?;
+        if let Some(unpack) = rule.unpack
+            && let Some(lossy) = [i.a, i.b].into_iter().find(|format| !unpack.holds(format))
+        {
+            return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
+        }
+        if let Some(unpack) = rule.unpack_c.filter(|unpack| !unpack.holds(i.c)) {
+            return Err(format!("'unpack-c' is {unpack}, which does not hold every number of {}", i.c));
+        }
+        let masks = |which: &str, widths: Option<&[u32]>, format: &Format| match widths {
+            None | Some([]) => Ok(vec![u64::MAX]),
+            Some(widths) => pieces(which, widths, rule.unpack.unwrap_or(format)),
+        };
+        let a = masks("a", rule.split.as_ref().map(|split| &split.a[..]), i.a)?;
+        let b = masks("b", rule.split.as_ref().map(|split| &split.b[..]), i.b)?;
+        let pairs = (0..a.len()).flat_map(|x| (0..b.len()).map(move |y| (x, y)));
+        Ok(Frame { rule, instruction: i, nan, pieces: pairs.map(|(x, y)| ((x, y), (a[x], b[y]))).collect() })
+    }
+
+    /// The factors of the products at these k: every pair of pieces of each.
+    fn factors(&self, indices: &[usize]) -> Vec<Factors> {
+        let of = |&k: &usize| self.pieces.iter().map(move |(_, (a, b))| Factors { k, a: *a, b: *b });
+        indices.iter().flat_map(of).collect()
+    }
+
+    /// Whether block scales take part one by one or as sums of products with these factors.
+    fn scaling(&self, scale_sums: Option<usize>, indices: &[usize]) -> Result<Scaling, String> {
+        let i = self.instruction;
+        let Some(scale) = i.scale else {
+            return match scale_sums {
+                Some(sums) => Err(format!("'scale-sums' is {sums}, but the instruction has no block scales")),
+                None => Ok(Scaling::None),
+            };
+        };
+        let Some(sums) = scale_sums else { return Ok(Scaling::Each) };
+        let products = scale.block * i.stored_k() / i.k;
+        if !products.is_multiple_of(sums) {
+            return Err(format!("'scale-sums' is {sums}, which does not divide a block's {products} products"));
+        }
+        if self.rule.split.is_some() {
+            return Err("'scale-sums' has no effect with 'split'".into());
+        }
+        let span = |format: &'static Format| {
+            let format = self.rule.unpack.unwrap_or(format);
+            format.float().map_or(0, |f| f.emax() - f.emin() + f.precision() as i32)
+        };
+        if span(i.a) + span(i.b) > 100 {
+            return Err(format!("'scale-sums': exact sums of products of {} and {} are too wide", i.a, i.b));
+        }
+        let whole = indices.len().is_multiple_of(sums);
+        let runs = indices.chunks(sums).all(|run| run[0] % sums == 0 && run.windows(2).all(|w| w[1] == w[0] + 1));
+        match whole && runs {
+            true => Ok(Scaling::Sums(sums)),
+            false => Err(format!("'scale-sums' is {sums}, but the groups do not consist of such runs of products")),
+        }
+    }
+
+    /// The destination that a key names; `zero` is the sign of zero results.
+    fn destination(&self, to: &super::Rounded, zero: ZeroSign) -> Destination {
+        let nan = if to.format == self.instruction.d { self.nan } else { to.format.nan().unwrap_or(0) };
+        Destination {
+            target: Target { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
+            subnormals: to.subnormals.unwrap_or(self.rule.result_subnormals),
+            tininess: to.tininess.unwrap_or(self.rule.result_tininess),
+            zero,
+        }
+    }
+
+    /// The program with these steps, whose last value is `value`.
+    fn program(&self, steps: Vec<OperationStep>, value: Source, passes_nan: bool) -> Program {
+        let (i, rule) = (self.instruction, self.rule);
+        let unpack = |wider| Unpack { subnormals: rule.operand_subnormals, wider };
+        let target = Target {
+            format: i.d,
+            rounding: rule.output.map_or(Rounding::Rne, |to| to.rounding),
+            overflow: rule.output.map_or(Overflow::Standard, |to| to.overflow),
+            nan: self.nan,
+        };
+        Program {
+            instruction: i.clone(),
+            unpack: [unpack(rule.unpack), unpack(rule.unpack), unpack(rule.unpack_c)],
+            steps,
+            output: Output { value, target, passes_nan },
+        }
+    }
+}
+
+/// The bits of a significand that pieces of these widths have, from the leading one down.
+fn pieces(which: &str, widths: &[u32], format: &Format) -> Result<Vec<u64>, String> {
+    let precision = format.float().map_or(0, |float| float.precision());
+    if widths.iter().map(|width| u64::from(*width)).sum::<u64>() != u64::from(precision) {
+        return Err(format!("'split.{which}' adds up to another width than the {precision} bits of {format}"));
+    }
+    let below = |bits: u32| if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+    let mut left = precision;
+    Ok(widths
+        .iter()
+        .map(|width| {
+            let mask = below(left) & !below(left - width);
+            left -= width;
+            mask
+        })
+        .collect())
+}
+
+/// The code of every NaN of D, 0 for integers.
+fn nan(rule: &Rule, instruction: &Instruction) -> Result<u64, String> {
+    let Instruction { a, b, c, d, .. } = instruction;
+    let integers = rule.step == Step::Integer;
+    if [a, b, c, d].iter().any(|format| format.is_integer() != integers) {
+        let has = if integers { "floating-point" } else { "integer" };
+        return Err(format!("'step' is '{}', but there are {has} operands", rule.step.name()));
+    }
+    match rule.nan {
+        _ if integers => Ok(0),
+        Some(code) if code <= d.code_mask() && d.decode(code).class == Class::Nan => Ok(code),
+        Some(code) => Err(format!("'nan' is {code:#x}, which is no NaN of {d}")),
+        None => Err("the key 'nan' is missing".into()),
+    }
+}

@@ -1,0 +1,166 @@
+//! A value between two operations: exact, with what alignments and NaNs need to know of it.
+
+use super::super::{Destination, NanOperand, Subnormals, Tininess, Unpack, ZeroSign};
+use crate::format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding};
+
+/// A value between two operations.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Held {
+    /// The value; of a sum of zero the sign is that of its terms where they agree, else plus.
+    pub(super) value: Real,
+    /// The exponent that counts in an alignment; `None` if it does not count there.
+    pub(super) exponent: Option<i32>,
+    /// Whether a zero has the sign of all its terms.
+    pub(super) signed_zero: bool,
+    /// Of a NaN, its sign and payload, where that may be passed on.
+    payload: Option<Payload>,
+}
+
+/// The sign of a NaN and its trailing significand, of so many bits.
+#[derive(Debug, Clone, Copy)]
+struct Payload {
+    negative: bool,
+    trailing: u64,
+    bits: u32,
+}
+
+impl Held {
+    /// +0.
+    pub(super) const ZERO: Held =
+        Held { value: Real::Finite(Finite { negative: false, significand: 0, exponent: 0, sticky: false }), exponent: None, signed_zero: true, payload: None };
+
+    /// An exact value whose units digit has this exponent.
+    pub(super) fn exact(value: Real, exponent: i32) -> Held {
+        let counts = matches!(value, Real::Finite(finite) if !finite.is_zero());
+        Held { value, exponent: counts.then_some(exponent), signed_zero: true, payload: None }
+    }
+
+    /// A sum with the exponent that counts; of a zero, whether it has the sign of all its terms.
+    pub(super) fn sum(value: Finite, exponent: Option<i32>, signed_zero: bool) -> Held {
+        Held { exponent, signed_zero, ..Held::exact(Real::Finite(value), 0) }
+    }
+
+    /// The same with another exponent.
+    pub(super) fn with_exponent(self, exponent: Option<i32>) -> Held {
+        Held { exponent, ..self }
+    }
+
+    /// The datum of a format.
+    pub(super) fn datum(datum: Decoded, format: &Format) -> Held {
+        let held = Held::exact(datum.real(), datum.exponent + format.fraction_bits() as i32);
+        let payload =
+            Payload { negative: datum.negative, trailing: datum.significand, bits: format.fraction_bits() };
+        Held { payload: (datum.class == Class::Nan).then_some(payload), ..held }
+    }
+
+    /// NaN without a payload.
+    pub(super) fn nan() -> Held {
+        Held { value: Real::Nan, ..Held::ZERO }
+    }
+
+    pub(super) fn is_nan(&self) -> bool {
+        self.value == Real::Nan
+    }
+
+    /// The value as it leaves an operation whose NaNs are all the same.
+    pub(super) fn without_payload(self) -> Held {
+        Held { payload: None, ..self }
+    }
+
+    /// The code of the value, where it goes.
+    pub(super) fn code(&self, to: &Destination) -> u64 {
+        if let (Real::Nan, Some(payload)) = (&self.value, self.payload) {
+            return payload.quiet(to.target.format).unwrap_or(to.target.nan);
+        }
+        let code = to.target.round(&self.value);
+        let Real::Finite(value) = &self.value else { return code };
+        let zero = |negative| to.target.format.zero(negative).or(to.target.format.zero(false)).unwrap_or(code);
+        if is_flushed(value, code, to) {
+            return zero(value.negative && to.subnormals == Subnormals::SignedZero);
+        }
+        if to.target.format.decode(code).class != Class::Zero {
+            return code;
+        }
+        zero(match to.zero {
+            ZeroSign::Positive => false,
+            ZeroSign::Negative => true,
+            ZeroSign::Ieee if !value.is_zero() || self.signed_zero => value.negative,
+            ZeroSign::Ieee => to.target.rounding == Rounding::Rd,
+        })
+    }
+
+    /// The value as the next operation finds it.
+    pub(super) fn rounded(&self, to: &Destination) -> (Held, u64) {
+        let code = self.code(to);
+        (Held::datum(to.target.format.decode(code), to.target.format), code)
+    }
+
+    /// The quiet NaN of this one's payload as a code of a format; `None` if it has no payload or the format has no NaN.
+    pub(super) fn quiet_nan(&self, format: &Format) -> Option<u64> {
+        self.payload?.quiet(format)
+    }
+}
+
+impl Payload {
+    /// Formats of other widths keep the leading bits.
+    fn quiet(&self, format: &Format) -> Option<u64> {
+        let bits = format.fraction_bits();
+        let trailing = match bits >= self.bits {
+            true => self.trailing << (bits - self.bits),
+            false => self.trailing >> (self.bits - bits),
+        };
+        format.quiet_nan(self.negative, trailing)
+    }
+}
+
+/// Whether a finite result with this code is subnormal, and flushed.
+fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
+    let Some(float) = to.target.format.float().filter(|_| to.subnormals != Subnormals::Keep) else { return false };
+    let tiny = || value.leading_exponent().is_some_and(|leading| leading < float.emin()) || value.significand == 0 && value.sticky;
+    match to.tininess {
+        Tininess::Before => tiny(),
+        Tininess::After => to.target.format.decode(code).class == Class::Subnormal,
+        Tininess::AfterUnbounded => {
+            // Below the smallest normal number by less than half (or all) of a unit of the precision, it is rounded up to it.
+            let quantum = value.leading_exponent().map(|leading| leading - float.trailing_bits as i32);
+            let rounded = quantum.map(|quantum| value.round_to_quantum(quantum, to.target.rounding).0);
+            let carries = rounded.is_some_and(|units| units >> (float.trailing_bits + 1) != 0);
+            let leading = value.leading_exponent().map(|leading| leading + i32::from(carries));
+            tiny() && leading.is_none_or(|leading| leading < float.emin())
+        }
+    }
+}
+
+/// The value of a code of an operand.
+pub(super) fn unpacked(format: &'static Format, code: u64, unpack: &Unpack) -> Held {
+    let datum = settled(format.decode(code), unpack.subnormals);
+    let Some(wider) = unpack.wider else { return Held::datum(datum, format) };
+    let payload = Held::datum(datum, format).payload;
+    let held = match datum.is_finite() {
+        true => {
+            let code = wider.encode(&datum.real(), Rounding::Rne, Overflow::Standard);
+            Held::datum(wider.decode(code.expect("finite values have codes")), wider)
+        }
+        false => Held::exact(datum.real(), 0),
+    };
+    Held { payload, ..held }
+}
+
+/// A datum after the treatment of subnormal numbers.
+fn settled(value: Decoded, subnormals: Subnormals) -> Decoded {
+    if value.class != Class::Subnormal || subnormals == Subnormals::Keep {
+        return value;
+    }
+    let negative = value.negative && subnormals == Subnormals::SignedZero;
+    Decoded { class: Class::Zero, negative, significand: 0, ..value }
+}
+
+/// The first NaN among the operands `a`, `b` and `c` of an operation, in the given order.
+pub(super) fn first_nan(order: &[NanOperand], [a, b, c]: [Option<&Held>; 3]) -> Option<Held> {
+    let operand = |which: &NanOperand| match which {
+        NanOperand::A => a,
+        NanOperand::B => b,
+        NanOperand::C => c,
+    };
+    order.iter().filter_map(operand).find(|held| held.is_nan()).copied()
+}

@@ -1,0 +1,315 @@
+//! The reference evaluator: runs a program one operation at a time, on one dot-product-add, in exact integers.
+
+mod held;
+mod observer;
+mod sum;
+
+use super::{Destination, Factors, Multiply, Operation, Program, Scaling, Source, Unpack, Wrap};
+use crate::{
+    format::{Finite, Format, Real, Rounding},
+    isa::Case,
+    softfloat::{self, Target},
+};
+use held::{Held, first_nan, unpacked};
+pub use observer::{Explanation, Line};
+pub(super) use observer::{Observer, Silent};
+use sum::{Summand, exact_sum, special, sum, trimmed};
+
+/// The code of D.
+///
+/// Panics if the operands are not as many as the instruction takes.
+pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O) -> u64 {
+    let i = &program.instruction;
+    assert!(case.a.len() == i.stored_k() && case.b.len() == i.k, "the operands of {i}");
+    if let Some(Operation::Integer(wrap)) = program.operations().next() {
+        return integer(program, *wrap, case, observer);
+    }
+    let mut machine = Machine { program, inputs: Inputs::new(program, case), values: Vec::new(), observer };
+    for number in 0..program.steps.len() {
+        let values = machine.step(number);
+        machine.values.push(values);
+    }
+    machine.output()
+}
+
+/// The decoded operands of one dot-product-add, by stored k.
+struct Inputs {
+    a: Vec<Held>,
+    b: Vec<Held>,
+    /// The significands of A and B, of which pieces are taken.
+    significands: [Vec<u64>; 2],
+    /// The product of the scales of A and B, and the exponent of its units digit, for each stored k; or nothing.
+    scales: Vec<(Real, i32)>,
+    c: Held,
+}
+
+impl Inputs {
+    fn new(program: &Program, case: &Case) -> Inputs {
+        let i = &program.instruction;
+        let [a, b, c] = &program.unpack;
+        let logical = |at: usize| case.logical(i, at);
+        let scales = match i.scale {
+            None => Vec::new(),
+            Some(scale) => {
+                let of = |at: usize| {
+                    let block = logical(at) / scale.block;
+                    let [a, b] = [case.scale_a[block], case.scale_b[block]].map(|code| scale.format.decode(code));
+                    let exponent = a.exponent + b.exponent + 2 * scale.format.fraction_bits() as i32;
+                    (softfloat::product(&a.real(), &b.real()), exponent)
+                };
+                (0..case.a.len()).map(of).collect()
+            }
+        };
+        let operand = |format: &'static Format, code: u64, unpack: &Unpack| unpacked(format, code, unpack);
+        let a: Vec<Held> = case.a.iter().map(|code| operand(i.a, *code, a)).collect();
+        let b: Vec<Held> = (0..case.a.len()).map(|at| operand(i.b, case.b[logical(at)], b)).collect();
+        let significands = [&a, &b].map(|side| side.iter().map(significand).collect());
+        Inputs { a, b, significands, scales, c: operand(i.c, case.c, c) }
+    }
+}
+
+fn significand(held: &Held) -> u64 {
+    match held.value {
+        Real::Finite(value) => value.significand as u64,
+        _ => 0,
+    }
+}
+
+struct Machine<'a, O> {
+    program: &'a Program,
+    inputs: Inputs,
+    /// The values of every step so far: one, or one for each product.
+    values: Vec<Vec<Held>>,
+    observer: &'a mut O,
+}
+
+impl<O: Observer> Machine<'_, O> {
+    fn value(&self, source: Source) -> Held {
+        match source {
+            Source::C => self.inputs.c,
+            Source::Zero => Held::ZERO,
+            Source::Value(step) => self.values[step][0],
+            Source::Product(step, at) => self.values[step][at],
+        }
+    }
+
+    /// The values of a step.
+    fn step(&mut self, number: usize) -> Vec<Held> {
+        let program = self.program;
+        let step = &program.steps[number];
+        match &step.operation {
+            Operation::Multiply(multiply) => self.multiply(number, multiply),
+            Operation::Sum(own) => {
+                let summand = |held, bits, drop, factors| Summand { held, bits, drop, factors };
+                let mut names = Vec::new();
+                let mut products = Vec::new();
+                for &of in &own.products {
+                    let Some(multiply) = program.products(of) else { continue };
+                    for (at, held) in self.values[of].iter().enumerate() {
+                        let factors = match multiply.scaling {
+                            Scaling::Sums(_) => None,
+                            _ => Some([self.inputs.a[multiply.factors[at].k], self.inputs.b[multiply.factors[at].k]]),
+                        };
+                        products.push(summand(*held, None, None, factors));
+                        names.push((of, at));
+                    }
+                }
+                let addends: Vec<Summand> =
+                    own.addends.iter().map(|a| summand(self.value(a.source), a.bits, a.drop, None)).collect();
+                let name = |at: usize| match names.get(at) {
+                    Some((of, place)) => program.products(*of).map_or(String::new(), |m| product_name(m, *place)),
+                    None => addend_name(program, own.addends[at - names.len()].source),
+                };
+                vec![sum(own, &products, &addends, step.group, &name, self.observer)]
+            }
+            Operation::Round { value, to, passes_nan } => {
+                let held = self.value(*value);
+                let held = if *passes_nan { held } else { held.without_payload() };
+                vec![self.deliver(number, &step.name, held, to)]
+            }
+            Operation::Add { terms, to, nans } => {
+                let [x, y] = terms.map(|term| self.value(term));
+                let sum = match first_nan(nans, [Some(&x), Some(&y), None]) {
+                    Some(nan) => nan,
+                    None => added(&x, &y, to),
+                };
+                vec![self.deliver(number, &step.name, sum, to)]
+            }
+            Operation::Fma { factors, addend, to, nans } => {
+                let addend = self.value(*addend);
+                let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
+                let sum = match first_nan(nans, [Some(a), Some(b), Some(&addend)]) {
+                    Some(nan) => nan,
+                    None => added(&Held::exact(self.product(factors), 0), &addend, to),
+                };
+                vec![self.deliver(number, &format!("+ {}", factors_name(factors)), sum, to)]
+            }
+            Operation::Integer(_) => unreachable!("integers are summed at once"),
+        }
+    }
+
+    /// A value rounded, as the next operation finds it.
+    fn deliver(&mut self, number: usize, name: &str, value: Held, to: &Destination) -> Held {
+        let (held, code) = value.rounded(to);
+        let group = self.program.steps[number].group;
+        self.observer.line(|| rounding(group, name, &to.target, code));
+        held
+    }
+
+    /// The exact product of two factors, or of pieces of them.
+    fn product(&self, factors: &Factors) -> Real {
+        let (a, b) = (&self.inputs.a[factors.k].value, &self.inputs.b[factors.k].value);
+        match (a, b) {
+            (Real::Finite(a), Real::Finite(b)) => {
+                let [x, y] = &self.inputs.significands;
+                let piece = |value: &Finite, significand: u64, mask: u64| {
+                    Finite::exact(value.negative, (significand & mask).into(), value.exponent)
+                };
+                let (a, b) = (piece(a, x[factors.k], factors.a), piece(b, y[factors.k], factors.b));
+                softfloat::product(&Real::Finite(a), &Real::Finite(b))
+            }
+            // Every piece of a product that is not finite is that product.
+            _ => softfloat::product(a, b),
+        }
+    }
+
+    fn multiply(&mut self, number: usize, multiply: &Multiply) -> Vec<Held> {
+        match multiply.scaling {
+            Scaling::Sums(run) => multiply.factors.chunks(run).map(|run| self.scaled_sum(multiply, run)).collect(),
+            _ => {
+                let products: Vec<Held> = multiply.factors.iter().map(|factors| self.term(multiply, factors)).collect();
+                let summed = |operation: &Operation| matches!(operation, Operation::Sum(sum) if sum.products.contains(&number));
+                // The products of a sum are explained there, with what is kept of them.
+                if !self.program.operations().any(summed) {
+                    let group = self.program.steps[number].group;
+                    for (at, held) in products.iter().enumerate() {
+                        self.observer.line(|| Line::new(group, product_name(multiply, at), held.value));
+                    }
+                }
+                products
+            }
+        }
+    }
+
+    /// One product, with its scales.
+    fn term(&self, multiply: &Multiply, factors: &Factors) -> Held {
+        let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
+        if let Some(nan) = first_nan(&multiply.nans, [Some(a), Some(b), None]) {
+            return nan;
+        }
+        // A zero has no exponent that counts, and so has its product.
+        let exponent = a.exponent.zip(b.exponent).map_or(0, |(a, b)| a + b);
+        let mut held = Held::exact(limited(self.product(factors), multiply.limit), exponent);
+        if let Some(to) = &multiply.rounded {
+            held = held.rounded(to).0.without_payload();
+        }
+        if let (Scaling::Each, Some((scale, scale_exponent))) = (multiply.scaling, self.inputs.scales.get(factors.k)) {
+            let exponent = held.exponent.unwrap_or(0) + scale_exponent;
+            held = Held::exact(softfloat::product(&held.value, scale), exponent);
+        }
+        match held.value {
+            Real::Finite(finite) if multiply.normalised => held.with_exponent(finite.leading_exponent()),
+            _ => held,
+        }
+    }
+
+    /// The exact sum of a run of products times their common scales.
+    fn scaled_sum(&self, multiply: &Multiply, run: &[Factors]) -> Held {
+        let products: Vec<Real> = run.iter().map(|factors| limited(self.product(factors), multiply.limit)).collect();
+        let sum = special(products.iter()).unwrap_or_else(|| {
+            let finite = products.iter().map(|p| match p {
+                Real::Finite(finite) => *finite,
+                _ => unreachable!("not special"),
+            });
+            Real::Finite(trimmed(exact_sum(finite)))
+        });
+        let (scale, exponent) = self.inputs.scales[run[0].k];
+        Held::exact(softfloat::product(&sum, &scale), exponent)
+    }
+
+    fn output(&mut self) -> u64 {
+        let output = &self.program.output;
+        let total = self.value(output.value);
+        let code = match output.passes_nan && total.is_nan() {
+            true => total.quiet_nan(output.target.format).unwrap_or(output.target.nan),
+            false => output.target.round(&total.value),
+        };
+        self.observer.line(|| rounding(None, "D", &output.target, code));
+        code
+    }
+}
+
+/// `x + y`, not yet rounded.
+fn added(x: &Held, y: &Held, to: &Destination) -> Held {
+    Held::exact(softfloat::sum(&x.value, &y.value, to.target.rounding == Rounding::Rd), 0)
+}
+
+/// A product at or above the limit is infinite.
+fn limited(product: Real, limit: Option<i32>) -> Real {
+    match (product, limit) {
+        (Real::Finite(finite), Some(limit)) if finite.leading_exponent().is_some_and(|e| e >= limit) => {
+            Real::Infinity { negative: finite.negative }
+        }
+        _ => product,
+    }
+}
+
+/// The exact integer sum, brought into the range of D.
+fn integer<O: Observer>(program: &Program, wrap: Wrap, case: &Case, observer: &mut O) -> u64 {
+    let i = &program.instruction;
+    let signed = |format: &Format, code: u64| {
+        let datum = format.decode(code);
+        if datum.negative { -(datum.significand as i128) } else { datum.significand as i128 }
+    };
+    let exact = |sum: i128| Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0));
+    let mut sum = signed(i.c, case.c);
+    observer.line(|| Line::new(None, "c", exact(sum)));
+    for (at, &a) in case.a.iter().enumerate() {
+        let product = signed(i.a, a) * signed(i.b, case.b[case.logical(i, at)]);
+        observer.line(|| Line::new(None, format!("a[{at}]*b[{at}]"), exact(product)));
+        sum += product;
+    }
+    observer.line(|| Line::new(None, "sum", exact(sum)));
+    let code = match wrap {
+        Wrap::Wrap => sum as u64 & i.d.code_mask(),
+        Wrap::Saturate => program.output.target.round(&exact(sum)),
+    };
+    observer.line(|| rounding(None, "D", &program.output.target, code));
+    code
+}
+
+/// The name of a product in explanations.
+fn factors_name(factors: &Factors) -> String {
+    let bits = |mask: u64| if mask == u64::MAX { String::new() } else { format!("&{mask:#x}") };
+    format!("a[{k}]{}*b[{k}]{}", bits(factors.a), bits(factors.b), k = factors.k)
+}
+
+/// The name of an addend of a sum: what a chain of groups goes on from counts as its c.
+fn addend_name(program: &Program, source: Source) -> String {
+    match source {
+        Source::C => "c".into(),
+        Source::Zero => "+0".into(),
+        Source::Value(step) if program.steps[step].name == "sum" => "c".into(),
+        Source::Value(step) | Source::Product(step, _) => program.steps[step].name.clone(),
+    }
+}
+
+/// The name of a value of a list of products.
+fn product_name(multiply: &Multiply, at: usize) -> String {
+    match multiply.scaling {
+        Scaling::Sums(run) => {
+            let own = &multiply.factors[at * run..(at + 1) * run];
+            format!("products {} to {}", own[0].k, own[run - 1].k)
+        }
+        _ => factors_name(&multiply.factors[at]),
+    }
+}
+
+/// The line of a rounding to `code`.
+fn rounding(group: Option<usize>, what: &str, target: &Target, code: u64) -> Line {
+    let what = match target.format.is_integer() {
+        true => what.to_string(),
+        false => format!("{what} to {} {}", target.format, target.rounding.name()),
+    };
+    Line { code: Some((target.format, code)), ..Line::new(group, what, target.format.value(code)) }
+}

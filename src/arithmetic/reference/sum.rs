@@ -1,0 +1,143 @@
+//! The sum of the reference: values aligned, cut, and added exactly.
+
+use super::{
+    super::{NanOperand, Sum},
+    held::{Held, first_nan},
+    observer::{Line, Observer},
+};
+use crate::{
+    exact::Accumulator,
+    format::{Finite, Real, Rounding},
+};
+
+/// A value of a sum.
+pub(super) struct Summand {
+    pub(super) held: Held,
+    /// Bits kept of it, where they are its own; how far below the largest exponent it is left out.
+    pub(super) bits: Option<i32>,
+    pub(super) drop: Option<i32>,
+    /// Of a product, its factors.
+    pub(super) factors: Option<[Held; 2]>,
+}
+
+/// The sum of `products`, then `addends`; `name` names each, by its place.
+pub(super) fn sum<O: Observer>(
+    sum: &Sum,
+    products: &[Summand],
+    addends: &[Summand],
+    group: Option<usize>,
+    name: &dyn Fn(usize) -> String,
+    observer: &mut O,
+) -> Held {
+    let all = || products.iter().chain(addends);
+    if let Some(special) = special(all().map(|term| &term.held.value)) {
+        for (at, term) in all().enumerate() {
+            observer.line(|| line(group, name(at), &term.held, None));
+        }
+        return match special {
+            Real::Nan => passed_on(&sum.nans, products, addends),
+            infinity => Held::exact(infinity, 0),
+        };
+    }
+    let exponents = || all().filter_map(|term| term.held.exponent);
+    let floor = sum.alignment.and_then(|alignment| alignment.floor);
+    let largest = exponents().max().map(|e| e.max(floor.unwrap_or(e)));
+    let mut parts = Vec::new();
+    for (at, term) in all().enumerate() {
+        let kept = match (&sum.alignment, largest) {
+            (Some(alignment), Some(largest)) => {
+                let quantum = largest - term.bits.unwrap_or(alignment.bits);
+                let dropped = term.drop.is_some_and(|drop| term.held.exponent.is_some_and(|e| e < largest - drop));
+                Some(if dropped { Finite::zero(false) } else { cut(&finite(&term.held), quantum, alignment.rounding) })
+            }
+            _ => None,
+        };
+        observer.line(|| line(group, name(at), &term.held, kept));
+        parts.push(kept.unwrap_or_else(|| finite(&term.held)));
+    }
+    let exact = exact_sum(parts);
+    let exponent = if sum.normalised { exact.leading_exponent() } else { largest };
+    observer.line(|| Line { exponent, ..Line::new(group, "aligned sum", Real::Finite(exact)) });
+    let (signed_zero, negative) = zero_sign(all().map(|term| &term.held)).map_or((false, false), |negative| (true, negative));
+    match exact.is_zero() {
+        false => Held::sum(exact, exponent, true),
+        true => Held::sum(Finite::zero(negative), exponent, signed_zero),
+    }
+}
+
+fn line(group: Option<usize>, name: String, held: &Held, kept: Option<Finite>) -> Line {
+    let exponent = held.exponent;
+    Line { exponent, kept: kept.filter(|_| exponent.is_some()), ..Line::new(group, name, held.value) }
+}
+
+/// The sign that all terms have if all are zeros that have one.
+fn zero_sign<'a>(mut terms: impl Iterator<Item = &'a Held>) -> Option<bool> {
+    let sign = |held: &Held| match held.value {
+        Real::Finite(value) if value.is_zero() && held.signed_zero && held.exponent.is_none() => Some(value.negative),
+        _ => None,
+    };
+    let first = sign(terms.next()?)?;
+    terms.all(|held| sign(held) == Some(first)).then_some(first)
+}
+
+/// The NaN of a sum: the first of its operands in the order, or one without payload.
+fn passed_on(order: &[NanOperand], products: &[Summand], addends: &[Summand]) -> Held {
+    let of_products = || {
+        let of = |term: &Summand| term.factors.as_ref().and_then(|[a, b]| first_nan(order, [Some(a), Some(b), None]));
+        products.iter().find_map(of)
+    };
+    let of_addends = || addends.iter().find(|term| term.held.is_nan()).map(|term| term.held);
+    let found = match order.iter().position(|operand| *operand == NanOperand::C) {
+        None => of_products(),
+        Some(0) => of_addends().or_else(of_products),
+        Some(_) => of_products().or_else(of_addends),
+    };
+    found.unwrap_or_else(Held::nan)
+}
+
+fn finite(held: &Held) -> Finite {
+    match held.value {
+        Real::Finite(value) => value,
+        _ => Finite::zero(false),
+    }
+}
+
+/// `value` in units of `2^quantum`, cut.
+fn cut(value: &Finite, quantum: i32, rounding: Rounding) -> Finite {
+    let (units, _) = value.round_to_quantum(quantum, rounding);
+    Finite::exact(value.negative && units != 0, units, quantum)
+}
+
+/// The same number with the shortest significand, so that it can be multiplied.
+pub(super) fn trimmed(value: Finite) -> Finite {
+    let zeros = if value.is_zero() { 0 } else { value.significand.trailing_zeros() };
+    Finite::exact(value.negative, value.significand >> zeros, value.exponent + zeros as i32)
+}
+
+/// The exact sum of finite numbers.
+pub(super) fn exact_sum(values: impl IntoIterator<Item = Finite>) -> Finite {
+    let values: Vec<Finite> = values.into_iter().filter(|value| !value.is_zero()).collect();
+    let lowest = values.iter().map(|value| value.exponent).min();
+    let highest = values.iter().map(|value| value.exponent + 128 - value.significand.leading_zeros() as i32).max();
+    let (Some(lowest), Some(highest)) = (lowest, highest) else { return Finite::zero(false) };
+    let mut accumulator = Accumulator::new(lowest, highest + 16);
+    values.iter().for_each(|value| accumulator.add(value.negative, value.significand, value.exponent));
+    accumulator.to_finite()
+}
+
+/// The sum of terms of which at least one is not finite: NaN, or the infinity that all infinite terms agree on. `None` if
+/// all are finite.
+pub(super) fn special<'a>(terms: impl Iterator<Item = &'a Real>) -> Option<Real> {
+    let mut found = None;
+    for term in terms {
+        found = match (term, found) {
+            (Real::Nan, _) => return Some(Real::Nan),
+            (Real::Infinity { negative }, Some(Real::Infinity { negative: other })) if *negative != other => {
+                return Some(Real::Nan);
+            }
+            (Real::Infinity { .. }, _) => Some(*term),
+            (Real::Finite(_), found) => found,
+        }
+    }
+    found
+}
