@@ -38,21 +38,15 @@ impl Finite {
         }
     }
 
-    /// The signed integer nearest to this number divided by `2^quantum` under `rounding`; magnitudes from `2^127` on do not fit.
+    /// This number rounded to a multiple of `2^quantum`: of up to 128 bits, and +0 where nothing is left.
     #[inline]
-    pub fn to_units(&self, quantum: i32, rounding: Rounding) -> i128 {
+    pub fn rounded_to_quantum(&self, quantum: i32, rounding: Rounding) -> Finite {
         let (units, _) = self.round_to_quantum(quantum, rounding);
-        if self.negative { -(units as i128) } else { units as i128 }
-    }
-
-    /// `units * 2^quantum`, exactly.
-    #[inline]
-    pub fn from_units(units: i128, quantum: i32) -> Finite {
-        Finite::exact(units < 0, units.unsigned_abs(), quantum)
+        Finite::exact(self.negative && units != 0, units, quantum)
     }
 
     /// This number rounded to `precision` bits as if the exponent were unbounded, zero left as it is.
-    pub fn round_to_precision(&self, precision: u32, rounding: Rounding) -> Finite {
+    pub fn rounded_to_precision(&self, precision: u32, rounding: Rounding) -> Finite {
         let Some(leading) = self.leading_exponent() else { return *self };
         let quantum = leading - (precision as i32 - 1);
         Finite::exact(self.negative, self.round_to_quantum(quantum, rounding).0, quantum)

@@ -31,7 +31,8 @@ impl Double {
             let from = at.checked_sub(1).map_or(Source::C, Source::Value);
             let Destination { target: own, subnormals, .. } = to;
             let whole = factors.a == u64::MAX && factors.b == u64::MAX;
-            if *addend != from || !whole || *subnormals != Subnormals::Keep || target.is_some_and(|other| other != *own) {
+            if *addend != from || !whole || *subnormals != Subnormals::Keep || target.is_some_and(|other| other != *own)
+            {
                 return None;
             }
             order.push(factors.k);

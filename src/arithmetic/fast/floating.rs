@@ -306,7 +306,9 @@ impl Compiler<'_> {
     fn rounding_of(&self, at: usize) -> Option<&Destination> {
         let Operation::Sum(_) = &self.program.steps[at].operation else { return None };
         match &self.program.steps.get(at + 1)?.operation {
-            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => Some(to),
+            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => {
+                Some(to)
+            }
             _ => None,
         }
     }
@@ -420,17 +422,14 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        let sum = Sum {
-            alignment: own.alignment,
-            addends,
-            fraction_bits,
-            lifted: 0,
-            term_bits,
-            terms: multiply.len(),
-        };
+        let sum = Sum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // What is not rounded has to reach the next operation as it is.
-        let bits = own.addends.iter().filter_map(|addend| addend.bits).fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
+        let bits = own
+            .addends
+            .iter()
+            .filter_map(|addend| addend.bits)
+            .fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
         if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
             return None;
         }

@@ -169,7 +169,12 @@ impl Sum {
     }
 
     #[inline(always)]
-    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(&self, terms: &T, addends: &[Value], alignment: &Alignment) -> Exact {
+    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(
+        &self,
+        terms: &T,
+        addends: &[Value],
+        alignment: &Alignment,
+    ) -> Exact {
         match alignment.rounding {
             Rounding::Rz => self.aligned::<P, S, T>(terms, addends, alignment, Rounding::Rz),
             rounding => self.aligned::<P, S, T>(terms, addends, alignment, rounding),

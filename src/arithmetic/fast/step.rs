@@ -113,13 +113,7 @@ impl SumStep {
 
     /// The signs of zero sums by IEEE 754, as masks.
     #[inline(always)]
-    fn zero_signs(
-        &self,
-        factors: &Factors,
-        addends: &[&Number],
-        at: usize,
-        stored: &Stored,
-    ) -> Lane<u32> {
+    fn zero_signs(&self, factors: &Factors, addends: &[&Number], at: usize, stored: &Stored) -> Lane<u32> {
         let mut zeros = Zeros { minus: [true; LANES], plus: [true; LANES] };
         for addend in addends {
             zeros.add(&over(&piece(&addend.magnitude, at), |units| units as i64), &piece(&addend.negative, at));

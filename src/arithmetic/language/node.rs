@@ -89,9 +89,9 @@ impl<'de> Deserialize<'de> for NodeResult {
         match Written::deserialize(deserializer)? {
             Written::Word(word) if word == "aligned" => Ok(NodeResult::Aligned),
             Written::Word(word) if word == "normalised" => Ok(NodeResult::Normalised),
-            Written::Word(word) => {
-                Err(D::Error::custom(format!("unknown result '{word}'; expected a format, \"aligned\" or \"normalised\"")))
-            }
+            Written::Word(word) => Err(D::Error::custom(format!(
+                "unknown result '{word}'; expected a format, \"aligned\" or \"normalised\""
+            ))),
             Written::Table(table) => format_and_rounding(table).map(NodeResult::Rounded).map_err(D::Error::custom),
         }
     }
@@ -160,7 +160,9 @@ impl Indices {
 
     fn parse(text: &str) -> Result<Indices, String> {
         let bad = || {
-            format!("'{text}' is not a list of k; write slices START:STOP:STEP and indices with commas between, like \"0::2\"")
+            format!(
+                "'{text}' is not a list of k; write slices START:STOP:STEP and indices with commas between, like \"0::2\""
+            )
         };
         let number = |text: &str| text.trim().parse::<usize>().map_err(|_| bad());
         let part = |text: &str, absent: usize| if text.trim().is_empty() { Ok(absent) } else { number(text) };
@@ -192,9 +194,9 @@ impl<'de> Deserialize<'de> for Indices {
         }
         match Written::deserialize(deserializer) {
             Ok(Written::Text(text)) => Indices::parse(&text).map_err(D::Error::custom),
-            Ok(Written::List(list)) => {
-                Ok(Indices(list.into_iter().map(|start| Slice { start, stop: start.checked_add(1), step: 1 }).collect()))
-            }
+            Ok(Written::List(list)) => Ok(Indices(
+                list.into_iter().map(|start| Slice { start, stop: start.checked_add(1), step: 1 }).collect(),
+            )),
             Err(_) => Err(D::Error::custom("products are a list of k, or slices of them like \"0::2\"")),
         }
     }

@@ -26,7 +26,9 @@ pub(in crate::arithmetic) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, 
         [root] => visit(rule, root, &mut states, &mut order)?,
         [] => return Err("every node is used by another one, so none gives D".into()),
         [first, second, ..] => {
-            return Err(format!("node '{second}': neither it nor '{first}' is used by another node, and only one can give D"));
+            return Err(format!(
+                "node '{second}': neither it nor '{first}' is used by another node, and only one can give D"
+            ));
         }
     }
     match rule.nodes.keys().find(|name| !states.contains_key(name.as_str())) {
@@ -87,7 +89,11 @@ fn node_defect(name: &str, node: &Node) -> Option<String> {
         }
         if !belongs && present {
             let kinds: Vec<&str> = key.kinds.iter().map(|kind| kind.name()).collect();
-            return Some(format!("'{}' has no effect in a node of kind '{kind}'; it belongs to {}", key.name, kinds.join(", ")));
+            return Some(format!(
+                "'{}' has no effect in a node of kind '{kind}'; it belongs to {}",
+                key.name,
+                kinds.join(", ")
+            ));
         }
     }
     let per_term = node.terms.iter().find(|term| term.bits.is_some() || term.drop.is_some());
@@ -108,7 +114,9 @@ fn node_defect(name: &str, node: &Node) -> Option<String> {
         return Some("'normalised' has no effect without 'alignment'".into());
     }
     if node.normalised == Some(true) && node.scale_sums.is_some() {
-        return Some("'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into());
+        return Some(
+            "'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into(),
+        );
     }
     if node.scale_sums == Some(0) {
         return Some("'scale-sums' must be at least 1".into());
@@ -120,7 +128,8 @@ fn node_defect(name: &str, node: &Node) -> Option<String> {
 
 /// A sum that is not rounded can only be a term of another sum.
 fn unrounded(rule: &Rule) -> Option<String> {
-    let open = |name: &str| !matches!(rule.nodes.get(name).and_then(|node| node.result), None | Some(NodeResult::Rounded(_)));
+    let open =
+        |name: &str| !matches!(rule.nodes.get(name).and_then(|node| node.result), None | Some(NodeResult::Rounded(_)));
     if let Some((name, _)) = ordered(rule).ok()?.last().filter(|(name, _)| open(name)) {
         return Some(format!("node '{name}': it gives D, so its 'result' must be a format"));
     }

@@ -40,7 +40,11 @@ fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<(Vec<usize>, 
         let indices = match &node.products {
             None => Vec::new(),
             Some(indices) => indices.below(k).map_err(|index| {
-                format!("node '{name}': 'products' names k = {index}, but {} has stored k 0 to {}", frame.instruction, k - 1)
+                format!(
+                    "node '{name}': 'products' names k = {index}, but {} has stored k 0 to {}",
+                    frame.instruction,
+                    k - 1
+                )
             })?,
         };
         let every = || frame.pieces.iter().map(|(numbers, _)| *numbers).collect();
@@ -58,7 +62,8 @@ fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<(Vec<usize>, 
         }
         all.push((indices, factors));
     }
-    let missing = (0..k).flat_map(|k| frame.pieces.iter().map(move |(pair, _)| (k, *pair))).find(|key| !owners.contains_key(key));
+    let missing =
+        (0..k).flat_map(|k| frame.pieces.iter().map(move |(pair, _)| (k, *pair))).find(|key| !owners.contains_key(key));
     match missing {
         None => Ok(all),
         Some((k, pair)) => {
@@ -146,11 +151,8 @@ impl<'a> Tree<'a> {
     }
 
     fn sum(&self, node: &Node, products: Vec<usize>) -> Sum {
-        let addend = |term: &super::super::Term| Addend {
-            source: self.source(&term.name),
-            bits: term.bits,
-            drop: term.drop,
-        };
+        let addend =
+            |term: &super::super::Term| Addend { source: self.source(&term.name), bits: term.bits, drop: term.drop };
         Sum {
             products,
             addends: node.terms.iter().map(addend).collect(),

@@ -26,8 +26,12 @@ struct Payload {
 
 impl Held {
     /// +0.
-    pub(super) const ZERO: Held =
-        Held { value: Real::Finite(Finite { negative: false, significand: 0, exponent: 0, sticky: false }), exponent: None, signed_zero: true, payload: None };
+    pub(super) const ZERO: Held = Held {
+        value: Real::Finite(Finite { negative: false, significand: 0, exponent: 0, sticky: false }),
+        exponent: None,
+        signed_zero: true,
+        payload: None,
+    };
 
     /// An exact value whose units digit has this exponent.
     pub(super) fn exact(value: Real, exponent: i32) -> Held {
@@ -48,8 +52,7 @@ impl Held {
     /// The datum of a format.
     pub(super) fn datum(datum: Decoded, format: &Format) -> Held {
         let held = Held::exact(datum.real(), datum.exponent + format.fraction_bits() as i32);
-        let payload =
-            Payload { negative: datum.negative, trailing: datum.significand, bits: format.fraction_bits() };
+        let payload = Payload { negative: datum.negative, trailing: datum.significand, bits: format.fraction_bits() };
         Held { payload: (datum.class == Class::Nan).then_some(payload), ..held }
     }
 
@@ -116,7 +119,9 @@ impl Payload {
 /// Whether a finite result with this code is subnormal, and flushed.
 fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
     let Some(float) = to.target.format.float().filter(|_| to.subnormals != Subnormals::Keep) else { return false };
-    let tiny = || value.leading_exponent().is_some_and(|leading| leading < float.emin()) || value.significand == 0 && value.sticky;
+    let tiny = || {
+        value.leading_exponent().is_some_and(|leading| leading < float.emin()) || value.significand == 0 && value.sticky
+    };
     match to.tininess {
         Tininess::Before => tiny(),
         Tininess::After => to.target.format.decode(code).class == Class::Subnormal,

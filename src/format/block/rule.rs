@@ -50,7 +50,7 @@ pub static SCALE_RULES: [ScaleRule; 5] = [
 impl ScaleRule {
     /// The quotient that is rounded to the format of the scale: exact, or sticky.
     pub(super) fn ratio(&self, amax: &Finite, element: &Element, tensor_scale: &Finite) -> Finite {
-        let amax = if self.rounds_amax { amax.round_to_precision(element.precision(), Rounding::Rna) } else { *amax };
+        let amax = if self.rounds_amax { amax.rounded_to_precision(element.precision(), Rounding::Rna) } else { *amax };
         let divisor = match self.divisor {
             Divisor::LargestPower => Finite::exact(false, 1, element.emax()),
             Divisor::Largest => element.largest(),

@@ -6,8 +6,8 @@ use std::fmt::Write;
 use super::{Destinations, OPERANDS, direction, lookup, subnormals, variable};
 use crate::{
     arithmetic::{
-        Alignment, Destination, Factors, Multiply, NanOperand, Operation, Program, Scaling, Source, Subnormals, Sum, Tininess,
-        ZeroSign,
+        Alignment, Destination, Factors, Multiply, NanOperand, Operation, Program, Scaling, Source, Subnormals, Sum,
+        Tininess, ZeroSign,
     },
     format::{self, Format, Overflow, Rounding},
 };
@@ -92,7 +92,9 @@ fn is_chain(program: &Program, name: &str) -> bool {
     // NaNs that keep their payload are not converted, so nothing else may be.
     let payloads = program.output.passes_nan
         && (program.output.target.overflow != Overflow::Standard || program.output.target.format != format);
-    let same_nans = |nans: &[NanOperand]| nans.is_empty() || [program.instruction.a, program.instruction.b, program.addend()].iter().all(|f| *f == format);
+    let same_nans = |nans: &[NanOperand]| {
+        nans.is_empty() || [program.instruction.a, program.instruction.b, program.addend()].iter().all(|f| *f == format)
+    };
     let [a, b] = program.factors();
     let fits = keeps && !payloads && [a, b, program.addend()].iter().all(|operand| format.holds(operand));
     let wide = name == "f64";
@@ -110,7 +112,10 @@ fn is_chain(program: &Program, name: &str) -> bool {
     });
     let i = &program.instruction;
     let exact = !wide || [i.a, i.b, i.c, i.d].iter().all(|format| format.name == "f64");
-    fits && small && operations && exact && program.steps.iter().any(|step| matches!(step.operation, Operation::Fma { .. }))
+    fits && small
+        && operations
+        && exact
+        && program.steps.iter().any(|step| matches!(step.operation, Operation::Fma { .. }))
 }
 
 /// Whether every operation is a sum that fits into 64 bits, its rounding, or an addition of codes.
@@ -126,15 +131,22 @@ fn narrow_sums(program: &Program) -> bool {
         }
         Operation::Sum(sum) => {
             let rounding = program.steps.get(at + 1).map(|step| &step.operation);
-            let (Some(products), Some(Operation::Round { value, to, passes_nan })) = (sum.products.first(), rounding) else {
+            let (Some(products), Some(Operation::Round { value, to, passes_nan })) = (sum.products.first(), rounding)
+            else {
                 return false;
             };
             let Some(multiply) = program.products(*products) else { return false };
             kinds.push((sum.alignment, multiply.normalised));
             let addend = sum.addends.as_slice();
-            let one = matches!(addend, [own] if own.bits.is_none() && own.drop.is_none() && !is_open(program, own.source));
+            let one =
+                matches!(addend, [own] if own.bits.is_none() && own.drop.is_none() && !is_open(program, own.source));
             let signed = to.zero == ZeroSign::Ieee || *passes_nan;
-            *value == Source::Value(at) && !signed && one && !sum.normalised && sum.nans.is_empty() && fits(program, sum, multiply)
+            *value == Source::Value(at)
+                && !signed
+                && one
+                && !sum.normalised
+                && sum.nans.is_empty()
+                && fits(program, sum, multiply)
         }
         Operation::Round { value, .. } => is_open(program, *value),
         Operation::Add { terms, nans, to } => {
@@ -265,7 +277,9 @@ fn model(program: &Program, destinations: &Destinations) -> String {
     let held = |source: &Source| match source {
         Source::C if program.unpack[2].wider.is_some() => Held("addend".into(), "FormatAddend".into(), "KEEP"),
         Source::C => Held("c".into(), "FormatC".into(), subnormals(program.unpack[2].subnormals)),
-        Source::Zero => Held(format!("{:#x}", program.addend().zero(false).unwrap_or(0)), "FormatAddend".into(), "KEEP"),
+        Source::Zero => {
+            Held(format!("{:#x}", program.addend().zero(false).unwrap_or(0)), "FormatAddend".into(), "KEEP")
+        }
         Source::Value(step) => {
             let to = program.steps[*step].operation.destination().expect("codes are rounded");
             Held(variable(source), format!("{}::Format", destinations.name(to)), subnormals(to.subnormals))
