@@ -78,7 +78,7 @@
 //!    [`format::block`]: elements that share a scale; [`format::slices`]: conversions of slices, vectorised;
 //! 3. [`softfloat`]: scalar operations on codes, rounded once, with exception flags; [`exact`]: exact dot-product-adds;
 //!    each, and the formats too, has its judge by MPFR in a module of its own;
-//! 4. [`isa`]: instructions as data, and the tiles that they consume;
+//! 4. [`isa`]: instructions as data, which targets have them (`targets/*.toml`), and the tiles that they consume;
 //! 5. [`arithmetic`]: the arithmetic of instructions as data (`models/*.toml`), and its evaluation;
 //! 6. [`inputs`]: random and directed operands; [`array`](mod@array): arrays as files; [`trace`]: recordings as files;
 //! 7. [`device`]: what executes instructions: GPUs, models, recordings, other programs;
@@ -104,6 +104,7 @@ pub(crate) mod explain;
 pub mod format;
 pub mod inputs;
 pub mod isa;
+mod kernels;
 pub mod number;
 pub mod probe;
 pub mod report;
@@ -111,8 +112,10 @@ pub mod softfloat;
 pub mod summary;
 pub mod trace;
 pub mod verify;
+mod version;
 
 pub use base::error::{Error, Result};
+pub use version::{COMMIT, VERSION};
 // The old paths, for modules that are being rewritten.
 #[allow(unused_imports)]
 use base::{atomic, digest, nearest, text, vectors, visible};

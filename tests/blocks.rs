@@ -196,7 +196,7 @@ fn every_pair_of_short_significands_is_quantised_as_the_formulas_say() {
 fn every_bf16_number_alone_in_its_block_is_quantised_as_the_formulas_say() {
     for format in mx() {
         let numbers = numbers(format);
-        for rule in &SCALE_RULES {
+        for rule in SCALE_RULES {
             let quantizer = Quantizer { rule, ..Quantizer::new(format) };
             for code in 0..0x7f80u32 {
                 check_mx(&quantizer, &[f32::from_bits(code << 16)], &numbers);
@@ -248,7 +248,7 @@ proptest! {
 
     #[test]
     fn quantising_what_was_dequantised_changes_nothing(values in prop::collection::vec(any_finite(), 64)) {
-        for format in &BLOCK_FORMATS {
+        for format in BLOCK_FORMATS {
             let quantizer = Quantizer::new(format);
             let first = quantizer.quantize(&values, 64);
             let again = quantizer.quantize(&first.dequantize(), 64);
@@ -296,7 +296,7 @@ fn prop_assert_near(got: f32, exact: &rug::Float) {
 
 #[test]
 fn a_nan_or_an_infinity_makes_its_block_nan_and_no_other() {
-    for format in &BLOCK_FORMATS {
+    for format in BLOCK_FORMATS {
         for special in [f32::NAN, f32::INFINITY, f32::NEG_INFINITY] {
             let mut values = vec![1.5f32; 3 * format.length];
             values[format.length + 3] = special;
@@ -313,7 +313,7 @@ fn a_nan_or_an_infinity_makes_its_block_nan_and_no_other() {
 
 #[test]
 fn zeros_have_the_smallest_scale_and_keep_their_signs() {
-    for format in &BLOCK_FORMATS {
+    for format in BLOCK_FORMATS {
         let blocks = Quantizer::new(format).quantize(&[0.0, -0.0, 0.0], 3);
         assert_eq!(blocks.scales, [0], "{format}");
         let signs: Vec<bool> = blocks.dequantize().iter().map(|x| x.is_sign_negative()).collect();
@@ -338,7 +338,7 @@ fn mxint8_never_writes_minus_two_and_reads_it() {
 #[test]
 fn a_short_block_is_the_same_as_one_padded_with_zeros() {
     let values: Vec<f32> = (0..3 * 45).map(|i| ((i * 37 % 101) as f32 - 50.0) / 7.0).collect();
-    for format in &BLOCK_FORMATS {
+    for format in BLOCK_FORMATS {
         let quantizer = Quantizer::new(format);
         let short = quantizer.quantize(&values, 45);
         let padded: Vec<f32> = values.chunks(45).flat_map(|row| row.iter().copied().chain([0.0; 3])).collect();

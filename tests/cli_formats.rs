@@ -6,6 +6,7 @@ use std::{fs, path::Path};
 
 use program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
+use tcnum::format::FORMATS;
 
 fn json_of(arguments: &[&str]) -> Value {
     parsed(&[arguments, &["--output", "json"]].concat())
@@ -30,7 +31,7 @@ fn refused(arguments: &[&str], input: &[u8], parts: &[&str]) {
 fn formats_lists_every_format_with_its_landmarks() {
     let document = json_of(&["formats"]);
     let rows = document["tables"]["formats"].as_array().unwrap();
-    assert_eq!(rows.len(), 23);
+    assert_eq!(rows.len(), FORMATS.len());
     let row = |name: &str| rows.iter().find(|row| row["format"] == name).unwrap();
     assert_eq!(row("e4m3")["largest"], json!(448.0));
     assert_eq!(row("e4m3")["smallest_subnormal_decimal"], "0.001953125");

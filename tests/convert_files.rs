@@ -144,7 +144,7 @@ fn a_file_of_codes_says_of_which_format_they_are() {
 /// documented, the values those of the library.
 #[test]
 fn files_of_blocks_hold_codes_and_scales_and_are_read_again() {
-    for format in &BLOCK_FORMATS {
+    for format in BLOCK_FORMATS {
         for (shape, row) in [(vec![2, 2, 64], 64), (vec![3, 45], 45), (vec![33], 33), (vec![], 1), (vec![4, 0], 0)] {
             let values = values(shape.iter().product());
             let (folder, input) = folder_with("in.safetensors", vec![array("w", &shape, &values)]);

@@ -147,7 +147,7 @@ fn what_runs_is_what_the_instruction_table_says() {
         let Some(support) = i.support_on(&target) else { continue };
         let execution = device.prepare(&i).unwrap_or_else(|error| panic!("{error}"));
         // Reordering the operands of a sparse form takes no arithmetic.
-        let native = support.emulation.as_deref().is_none_or(|how| how == "reorder");
+        let native = support.emulation.is_none_or(|how| how == "reorder");
         let expected = if native { ExecutionKind::Native } else { ExecutionKind::Emulated };
         assert_eq!(execution.kind, expected, "{i}: {:?}", execution.opcodes);
     }

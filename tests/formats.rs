@@ -69,7 +69,7 @@ fn ranges_are_those_of_the_standards() {
 
 #[test]
 fn records_are_consistent() {
-    for format in &FORMATS {
+    for format in FORMATS {
         for name in std::iter::once(&format.name).chain(format.aliases) {
             for separator in ["_", "-", ""] {
                 let spelling = name.to_uppercase().replace('-', separator);
@@ -168,7 +168,7 @@ fn f32_rounds_to_f16_and_bf16_as_in_half_at_every_boundary() {
 
 #[test]
 fn exponents_at_the_ends_of_their_type_are_out_of_every_range() {
-    for format in &FORMATS {
+    for format in FORMATS {
         for significand in [1, 3, u128::MAX] {
             let encode = |exponent, rounding| {
                 let value = Real::Finite(Finite::exact(false, significand, exponent));

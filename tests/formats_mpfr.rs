@@ -58,7 +58,7 @@ fn decoding_agrees_with_mpfr_on_every_code_of_16_bits_or_fewer() {
         let same_zero = !ours.is_zero() || ours.is_sign_negative() == theirs.is_sign_negative();
         assert!(ours.is_nan() && theirs.is_nan() || ours == theirs && same_zero, "{format} {code:#x}");
     };
-    for format in &FORMATS {
+    for format in FORMATS {
         match format.bits {
             ..=16 => (0..=format.code_mask()).for_each(|code| agrees(format, code)),
             _ => (0..1 << 16).for_each(|i: u64| {
@@ -111,7 +111,7 @@ fn encoding_agrees_with_mpfr_around_every_code_and_midpoint_of_16_bits_or_fewer(
 #[test]
 fn encoding_agrees_with_mpfr_far_outside_every_range() {
     let mut rounder = Rounder::new(256);
-    for format in &FORMATS {
+    for format in FORMATS {
         let largest = format.decode(format.largest(false));
         let mut finites = vec![];
         for negative in [false, true] {

@@ -59,7 +59,7 @@ fn fault(job: &Job, measured: &Measured) -> Option<String> {
         Err(error) => return Some(error.to_string()),
     };
     let opcodes = sass::arithmetic(&sass::disassemble(&sass::disassembler()?, &cubin)?);
-    let software = support.emulation.as_deref() == Some("software");
+    let software = support.emulation == Some("software");
     let recorded = measured.get(&(job.instruction.ptx.clone(), job.table.to_string()));
     if let Some(recorded) = recorded.filter(|_| !software)
         && common(recorded) != common(&opcodes)
@@ -67,7 +67,7 @@ fn fault(job: &Job, measured: &Measured) -> Option<String> {
         return Some(format!("measured was {}, the machine code is {}", recorded.join("; "), opcodes.join("; ")));
     }
     // Reordering A and its metadata takes integer instructions, which are not listed.
-    let native = support.emulation.as_deref().is_none_or(|how| how == "reorder");
+    let native = support.emulation.is_none_or(|how| how == "reorder");
     if sass::is_native(&opcodes) != native {
         return Some(format!("the table says native: {native}, the machine code is {}", opcodes.join("; ")));
     }

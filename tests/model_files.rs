@@ -183,7 +183,10 @@ fn impossible_rules_are_refused_with_file_rule_and_key() {
         (bf16, &[("unpack-c", Some("'f16'"))], "'unpack-c'"),
         (bf16, &[("group", Some("0"))], "'group'"),
         (bf16, &[("nan", Some("'0x7f800000'"))], "'nan'"),
-        (bf16, &[("step", Some("'fma'")), ("alignment", None), ("nan-operands", Some("['a']"))], "'nan-operands'"),
+        (bf16, &[("step", Some("'pairwise'")), ("alignment", None), ("nan-operands", Some("['a']"))], "'nan-operands'"),
+        (bf16, &[("split", Some("{ a = [4, 5] }"))], "'split.a'"),
+        (bf16, &[("split", Some("{ b = [0, 8] }"))], "'split'"),
+        (bf16, &[("node.x", Some("{ kind = 'add', terms = ['c'], result = 'aligned' }"))], "'node'"),
         ("mma.m16n8k8.f64.f64.f64.f64", &[("start", Some("'product'"))], "'nan-operands'"),
         ("mma.m16n8k32.s32.s8.u8.s32", &[("wrap", None)], "'wrap'"),
     ] {
@@ -204,22 +207,66 @@ fn a_file_without_rules_or_without_end_is_refused() {
     }
 }
 
-/// An addition of another format than the fused multiply-adds has no NaN that could be handed on.
 #[test]
-fn a_nan_handed_on_stays_within_the_format_of_d() {
-    let i = isa::find("mma.m16n8k16.f16.f16.f16.f16").unwrap();
-    let edits = [
-        ("step", Some("'fma'")),
-        ("alignment", None),
-        ("nan-operands", Some("['a', 'b', 'c']")),
-        ("c", Some("'last'")),
-        ("addition", Some("{ format = 'f64', rounding = 'RNE' }")),
+fn a_nan_keeps_its_leading_bits_in_any_format_until_an_addition() {
+    let evaluate = |name: &str, edits: &[(&str, Option<&str>)], a: u64, c: u64| {
+        let i = isa::find(name).unwrap();
+        let evaluator = Model::parse(&edited(&i, edits), "edited.toml").unwrap().evaluator(&i).unwrap();
+        let (zeros, mut one_nan) = (vec![0; i.k], vec![0; i.k]);
+        one_nan[3] = a;
+        evaluator.dot(&isa::Case::dense(one_nan, zeros, c))
+    };
+    let fma = [("step", Some("'fma'")), ("alignment", None), ("nan-operands", Some("['c', 'a', 'b']"))];
+    let (bf16, f16) = ("mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k16.f16.f16.f16.f16");
+    assert_eq!(evaluate(bf16, &fma, 0xff85, 0), 0xffc5_0000);
+    assert_eq!(evaluate(bf16, &fma, 0xff85, 0x7f80_1234), 0x7fc0_1234);
+    assert_eq!(evaluate(bf16, &fma, 0x7f80, 0), 0x7fff_ffff, "an invalid operation");
+    let fused = [("nan-operands", Some("['a', 'c']"))];
+    assert_eq!(evaluate(bf16, &fused, 0xff85, 0x7f80_1234), 0xffc5_0000);
+    assert_eq!(evaluate(bf16, &fused, 0, 0x7f80_1234), 0x7fc0_1234);
+    let last = [("c", Some("'last'")), ("addition", Some("{ format = 'f64', rounding = 'RNE' }"))];
+    assert_eq!(evaluate(f16, &[&fma[..], &last].concat(), 0xfd01, 0), 0x7fff);
+    assert_eq!(evaluate(f16, &[&fma[..], &last[..1]].concat(), 0xfd01, 0x7c00), 0x7fff);
+}
+
+/// The tree of the design's example, and what is wrong with trees like it.
+#[test]
+fn a_wrong_tree_is_refused_with_file_line_and_node() {
+    let i = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
+    let head = "name = 'tree'\ntitle = 'a tree'\nversion = 1\n[[rule]]\ninstructions = ['mma.m16n8k16.f32.f16.f16.f32']\n\
+                evidence = 'assumed: a test'\nnan = '0x7fffffff'\n";
+    let to = "{ format = 'f32', rounding = 'RNE' }";
+    let good = [
+        format!("node.even = {{ kind = 'fma', products = '0::2', result = {to} }}\n"),
+        format!(
+            "node.odd = {{ kind = 'sum', products = '1::2', alignment = {{ bits = 24, rounding = 'RZ' }}, result = {to} }}\n"
+        ),
+        format!("node.both = {{ kind = 'add', terms = ['even', 'odd'], result = {to} }}\n"),
+        format!("node.d = {{ kind = 'add', terms = ['c', 'both'], result = {to} }}\n"),
     ];
-    let refused = Model::parse(&edited(&i, &edits), "edited.toml").unwrap().evaluator(&i).unwrap_err();
-    assert!(refused.to_string().contains("one format"), "{refused}");
-    let evaluator = Model::parse(&edited(&i, &edits[..4]), "edited.toml").unwrap().evaluator(&i).unwrap();
-    let (zeros, mut one_nan) = (vec![0; i.k], vec![0; i.k]);
-    one_nan[3] = 0xfd01;
-    assert_eq!(evaluator.dot(&isa::Case::dense(one_nan.clone(), zeros.clone(), 0)), 0x7fff);
-    assert_eq!(evaluator.dot(&isa::Case::dense(one_nan, zeros, 0x7c00)), 0x7fff);
+    let evaluate = |lines: &[String]| Model::parse(&format!("{head}{}", lines.concat()), "tree.toml")?.evaluator(&i);
+    let evaluator = evaluate(&good).unwrap();
+    let ones = isa::Case::dense(vec![0x3c00; 16], vec![0x3c00; 16], 0x3f80_0000);
+    assert_eq!(evaluator.dot(&ones), u64::from(f32::to_bits(17.0)));
+    for (line, new, named) in [
+        (0, format!("node.even = {{ kind = 'fma', products = '0:16', result = {to} }}\n"), "line 9: for mma.m16n8k16.f32.f16.f16.f32: node 'odd': k = 1 is named twice"),
+        (0, format!("node.even = {{ kind = 'fma', products = '2::2', result = {to} }}\n"), "node 'd': no node of the tree names k = 0"),
+        (0, format!("node.even = {{ kind = 'fma', products = '0:18:2', result = {to} }}\n"), "line 8: for mma.m16n8k16.f32.f16.f16.f32: node 'even': 'products' names k = 16"),
+        (0, "node.even = { kind = 'fma', products = '0::2' }\n".into(), "line 8: node 'even': the key 'result' is missing"),
+        (0, "node.even = { kind = 'fma', products = '0::2', result = 'aligned' }\n".into(), "line 8: node 'even': 'result' of a node of kind 'fma' is a format"),
+        (0, format!("node.even = {{ kind = 'fma', products = '0::2', zero = 'ieee', result = {to} }}\n"), "line 8: node 'even': 'zero' has no effect"),
+        (0, format!("node.even = {{ kind = 'fma', products = '0::2', start = 'd', result = {to} }}\n"), "gives D"),
+        (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odds'], result = {to} }}\n"), "can give D"),
+        (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odd', 'x'], result = {to} }}\n"), "line 10: node 'both': 'x' is neither"),
+        (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odd', 'c'], result = {to} }}\n"), "c is used twice"),
+        (3, format!("node.d = {{ kind = 'add', terms = ['both'], result = {to} }}\n"), "no node has c"),
+        (3, "node.d = { kind = 'sum', terms = ['c', 'both'], alignment = { bits = 61, rounding = 'RZ' }, result = { format = 'f32', rounding = 'RZ' } }\n".into(), "line 11: node 'd': 'alignment.bits' is 61"),
+        (3, format!("node.d = {{ kind = 'sum', terms = [{{ term = 'c', bits = 3 }}, 'both'], result = {to} }}\n"), "without 'alignment'"),
+        (3, format!("node.d = {{ kind = 'add', pieces = [[0, 0]], terms = ['c', 'both'], result = {to} }}\n"), "without the rule's 'split'"),
+    ] {
+        let mut lines = good.clone();
+        lines[line] = new;
+        let error = evaluate(&lines).unwrap_err().to_string();
+        assert!(error.starts_with("tree.toml: rule 1") && error.contains(named), "{}: {error}", lines[line]);
+    }
 }

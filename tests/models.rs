@@ -6,7 +6,7 @@ use std::{
 };
 
 use tcnum::{
-    arithmetic::{Model, shipped},
+    arithmetic::{Model, of_target, shipped},
     device,
     isa::{self, Instruction, Support},
     trace::Trace,
@@ -22,7 +22,7 @@ fn models() -> Vec<Model> {
 
 /// The instructions that the architectures of a model have.
 fn instructions(model: &Model) -> impl Iterator<Item = &'static Instruction> {
-    let has = |support: &Support| model.architectures.contains(&support.architecture);
+    let has = |support: &Support| model.architectures.iter().any(|own| own == support.architecture);
     isa::all().iter().filter(move |i| i.support.iter().any(has))
 }
 
@@ -41,6 +41,29 @@ fn every_model_covers_every_instruction_of_its_architectures() {
         }
         assert!(missing.is_empty(), "{}: {covered} covered, but\n{}", model.name, missing.join("\n"));
         assert!(covered > 0, "{} has no instruction in the table", model.name);
+    }
+}
+
+#[test]
+fn no_model_covers_what_its_architectures_lack() {
+    for model in models() {
+        let own: Vec<&str> = instructions(&model).map(|i| i.name.as_str()).collect();
+        for i in isa::all().iter().filter(|i| !own.contains(&i.name.as_str())) {
+            assert!(model.rule(i).is_none(), "{} covers {i}", model.name);
+            let error = model.evaluator(i).unwrap_err();
+            assert_eq!(error.exit_status(), 2);
+            let first = i.support[0].architecture;
+            assert!(error.to_string().contains(&format!("these do: {first}")), "{error}");
+        }
+    }
+}
+
+#[test]
+fn every_architecture_has_one_model() {
+    for target in isa::targets::all() {
+        let own = |model: &&Model| model.architectures.iter().any(|name| name == target.name);
+        let names: Vec<String> = models().iter().filter(own).map(|model| model.name.clone()).collect();
+        assert_eq!(names, [of_target(target.name).expect("a model")], "{}", target.name);
     }
 }
 

@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 
 use arithmetics::{arithmetics, cases};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
-use tcnum::isa::{Codes, Tiles};
+use tcnum::{
+    arithmetic::{KEYS, NODE_KEYS, NodeKind, Step},
+    isa::{Codes, Tiles},
+};
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(3000))]
@@ -29,50 +32,26 @@ proptest! {
 
 /// What the property tests rest on: no key is missing from what is drawn.
 #[test]
-fn every_key_and_step_is_drawn() {
+fn every_key_step_and_node_is_drawn() {
     let mut runner = TestRunner::deterministic();
-    let mut seen = BTreeSet::new();
+    let (mut keys, mut steps, mut nodes, mut kinds) = <(BTreeSet<_>, BTreeSet<_>, BTreeSet<_>, BTreeSet<_>)>::default();
     for _ in 0..3000 {
         let text = arithmetics().new_tree(&mut runner).unwrap().current().text;
         let rule = text.parse::<toml::Table>().unwrap()["rule"][0].clone();
-        seen.extend(rule.as_table().unwrap().iter().map(|(key, value)| match key.as_str() {
-            "step" => format!("step {value}"),
-            key => key.to_string(),
-        }));
+        let rule = rule.as_table().unwrap();
+        keys.extend(rule.keys().cloned());
+        steps.insert(rule.get("step").map_or("tree".into(), |step| step.as_str().unwrap().to_string()));
+        for node in rule.get("node").into_iter().flat_map(|nodes| nodes.as_table().unwrap().values()) {
+            let node = node.as_table().unwrap();
+            nodes.extend(node.keys().cloned());
+            kinds.insert(node["kind"].as_str().unwrap().to_string());
+        }
     }
-    let expected = [
-        "addition",
-        "alignment",
-        "between",
-        "c",
-        "evidence",
-        "group",
-        "instructions",
-        "join",
-        "lanes",
-        "late",
-        "nan",
-        "nan-operands",
-        "normalised",
-        "operand-subnormals",
-        "output",
-        "parts",
-        "product",
-        "product-limit",
-        "result",
-        "result-subnormals",
-        "scale-sums",
-        "start",
-        "step \"exact\"",
-        "step \"fma\"",
-        "step \"fused\"",
-        "step \"integer\"",
-        "step \"pairwise\"",
-        "step \"sequential\"",
-        "unpack",
-        "unpack-c",
-        "wrap",
-        "zero",
-    ];
-    assert_eq!(seen.iter().map(String::as_str).collect::<Vec<_>>(), expected);
+    let same = |drawn: &BTreeSet<String>, names: Vec<&str>| {
+        assert_eq!(*drawn, names.into_iter().map(String::from).collect::<BTreeSet<_>>());
+    };
+    same(&keys, KEYS.iter().map(|key| key.name).collect());
+    same(&steps, Step::ALL.iter().map(|step| step.name()).collect());
+    same(&nodes, NODE_KEYS.iter().map(|key| key.name).collect());
+    same(&kinds, NodeKind::ALL.iter().map(|kind| kind.name()).collect());
 }

@@ -38,9 +38,17 @@ fn conversions_of_a_format_are_swept_and_the_report_says_that_no_hardware_ran() 
 
 #[test]
 fn a_spelling_selects_one_instruction_and_a_small_space_is_swept_whole() {
-    let rows = sweeps("probe --instr cvt.rn.bf16x2.ue8m0x2");
+    let rows = sweeps("probe --instr cvt.rn.f16x2.e4m3x2");
     assert_eq!(rows.len(), 1);
-    assert_eq!((rows[0]["inputs"].as_u64(), rows[0]["compared_nan"].as_u64()), (Some(1 << 16), Some(2 * 256)));
+    assert_eq!((rows[0]["inputs"].as_u64(), rows[0]["compared_nan"].as_u64()), (Some(1 << 16), Some(4 * 256)));
+}
+
+#[test]
+fn a_spelling_that_the_generation_of_the_model_lacks_is_refused_with_those_that_have_it() {
+    let run = tcnum("probe --instr cvt.rn.bf16x2.ue8m0x2 --device model:hopper");
+    let message = String::from_utf8_lossy(&run.stderr).into_owned();
+    assert_eq!(run.status.code(), Some(2), "{message}");
+    assert!(message.contains("sm_90a does not have it; these do: sm_100a (model blackwell), "), "{message}");
 }
 
 #[test]

@@ -201,7 +201,7 @@ fn the_table_agrees_with_the_measured_lowerings() {
             assert!(ptx.contains("s2f6") || expected.is_none(), "{ptx} on {arch}");
             continue;
         };
-        let support = form.support_on(arch).map(|support| support.emulation.clone());
+        let support = form.support_on(arch).map(|support| support.emulation.map(str::to_string));
         assert_eq!(support, *expected, "{form} on {arch}");
         compared += 1;
     }

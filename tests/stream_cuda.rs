@@ -84,7 +84,7 @@ fn source(forms: &[&Instruction]) -> String {
             text += &constants("FormatScale", scale.format);
             let _ = writeln!(text, "#define SCALE_BLOCK {}", scale.block);
         }
-        text += stream::CUDA;
+        text += &stream::CUDA.join("\n");
         text += DIGESTS;
         text += "}\n";
     }

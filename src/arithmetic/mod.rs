@@ -11,6 +11,7 @@ mod model;
 mod program;
 mod reference;
 pub mod scalar;
+mod shipped;
 
 pub use evaluator::Evaluator;
 pub use language::{
@@ -21,8 +22,9 @@ pub use language::{
         Subnormals, Tininess, Wrap, ZeroSign,
     },
 };
-pub use model::{Model, shipped};
+pub use model::Model;
 pub use program::{
     Addend, Destination, Factors, Multiply, Operation, OperationStep, Output, Program, Scaling, Source, Sum, Unpack,
 };
 pub use reference::{Explanation, Line};
+pub use shipped::{of_target, shipped};

@@ -7,24 +7,14 @@ use serde::Deserialize;
 use super::{
     Evaluator, Rule,
     language::{check::defect, pattern},
+    shipped::{self, of_target, shipped},
 };
-use crate::{Error, Result, isa::Instruction, nearest::nearest, text};
-
-/// The models inside the program: name and text.
-#[rustfmt::skip]
-const SHIPPED: [(&str, &str); 11] = [
-    ("volta", include_str!("../../models/volta.toml")),
-    ("turing", include_str!("../../models/turing.toml")),
-    ("ampere", include_str!("../../models/ampere.toml")),
-    ("ada", include_str!("../../models/ada.toml")),
-    ("hopper", include_str!("../../models/hopper.toml")),
-    ("blackwell", include_str!("../../models/blackwell.toml")),
-    ("blackwell-rtx", include_str!("../../models/blackwell-rtx.toml")),
-    ("cdna1", include_str!("../../models/cdna1.toml")),
-    ("cdna2", include_str!("../../models/cdna2.toml")),
-    ("cdna3", include_str!("../../models/cdna3.toml")),
-    ("cdna4", include_str!("../../models/cdna4.toml")),
-];
+use crate::{
+    Error, Result,
+    isa::{Instruction, Support, targets},
+    nearest::nearest,
+    text,
+};
 
 /// The arithmetic of a family of matrix instructions, as a model file describes it.
 #[derive(Debug, Clone, Deserialize)]
@@ -36,7 +26,8 @@ pub struct Model {
     pub title: String,
     /// Version of this description; it grows with every change of a rule.
     pub version: u32,
-    /// The architectures of the instruction table that it describes (`sm_90a`); it may describe others, and none here.
+    /// The targets whose GPUs it describes (`sm_90a`): it covers what they have. One that names none covers all that its
+    /// patterns match.
     #[serde(default)]
     pub architectures: Vec<String>,
     /// The rules; the first whose pattern matches an instruction holds.
@@ -50,19 +41,15 @@ pub struct Model {
     text: String,
 }
 
-/// The names of the models inside the program.
-pub fn shipped() -> impl Iterator<Item = &'static str> {
-    SHIPPED.iter().map(|(name, _)| *name)
-}
-
 impl Model {
-    /// The model with this name, or in this file.
+    /// The model with this name, or in this file; as of a device, `model:` may stand before it.
     ///
     /// # Errors
     /// A name that is neither shipped nor a readable file; a file that is not a model (the message gives file,
     /// line, key and what is allowed).
     pub fn load(name: &str) -> Result<Model> {
-        if let Some((_, text)) = SHIPPED.iter().find(|(shipped, _)| *shipped == name) {
+        let name = name.strip_prefix("model:").unwrap_or(name);
+        if let Some(text) = shipped::text(name) {
             return Model::parse(text, &format!("models/{name}.toml"));
         }
         let path = Path::new(name);
@@ -86,6 +73,16 @@ impl Model {
         (model.origin, model.text) = (origin.into(), text.into());
         if model.rules.is_empty() {
             return Err(Error::request(format!("{origin}: there is no [[rule]], so it covers no instruction")));
+        }
+        if let Some(unknown) = model.architectures.iter().find(|name| targets::all().iter().all(|t| t.name != **name)) {
+            let known: Vec<&str> = targets::all().iter().map(|target| target.name).collect();
+            let line =
+                text.lines().position(|line| line.trim_start().starts_with("architectures")).map_or(0, |at| at + 1);
+            return Err(Error::request(format!(
+                "{origin}, line {line}: 'architectures' has '{unknown}', which is none of {}; without the key a model covers all \
+                 that its patterns match",
+                known.join(", ")
+            )));
         }
         match model.rules.iter().enumerate().find_map(|(index, rule)| Some((index, defect(rule)?))) {
             Some((index, defect)) => Err(model.refused(index, &defect)),
@@ -123,33 +120,55 @@ impl Model {
         pattern::matches(pattern, name)
     }
 
-    /// The rule that covers `instruction`, if one does.
+    /// Whether one of the targets of `support` is of the generation that the model describes; every one is for a model that
+    /// describes none.
+    pub fn has(&self, support: &[Support]) -> bool {
+        let own = |support: &Support| self.architectures.iter().any(|name| name == support.architecture);
+        self.architectures.is_empty() || support.iter().any(own)
+    }
+
+    /// The rule that covers `instruction`, if one does: its generation has it, and a pattern matches.
     pub fn rule(&self, instruction: &Instruction) -> Option<&Rule> {
         self.position(instruction).map(|index| &self.rules[index])
     }
 
     fn position(&self, instruction: &Instruction) -> Option<usize> {
         let covers = |rule: &Rule| rule.instructions.iter().any(|p| pattern::matches(p, &instruction.name));
-        self.rules.iter().position(covers)
+        self.has(instruction.support).then(|| self.rules.iter().position(covers)).flatten()
     }
 
     /// The evaluator of `instruction`.
     ///
     /// # Errors
-    /// A request error: the model does not cover the instruction (with what it covers), or its rule cannot hold for the
+    /// A request error: the model does not cover the instruction (with who has it), or its rule cannot hold for the
     /// instruction's formats (with file, rule and key).
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
-        let index = self.position(instruction).ok_or_else(|| {
-            let covered: Vec<&str> =
-                self.rules.iter().flat_map(|r| r.instructions.iter().map(String::as_str)).collect();
-            Error::request(format!(
-                "the model '{}' does not cover {}; it covers {}",
-                self.name,
-                instruction.name,
-                covered.join(", ")
-            ))
-        })?;
+        let index = self.position(instruction).ok_or_else(|| self.lacks(&instruction.name, instruction.support))?;
         Evaluator::new(&self.rules[index], instruction)
             .map_err(|defect| self.refused(index, &format!("for {instruction}: {defect}")))
+    }
+
+    /// The error for an instruction that it does not cover, or that its generation lacks.
+    pub fn lacks(&self, name: &str, support: &[Support]) -> Error {
+        if self.has(support) {
+            return Error::request(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
+        }
+        let described = |support: &Support| match of_target(support.architecture) {
+            Some(model) => format!("{} (model {model})", support.architecture),
+            None => support.architecture.to_string(),
+        };
+        Error::request(format!(
+            "the model '{}' does not cover {name}: {} {} not have it; these do: {}",
+            self.name,
+            self.architectures.join(" and "),
+            if self.architectures.len() == 1 { "does" } else { "do" },
+            support.iter().map(described).collect::<Vec<_>>().join(", ")
+        ))
+    }
+
+    /// Where its rules are listed, for messages.
+    pub fn listed(&self) -> String {
+        let name = if shipped::text(&self.name) == Some(&self.text) { &self.name } else { &self.origin };
+        format!("`tcnum models {name}` lists what it covers")
     }
 }

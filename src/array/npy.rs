@@ -11,7 +11,7 @@ const MAGIC: &[u8] = b"\x93NUMPY";
 
 /// Types of elements: as the header spells them, what they are, and their bytes. `V` is what NumPy writes for types that are
 /// not its own (those of ml_dtypes).
-const TYPES: [(&str, Option<&str>, usize); 15] = [
+const TYPES: &[(&str, Option<&str>, usize)] = &[
     ("<f8", Some("f64"), 8),
     ("<f4", Some("f32"), 4),
     ("<f2", Some("f16"), 2),

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{Array, Arrays, Content, named};
 
 /// Types of elements that are a format's, each with the format.
-const FORMATS: [(Dtype, &str); 12] = [
+const FORMATS: &[(Dtype, &str)] = &[
     (Dtype::F64, "f64"),
     (Dtype::F32, "f32"),
     (Dtype::F16, "f16"),

@@ -104,7 +104,7 @@ pub fn keys() -> Table {
 fn instructions(model: &Model) -> Vec<&'static Instruction> {
     let here = |i: &&Instruction| match model.architectures.is_empty() {
         true => model.rule(i).is_some(),
-        false => i.support.iter().any(|support| model.architectures.contains(&support.architecture)),
+        false => model.has(i.support),
     };
     isa::all().iter().filter(here).collect()
 }

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     Common, Progress, invocation,
     options::{integer, output_file},
-    select::Selection,
+    select::{self, Selection},
 };
 use crate::{
     Error, Result,
@@ -62,10 +62,13 @@ pub struct Arguments {
 /// the device.
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
-    let instructions = chosen(&arguments.selection, common.device.as_deref())?;
+    let mut instructions = chosen(&arguments.selection, common.device.as_deref())?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
     report.seed = Some(common.seed);
+    if arguments.available {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+    }
     let (mut curves, mut executions) = (Vec::new(), Vec::new());
     for instruction in &instructions {
         match device.prepare(instruction) {

@@ -5,7 +5,7 @@ use clap::Args;
 use super::options::Destination;
 use crate::{
     Error, Result,
-    arithmetic::{Model, shipped},
+    arithmetic::{Model, of_target, shipped},
     device::cuda::{Gpu, architecture, gpu},
     report::{Cell, Column, Report, Table},
 };
@@ -51,12 +51,13 @@ pub fn run(_: &Arguments) -> Result<Report> {
 
 fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
     let row = |gpu: &Gpu| {
-        let target = architecture::of_capability(gpu.capability).map(|a| Cell::Text(a.target.into()));
+        let architecture = architecture::of_capability(gpu.capability);
         vec![
             Cell::Text(format!("cuda:{}", gpu.ordinal)),
             Cell::Text(gpu.name.clone()),
             Cell::Text(format!("{}.{}", gpu.capability.0, gpu.capability.1)),
-            target.unwrap_or(Cell::Empty),
+            architecture.map(|a| a.target).into(),
+            architecture.and_then(|a| of_target(a.table)).into(),
             Cell::Integer((gpu.memory >> 20) as i64),
             Cell::Integer(i64::from(gpu.multiprocessors)),
             driver.clone().map_or(Cell::Empty, Cell::Text),
@@ -71,6 +72,7 @@ fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
             Column::new("name", "name"),
             Column::new("compute_capability", "compute capability"),
             Column::new("architecture", "architecture"),
+            Column::new("model", "model"),
             Column::new("memory_mib", "memory (MiB)"),
             Column::new("multiprocessors", "SMs"),
             Column::new("driver", "driver"),

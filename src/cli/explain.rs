@@ -12,6 +12,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     convert::Conversion,
+    device::{DEFAULT_MODEL, Generation},
     explain,
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
@@ -34,9 +35,9 @@ pub struct Arguments {
     /// The instruction, by its canonical name or vendor's full spelling.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
-    /// The arithmetic model: a shipped name or a model file.
-    #[arg(long, value_name = "MODEL", default_value = "hopper")]
-    model: String,
+    /// The arithmetic model: a shipped name or a model file. Without it: that of the generation that recorded, else hopper.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// Another model, to be set beside it.
     #[arg(long, value_name = "MODEL")]
     against: Option<String>,
@@ -80,8 +81,15 @@ pub struct Arguments {
 /// # Errors
 /// Unknown names; a model that does not cover the instruction; operands that are no numbers, too many, or not recorded.
 pub fn run(arguments: &Arguments) -> Result<Report> {
+    let mut default = (DEFAULT_MODEL.to_string(), None);
     let (instruction, case, recorded) = match &arguments.trace {
-        Some(file) => recorded(file, arguments)?,
+        Some(file) => {
+            let trace = Trace::read(file)?;
+            if arguments.model.is_none() {
+                default = Generation::of_recording(&trace.metadata).model(&file.to_string_lossy())?;
+            }
+            recorded(file, &trace, arguments)?
+        }
         None => {
             let name = arguments.instruction.as_deref().unwrap_or_default();
             let instruction = isa::find(name)?;
@@ -89,7 +97,10 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             (instruction, case, None)
         }
     };
-    let names: Vec<&String> = [&arguments.model].into_iter().chain(&arguments.against).collect();
+    let (default, undecided) = default;
+    let named = [Some(arguments.model.as_deref().unwrap_or(&default)), arguments.against.as_deref()];
+    let names: Vec<&str> =
+        named.into_iter().flatten().map(|name| name.strip_prefix("model:").unwrap_or(name)).collect();
     let mut explanations = Vec::new();
     for name in &names {
         explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));
@@ -104,7 +115,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     };
     results.rows.extend(recorded.map(|code| row("recorded", code)));
     results.rows.extend(titles.iter().zip(&explanations).map(|(title, said)| row(title, said.d)));
-    let notes = rounded(&instruction, arguments)?;
+    let mut notes = rounded(&instruction, arguments)?;
+    notes.extend(undecided);
     let codes: Vec<&Cell> = results.rows.iter().map(|row| &row[1]).collect();
     Ok(Report {
         holds: codes.windows(2).all(|pair| pair[0] == pair[1]),
@@ -216,8 +228,7 @@ fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
 }
 
 /// A case of a recording, and its recorded output.
-fn recorded(file: &Path, arguments: &Arguments) -> Result<(Instruction, Case, Option<u64>)> {
-    let trace = Trace::read(file)?;
+fn recorded(file: &Path, trace: &Trace, arguments: &Arguments) -> Result<(Instruction, Case, Option<u64>)> {
     let Arguments { tile, row, column, .. } = *arguments;
     for (what, given, count) in [("tile", tile, trace.count()), ("row", row, trace.m), ("column", column, trace.n)] {
         if given >= count {

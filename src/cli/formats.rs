@@ -63,8 +63,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             report.tables.push(catalogue::codes(format));
         }
     } else {
-        report.tables.push(catalogue::records(&FORMATS, Detail::Brief));
-        report.tables.push(catalogue::blocks(&BLOCK_FORMATS));
+        report.tables.push(catalogue::records(FORMATS, Detail::Brief));
+        report.tables.push(catalogue::blocks(BLOCK_FORMATS));
     }
     Ok(report)
 }

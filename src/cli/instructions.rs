@@ -75,7 +75,7 @@ fn list(wanted: &str, device: Option<&str>, timeout: Duration) -> Result<Report>
             let mut device = device::open(Some(name), timeout)?;
             let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
             refusal = refused;
-            (Some(device.identity().clone()), matrix, scalar::on_device(name, &scalar))
+            (Some(device.identity().clone()), matrix, scalar::on_device(device.as_ref(), &scalar))
         }
     };
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
@@ -115,16 +115,16 @@ fn support_cells(support: &[Support], here: Option<&str>) -> Vec<Cell> {
         let on = support.iter().filter(|s| s.emulation.is_some() == emulated);
         Cell::List(on.map(|s| Cell::Text(name(s))).collect())
     };
-    let how = |s: &Support| match &s.emulation {
+    let how = |s: &Support| match s.emulation {
         Some(emulation) => format!("{} ({emulation})", s.architecture),
-        None => s.architecture.clone(),
+        None => s.architecture.to_string(),
     };
-    vec![list(false, |s| s.architecture.clone()), list(true, how)]
+    vec![list(false, |s| s.architecture.to_string()), list(true, how)]
 }
 
 /// How an architecture has an instruction.
 fn how(support: &Support) -> String {
-    support.emulation.as_ref().map_or("native".into(), |emulation| format!("emulated ({emulation})"))
+    support.emulation.map_or("native".into(), |emulation| format!("emulated ({emulation})"))
 }
 
 #[cfg(test)]

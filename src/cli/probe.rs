@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 use super::{
     Common, Progress, invocation,
     options::{cases, integer, output_file},
-    select::Selection,
+    select::{self, Selection},
 };
 use crate::{
     Error, Result,
@@ -54,7 +54,7 @@ pub struct Arguments {
     /// Samples for each instruction, operation and initialisation. Without it: 10000.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
-    /// The arithmetic model to compare with: a shipped name or a model file. Without it: hopper.
+    /// The arithmetic model to compare with: a shipped name or a model file. Without it: that of the device's generation.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
     /// How many mismatches to print for each line.
@@ -137,11 +137,15 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             "--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many",
         ));
     }
-    let instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
-    let name = arguments.model.as_deref().unwrap_or("hopper");
-    let model = Model::load(name)?;
+    let mut instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
+    let (name, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
+    let model = Model::load(&name)?;
+    report.notes.extend(undecided);
+    if arguments.available {
+        select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
+    }
     let mut profiles = Table::new("profile", "Element-wise profile", columns());
     let mut mismatches = Table::new("mismatches", "Elements of D that differ from the model", mismatch_columns());
     let mut probes = Vec::new();
@@ -176,11 +180,11 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             if arguments.brief {
                 probes.push((request, outcome));
             } else {
-                profiles.rows.push(row(&request, name, &outcome));
+                profiles.rows.push(row(&request, &name, &outcome));
             }
         }
     }
-    report.notes.extend(remarks(device.identity().name.as_str(), name));
+    report.notes.extend(remarks(device.identity().name.as_str(), &name));
     report.device = Some(device.identity().clone());
     hide_if_empty(&mut profiles, "opcodes");
     report.tables.push(if arguments.brief {

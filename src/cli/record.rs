@@ -4,7 +4,11 @@ use std::{collections::BTreeMap, path::PathBuf, time::Duration};
 
 use clap::Args;
 
-use super::{Common, Progress, invocation, options::integer, select::Selection};
+use super::{
+    Common, Progress, invocation,
+    options::integer,
+    select::{self, Selection},
+};
 use crate::{
     Error, Result,
     device::{self, Device},
@@ -59,7 +63,7 @@ pub struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub fn run(arguments: &Arguments) -> Result<Report> {
-    let instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
+    let mut instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
         (0, ..) => return Err(Error::request("no instruction is chosen; give --instr, --fmt or --all")),
@@ -78,6 +82,9 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut device = device::open(arguments.common.device.as_deref(), Duration::from_secs(arguments.common.timeout))?;
     let mut report = Report::new("record", invocation());
     report.seed = Some(arguments.common.seed);
+    if arguments.available {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+    }
     let columns = [
         ("instruction", "instruction"),
         ("execution", "ran"),

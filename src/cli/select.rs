@@ -3,7 +3,10 @@
 use clap::Args;
 
 use crate::{
-    Error, Result, format,
+    Error, Result,
+    arithmetic::Model,
+    device::{Device, Generation},
+    format,
     isa::{self, Instruction},
 };
 
@@ -40,6 +43,49 @@ impl Selection {
             chosen.extend(of_format(name)?);
         }
         Ok(chosen)
+    }
+}
+
+/// The model to compare `device` with: the one that is named, as of a device (`model:ampere`) or without, else that of its
+/// generation; where nothing decides which, with a note that says so.
+///
+/// # Errors
+/// No shipped model describes the device.
+pub fn model(named: Option<&str>, device: &dyn Device) -> Result<(String, Option<String>)> {
+    match named {
+        Some(name) => Ok((name.strip_prefix("model:").unwrap_or(name).into(), None)),
+        None => device.generation().model(&device.identity().name),
+    }
+}
+
+/// Leaves out what the device's generation lacks or the model of a comparison does not cover, each with one note.
+pub fn available(
+    instructions: &mut Vec<Instruction>,
+    device: &dyn Device,
+    model: Option<&Model>,
+    notes: &mut Vec<String>,
+) {
+    if let Generation::Target(target) = device.generation() {
+        let left_out = left_out(instructions, |i| i.support_on(target.name).is_some());
+        notes.extend(left_out.map(|count| format!("Left out: {count} that {} does not have.", target.name)));
+    }
+    for model in device.model().into_iter().chain(model) {
+        let left_out = left_out(instructions, |i| model.rule(i).is_some());
+        let left_out = left_out.map(|count| {
+            format!("Left out: {count} that the model '{}' does not cover; {}.", model.name, model.listed())
+        });
+        notes.extend(left_out);
+    }
+}
+
+/// Keeps those of which `kept` holds, and says how many are gone; `None` for none.
+fn left_out(instructions: &mut Vec<Instruction>, kept: impl Fn(&Instruction) -> bool) -> Option<String> {
+    let before = instructions.len();
+    instructions.retain(kept);
+    match before - instructions.len() {
+        0 => None,
+        1 => Some("1 instruction".into()),
+        count => Some(format!("{count} instructions")),
     }
 }
 

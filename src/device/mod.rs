@@ -2,6 +2,7 @@
 
 mod engine;
 mod exec;
+mod generation;
 mod model;
 mod open;
 mod sweep;
@@ -9,6 +10,7 @@ mod trace;
 
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::ExecDevice;
+pub use generation::{DEFAULT_MODEL, Generation};
 pub use model::ModelDevice;
 pub use open::open;
 pub use sweep::{CLASSES, Chunks, Difference, Sweeper, Swept};
@@ -52,6 +54,12 @@ pub trait Device {
     /// The model that the device simulates, if it is a simulated one: its arithmetic is then known.
     fn model(&self) -> Option<&Model> {
         None
+    }
+
+    /// Of which generation it is: it is compared with that one's model where nobody names another. (A program of the exec
+    /// protocol does not say yet.)
+    fn generation(&self) -> Generation {
+        Generation::Unknown
     }
 
     /// An engine of the device's own, which generates, executes, evaluates and compares without a detour through this

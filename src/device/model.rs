@@ -2,11 +2,11 @@
 
 use std::collections::HashMap;
 
-use super::{Device, Execution, ExecutionKind, Identity};
+use super::{Device, Execution, ExecutionKind, Generation, Identity, Sweeper};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 
 /// An arithmetic model that executes instructions on the CPU.
@@ -61,5 +61,17 @@ impl Device for ModelDevice {
 
     fn model(&self) -> Option<&Model> {
         Some(&self.model)
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::Model(self.identity.name.trim_start_matches("model:").into())
+    }
+
+    /// Scalar instructions are simulated by their own rules: those that the model's generation has.
+    fn sweeper(&mut self, form: &'static Form, _seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
+        match self.model.has(form.support) {
+            true => Ok(None),
+            false => Err(self.model.lacks(&form.ptx, form.support)),
+        }
     }
 }

@@ -2,11 +2,8 @@
 
 use std::time::Duration;
 
-use super::{Device, ExecDevice, ModelDevice, TraceDevice, cuda, cuda::CudaDevice};
+use super::{DEFAULT_MODEL, Device, ExecDevice, ModelDevice, TraceDevice, cuda, cuda::CudaDevice};
 use crate::{Error, Result, arithmetic::shipped, base::nearest::nearest};
-
-/// The model that stands in where there is no GPU.
-const DEFAULT_MODEL: &str = "hopper";
 
 /// The device that `name` names; without a name `cuda:0` where there is one, else `model:hopper`.
 ///

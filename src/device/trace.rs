@@ -6,7 +6,7 @@ use std::{
     path::Path,
 };
 
-use super::{Device, Execution, ExecutionKind, Identity};
+use super::{Device, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
     isa::{Codes, Instruction, Tiles},
@@ -87,6 +87,10 @@ impl TraceDevice {
 impl Device for TraceDevice {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn generation(&self) -> Generation {
+        Generation::of_recording(&self.trace.metadata)
     }
 
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {

@@ -286,7 +286,7 @@ mod tests {
 
     #[test]
     fn every_format_of_the_table_can_be_described() {
-        for format in &FORMATS {
+        for format in FORMATS {
             let Some(float) = format.float() else { continue };
             let text = document(format, float);
             let described = Format::from_toml(&text, "f.toml").unwrap();

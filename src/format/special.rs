@@ -145,7 +145,7 @@ mod tests {
 
     #[test]
     fn patterns_hold_exactly_the_codes_that_decode_to_their_class() {
-        for format in &FORMATS {
+        for format in FORMATS {
             let patterns = [
                 (Class::Zero, format.zero_pattern()),
                 (Class::Infinite, format.infinity_pattern()),

@@ -42,7 +42,7 @@ const fn integer(name: &'static str, aliases: &'static [&'static str], bits: u32
 
 /// Every format, in the order in which tables print them.
 #[rustfmt::skip]
-pub static FORMATS: [Format; 23] = [
+pub static FORMATS: &[Format] = &[
     float("f64", &["fp64", "double", "binary64", "float64"], 64, Float { exponent_bits: 11, trailing_bits: 52, bias: 1023, ..IEEE }, IEEE_754),
     float("f32", &["fp32", "single", "float", "binary32", "float32"], 32, Float { exponent_bits: 8, trailing_bits: 23, bias: 127, ..IEEE }, IEEE_754),
     float("tf32", &["tensorfloat32", "tensorfloat-32", "xf32"], 32, Float { exponent_bits: 8, trailing_bits: 10, padding_bits: 13, bias: 127, ..IEEE }, PTX),

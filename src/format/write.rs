@@ -148,7 +148,7 @@ mod tests {
 
     #[test]
     fn what_is_written_reads_back_as_the_same_number() {
-        for format in &FORMATS {
+        for format in FORMATS {
             for code in codes(format) {
                 let datum = format.decode(code);
                 let again = |text: &str| {
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn a_decimal_without_a_tilde_is_exact() {
-        for format in &FORMATS {
+        for format in FORMATS {
             for code in codes(format).step_by(7) {
                 let datum = format.decode(code);
                 let text = datum.decimal();

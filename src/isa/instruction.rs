@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::operands;
+use super::{Support, operands};
 use crate::format::Format;
 
 /// One matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
@@ -31,8 +31,8 @@ pub struct Instruction {
     pub scale: Option<Scale>,
     /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
     pub kernel: Option<Kernel>,
-    /// The architectures that have it, in ascending order.
-    pub support: Vec<Support>,
+    /// The targets that have it, in the order of [`targets::all`](super::targets::all).
+    pub support: &'static [Support],
 }
 
 /// A block scale: one code of `format` for each `block` consecutive elements along k.
@@ -91,31 +91,6 @@ pub enum Kernel {
     Wgmma,
 }
 
-/// How one architecture has an instruction.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Support {
-    /// The assembler's target, `sm_90a`, `gfx942`.
-    pub architecture: String,
-    /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
-    pub emulation: Option<String>,
-}
-
-impl Support {
-    /// The entries of two lists of targets separated by blanks, `sm_90a` and `sm_80:convert`, in ascending order.
-    pub(super) fn list(native: &str, emulated: &str) -> Vec<Support> {
-        let parse = |entry: &str| match entry.split_once(':') {
-            None => Support { architecture: entry.into(), emulation: None },
-            Some((architecture, how)) => Support { architecture: architecture.into(), emulation: Some(how.into()) },
-        };
-        let mut support: Vec<Support> =
-            [native, emulated].iter().flat_map(|field| field.split_whitespace().map(parse)).collect();
-        support.sort_by_key(|s| {
-            s.architecture.trim_start_matches("sm_").trim_end_matches('a').parse::<u32>().unwrap_or(0)
-        });
-        support
-    }
-}
-
 impl Instruction {
     /// The family: the name up to the shape (`mma`, `mma.sp`, `wgmma`, `wmma`, `tcgen05`, `mfma`, ...).
     pub fn family(&self) -> &str {
@@ -162,13 +137,13 @@ impl Instruction {
     }
 
     /// How an architecture (`sm_90a`, `gfx942`) has this instruction, or `None` if it does not.
-    pub fn support_on(&self, architecture: &str) -> Option<&Support> {
+    pub fn support_on(&self, architecture: &str) -> Option<&'static Support> {
         self.support.iter().find(|s| s.architecture == architecture)
     }
 
     /// The architectures that have it, comma-separated.
     pub fn architectures(&self) -> String {
-        self.support.iter().map(|s| s.architecture.as_str()).collect::<Vec<_>>().join(", ")
+        self.support.iter().map(|s| s.architecture).collect::<Vec<_>>().join(", ")
     }
 
     /// Why no GPU of this program executes the instruction; `None` if one does that has it.

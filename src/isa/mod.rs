@@ -1,12 +1,15 @@
-//! Matrix instructions as data: names, shapes, operand formats, where they exist, and the tiles they consume.
+//! Matrix instructions as data: names, shapes, operand formats, which targets have them, and the tiles they consume.
 
 mod case;
 mod instruction;
+pub(crate) mod pattern;
 pub mod scalar;
 mod table;
+pub mod targets;
 mod tile;
 
 pub use case::Case;
-pub use instruction::{Chunk, Instruction, Kernel, Scale, Support};
+pub use instruction::{Chunk, Instruction, Kernel, Scale};
 pub use table::{all, find};
+pub use targets::{Support, Target};
 pub use tile::{Codes, Operand, Tiles, operands};

@@ -1,7 +1,7 @@
 //! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed into a register.
 //!
-//! One row of `scalar.csv` is one spelling of PTX. `native` and `emulated` list the targets that assemble it, by what was
-//! disassembled: one arithmetic machine instruction, or a sequence. `opcode` is the machine code on sm_90a. `evidence` names the
+//! One row of `scalar.csv` is one spelling of PTX; `targets/` says who has it, by what was disassembled: one arithmetic
+//! machine instruction, or a sequence. `opcode` is the machine code on sm_90a. `evidence` names the
 //! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
 //! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
 
@@ -9,7 +9,7 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::Support;
+use super::{Support, targets};
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -50,8 +50,8 @@ pub struct Form {
     pub xor_sign: bool,
     /// The code that makes the result zero when a factor has it with either sign (`.oob`).
     pub out_of_bounds: Option<u64>,
-    /// The targets that assemble it.
-    pub support: Vec<Support>,
+    /// The targets that assemble it, in the order of [`targets::all`].
+    pub support: &'static [Support],
     /// The arithmetic opcodes on sm_90a, joined by `;`; empty where it has none, or no such instruction.
     pub opcode: String,
     /// The GPU on which the rule was measured; empty where it is assumed.
@@ -186,8 +186,6 @@ struct Row<'a> {
     tininess: &'a str,
     nan: &'a str,
     variant: &'a str,
-    native: &'a str,
-    emulated: &'a str,
     opcode: &'a str,
     evidence: &'a str,
     note: &'a str,
@@ -268,7 +266,7 @@ fn form(row: &Row<'_>) -> std::result::Result<Form, String> {
         nan_operands: variants.contains(&"nan"),
         xor_sign: variants.contains(&"xorsign"),
         out_of_bounds,
-        support: Support::list(row.native, row.emulated),
+        support: targets::scalar(row.ptx),
         opcode: row.opcode.into(),
         evidence: row.evidence.into(),
         note: row.note.into(),
@@ -314,7 +312,7 @@ pub fn begins_alike(name: &str) -> bool {
 
 impl Form {
     /// How a target has it, or `None`.
-    pub fn support_on(&self, target: &str) -> Option<&Support> {
+    pub fn support_on(&self, target: &str) -> Option<&'static Support> {
         self.support.iter().find(|support| support.architecture == target)
     }
 
@@ -332,7 +330,7 @@ impl Form {
 
     /// The targets that have it.
     pub fn architectures(&self) -> String {
-        let names: Vec<&str> = self.support.iter().map(|support| support.architecture.as_str()).collect();
+        let names: Vec<&str> = self.support.iter().map(|support| support.architecture).collect();
         names.join(", ")
     }
 

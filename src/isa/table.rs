@@ -1,8 +1,7 @@
 //! The instruction tables (`nvidia.csv`, `amd.csv`) and finding an instruction in them.
 //!
-//! Each row of NVIDIA's was measured: a minimal kernel with the instruction was assembled for every target with ptxas
-//! 13.0.88 (sm_70: 12.9.86) and disassembled. `native` lists the targets where one machine instruction does
-//! it, `emulated` those where a sequence does, with the kind of lowering. Of tcgen05, whose operand formats are in a
+//! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
+//! ptxas 13.0.88 (sm_70: 12.9.86). Of tcgen05, whose operand formats are in a
 //! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
 //! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
 //! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block.
@@ -11,16 +10,16 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::{Instruction, Kernel, Scale, Support};
+use super::{Instruction, Kernel, Scale, targets};
 use crate::{Error, Result, base::nearest::nearest, format};
 
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLES: [&str; 2] = [include_str!("nvidia.csv"), include_str!("amd.csv")];
+const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv")];
 
 /// Families whose n is a parameter, with the m of the listed forms and the smallest n.
-const PARAMETRIC: [(&str, &str, &str); 2] = [("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
+const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
 
 #[derive(Deserialize)]
 struct Row<'a> {
@@ -35,8 +34,6 @@ struct Row<'a> {
     d: &'a str,
     scale: &'a str,
     kernel: &'a str,
-    native: &'a str,
-    emulated: &'a str,
 }
 
 /// Every instruction of the tables, in their order. wgmma and tcgen05 forms stand with their smallest n.
@@ -71,7 +68,7 @@ fn instruction(row: Row<'_>) -> Instruction {
             block: block.parse().expect("an instruction table gives a scale as FORMAT:BLOCK"),
         }),
         kernel: Kernel::parse(row.kernel),
-        support: Support::list(row.native, row.emulated),
+        support: targets::matrix(row.name),
     }
 }
 

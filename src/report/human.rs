@@ -1,6 +1,7 @@
 //! What the views for people share: how a value reads, which columns show, and the lines above the tables.
 
 use super::{Cell, Report, Table};
+use crate::{COMMIT, VERSION};
 
 /// A table as people see it: the shown columns, every cell as text.
 pub(super) struct Shown {
@@ -101,6 +102,11 @@ pub(super) fn provenance(report: &Report) -> Vec<(String, String)> {
     lines.extend(report.seed.map(|seed| ("seed".to_string(), seed.to_string())));
     lines.extend(report.annotations.iter().cloned());
     lines
+}
+
+/// The program that gives the report.
+pub(super) fn program() -> String {
+    format!("{VERSION}, commit {COMMIT}")
 }
 
 /// The sentence below the tables of a report whose claim does not hold.

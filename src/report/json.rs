@@ -6,6 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Cell, Column, Report, Table};
+use crate::{COMMIT, VERSION};
 
 /// The version of the schema. It grows when a member changes its meaning or goes; new members may come without.
 const SCHEMA: u32 = 1;
@@ -18,8 +19,9 @@ pub(super) fn render(report: &Report) -> String {
             "details": object(&device.details),
         })
     });
-    let members: [(&str, Value); 9] = [
-        ("tcnum", json!(env!("CARGO_PKG_VERSION"))),
+    let members = [
+        ("tcnum", json!(VERSION)),
+        ("commit", json!(COMMIT)),
         ("schema", json!(SCHEMA)),
         ("command", json!(report.command)),
         ("invocation", json!(report.invocation)),

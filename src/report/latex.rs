@@ -6,7 +6,7 @@ use super::{
 };
 
 pub(super) fn render(report: &Report) -> String {
-    let mut text = comment(&format!("tcnum {}: {}", env!("CARGO_PKG_VERSION"), report.invocation));
+    let mut text = comment(&format!("tcnum {}: {}", human::program(), report.invocation));
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));
     }

@@ -36,6 +36,9 @@ pub(super) fn render(report: &Report) -> String {
     for (key, value) in human::provenance(report) {
         text += &paragraph(&format!("{key}: "), &value);
     }
+    if report.device.is_some() {
+        text += &paragraph("tcnum: ", &human::program());
+    }
     for note in &report.notes {
         text += &paragraph("note: ", note);
     }

@@ -1,7 +1,7 @@
 //! A report like that of a probe, in every view, against the files under `tests/snapshots`.
 
 use super::*;
-use crate::device::Identity;
+use crate::{COMMIT, VERSION, device::Identity};
 
 /// A report with every kind of cell and every character that some view has to escape.
 pub(crate) fn synthetic() -> Report {
@@ -83,10 +83,12 @@ fn probe_table() -> Table {
 /// Compares with the file, or with `TCNUM_WRITE_SNAPSHOTS` set writes it anew, to be read before it is committed.
 fn compare(name: &str, view: View) {
     let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
-    let version = env!("CARGO_PKG_VERSION");
     let mut got = render(&synthetic(), view);
     for lead in ["\"tcnum\": \"", "tcnum: ", "% tcnum "] {
-        got = got.replace(&format!("{lead}{version}"), &format!("{lead}VERSION"));
+        got = got.replace(&format!("{lead}{VERSION}"), &format!("{lead}VERSION"));
+    }
+    for lead in ["\"commit\": \"", ", commit "] {
+        got = got.replace(&format!("{lead}{COMMIT}"), &format!("{lead}COMMIT"));
     }
     if std::env::var_os("TCNUM_WRITE_SNAPSHOTS").is_some() {
         std::fs::write(&path, &got).unwrap();

@@ -85,7 +85,7 @@ pub const CLASSES: [&str; 10] = [
 impl Operation {
     /// Every operation with its name in options and reports, how many operands it has and what its result is.
     #[rustfmt::skip]
-    pub const TABLE: [(Operation, &'static str, usize, ResultKind); 26] = [
+    pub const TABLE: &[(Operation, &'static str, usize, ResultKind)] = &[
         (Operation::Add, "add", 2, ResultKind::Number),
         (Operation::Sub, "sub", 2, ResultKind::Number),
         (Operation::Mul, "mul", 2, ResultKind::Number),

@@ -2,6 +2,8 @@
 //!
 //! Every rule is one that the program accepts. Most are the arithmetic of no hardware.
 
+pub mod trees;
+
 use std::fmt;
 
 use proptest::{
@@ -64,8 +66,8 @@ pub fn arithmetics() -> impl Strategy<Value = Arithmetic> {
 pub fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy<Value = Arithmetic> {
     let steps: &[&str] = match instruction {
         i if i.d.is_integer() => &["integer"],
-        i if i.scale.is_some() => &["fused", "fused", "exact"],
-        _ => &["fused", "fused", "fused", "exact", "fma", "sequential", "pairwise"],
+        i if i.scale.is_some() => &["fused", "fused", "exact", "tree"],
+        _ => &["fused", "fused", "fused", "exact", "fma", "sequential", "pairwise", "tree", "tree", "tree"],
     };
     select(steps).prop_flat_map(move |step| lines(instruction, step)).prop_map(move |mut lines| {
         if lines.iter().any(|line| line.contains("scale-sums")) {
@@ -98,6 +100,10 @@ fn word(of: &'static [&'static str]) -> impl Strategy<Value = String> {
 
 fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
     let mut lines = vec![always("step", Just(format!("\"{step}\"")))];
+    if step == "tree" {
+        lines.push(any::<u64>().prop_map(move |seed| trees::lines(i, seed)).boxed());
+        return lines;
+    }
     if step == "integer" {
         lines.push(always("wrap", word(&["wrap", "saturate"])));
         return lines;
@@ -105,6 +111,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
     lines.extend([
         sometimes("operand-subnormals", 0.3, word(&["keep", "signed-zero", "positive-zero"])),
         sometimes("result-subnormals", 0.3, word(&["keep", "signed-zero", "positive-zero"])),
+        sometimes("result-tininess", 0.3, word(trees::TININESS)),
         sometimes("join", 0.3, word(&["chain", "add"])),
         sometimes("c", 0.3, word(&["first", "last"])),
         sometimes("output", 0.3, conversion()),
@@ -120,6 +127,7 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
         "fma" => fma(i, &mut lines),
         "fused" => {
             lines.extend(targets());
+            lines.push(sometimes("nan-operands", 0.2, nan_operands()));
             lines.push(always("alignment", alignment()));
             lines.push(sometimes("normalised", 0.3, select(&["true", "false"][..]).prop_map(String::from)));
             lines.push(sometimes("lanes", 0.25, lanes()));
@@ -160,17 +168,21 @@ fn scale_sums(i: &'static Instruction, step: &str, lines: &mut Vec<Line>) -> boo
 fn fma(i: &'static Instruction, lines: &mut Vec<Line>) {
     if [i.b, i.c, i.d].into_iter().any(|format| format != i.a) {
         lines.extend(targets());
-        lines.push(sometimes("start", 0.3, word(&["c", "product"])));
+        let start = sometimes("start", 0.3, word(&["c", "product"]));
+        lines.push(prop_oneof![start, always("nan-operands", nan_operands())].boxed());
         return;
     }
-    // NaNs are handed on only where every format is that of D.
-    let order = vec(word(&["a", "b", "c"]), 1..=3).prop_map(|order| format!("[{}]", order.join(", ")));
+    // Programs of one format have instructions of their own.
     let handed_on =
-        (target(Just(i.d)), order).prop_map(|(to, order)| format!("result = {to}\nnan-operands = {order}\n"));
+        (target(Just(i.d)), nan_operands()).prop_map(|(to, order)| format!("result = {to}\nnan-operands = {order}\n"));
     let same = (targets(), option::of(word(&["c", "product"]))).prop_map(|(targets, start)| {
         targets.concat() + &start.map_or_else(String::new, |start| format!("start = {start}\n"))
     });
     lines.push(prop_oneof![handed_on, same].boxed());
+}
+
+fn nan_operands() -> impl Strategy<Value = String> {
+    vec(word(&["a", "b", "c"]), 1..=3).prop_map(|order| format!("[{}]", order.join(", ")))
 }
 
 /// Where results of steps, results between groups and additions are rounded to.

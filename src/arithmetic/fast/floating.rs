@@ -3,7 +3,7 @@
 use super::{
     decoder::{Decoder, numbers},
     encoder::{Encoder, encode},
-    fused::{FusedAddend, Sum},
+    fused::{FusedAddend, Sum, Width},
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
     pieces::Pieces,
     product::exact,
@@ -14,7 +14,9 @@ use super::{
     word::{Batch, over, set_piece},
 };
 use crate::{
-    arithmetic::{Addend, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign},
+    arithmetic::{
+        Addend, Alignment, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign,
+    },
     format::Rounding,
 };
 
@@ -448,6 +450,11 @@ impl Compiler<'_> {
         if let Some(lifted) = self.lifted(&step) {
             step.sum.lifted = lifted;
             step.sum.term_bits += lifted as u32;
+        }
+        // Narrow terms are shifted left before they are multiplied, or not at all.
+        let short = |alignment: Alignment| step.sum.fraction_bits + step.sum.lifted < alignment.bits;
+        if width == Width::Narrow && own.alignment.is_some_and(short) {
+            step.width = Width::Middle;
         }
         Some(step)
     }

@@ -5,7 +5,8 @@
 pub(super) mod check;
 pub(super) mod keys;
 pub(super) mod node;
-pub(super) mod pattern;
 pub(super) mod rule;
 pub(super) mod tree;
 mod values;
+
+pub(super) use crate::isa::pattern;

@@ -102,6 +102,9 @@ fn node_defect(name: &str, node: &Node) -> Option<String> {
         (NodeKind::Fma | NodeKind::Add, Some(NodeResult::Aligned | NodeResult::Normalised)) => {
             return Some(format!("'result' of a node of kind '{kind}' is a format; only a sum can stay unrounded"));
         }
+        (NodeKind::Sum, Some(NodeResult::Aligned | NodeResult::Normalised)) if !aligned => {
+            return Some("'result' of a sum without 'alignment' is a format".into());
+        }
         (NodeKind::Sum, Some(NodeResult::Aligned | NodeResult::Normalised)) if node.zero.is_some() => {
             return Some("'zero' has no effect on a sum that is not rounded".into());
         }

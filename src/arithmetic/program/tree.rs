@@ -103,7 +103,7 @@ impl<'a> Tree<'a> {
         (indices, factors): &(Vec<usize>, Vec<Factors>),
     ) -> Result<Source, String> {
         let scaling = self.frame.scaling(node.scale_sums, indices)?;
-        if scaling != Scaling::None && node.kind != NodeKind::Sum {
+        if scaling != Scaling::None && node.kind != NodeKind::Sum && !factors.is_empty() {
             return Err("block scales need a node of kind 'sum'".into());
         }
         let rounded = node.product.as_ref().filter(|_| node.scale_sums.is_none());

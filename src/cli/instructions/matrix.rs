@@ -81,7 +81,7 @@ fn row(i: &Instruction, here: Option<&str>) -> Vec<Cell> {
     cells.extend([i.m, i.n, i.k].map(Cell::from));
     cells.extend([i.a, i.b, i.c, i.d].map(|format| Cell::from(format.name)));
     cells.push(i.scale.map(|s| format!("{} for each {} along k", s.format, s.block)).into());
-    cells.extend(support_cells(&i.support, here));
+    cells.extend(support_cells(i.support, here));
     cells.extend([i.missing().is_none().into(), i.missing().into()]);
     cells
 }

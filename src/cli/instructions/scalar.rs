@@ -2,6 +2,7 @@
 
 use super::{how, support_cells, support_columns};
 use crate::{
+    device::Device,
     isa::scalar::{self, Form},
     report::{Cell, Column, Table},
 };
@@ -19,9 +20,11 @@ pub fn on_target(target: &str, matching: &[&'static Form]) -> Vec<Listed> {
     matching.iter().filter_map(|form| Some((*form, Some(how(form.support_on(target)?))))).collect()
 }
 
-/// Those that a device other than a GPU executes: any model simulates those whose rule is known, others execute none.
-pub fn on_device(name: &str, matching: &[&'static Form]) -> Vec<Listed> {
-    let simulated = |form: &&&Form| name.starts_with("model:") && form.missing().is_none();
+/// Those that a device other than a GPU executes: a model simulates those of its generation whose rule is known, others execute
+/// none.
+pub fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<Listed> {
+    let simulated =
+        |form: &&&Form| device.model().is_some_and(|model| model.has(form.support)) && form.missing().is_none();
     matching.iter().filter(simulated).map(|form| (*form, Some("simulated".to_string()))).collect()
 }
 
@@ -71,7 +74,7 @@ fn row(form: &Form, here: Option<&str>) -> Vec<Cell> {
         form.rounding.map_or("SR", |rounding| rounding.name()).into(),
         form.overflow.name().into(),
     ];
-    cells.extend(support_cells(&form.support, here));
+    cells.extend(support_cells(form.support, here));
     cells.extend([text(&form.evidence), text(&form.note), form.missing().into()]);
     cells
 }
@@ -91,11 +94,13 @@ mod tests {
     }
 
     #[test]
-    fn a_model_simulates_what_has_a_rule_and_no_other_device_does() {
+    fn a_model_simulates_what_has_a_rule_on_its_generation_and_no_other_device_does() {
         let all = matching("");
-        let simulated = on_device("model:hopper", &all);
-        assert_eq!(simulated.len(), all.iter().filter(|form| form.missing().is_none()).count());
-        assert!(on_device("exec:a-program", &all).is_empty() && on_device("trace:a-file", &all).is_empty());
+        let open = |name| crate::device::open(Some(name), std::time::Duration::from_secs(1)).unwrap();
+        let simulated = on_device(open("model:hopper").as_ref(), &all);
+        let has = |form: &&&Form| form.missing().is_none() && form.support_on("sm_90a").is_some();
+        assert_eq!(simulated.len(), all.iter().filter(has).count());
+        assert!(on_device(open("exec:a-program").as_ref(), &all).is_empty());
     }
 
     #[test]

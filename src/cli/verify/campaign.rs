@@ -7,7 +7,7 @@ use std::{
 };
 
 use super::{
-    super::{Bar, Progress, invocation},
+    super::{Bar, Progress, invocation, select},
     Arguments,
 };
 use crate::{
@@ -49,23 +49,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.max_mismatches > MOST_MISMATCHES {
         return Err(Error::request(format!("--max-mismatches: a run lists up to {MOST_MISMATCHES} counterexamples")));
     }
-    let model = Model::load(&arguments.model)?;
     let names = devices(&arguments.devices)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut device = device::open(names.first().map(String::as_str), timeout)?;
+    let (judge, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
+    let model = Model::load(&judge)?;
     let mut report = Report::new("verify", invocation());
+    report.notes.extend(undecided);
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
     let mut parts = Vec::new();
     if arguments.available {
-        let (covered, others): (Vec<_>, Vec<_>) = instructions.into_iter().partition(|i| model.rule(i).is_some());
-        instructions = covered;
-        let names: Vec<&str> = others.iter().map(|i| i.name.as_str()).collect();
-        if !names.is_empty() {
-            report.notes.push(format!("The model '{}' does not cover {}.", model.name, names.join(", ")));
-        }
+        select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
     }
     for instruction in &instructions {
-        match part(arguments, instruction, device.as_mut(), &model) {
+        match part(arguments, instruction, device.as_mut(), (&judge, &model)) {
             Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
             part => parts.push(part?),
         }
@@ -80,6 +77,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     let mut command = Command {
         arguments,
+        judge,
         model,
         names,
         parts,
@@ -95,12 +93,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
 }
 
 /// What the arguments ask for of an instruction, of which nothing is done yet.
-fn part(arguments: &Arguments, instruction: &Instruction, device: &mut dyn Device, model: &Model) -> Result<Part> {
+fn part(
+    arguments: &Arguments,
+    instruction: &Instruction,
+    device: &mut dyn Device,
+    (judge, model): (&str, &Model),
+) -> Result<Part> {
     let execution = device.prepare(instruction)?;
     let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
     let mut run = Run::new(instruction, device, model, sequence(arguments), cases, arguments.max_mismatches)?;
     (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
-    Part::new(run, device.identity(), &execution, &arguments.model)
+    Part::new(run, device.identity(), &execution, judge)
 }
 
 /// The devices by name, of which there are none for the default device.
@@ -133,6 +136,8 @@ fn sequence(arguments: &Arguments) -> Sequence {
 /// The command under way.
 struct Command<'a> {
     arguments: &'a Arguments,
+    /// The model as it was asked for.
+    judge: String,
     model: Model,
     names: Vec<String>,
     parts: Vec<Part>,
@@ -143,13 +148,13 @@ struct Command<'a> {
 impl Command<'_> {
     /// Runs what is left of the part at `at`.
     fn compare(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
-        let Command { arguments, model, names, parts, keeper, progress } = self;
+        let Command { arguments, judge, model, names, parts, keeper, progress } = self;
         let Part { run, mut state, .. } = parts[at].clone();
         if state.finished {
             return Ok(());
         }
         let instruction = run.instruction()?;
-        progress.step(&format!("verifying {instruction} on {} against {}", device.identity().name, arguments.model));
+        progress.step(&format!("verifying {instruction} on {} against {}", device.identity().name, judge));
         let range = run.range(&instruction);
         let mut bar = Bar::new(progress, &run.instruction, (range.end - range.start) as f64);
         let mut watch = |state: &State| {
@@ -188,7 +193,7 @@ impl Command<'_> {
         let name = device.identity().name.clone();
         let simulated = device.model().map(|model| (&name[..], model));
         let mut tables = vec![tables::verification(&self.parts), tables::regimes(&self.parts)];
-        tables.extend(tables::differences(&self.parts, Some((&self.arguments.model, &self.model)), simulated)?);
+        tables.extend(tables::differences(&self.parts, Some((&self.judge, &self.model)), simulated)?);
         for part in &self.parts {
             report.notes.extend(tables::remarks(part)?);
             report.notes.extend(self.keep_counterexamples(part, device)?);
@@ -218,7 +223,10 @@ impl Command<'_> {
         ]);
         counterexample_trace(part, all, device, metadata)?.write(&file)?;
         let file = file.display();
-        Ok(Some(format!("The counterexamples of {instruction} are in {file}: `tcnum verify {file}` replays them.")))
+        let judge = &self.judge;
+        Ok(Some(format!(
+            "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --model {judge}` replays them."
+        )))
     }
 
     /// Where the counterexamples of an instruction go: the file or the folder of --counterexamples, else beside the result.

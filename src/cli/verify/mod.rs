@@ -35,8 +35,9 @@ pub struct Arguments {
     #[arg(value_name = "FILE")]
     files: Vec<String>,
     /// What to compare with: a model's name or file; for recordings also any device that computes (exec:'PROGRAM ARGS').
-    #[arg(long, value_name = "MODEL", default_value = "hopper")]
-    model: String,
+    /// Without it: the model of the device's generation.
+    #[arg(long, value_name = "MODEL")]
+    model: Option<String>,
     /// Dot-product-adds to compare for each instruction, rounded up to whole tiles: 1000000, 1e12. [default: 1e6]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Campaign")]
     cases: Option<u64>,

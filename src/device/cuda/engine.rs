@@ -15,6 +15,7 @@ use crate::{
     format::{Format, Overflow, Rounding},
     inputs::{Sequence, stream},
     isa::{Instruction, Kernel},
+    kernels::source,
 };
 
 /// Regimes that the kernel counts apart.
@@ -35,10 +36,10 @@ pub fn verifier(program: &Program, sequence: Sequence) -> Option<Specialised> {
     let i = &program.instruction;
     let arithmetic = arithmetic(program);
     let operands = match sequence {
-        Sequence::Random { .. } => [stream::CUDA, include_str!("../../../kernels/random.cuh")].join("\n"),
+        Sequence::Random { .. } => [stream::CUDA, &[source("random.cuh")]].concat().join("\n"),
         Sequence::Multiply { position } => exhaustive(i, position),
     };
-    let entry = include_str!("../../../kernels/verify.cu");
+    let entry = source("verify.cu");
     with_entry(i, "verify", &format!("#define PLACES {PLACES}\n{arithmetic}\n{operands}\n{entry}"))
         .filter(|kernel| kernel.tiles_per_block as usize * workspace_bytes(i) <= SHARED_BYTES)
 }
@@ -64,7 +65,7 @@ fn exhaustive(i: &Instruction, position: usize) -> String {
         let one = scale.format.encode_f64(1.0, Rounding::Rne, Overflow::Standard).expect("scales can be 1");
         let _ = writeln!(text, "#define SCALE_ONE {one:#x}");
     }
-    text + include_str!("../../../kernels/exhaustive.cuh")
+    text + source("exhaustive.cuh")
 }
 
 fn padding(format: &Format) -> u32 {

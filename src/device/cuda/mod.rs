@@ -27,10 +27,10 @@ use cudarc::{
 };
 use rayon::prelude::*;
 
-use super::{Device, Engine, Execution, ExecutionKind, Identity, Sweeper, Work};
+use super::{Device, Engine, Execution, ExecutionKind, Generation, Identity, Sweeper, Work};
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, Support, Tiles, scalar::Form},
+    isa::{Codes, Instruction, Support, Tiles, scalar::Form, targets},
 };
 use architecture::Architecture;
 use cache::{Compiled, Entry};
@@ -116,6 +116,10 @@ impl CudaDevice {
 impl Device for CudaDevice {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn generation(&self) -> Generation {
+        targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
     }
 
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
@@ -217,7 +221,7 @@ pub fn ordinal(name: &str) -> Option<Result<usize>> {
 ///
 /// # Errors
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
-pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture) -> Result<(Specialised, &'a Support)> {
+pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Result<(Specialised, &'static Support)> {
     let support = instruction.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!(
             "{} does not have {instruction}; {} do",
@@ -235,7 +239,7 @@ pub fn executable<'a>(instruction: &'a Instruction, architecture: &Architecture)
 ///
 /// # Errors
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
-pub fn executable_scalar<'a>(form: &'a Form, architecture: &Architecture) -> Result<(String, &'a Support)> {
+pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(String, &'static Support)> {
     let support = form.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
@@ -305,8 +309,8 @@ mod tests {
 
     #[test]
     fn the_machine_code_outranks_the_table() {
-        let native = Support { architecture: "sm_90a".into(), emulation: None };
-        let emulated = Support { architecture: "sm_90a".into(), emulation: Some("convert".into()) };
+        let native = Support { architecture: "sm_90a", emulation: None };
+        let emulated = Support { architecture: "sm_90a", emulation: Some("convert") };
         let one = || Some(vec!["HMMA.16816.F32".to_string()]);
         let two = || Some(vec!["2x HMMA.1688.F32".to_string()]);
         assert_eq!(execution(&native, None).kind, ExecutionKind::Native);

@@ -12,6 +12,7 @@ use crate::{
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation, container_bits},
+    kernels::source,
     softfloat::Target,
 };
 
@@ -55,15 +56,15 @@ pub fn rule(form: &Form, seed: u64) -> Option<String> {
         let _ = writeln!(text, "#define {name} ({value}ull)");
     }
     text += &Space::new(form, seed).definitions();
-    text += include_str!("../../../kernels/model_value.cuh");
-    text += include_str!("../../../kernels/scalar_rule.cuh");
-    text += include_str!("../../../kernels/scalar_operands.cuh");
+    text += source("model_value.cuh");
+    text += source("scalar_rule.cuh");
+    text += source("scalar_operands.cuh");
     Some(text)
 }
 
 /// The complete kernel of a form; `None` where random bits decide.
 pub fn kernel(form: &Form) -> Option<String> {
-    Some([rule(form, 0)?.as_str(), &issue(form), include_str!("../../../kernels/sweep.cu")].join("\n"))
+    Some([rule(form, 0)?.as_str(), &issue(form), source("sweep.cu")].join("\n"))
 }
 
 fn nan(form: &Form) -> u64 {

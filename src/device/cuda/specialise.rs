@@ -11,10 +11,13 @@ use super::{
     fragments::{Fragments, run},
     statement::statements,
 };
-use crate::isa::{Chunk, Instruction, Kernel};
+use crate::{
+    isa::{Chunk, Instruction, Kernel},
+    kernels::source,
+};
 
-const FRAGMENT: &str = include_str!("../../../kernels/fragment.cuh");
-const SPARSE: &str = include_str!("../../../kernels/sparse.cuh");
+const FRAGMENT: &str = source("fragment.cuh");
+const SPARSE: &str = source("sparse.cuh");
 
 /// Threads of a block: of every family a multiple of the threads that issue an instruction together.
 const BLOCK_THREADS: u32 = 128;
@@ -35,18 +38,13 @@ pub struct Specialised {
 /// The kernel that executes `instruction` on tiles in memory, `execute(a, b, c, positions, d, tiles)`, or `None` if no kernel
 /// does (see [`Instruction::missing`]). `positions` is null for dense forms.
 pub fn specialise(instruction: &Instruction) -> Option<Specialised> {
-    with_entry(instruction, "execute", include_str!("../../../kernels/execute.cu"))
+    with_entry(instruction, "execute", source("execute.cu"))
 }
 
 /// The family's source for `instruction` with `behind` it, which has the entry called `entry`.
 pub fn with_entry(instruction: &Instruction, entry: &'static str, behind: &str) -> Option<Specialised> {
     let kernel = instruction.kernel?;
-    let family = match kernel {
-        Kernel::Mma => include_str!("../../../kernels/mma.cu"),
-        Kernel::Mma884 => include_str!("../../../kernels/mma884.cu"),
-        Kernel::Wmma => include_str!("../../../kernels/wmma.cu"),
-        Kernel::Wgmma => include_str!("../../../kernels/wgmma.cu"),
-    };
+    let family = source(&format!("{}.cu", kernel.name()));
     let sparse = if instruction.is_sparse() { SPARSE } else { "" };
     let (threads, tiles) = run(kernel);
     Some(Specialised {

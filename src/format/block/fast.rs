@@ -246,7 +246,7 @@ mod tests {
     fn every_instruction_set_gives_the_same_blocks() {
         let mut random = ChaCha8Rng::seed_from_u64(6);
         for vectors in Vectors::all() {
-            for format in &BLOCK_FORMATS {
+            for format in BLOCK_FORMATS {
                 let values = tensor(&mut random, format.length * 40, format.length);
                 // One thread: the choice is its own.
                 let pool = rayon::ThreadPoolBuilder::new().num_threads(1).build().unwrap();

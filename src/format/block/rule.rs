@@ -34,7 +34,7 @@ pub enum Divisor {
 /// `2^(ceil(log2 amax) - emax)`, `even` is `floor` of the rounded `amax`, `up` is the smallest `2^k` under which no element
 /// saturates (`amax <= largest * 2^k`), and `nearest` is the one nearest to `amax / largest`, half-way cases up.
 #[rustfmt::skip]
-pub static SCALE_RULES: [ScaleRule; 5] = [
+pub static SCALE_RULES: &[ScaleRule] = &[
     ScaleRule { name: "floor", aliases: &["ocp"], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Rz,
         source: "OCP MX Specification 1.0, 6.3; torchao ScaleCalculationMode.FLOOR" },
     ScaleRule { name: "ceil", aliases: &[], rounds_amax: false, divisor: Divisor::LargestPower, rounding: Rounding::Ru,

@@ -45,7 +45,7 @@ const fn mx(name: &'static str, aliases: &'static [&'static str], element: Eleme
 
 /// Every block format, in the order in which tables print them.
 #[rustfmt::skip]
-pub static BLOCK_FORMATS: [BlockFormat; 7] = [
+pub static BLOCK_FORMATS: &[BlockFormat] = &[
     mx("mxfp8-e4m3", &["mxfp8", "mxfp8e4m3fn"], floating("e4m3")),
     mx("mxfp8-e5m2", &[], floating("e5m2")),
     mx("mxfp6-e2m3", &["mxfp6", "mxfp6e2m3fn"], floating("e2m3")),

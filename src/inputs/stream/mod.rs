@@ -22,19 +22,16 @@ mod word;
 
 pub use regime::Regime;
 
-use crate::isa::{Codes, Instruction, Tiles, operands};
+use crate::{
+    isa::{Codes, Instruction, Tiles, operands},
+    kernels::source,
+};
 use fields::Ranges;
 use operand::Tile;
 
 /// The same functions in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K, the format
 /// records FormatA, FormatB, FormatC and FormatD; of block-scaled forms FormatScale and SCALE_BLOCK).
-pub const CUDA: &str = concat!(
-    include_str!("../../../kernels/stream_tile.cuh"),
-    "\n",
-    include_str!("../../../kernels/stream_regimes.cuh"),
-    "\n",
-    include_str!("../../../kernels/stream.cuh")
-);
+pub const CUDA: &[&str] = &[source("stream_tile.cuh"), source("stream_regimes.cuh"), source("stream.cuh")];
 
 /// The tiles `first..first + count` of the stream of `i` and `seed`.
 ///

@@ -1,0 +1,46 @@
+//! The files of `models/`, checked as far as no arithmetic is needed for it.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{collect::File, targets::Target};
+
+/// What is read of a model file here; the program checks its rules.
+#[derive(Deserialize)]
+struct Head {
+    name: Spanned<String>,
+    #[serde(default)]
+    architectures: Vec<Spanned<String>>,
+}
+
+/// The Rust expression of the models: name, targets and text, in the order of the targets, those of none last.
+///
+/// A file is refused if it is no TOML, does not have the name that it says, or describes a target that is not there or that
+/// another model describes: the model of a GPU is found by its target.
+pub fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
+    let mut owners: HashMap<String, &str> = HashMap::new();
+    let mut rows = Vec::new();
+    for file in files {
+        let head: Head = toml::from_str(&file.text).map_err(|error| file.refused(&error))?;
+        if *head.name.get_ref() != file.name {
+            return Err(file.error(head.name.span().start, &format!("'name' is not '{}', the file's", file.name)));
+        }
+        let mut order = targets.len();
+        for architecture in &head.architectures {
+            let error = |what: &str| {
+                file.error(architecture.span().start, &format!("'architectures': {} {what}", architecture.get_ref()))
+            };
+            let at = targets.iter().position(|target| target.name() == architecture.get_ref());
+            order = order.min(at.ok_or_else(|| error("has no file in targets/"))?);
+            if let Some(other) = owners.insert(architecture.get_ref().clone(), &file.path) {
+                return Err(error(&format!("is described by {other} already")));
+            }
+        }
+        let architectures: Vec<&String> = head.architectures.iter().map(Spanned::get_ref).collect();
+        rows.push((order, format!("    ({:?}, &{architectures:?}, {}),\n", file.name, file.included()?)));
+    }
+    rows.sort();
+    Ok(format!("&[\n{}]\n", rows.into_iter().map(|(_, row)| row).collect::<String>()))
+}

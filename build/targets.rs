@@ -1,0 +1,160 @@
+//! The files of `targets/`: which instructions each target has, and how.
+
+use std::collections::{BTreeMap, HashMap};
+
+use serde::Deserialize;
+use toml::Spanned;
+
+use crate::{
+    collect::{self, File},
+    pattern,
+};
+
+/// A file of `targets/`, read.
+pub struct Target<'a> {
+    file: &'a File,
+    content: Content,
+    /// Compute capabilities, and the assembler's name of each.
+    capabilities: Vec<((u32, u32), String)>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Content {
+    title: Spanned<String>,
+    #[serde(default)]
+    gpus: Vec<String>,
+    #[serde(default)]
+    capabilities: Vec<Spanned<String>>,
+    #[serde(default)]
+    matrix: Instructions,
+    #[serde(default)]
+    scalar: Instructions,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Instructions {
+    #[serde(default)]
+    native: Vec<Spanned<String>>,
+    #[serde(default)]
+    emulated: BTreeMap<String, Vec<Spanned<String>>>,
+}
+
+/// A kind of instruction, which has tables and a section of its own.
+#[derive(Clone, Copy)]
+pub enum Kind {
+    /// Matrix instructions.
+    Matrix,
+    /// Scalar instructions.
+    Scalar,
+}
+
+impl Target<'_> {
+    /// The name: that of the file.
+    pub fn name(&self) -> &str {
+        &self.file.name
+    }
+
+    /// By vendor, then by generation: names that are longer are later (`sm_100a`).
+    pub fn order(&self) -> (usize, usize, String) {
+        let letters = self.name().chars().take_while(char::is_ascii_alphabetic).count();
+        (letters, self.name().len(), self.name().to_string())
+    }
+
+    /// Every pattern of a section, with how the target has what it matches: `None` for natively.
+    fn patterns(&self, kind: Kind) -> impl Iterator<Item = (Option<&str>, &Spanned<String>)> {
+        let section = match kind {
+            Kind::Matrix => &self.content.matrix,
+            Kind::Scalar => &self.content.scalar,
+        };
+        let emulated =
+            section.emulated.iter().flat_map(|(how, list)| list.iter().map(move |p| (Some(how.as_str()), p)));
+        section.native.iter().map(|p| (None, p)).chain(emulated)
+    }
+}
+
+/// Reads the files.
+pub fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
+    let mut owners = HashMap::new();
+    let mut targets = Vec::new();
+    for file in files {
+        let content: Content = toml::from_str(&file.text).map_err(|error| file.refused(&error))?;
+        if content.title.get_ref().is_empty() {
+            return Err(file.error(content.title.span().start, "'title' is empty"));
+        }
+        let mut capabilities = Vec::new();
+        for text in &content.capabilities {
+            let error = |what: &str| file.error(text.span().start, &format!("'{}' {what}", text.get_ref()));
+            let numbers = text.get_ref().split_once('.').and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
+            let (major, minor): (u32, u32) = numbers.ok_or_else(|| error("is no compute capability (\"9.0\")"))?;
+            if let Some(other) = owners.insert((major, minor), &file.path) {
+                return Err(error(&format!("is a compute capability of {other} already")));
+            }
+            // `a`: with the instructions of this architecture alone.
+            let suffix = if file.name.ends_with('a') { "a" } else { "" };
+            capabilities.push(((major, minor), format!("sm_{major}{minor}{suffix}")));
+        }
+        targets.push(Target { file, content, capabilities });
+    }
+    Ok(targets)
+}
+
+/// The Rust expression of the targets and what they are.
+pub fn table(targets: &[Target]) -> String {
+    let row = |target: &Target| {
+        let Content { title, gpus, .. } = &target.content;
+        let (name, title, capabilities) = (target.name(), title.get_ref(), &target.capabilities);
+        format!(
+            "    Target {{ name: {name:?}, title: {title:?}, gpus: &{gpus:?}, capabilities: &{capabilities:?} }},\n"
+        )
+    };
+    format!("&[\n{}]\n", targets.iter().map(row).collect::<String>())
+}
+
+/// The Rust expression of which targets have each instruction of the tables, and how: by name, ascending.
+pub fn relation(targets: &[Target], kind: Kind, tables: &[&str]) -> Result<String, String> {
+    let mut names = Vec::new();
+    for table in tables {
+        let text = collect::read(table)?;
+        // The first column of the tables is the name, which is never quoted.
+        let name = |line: &str| line.split(',').next().unwrap_or_default().to_string();
+        names.extend((1..).zip(text.lines()).skip(1).map(|(line, row)| (name(row), format!("{table}:{line}"))));
+    }
+    let mut support = vec![String::new(); names.len()];
+    for target in targets {
+        expand(target, kind, &names, &mut support)?;
+    }
+    if let Some(at) = support.iter().position(String::is_empty) {
+        let (name, place) = &names[at];
+        return Err(format!("{place}: no file of targets/ has {name}"));
+    }
+    let mut rows: Vec<(&String, &String)> = names.iter().map(|(name, _)| name).zip(&support).collect();
+    rows.sort();
+    let rows: String = rows.iter().map(|(name, support)| format!("    ({name:?}, &[{support}]),\n")).collect();
+    Ok(format!("&[\n{rows}]\n"))
+}
+
+/// Adds what one target has to `support`, an entry for each of `names`.
+fn expand(target: &Target, kind: Kind, names: &[(String, String)], support: &mut [String]) -> Result<(), String> {
+    let mut first: HashMap<usize, &str> = HashMap::new();
+    for (how, pattern) in target.patterns(kind) {
+        let text = pattern.get_ref();
+        let error = |what: &str| target.file.error(pattern.span().start, &format!("'{text}' {what}"));
+        if let Some(defect) = pattern::defect(text) {
+            return Err(error(&format!("is no pattern: {defect}")));
+        }
+        let mut matched = false;
+        for (at, (name, _)) in names.iter().enumerate().filter(|(_, (name, _))| pattern::matches(text, name)) {
+            matched = true;
+            if let Some(earlier) = first.insert(at, text) {
+                return Err(error(&format!("has {name}, which '{earlier}' has already")));
+            }
+            support[at] += &format!("Support {{ architecture: {:?}, emulation: {how:?} }}, ", target.name());
+        }
+        if !matched {
+            return Err(error("matches no instruction"));
+        }
+    }
+    Ok(())
+}

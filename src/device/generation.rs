@@ -1,0 +1,106 @@
+//! The generation of a device: which model it is compared with where nobody names one.
+
+use std::collections::BTreeMap;
+
+use crate::{
+    Error, Result,
+    arithmetic::{of_target, shipped},
+    isa::{Target, targets},
+};
+
+/// The model that stands in where nothing says of which generation a device is.
+pub const DEFAULT_MODEL: &str = "hopper";
+
+/// What a device says of its generation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Generation {
+    /// It is this model, or wants to be compared with it: a shipped name or a file.
+    Model(String),
+    /// It is a GPU with the instructions of this target (`sm_90a`).
+    Target(&'static Target),
+    /// It does not say.
+    Unknown,
+}
+
+impl Generation {
+    /// The generation that recorded, by what the recording says of its device: a shipped model, a target, or a GPU's name.
+    pub fn of_recording(metadata: &BTreeMap<String, String>) -> Generation {
+        let said = |key: &str| metadata.get(key).map_or("", String::as_str);
+        if let Some(name) = said("device").strip_prefix("model:").filter(|name| shipped().any(|other| other == *name)) {
+            return Generation::Model(name.into());
+        }
+        if let Some(target) = targets::find(said("architecture")) {
+            return Generation::Target(target);
+        }
+        let named = |target: &&Target| ["device", "description"].iter().any(|key| target.is_named_in(said(key)));
+        let mut named = targets::all().iter().filter(named);
+        match (named.next(), named.next()) {
+            (Some(target), None) => Generation::Target(target),
+            _ => Generation::Unknown,
+        }
+    }
+
+    /// The model to compare `device` with, as `--model` takes it; where nothing decides which, with a note that says so.
+    ///
+    /// # Errors
+    /// A request error: no shipped model describes the target.
+    pub fn model(&self, device: &str) -> Result<(String, Option<String>)> {
+        match self {
+            Generation::Model(name) => Ok((name.clone(), None)),
+            Generation::Target(target) => match of_target(target.name) {
+                Some(name) => Ok((name.into(), None)),
+                None => Err(Error::request(format!(
+                    "no model of the program describes {device} ({}, {}); name one to compare it with: --model MODEL",
+                    target.title, target.name
+                ))),
+            },
+            Generation::Unknown => {
+                let note = format!(
+                    "{device} does not say of which generation it is; it is compared with the model '{DEFAULT_MODEL}'. --model \
+                     names another."
+                );
+                Ok((DEFAULT_MODEL.into(), Some(note)))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn recorded(entries: &[(&str, &str)]) -> Option<&'static str> {
+        let metadata = entries.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
+        match Generation::of_recording(&metadata) {
+            Generation::Target(target) => Some(target.name),
+            Generation::Model(_) | Generation::Unknown => None,
+        }
+    }
+
+    #[test]
+    fn a_recording_is_of_the_generation_of_its_model_architecture_or_gpu() {
+        let model = BTreeMap::from([("device".to_string(), "model:ampere".to_string())]);
+        assert_eq!(Generation::of_recording(&model), Generation::Model("ampere".into()));
+        assert_eq!(recorded(&[("device", "cuda:0"), ("architecture", "sm_87")]), Some("sm_86"));
+        assert_eq!(recorded(&[("device", "NVIDIA A100-SXM4-80GB")]), Some("sm_80"));
+        assert_eq!(recorded(&[("device", "cuda:0"), ("description", "NVIDIA L40S")]), Some("sm_89"));
+        // Neither a part of another name, nor two generations, decide.
+        for undecided in ["my RTL of XA100", "H100 beside A100", "model:mine.toml", ""] {
+            assert_eq!(recorded(&[("device", undecided)]), None, "{undecided}");
+        }
+    }
+
+    #[test]
+    fn a_generation_is_compared_with_its_own_model() {
+        for target in targets::all() {
+            let (name, note) = Generation::Target(target).model("cuda:0").unwrap();
+            let model = crate::arithmetic::Model::load(&name).unwrap();
+            assert!(note.is_none() && model.architectures.iter().any(|own| own == target.name), "{}", target.name);
+        }
+        let (name, note) = Generation::Unknown.model("exec:x").unwrap();
+        assert!(name == DEFAULT_MODEL && note.unwrap().contains("exec:x"));
+        let unknown: &Target = &Target { name: "sm_999a", title: "A later one", gpus: &[], capabilities: &[] };
+        let error = Generation::Target(Box::leak(Box::new(*unknown))).model("cuda:0").unwrap_err();
+        assert!(error.exit_status() == 2 && error.to_string().contains("--model"), "{error}");
+    }
+}

@@ -1,0 +1,72 @@
+//! The targets: which architectures there are, and which instructions each of them has (`targets/*.toml`).
+//!
+//! The files are expanded when the program is built: a pattern that matches nothing, an instruction that no target has, and
+//! one that a target has twice fail the build.
+
+/// A target: what instructions are assembled for, and GPUs are known by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    /// The assembler's name: `sm_90a`, `gfx942`.
+    pub name: &'static str,
+    /// The generation: `NVIDIA Hopper`.
+    pub title: &'static str,
+    /// Names of GPUs of the generation, as they call themselves: `H200`.
+    pub gpus: &'static [&'static str],
+    /// Of NVIDIA's, the compute capabilities that have its instructions, each with the assembler's name of exactly that one.
+    pub capabilities: &'static [((i32, i32), &'static str)],
+}
+
+/// How one target has an instruction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Support {
+    /// The target's name, `sm_90a`, `gfx942`.
+    pub architecture: &'static str,
+    /// How the assembler emulates it (`convert`, `split-k`, `software`, ...); `None` if one machine instruction does it.
+    pub emulation: Option<&'static str>,
+}
+
+impl Target {
+    /// Whether a text names one of its GPUs, as a word of its own: `NVIDIA A100-SXM4-80GB`.
+    pub fn is_named_in(&self, text: &str) -> bool {
+        let named = |gpu: &&str| {
+            let ends = |before: Option<char>, after: Option<char>| {
+                [before, after].into_iter().flatten().all(|c| !c.is_ascii_alphanumeric())
+            };
+            text.match_indices(*gpu)
+                .any(|(at, _)| ends(text[..at].chars().last(), text[at + gpu.len()..].chars().next()))
+        };
+        self.gpus.iter().any(named)
+    }
+}
+
+type Relation = &'static [(&'static str, &'static [Support])];
+
+static TARGETS: &[Target] = include!(concat!(env!("OUT_DIR"), "/targets.rs"));
+static MATRIX: Relation = include!(concat!(env!("OUT_DIR"), "/matrix_support.rs"));
+static SCALAR: Relation = include!(concat!(env!("OUT_DIR"), "/scalar_support.rs"));
+
+/// Every target, NVIDIA's first, ascending.
+pub fn all() -> &'static [Target] {
+    TARGETS
+}
+
+/// The target whose instructions the GPUs of this assembler's name have: `sm_86` for `sm_87`.
+pub fn find(name: &str) -> Option<&'static Target> {
+    all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
+}
+
+/// The targets that have the matrix instruction of this canonical name, in the order of [`all`].
+pub(super) fn matrix(name: &str) -> &'static [Support] {
+    support(MATRIX, name)
+}
+
+/// The targets that have the scalar instruction of this spelling, in the order of [`all`].
+pub(super) fn scalar(ptx: &str) -> &'static [Support] {
+    support(SCALAR, ptx)
+}
+
+fn support(relation: Relation, name: &str) -> &'static [Support] {
+    let at =
+        relation.binary_search_by_key(&name, |(name, _)| name).expect("every instruction of the tables has a target");
+    relation[at].1
+}
