@@ -1,7 +1,7 @@
 //! The exact dot-product-add a second time, by MPFR (crate `rug`).
 //!
 //! This module shares no computation with the rest of the crate: MPFR adds, multiplies and treats NaN, infinities and zeros;
-//! codes are read and sums rounded by [`format::mpfr`](crate::format::mpfr).
+//! codes are read and sums rounded by [`format::mpfr`].
 
 use std::cmp::Ordering;
 
