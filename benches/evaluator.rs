@@ -9,7 +9,7 @@ use tcnum::{
     arithmetic::{Evaluator, Model},
     exact::Dot,
     format::{Overflow, Rounding},
-    inputs::{self, Distribution, Init, Op, Source},
+    inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{self, Case, Instruction, Tiles},
 };
 
@@ -35,7 +35,7 @@ fn evaluator(criterion: &mut Criterion) {
     for name in INSTRUCTIONS {
         let instruction = isa::find(name).expect("the instruction table has it");
         let evaluator = model.evaluator(&instruction).expect("the model covers it");
-        let source = Source { seed: 1, stream: 0 };
+        let source = RandomStream { seed: 1, stream: 0 };
         let draw =
             |samples| inputs::draw(&instruction, Op::Dot, Distribution::Normal, Init::Low, source, samples).tiles;
         let (few, many) = (draw(FEW), draw(SAMPLES));

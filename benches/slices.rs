@@ -12,9 +12,9 @@ use rand_distr::{Distribution, StandardNormal};
 use rates::Rates;
 use rayon::ThreadPoolBuilder;
 use tcnum::{
-    block::{self, Quantizer},
+    format::block::{self, Quantizer},
+    format::slices::{Code, Decoder, Encoder},
     format::{self, Overflow, Rounding},
-    slices::{Code, Decoder, Encoder},
 };
 
 /// Values that are converted at a time.

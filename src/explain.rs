@@ -129,7 +129,8 @@ struct Said {
 fn says(line: Option<&Line>) -> Said {
     let Some(line) = line else { return Said::default() };
     let cut = line.kept.and_then(|kept| match line.value {
-        Real::Finite(value) => difference(&value, &kept),
+        // What 128 bits do not hold is left out.
+        Real::Finite(value) => Some(value.minus(&kept)).filter(|rest| !rest.sticky),
         _ => None,
     });
     Said {
@@ -178,7 +179,7 @@ fn real(value: &Real) -> String {
         Real::Infinity { negative } => format!("{}inf", sign(*negative)),
         Real::Finite(finite) if finite.is_zero() => format!("{}0", sign(finite.negative)),
         Real::Finite(finite) => {
-            let (significand, exponent) = odd(finite);
+            let Finite { significand, exponent, .. } = finite.odd();
             let decimal = match u64::try_from(significand) {
                 Ok(significand) => {
                     let negative = finite.negative;
@@ -196,7 +197,8 @@ fn real(value: &Real) -> String {
 
 /// A finite number as `M*2^E` with odd M.
 fn scaled(finite: &Finite) -> String {
-    match odd(finite) {
+    let odd = finite.odd();
+    match (odd.significand, odd.exponent) {
         (0, _) => format!("{}0", sign(finite.negative)),
         (significand, 0) => format!("{}{significand}", sign(finite.negative)),
         (1, exponent) => format!("{}2^{exponent}", sign(finite.negative)),
@@ -206,34 +208,6 @@ fn scaled(finite: &Finite) -> String {
 
 fn sign(negative: bool) -> &'static str {
     if negative { "-" } else { "" }
-}
-
-/// The significand without zeros at its end, and its exponent.
-fn odd(finite: &Finite) -> (u128, i32) {
-    match finite.significand {
-        0 => (0, 0),
-        significand => {
-            let zeros = significand.trailing_zeros();
-            (significand >> zeros, finite.exponent + zeros as i32)
-        }
-    }
-}
-
-/// `value - kept`, where 128 bits hold it.
-fn difference(value: &Finite, kept: &Finite) -> Option<Finite> {
-    if kept.significand == 0 {
-        return Some(*value);
-    }
-    let ((x, x_exponent), (y, y_exponent)) = (odd(value), odd(kept));
-    let exponent = x_exponent.min(y_exponent);
-    let units = |significand: u128, from: i32, negative: bool| {
-        let shift = u32::try_from(from - exponent).ok()?;
-        let units = i128::try_from(significand).ok()?;
-        let shifted = units.checked_shl(shift).filter(|shifted| shifted >> shift == units)?;
-        Some(if negative { -shifted } else { shifted })
-    };
-    let left = units(x, x_exponent, value.negative)? - units(y, y_exponent, kept.negative)?;
-    Some(Finite::exact(left < 0, left.unsigned_abs(), exponent))
 }
 
 #[cfg(test)]
@@ -274,8 +248,7 @@ mod tests {
         assert_eq!(real(&Real::Finite(finite(false, 1 << 100, -100))), "1");
         assert_eq!(real(&Real::Finite(finite(true, 0, -100))), "-0");
         assert_eq!(real(&Real::Infinity { negative: true }), "-inf");
-        let cut = difference(&finite(true, 11, -3), &finite(true, 1, 0)).unwrap();
+        let cut = finite(true, 11, -3).minus(&finite(true, 1, 0));
         assert_eq!(scaled(&cut), "-3*2^-3");
-        assert_eq!(difference(&finite(false, 1, 100), &finite(false, 1, -100)), None);
     }
 }

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 use crate::{
     Error, Result,
     device::Device,
-    inputs::{self, Distribution, Init, Op, Source},
+    inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Instruction, Tiles},
     report::Table,
     trace::{OPCODES, Trace},
@@ -113,7 +113,7 @@ fn tiles(instruction: &Instruction, recording: &Recording) -> Result<Tiles> {
     let seed = recording.seed;
     let count = match recording.tiles {
         Recorded::Probe { op, distribution, samples } => {
-            let source = Source { seed, stream: 0 };
+            let source = RandomStream { seed, stream: 0 };
             return Ok(inputs::draw(instruction, op, distribution, Init::Low, source, samples).tiles);
         }
         Recorded::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(instruction)),

@@ -5,7 +5,7 @@ use std::cmp::Ordering;
 use proptest::prelude::*;
 use rug::{Integer, Rational};
 use tcnum::{
-    block::{BLOCK_FORMATS, BlockFormat, Blocks, Quantizer, SCALE_RULES, ScaleRule, find, find_rule},
+    format::block::{BLOCK_FORMATS, BlockFormat, Blocks, Quantizer, SCALE_RULES, ScaleRule, find, find_rule},
     format::{Format, Real, Rounding},
 };
 

@@ -11,8 +11,8 @@ use std::{
 use program::{Run, tcnum, tcnum_with_input, validate_report};
 use serde_json::{Value, json};
 use tcnum::{
-    array::{Array, Arrays, Kind, read_file},
-    block::{BLOCK_FORMATS, Quantizer},
+    array::{Array, Arrays, Content, read_file},
+    format::block::{BLOCK_FORMATS, Quantizer},
     format::{FORMATS, Overflow, Rounding, find},
 };
 use tempfile::TempDir;
@@ -45,7 +45,7 @@ fn refused(arguments: &[&str], output: &Path, parts: &[&str]) {
 
 fn array(name: &str, shape: &[usize], values: &[f32]) -> Array<'static> {
     let bytes = values.iter().flat_map(|x| x.to_le_bytes()).collect();
-    let kind = Kind::Format(find("f32").unwrap());
+    let kind = Content::Format(find("f32").unwrap());
     Array { name: name.into(), shape: shape.to_vec(), kind, bytes: Cow::Owned(bytes) }
 }
 
@@ -185,10 +185,11 @@ fn a_tensor_of_another_program_needs_no_metadata() {
     let scale = |bytes: Vec<u8>| Array {
         name: "w_scale".into(),
         shape: vec![1, bytes.len()],
-        kind: Kind::Unsigned(1),
+        kind: Content::Unsigned(1),
         bytes: bytes.into(),
     };
-    let codes = Array { name: "w".into(), shape: vec![1, 2], kind: Kind::Unsigned(1), bytes: vec![0x72, 0xf1].into() };
+    let codes =
+        Array { name: "w".into(), shape: vec![1, 2], kind: Content::Unsigned(1), bytes: vec![0x72, 0xf1].into() };
     let (folder, input) = folder_with("in.safetensors", vec![codes.clone(), scale(vec![128])]);
     let output = folder.path().join("out.npy");
     converted(&["--from", "mxfp4", "--to", "f32"], &input, &output);

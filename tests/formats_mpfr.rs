@@ -6,9 +6,9 @@ use format_cases::{OVERFLOWS, narrow, roundings};
 use proptest::prelude::*;
 use rayon::prelude::*;
 use rug::{Assign, Float};
-use tcnum::{
-    exact::mpfr::{self, Rounder},
-    format::{FORMATS, Finite, Format, Overflow, Real, Rounding},
+use tcnum::format::{
+    FORMATS, Finite, Format, Overflow, Real, Rounding,
+    mpfr::{self, Rounder},
 };
 
 /// Codes of non-negative numbers in ascending order of the code.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use tables::{Tables, check_counts};
 use tcnum::{
-    block::{BlockFormat, Blocks, Quantizer, find, find_rule, unpack_pairs},
+    format::block::{BlockFormat, Blocks, Quantizer, find, find_rule, unpack_pairs},
     format::{Finite, Real, Rounding},
 };
 

@@ -6,10 +6,7 @@ mod tables;
 use std::collections::BTreeMap;
 
 use tables::{Tables, check_counts};
-use tcnum::{
-    block,
-    format::{Class, Encoding, Float, Format, Overflow, Real, Rounding, Specials, Zeros, find},
-};
+use tcnum::format::{Class, Encoding, Float, Format, Overflow, Real, Rounding, Specials, Zeros, block, find};
 
 /// The formats of the packages by the names of the tables; those that the table of formats lacks are described here.
 fn format(name: &str) -> &'static Format {

@@ -312,7 +312,8 @@ fn errors_agree_with_mpfr() {
                 _ => sum.round(d, generator.rounding(), Overflow::Standard).unwrap_or(0),
             };
             let deviation = sum.deviation(d, code);
-            let (value, result) = (reference.sum(inputs.pairs.iter().copied(), inputs.c), mpfr::decode(d, code));
+            let (value, result) =
+                (reference.sum(inputs.pairs.iter().copied(), inputs.c), tcnum::format::mpfr::decode(d, code));
             difference.assign(value - &result);
             difference.abs_mut();
             let Some(deviation) = deviation else {

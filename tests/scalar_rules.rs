@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use tcnum::{
     arithmetic::scalar::Rule,
     device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, scalar::rule},
-    inputs::scalar::{CHUNK, Space},
+    inputs::space::{CHUNK, Space},
     isa::scalar::{Form, all},
 };
 

@@ -10,8 +10,8 @@ use std::time::Instant;
 
 use rayon::prelude::*;
 use tcnum::{
+    format::slices::Encoder,
     format::{FORMATS, Format, Overflow, Real, Rounding},
-    slices::Encoder,
 };
 
 const PIECE: usize = 1 << 18;

@@ -259,7 +259,7 @@ fn unbounded(format: &Format, float: &Float) -> Format {
 mod tests {
     use super::*;
     use crate::{
-        inputs::scalar::Space,
+        inputs::space::Space,
         isa::scalar::{all, find},
     };
 

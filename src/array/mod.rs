@@ -21,14 +21,14 @@ pub struct Array<'a> {
     /// Its extents; empty for a single number.
     pub shape: Vec<usize>,
     /// What the file says of its elements.
-    pub kind: Kind,
+    pub kind: Content,
     /// The elements.
     pub bytes: Cow<'a, [u8]>,
 }
 
 /// What a file says of an array's elements.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum Content {
     /// They are codes of this format. A file whose kind has no type for it holds them as unsigned integers.
     Format(&'static Format),
     /// They are unsigned integers, or anonymous, of so many bytes: codes of a format that something else has to tell.
@@ -142,14 +142,14 @@ impl<'a> Arrays<'a> {
                 )));
             }
         };
-        crate::atomic::write(path, &bytes)
+        crate::base::atomic::write(path, &bytes)
     }
 }
 
 impl Array<'_> {
     /// An array of codes.
     pub fn of_codes(name: impl Into<String>, shape: Vec<usize>, format: &'static Format, codes: Vec<u8>) -> Self {
-        Array { name: name.into(), shape, kind: Kind::Format(format), bytes: Cow::Owned(codes) }
+        Array { name: name.into(), shape, kind: Content::Format(format), bytes: Cow::Owned(codes) }
     }
 
     /// Number of elements.
@@ -169,17 +169,17 @@ impl Array<'_> {
     pub fn codes(&self, format: Option<&'static Format>) -> Result<(&'static Format, Codes)> {
         let wrong = |what: String| Err(Error::request(format!("array '{}': {what}", self.name)));
         let format = match (self.kind, format) {
-            (Kind::Format(own), None) => own,
-            (Kind::Format(own), Some(given)) if own == given => own,
-            (Kind::Format(own), Some(given)) => return wrong(format!("it holds {own}, not {given}")),
-            (Kind::Unsigned(bytes), Some(format)) if bytes == format.bytes() => format,
-            (Kind::Unsigned(bytes), Some(format)) => {
+            (Content::Format(own), None) => own,
+            (Content::Format(own), Some(given)) if own == given => own,
+            (Content::Format(own), Some(given)) => return wrong(format!("it holds {own}, not {given}")),
+            (Content::Unsigned(bytes), Some(format)) if bytes == format.bytes() => format,
+            (Content::Unsigned(bytes), Some(format)) => {
                 return wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()));
             }
-            (Kind::Unsigned(_), None) => {
+            (Content::Unsigned(_), None) => {
                 return wrong("it holds integers; say with --from of which format they are codes".into());
             }
-            (Kind::Other(name), _) => {
+            (Content::Other(name), _) => {
                 return wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"));
             }
         };
@@ -198,6 +198,6 @@ impl Array<'_> {
 }
 
 /// The record of a format that a file type stands for.
-fn named(name: &str) -> Kind {
-    Kind::Format(find(name).expect("a format of the table"))
+fn named(name: &str) -> Content {
+    Content::Format(find(name).expect("a format of the table"))
 }

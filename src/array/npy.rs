@@ -3,7 +3,7 @@
 
 use std::borrow::Cow;
 
-use super::{Array, Kind, named};
+use super::{Array, Content, named};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -38,7 +38,7 @@ struct Header {
 }
 
 /// The array in the bytes of a file.
-pub fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
+pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as an .npy file does")?;
     let (version, rest) = rest.split_at_checked(2).ok_or("the file ends in its header")?;
     let (length, rest) = match version[0] {
@@ -89,10 +89,10 @@ fn cut(text: &str) -> String {
     text.chars().take(100).collect::<String>().trim_end().to_string()
 }
 
-fn kind(descr: &str) -> Result<(Kind, usize)> {
+fn kind(descr: &str) -> Result<(Content, usize)> {
     match TYPES.iter().find(|(spelling, ..)| *spelling == descr) {
         Some((_, Some(format), bytes)) => Ok((named(format), *bytes)),
-        Some((_, None, bytes)) => Ok((Kind::Unsigned(*bytes), *bytes)),
+        Some((_, None, bytes)) => Ok((Content::Unsigned(*bytes), *bytes)),
         None => {
             let known: Vec<&str> = TYPES.iter().map(|(spelling, ..)| *spelling).collect();
             Err(format!("its elements have the type '{descr}'; read are {}", known.join(" ")))
@@ -155,16 +155,16 @@ fn extents(text: &str) -> Option<Vec<usize>> {
 }
 
 /// The bytes of a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
-pub fn to_bytes(array: &Array) -> Vec<u8> {
+pub(super) fn to_bytes(array: &Array) -> Vec<u8> {
     let unsigned = |own: usize| {
         TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == own && descr.contains('u'))
     };
     let descr = match array.kind {
-        Kind::Format(own) => {
+        Content::Format(own) => {
             TYPES.iter().find(|(_, format, _)| *format == Some(own.name)).or_else(|| unsigned(own.bytes()))
         }
-        Kind::Unsigned(own) => unsigned(own),
-        Kind::Other(_) => None,
+        Content::Unsigned(own) => unsigned(own),
+        Content::Other(_) => None,
     };
     let (descr, ..) = descr.expect("arrays of codes have a type of NumPy");
     let extents = match array.shape.as_slice() {
@@ -214,13 +214,18 @@ mod tests {
     fn what_is_written_is_read_again() {
         for shape in [vec![], vec![0], vec![5], vec![2, 3], vec![1; 30]] {
             let count: usize = shape.iter().product();
-            for kind in
-                [named("f32"), named("f16"), named("f64"), Kind::Unsigned(1), Kind::Unsigned(2), Kind::Unsigned(4)]
-            {
+            for kind in [
+                named("f32"),
+                named("f16"),
+                named("f64"),
+                Content::Unsigned(1),
+                Content::Unsigned(2),
+                Content::Unsigned(4),
+            ] {
                 let bytes = match kind {
-                    Kind::Format(format) => format.bytes(),
-                    Kind::Unsigned(bytes) => bytes,
-                    Kind::Other(_) => 0,
+                    Content::Format(format) => format.bytes(),
+                    Content::Unsigned(bytes) => bytes,
+                    Content::Other(_) => 0,
                 };
                 let data: Vec<u8> = (0..count * bytes).map(|i| i as u8).collect();
                 let array = Array { name: "x".into(), shape: shape.clone(), kind, bytes: Cow::Owned(data) };

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use safetensors::{Dtype, SafeTensors};
 use serde_json::json;
 
-use super::{Array, Arrays, Kind, named};
+use super::{Array, Arrays, Content, named};
 
 /// Types of elements that are a format's, each with the format.
 const FORMATS: &[(Dtype, &str)] = &[
@@ -27,7 +27,7 @@ const FORMATS: &[(Dtype, &str)] = &[
 const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::U32, 4), (Dtype::U64, 8)];
 
 /// The arrays in the bytes of a file.
-pub fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
+pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     let wrong = |error: safetensors::SafeTensorError| format!("not a safetensors file, or a damaged one: {error}");
     let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
     let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
@@ -45,10 +45,10 @@ pub fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     Ok(Arrays { arrays, metadata })
 }
 
-fn kind(dtype: Dtype) -> Kind {
+fn kind(dtype: Dtype) -> Content {
     let format = FORMATS.iter().find(|(own, _)| *own == dtype).map(|(_, name)| named(name));
-    let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Kind::Unsigned(*bytes));
-    format.or_else(unsigned).unwrap_or_else(|| Kind::Other(name(dtype)))
+    let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Content::Unsigned(*bytes));
+    format.or_else(unsigned).unwrap_or_else(|| Content::Other(name(dtype)))
 }
 
 fn name(dtype: Dtype) -> &'static str {
@@ -63,21 +63,21 @@ fn name(dtype: Dtype) -> &'static str {
     }
 }
 
-fn dtype(kind: Kind) -> Dtype {
+fn dtype(kind: Content) -> Dtype {
     let unsigned = |bytes| UNSIGNED.iter().find(|(_, own)| *own == bytes).map(|(dtype, _)| *dtype);
     let found = match kind {
-        Kind::Format(format) => {
+        Content::Format(format) => {
             let own = FORMATS.iter().find(|(_, name)| *name == format.name).map(|(dtype, _)| *dtype);
             own.or_else(|| unsigned(format.bytes()))
         }
-        Kind::Unsigned(bytes) => unsigned(bytes),
-        Kind::Other(_) => None,
+        Content::Unsigned(bytes) => unsigned(bytes),
+        Content::Other(_) => None,
     };
     found.expect("arrays of codes have a type of safetensors")
 }
 
 /// The bytes of a file with these arrays and metadata: the widest elements first, so that every array is aligned to them.
-pub fn to_bytes(arrays: &Arrays) -> Vec<u8> {
+pub(super) fn to_bytes(arrays: &Arrays) -> Vec<u8> {
     let mut sorted: Vec<&Array> = arrays.arrays.iter().collect();
     sorted.sort_by_key(|array| std::cmp::Reverse(dtype(array.kind).bitsize()));
     let mut offset = 0;
@@ -93,7 +93,7 @@ pub fn to_bytes(arrays: &Arrays) -> Vec<u8> {
 
 /// A file's header: its length, the JSON, and spaces up to a multiple of 8; the same bytes for the same contents. Of each
 /// array the name, the type, the shape, and the first byte and the first one after, counted from the end of the header.
-pub fn header<'a>(
+pub(crate) fn header<'a>(
     metadata: &BTreeMap<String, String>,
     tensors: impl IntoIterator<Item = (&'a str, Dtype, &'a [usize], (usize, usize))>,
 ) -> Vec<u8> {
@@ -113,14 +113,18 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        let array = |name: &str, kind: Kind, bytes: usize| Array {
+        let array = |name: &str, kind: Content, bytes: usize| Array {
             name: name.into(),
             shape: vec![2, 3],
             kind,
             bytes: Cow::Owned((0..6 * bytes as u8).collect()),
         };
         let arrays = Arrays {
-            arrays: vec![array("a", Kind::Unsigned(1), 1), array("b", named("f32"), 4), array("c", named("bf16"), 2)],
+            arrays: vec![
+                array("a", Content::Unsigned(1), 1),
+                array("b", named("f32"), 4),
+                array("c", named("bf16"), 2),
+            ],
             metadata: [("k".to_string(), "v".to_string())].into(),
         };
         let bytes = to_bytes(&arrays);

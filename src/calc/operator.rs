@@ -2,8 +2,8 @@
 
 use crate::{
     Error, Result,
+    base::nearest::nearest,
     format::Format,
-    nearest::nearest,
     softfloat::{Converter, Environment, Flags, Operation, Outcome, ResultKind, Unit},
 };
 

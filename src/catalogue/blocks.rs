@@ -1,6 +1,6 @@
 //! A row for each block format.
 
-use crate::{block::BlockFormat, format::Finite, report::Table};
+use crate::{format::block::BlockFormat, number::Finite, report::Table};
 
 crate::rows! {
     /// A block format: what its elements, scales and blocks are.

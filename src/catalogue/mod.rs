@@ -13,6 +13,8 @@ pub use blocks::{BlockRow, blocks};
 pub use codes::{CodeRow, Landmark, codes, landmarks};
 pub use devices::{GpuRow, SimulatedRow, Spelling, devices};
 pub use instructions::{MatrixRow, ScalarRow, instructions};
-pub use models::{EVIDENCE, EvidenceRow, KeyRow, ModelRow, RuleRow, keys, model, models};
+pub use models::{
+    EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, keys, model, models, node_keys, programs,
+};
 pub use published::{PublishedCell, published};
 pub use records::{Detail, Record, records};

@@ -2,8 +2,8 @@
 
 use crate::{
     arithmetic::{
-        CPosition, Conversion, Join, KEYS, Lanes, Late, Model, Parts, Rounded, Rule, Start, Step, Subnormals, Wrap,
-        ZeroSign,
+        CPosition, Conversion, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey, NodeKind, Parts, Program, Rounded,
+        Rule, Start, Step, Subnormals, Wrap, ZeroSign,
     },
     isa::{self, Instruction},
     report::Table,
@@ -74,6 +74,30 @@ crate::rows! {
         evidence: String => shown("evidence").essential(),
     }
 
+    /// An operation of the program of an instruction: how a value is made.
+    pub struct ProgramRow in "program" {
+        /// The instruction.
+        instruction: String => shown("instruction").if_varied().essential(),
+        /// The name of the value: a, b, c, the number of an operation, or d.
+        value: String => shown("value").essential(),
+        /// How it is made.
+        operation: String => shown("is").essential(),
+    }
+
+    /// A key of the nodes of trees in model files.
+    pub struct NodeKeyRow in "node_keys" {
+        /// The key.
+        key: &'static str => shown("key").essential(),
+        /// What it says.
+        meaning: &'static str => shown("meaning").essential(),
+        /// The allowed values.
+        values: &'static str => shown("values").essential(),
+        /// The kinds of node for which it says something, or `all`.
+        kinds: Vec<&'static str> => shown("kinds"),
+        /// Whether those kinds need it.
+        required: bool => shown("needed"),
+    }
+
     /// A key of the rules of model files.
     pub struct KeyRow in "keys" {
         /// The key.
@@ -128,6 +152,34 @@ pub fn model(model: &Model) -> [Table; 2] {
     [Table::of(title, rules), Table::of("Evidence", evidence)]
 }
 
+/// A row for each operation of the programs of instructions.
+pub fn programs(programs: &[&Program]) -> Table {
+    let rows = programs.iter().flat_map(|program| {
+        let instruction = program.instruction.name.clone();
+        program.lines().into_iter().map(move |(value, operation)| ProgramRow {
+            instruction: instruction.clone(),
+            value,
+            operation,
+        })
+    });
+    Table::of("The program of one dot-product-add", rows)
+}
+
+/// A row for each key of a node of a tree.
+pub fn node_keys() -> Table {
+    let row = |key: &NodeKey| NodeKeyRow {
+        key: key.name,
+        meaning: key.meaning,
+        values: key.values,
+        kinds: match key.kinds.len() == NodeKind::ALL.len() {
+            true => vec!["all"],
+            false => key.kinds.iter().map(|kind| kind.name()).collect(),
+        },
+        required: key.required,
+    };
+    Table::of("Keys of a node of a tree, in the order of the computation", NODE_KEYS.iter().map(row))
+}
+
 /// A row for each key of a rule.
 pub fn keys() -> Table {
     let steps = |steps: &[Step]| match steps.len() == Step::ALL.len() {
@@ -179,7 +231,10 @@ fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
 }
 
 fn step(rule: &Rule) -> String {
-    let mut words = vec![rule.step.name().to_string()];
+    let mut words = vec![match rule.step {
+        Step::Tree => format!("tree of {} nodes", rule.nodes.len()),
+        step => step.name().to_string(),
+    }];
     words.extend(rule.product.map(|to| format!("products {}", rounded(&to))));
     words.extend(rule.product_limit.map(|limit| format!("products from 2^{limit} infinite")));
     words.extend((rule.normalised == Some(true)).then(|| "products normalised".into()));

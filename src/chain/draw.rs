@@ -22,7 +22,7 @@ pub(super) enum Draw {
 
 impl Draw {
     /// The draw that operands of `format` are made from.
-    pub fn for_format(format: &Format) -> Self {
+    pub(super) fn for_format(format: &Format) -> Self {
         if format.is_integer() { Draw::Bits } else { Draw::Normal }
     }
 
@@ -39,7 +39,7 @@ impl Draw {
     /// The value, before rounding, that a draw stands for in `format`: itself for a normal draw. Random bits
     /// become uniform integers of {-1, 0, 1} in a signed format and of {0, 1} in an unsigned one: the smallest
     /// ranges, so that a chain takes the most links before it leaves 8 bits.
-    pub fn operand(self, drawn: f64, format: &Format) -> f64 {
+    pub(super) fn operand(self, drawn: f64, format: &Format) -> f64 {
         match self {
             Draw::Normal => drawn,
             Draw::Bits => {
@@ -59,7 +59,7 @@ pub(super) struct Streams {
 
 impl Streams {
     /// The streams of chains `first..first + chains`, at their beginning.
-    pub fn new(draw: Draw, seed: u64, first: u64, chains: usize) -> Self {
+    pub(super) fn new(draw: Draw, seed: u64, first: u64, chains: usize) -> Self {
         let origin = ChaCha8Rng::seed_from_u64(seed);
         let stream = |chain: u64| {
             let mut generator = origin.clone();
@@ -70,7 +70,7 @@ impl Streams {
     }
 
     /// The next `each` entries of every chain, chain by chain.
-    pub fn take(&mut self, each: usize) -> Vec<f64> {
+    pub(super) fn take(&mut self, each: usize) -> Vec<f64> {
         let mut entries = vec![0.0; each * self.generators.len()];
         let draw = self.draw;
         entries

@@ -22,14 +22,14 @@ pub(super) struct Parts {
 
 impl Exact {
     /// The matrix with these finite values, exactly.
-    pub fn new(values: &[f64]) -> Self {
+    pub(super) fn new(values: &[f64]) -> Self {
         let mut exact = Exact { entries: vec![Integer::new(); values.len()], exponent: 0 };
         exact.assign(values);
         exact
     }
 
     /// Gives the entries these finite values, exactly.
-    pub fn assign(&mut self, values: &[f64]) {
+    pub(super) fn assign(&mut self, values: &[f64]) {
         self.exponent = values.iter().filter_map(|&v| odd(v)).map(|(_, exponent)| exponent).min().unwrap_or(0);
         for (entry, &value) in self.entries.iter_mut().zip(values) {
             match odd(value) {
@@ -43,7 +43,7 @@ impl Exact {
     }
 
     /// Replaces this m x k matrix by its product with the k x k matrix `b`. `row` is scratch of k integers.
-    pub fn multiply(&mut self, b: &Exact, row: &mut [Integer]) {
+    pub(super) fn multiply(&mut self, b: &Exact, row: &mut [Integer]) {
         let k = row.len();
         for entries in self.entries.chunks_exact_mut(k) {
             row.iter_mut().for_each(|sum| sum.assign(0));
@@ -58,7 +58,7 @@ impl Exact {
     }
 
     /// Entry `index` as a pair of doubles.
-    pub fn parts(&self, index: usize) -> Parts {
+    pub(super) fn parts(&self, index: usize) -> Parts {
         let entry = &self.entries[index];
         let (top, cut) = leading_bits(entry);
         let high = top as f64;

@@ -12,24 +12,24 @@ use super::{
     draw::{Draw, Streams},
     error::{against_exact, against_plain},
     low::Low,
-    operand::Operand,
+    operand::ChainOperand,
     reference::References,
 };
 use crate::{Result, device::Device, format::Format, inputs::Init, isa::Instruction};
 
 /// What decides the random numbers of a chain, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Shape {
+pub(super) struct GroupKey {
     draw: Draw,
     m: usize,
     k: usize,
 }
 
 /// The shapes of `curves`, each with the indices of its curves.
-pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(Shape, Vec<usize>)> {
-    let mut shapes: Vec<(Shape, Vec<usize>)> = Vec::new();
+pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(GroupKey, Vec<usize>)> {
+    let mut shapes: Vec<(GroupKey, Vec<usize>)> = Vec::new();
     for (index, (instruction, _)) in curves.iter().enumerate() {
-        let shape = Shape { draw: Draw::for_format(instruction.a), m: instruction.m, k: instruction.k };
+        let shape = GroupKey { draw: Draw::for_format(instruction.a), m: instruction.m, k: instruction.k };
         match shapes.iter_mut().find(|(known, _)| *known == shape) {
             Some((_, members)) => members.push(index),
             None => shapes.push((shape, vec![index])),
@@ -38,15 +38,15 @@ pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(Shape, Vec<usize>)>
     shapes
 }
 
-impl Shape {
+impl GroupKey {
     /// How many chains of `length` links are computed at once: enough for any device, few enough for the memory (a
     /// matrix entry of an exact reference takes some eight bytes for each link).
-    pub fn batch(&self, length: usize) -> usize {
+    pub(super) fn batch(&self, length: usize) -> usize {
         ((1 << 21) / length.div_ceil(128) / (self.m.max(self.k) * self.k)).max(1)
     }
 }
 
-impl fmt::Display for Shape {
+impl fmt::Display for GroupKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "m{}k{}", self.m, self.k)
     }
@@ -58,7 +58,7 @@ type Start = (Plain, Option<(&'static Format, &'static Format)>);
 
 /// Chains of one shape at one length.
 pub(super) struct Group {
-    shape: Shape,
+    shape: GroupKey,
     streams: Streams,
     lows: Vec<(Instruction, Low)>,
     references: Vec<(Start, References)>,
@@ -68,7 +68,7 @@ pub(super) struct Group {
 
 impl Group {
     /// Chains `first..first + chains` of the curves, before their first link.
-    pub fn new(shape: Shape, curves: &[&(Instruction, Init)], seed: u64, first: u64, chains: usize) -> Self {
+    pub(super) fn new(shape: GroupKey, curves: &[&(Instruction, Init)], seed: u64, first: u64, chains: usize) -> Self {
         let mut streams = Streams::new(shape.draw, seed, first, chains);
         let drawn = streams.take(shape.m * shape.k);
         let mut operands = Operands::new(shape.draw, &drawn);
@@ -93,7 +93,7 @@ impl Group {
     ///
     /// # Errors
     /// Those of the device.
-    pub fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
+    pub(super) fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
         let mut operands = Operands::new(self.shape.draw, &drawn);
         for (instruction, low) in &mut self.lows {
@@ -109,7 +109,7 @@ impl Group {
     }
 
     /// Adds the chains of curve `curve`, as they are, to `point`.
-    pub fn gather(&self, curve: usize, point: &mut Point) {
+    pub(super) fn gather(&self, curve: usize, point: &mut Point) {
         let (low, references) = self.places[curve];
         let (low, references) = (&self.lows[low].1, &self.references[references].1);
         let each = self.shape.m * self.shape.k;
@@ -143,7 +143,7 @@ fn position<K: PartialEq, V>(list: &[(K, V)], key: &K) -> Option<usize> {
 struct Operands<'a> {
     draw: Draw,
     drawn: &'a [f64],
-    rounded: Vec<(&'static Format, Operand)>,
+    rounded: Vec<(&'static Format, ChainOperand)>,
 }
 
 impl<'a> Operands<'a> {
@@ -151,9 +151,9 @@ impl<'a> Operands<'a> {
         Operands { draw, drawn, rounded: Vec::new() }
     }
 
-    fn of(&mut self, format: &'static Format) -> &Operand {
+    fn of(&mut self, format: &'static Format) -> &ChainOperand {
         let index = position(&self.rounded, &format).unwrap_or_else(|| {
-            self.rounded.push((format, Operand::new(self.drawn, self.draw, format)));
+            self.rounded.push((format, ChainOperand::new(self.drawn, self.draw, format)));
             self.rounded.len() - 1
         });
         &self.rounded[index].1

@@ -33,7 +33,7 @@ struct Overflow {
 
 impl Low {
     /// `chains` chains of `instruction` that begin with the codes `a`, `[chain][m][k]`.
-    pub fn new(instruction: &Instruction, chains: usize, a: &[u64]) -> Self {
+    pub(super) fn new(instruction: &Instruction, chains: usize, a: &[u64]) -> Self {
         let blocks = instruction.k.div_ceil(instruction.n);
         Low {
             instruction: instruction.clone(),
@@ -51,7 +51,7 @@ impl Low {
     ///
     /// # Errors
     /// Those of the device, which also fails if it answers short.
-    pub fn advance(&mut self, device: &mut dyn Device, b: &[u64]) -> Result<()> {
+    pub(super) fn advance(&mut self, device: &mut dyn Device, b: &[u64]) -> Result<()> {
         if self.overflow.iter().all(|chain| chain.happened) {
             return Ok(());
         }
@@ -115,7 +115,7 @@ impl Low {
 
     /// Whether a chain has overflowed: its D, or that of a shorter one, has an infinity or a NaN or was computed
     /// from an entry that was saturated.
-    pub fn overflowed(&self, chain: usize) -> bool {
+    pub(super) fn overflowed(&self, chain: usize) -> bool {
         self.overflow[chain].happened
     }
 }

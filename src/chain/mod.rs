@@ -42,7 +42,7 @@ pub fn inits_coincide(instruction: &Instruction) -> bool {
 
 /// What to compute.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct ChainRequest {
     /// The instructions and initialisations: a curve each.
     pub curves: Vec<(Instruction, Init)>,
     /// The longest chain, in links; every shorter length is its beginning.
@@ -107,7 +107,7 @@ impl Curve {
 ///
 /// # Errors
 /// Those of the device.
-pub fn run(device: &mut dyn Device, plan: &Plan, progress: &mut dyn FnMut(&str)) -> Result<Vec<Curve>> {
+pub fn run(device: &mut dyn Device, plan: &ChainRequest, progress: &mut dyn FnMut(&str)) -> Result<Vec<Curve>> {
     let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length)).collect();
     for (shape, members) in shapes(&plan.curves) {
         let batch = shape.batch(plan.length);

@@ -7,22 +7,22 @@ use crate::format::{Format, Overflow, Real, Rounding};
 
 /// Entries rounded (RNE) to a format.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Operand {
+pub(super) struct ChainOperand {
     /// Their codes.
     pub codes: Vec<u64>,
     /// The values of the codes.
     pub values: Vec<f64>,
 }
 
-impl Operand {
+impl ChainOperand {
     /// Random entries rounded to `format`.
-    pub fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
+    pub(super) fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
         let entry = |&drawn: &f64| {
             let code = encode(format, &Real::from(draw.operand(drawn, format)));
             (code, format.to_f64(code))
         };
         let (codes, values) = drawn.par_iter().with_min_len(4096).map(entry).unzip();
-        Operand { codes, values }
+        ChainOperand { codes, values }
     }
 }
 
@@ -36,7 +36,7 @@ pub(super) struct Entry {
 
 impl Entry {
     /// Entry into `format`.
-    pub fn new(format: &'static Format) -> Self {
+    pub(super) fn new(format: &'static Format) -> Self {
         let limit = |negative| {
             let largest = format.largest(negative);
             // One unit in the last place inwards: towards zero in every encoding but that of negative integers.
@@ -50,7 +50,7 @@ impl Entry {
 
     /// The code of a result, rounded by RNE and with overflow as the format's own standard has it, and whether it
     /// was saturated. (An infinity or NaN is not: it shows in the next result.)
-    pub fn code(&self, result: &Format, code: u64) -> (u64, bool) {
+    pub(super) fn code(&self, result: &Format, code: u64) -> (u64, bool) {
         let value = result.value(code);
         let saturated = self.limits.is_some_and(|(lowest, highest)| {
             let value = result.to_f64(code);
@@ -110,7 +110,7 @@ mod tests {
     fn random_bits_become_every_small_integer_equally_often() {
         for (name, allowed) in [("s8", &[-1.0, 0.0, 1.0][..]), ("u8", &[0.0, 1.0])] {
             let drawn: Vec<f64> = (0..3u64 << 10).map(|i| ((i << 32) / (3 << 10)) as f64).collect();
-            let operand = Operand::new(&drawn, Draw::Bits, format::find(name).unwrap());
+            let operand = ChainOperand::new(&drawn, Draw::Bits, format::find(name).unwrap());
             assert!(operand.values.iter().all(|value| allowed.contains(value)), "{name}");
             for value in allowed {
                 let count = operand.values.iter().filter(|v| *v == value).count();

@@ -61,13 +61,13 @@ enum Matrix {
 
 impl References {
     /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
-    pub fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
+    pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
         let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: Exact::new(a) };
         References { k, chains: a.par_chunks(m * k).map(begin).collect() }
     }
 
     /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.
-    pub fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
+    pub(super) fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
         let k = self.k;
         let scratch = || (Exact::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
         let chains = self.chains.par_iter_mut().zip(b.par_chunks(k * k)).enumerate();
@@ -79,14 +79,14 @@ impl References {
     }
 
     /// The chains in order.
-    pub fn chains(&self) -> &[Chain] {
+    pub(super) fn chains(&self) -> &[Chain] {
         &self.chains
     }
 }
 
 impl Chain {
     /// Entry `index` of the plain chain.
-    pub fn plain(&self, index: usize) -> f64 {
+    pub(super) fn plain(&self, index: usize) -> f64 {
         match &self.plain {
             Matrix::F32(d) => d[index].into(),
             Matrix::F64(d) => d[index],
@@ -95,7 +95,7 @@ impl Chain {
     }
 
     /// Entry `index` of the exact chain.
-    pub fn exact(&self, index: usize) -> Parts {
+    pub(super) fn exact(&self, index: usize) -> Parts {
         self.exact.parts(index)
     }
 }

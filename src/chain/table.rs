@@ -1,6 +1,6 @@
 //! The tables of a chain report.
 
-use super::{Curve, Plan, Point, inits_coincide};
+use super::{ChainRequest, Curve, Point, inits_coincide};
 use crate::{device::Execution, report::Table};
 
 crate::rows! {
@@ -64,7 +64,7 @@ crate::rows! {
 }
 
 /// What the reader of the numbers must know.
-pub fn notes(plan: &Plan) -> Vec<String> {
+pub fn notes(plan: &ChainRequest) -> Vec<String> {
     let mut notes = vec![
         format!(
             "{} chains; a mean is over those that are still finite. A chain has overflowed at N when an infinity or NaN \

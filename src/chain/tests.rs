@@ -39,12 +39,12 @@ impl Device for Host {
     }
 }
 
-fn plan(name: &str, inits: &[Init], length: usize, chains: u64) -> Plan {
+fn plan(name: &str, inits: &[Init], length: usize, chains: u64) -> ChainRequest {
     let instruction = isa::find(name).unwrap();
-    Plan { curves: inits.iter().map(|&init| (instruction.clone(), init)).collect(), length, chains, seed: 7 }
+    ChainRequest { curves: inits.iter().map(|&init| (instruction.clone(), init)).collect(), length, chains, seed: 7 }
 }
 
-fn compute(plan: &Plan) -> Vec<Curve> {
+fn compute(plan: &ChainRequest) -> Vec<Curve> {
     run(&mut Host::new(), plan, &mut |_| ()).unwrap()
 }
 
@@ -58,7 +58,7 @@ fn wide_result(name: &str, n: usize) -> Instruction {
 fn one_exact_link_from_rounded_operands_has_no_error() {
     for name in DEFAULTS {
         let curves = vec![(wide_result(name, 8), Init::Low), (wide_result(name, 8), Init::Fp32)];
-        let curves = compute(&Plan { curves, length: 1, chains: 50, seed: 1 });
+        let curves = compute(&ChainRequest { curves, length: 1, chains: 50, seed: 1 });
         let exact = curves[0].points[0].against_exact;
         assert_eq!((exact.count(), exact.maximum()), (50, Some(0.0)), "{name}");
         // The loss of the conversion, about an ulp of 8 or 11 bits.
@@ -75,7 +75,7 @@ fn any_n_gives_the_same_product() {
     for (name, k) in [("mma.m16n8k16.f32.f16.f16.f32", 16), ("mma.m8n8k4.f32.f16.f16.f32", 4)] {
         let of_n = |n| {
             let curves = vec![(wide_result(name, n), Init::Low)];
-            let curves = compute(&Plan { curves, length: 3, chains: 20, seed: 1 });
+            let curves = compute(&ChainRequest { curves, length: 3, chains: 20, seed: 1 });
             curves.into_iter().next().unwrap().points
         };
         let whole = of_n(k);
@@ -114,7 +114,7 @@ fn a_curve_does_not_depend_on_its_company() {
     together.curves.extend(plan("mma.m16n8k8.f32.tf32.tf32.f32", &[Init::Fp32], 4, 20).curves);
     together.curves.extend(plan("mma.m16n8k16.f32.f16.f16.f32", &[Init::Low], 4, 20).curves);
     for (curve, alone) in compute(&together).iter().zip(&together.curves) {
-        assert_eq!(*curve, compute(&Plan { curves: vec![alone.clone()], ..together.clone() })[0]);
+        assert_eq!(*curve, compute(&ChainRequest { curves: vec![alone.clone()], ..together.clone() })[0]);
     }
 }
 

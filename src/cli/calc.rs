@@ -6,9 +6,9 @@ use clap::{Args, ValueEnum};
 
 use super::{Destination, invocation, options::integer, rounding::RoundingFlags};
 use crate::{
-    Error, Result, block,
+    Error, Result,
     calc::{self, Check, Operator, Request, Sheet},
-    format::{self, Format},
+    format::{self, Format, block},
     report::Report,
     softfloat::{Environment, NanRule, Tininess},
 };

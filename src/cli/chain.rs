@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    chain::{self, Curve, Plan, plot, table},
+    chain::{self, ChainRequest, Curve, plot, table},
     device::{self, Device},
     inputs::Init,
     isa::{self, Instruction},
@@ -82,12 +82,12 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             Err(error) => return Err(error),
         }
     }
-    let plan = Plan { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
+    let plan = ChainRequest { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
     let curves = computed(device.as_mut(), &plan, arguments)?;
     let identity = device.identity().clone();
     if let Some(path) = &arguments.plot {
         let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
-        crate::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
+        crate::base::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
     }
     report.notes.extend(table::notes(&plan));
     report.device = Some(identity);
@@ -133,7 +133,7 @@ fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
 }
 
 /// The curves, with progress on standard error.
-fn computed(device: &mut dyn Device, plan: &Plan, arguments: &Arguments) -> Result<Vec<Curve>> {
+fn computed(device: &mut dyn Device, plan: &ChainRequest, arguments: &Arguments) -> Result<Vec<Curve>> {
     let progress = Progress::new(&arguments.common.destination);
     chain::run(device, plan, &mut |done| progress.step(done))
 }

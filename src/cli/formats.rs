@@ -5,8 +5,8 @@ use clap::Args;
 use super::{Destination, invocation};
 use crate::{
     Result,
-    block::{self, BLOCK_FORMATS},
     catalogue::{self, Detail},
+    format::block::{self, BLOCK_FORMATS},
     format::{self, FORMATS},
     report::Report,
 };

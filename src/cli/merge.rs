@@ -8,9 +8,9 @@ use super::{Destination, invocation};
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::text,
     device::Identity,
     report::Report,
-    text,
     verify::{
         Part, checkpoint,
         merge::{Source, merge},

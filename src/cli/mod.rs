@@ -10,6 +10,7 @@ mod formats;
 mod instructions;
 mod merge;
 mod models;
+mod named;
 mod options;
 mod power;
 mod probe;

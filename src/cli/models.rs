@@ -5,19 +5,24 @@ use clap::Args;
 use super::{Destination, invocation};
 use crate::{
     Result,
-    arithmetic::{Model, shipped},
-    catalogue,
+    arithmetic::{Evaluator, Model, shipped},
+    catalogue, isa,
     report::Report,
 };
 
 /// Lists the models of arithmetic, or prints one of them rule by rule.
 ///
 /// Example: tcnum models hopper
+///
+/// Example: tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
 #[derive(Args, Debug)]
 pub struct Arguments {
     /// The model to print: a name, or the path of a model file.
     #[arg(value_name = "MODEL")]
     pub model: Option<String>,
+    /// Print the operations of this instruction's arithmetic instead of the rules; may be repeated.
+    #[arg(long = "instr", value_name = "NAME", requires = "model")]
+    pub instructions: Vec<String>,
     /// Explain the keys of model files instead.
     #[arg(long, conflicts_with = "model")]
     pub keys: bool,
@@ -33,7 +38,12 @@ pub struct Arguments {
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("models", invocation());
     if arguments.keys {
-        report.tables.push(catalogue::keys());
+        report.tables.extend([catalogue::keys(), catalogue::node_keys()]);
+    } else if let (Some(name), false) = (&arguments.model, arguments.instructions.is_empty()) {
+        let model = Model::load(name)?;
+        let evaluator = |name: &String| model.evaluator(&isa::find(name)?);
+        let evaluators = arguments.instructions.iter().map(evaluator).collect::<Result<Vec<_>>>()?;
+        report.tables.push(catalogue::programs(&evaluators.iter().map(Evaluator::program).collect::<Vec<_>>()));
     } else if let Some(name) = &arguments.model {
         report.tables.extend(catalogue::model(&Model::load(name)?));
     } else {

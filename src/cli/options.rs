@@ -151,7 +151,7 @@ impl Destination {
         }
         let text = report::render(report, self.output.into(), &self.layout());
         match &self.out {
-            Some(path) => crate::atomic::write(path, text.as_bytes()),
+            Some(path) => crate::base::atomic::write(path, text.as_bytes()),
             None => match std::io::stdout().write_all(text.as_bytes()) {
                 // The reader (`head`, say) has what it wanted.
                 Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),

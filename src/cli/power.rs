@@ -80,10 +80,10 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
         });
     }
     report.holds = tested.iter().all(|rule| rule.refuted.is_none());
-    use power::tables::{changes, keys, rules};
+    use power::tables::{changes, decisions, rules};
     let all = rules(&tested, &sources);
     let standing: Vec<_> = tested.into_iter().filter(|rule| rule.refuted.is_none()).collect();
-    report.tables = vec![all, keys(&standing), changes(&standing, &sources)];
+    report.tables = vec![all, decisions(&standing), changes(&standing, &sources)];
     Ok(report)
 }
 

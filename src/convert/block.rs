@@ -2,7 +2,7 @@
 
 use super::value::Source;
 use crate::{
-    block::{Blocks, Quantizer},
+    format::block::{Blocks, Quantizer},
     report::Table,
 };
 

@@ -13,8 +13,8 @@ use std::{borrow::Cow, collections::BTreeMap, path::Path};
 use super::{Deviations, Target, Tensor, convert};
 use crate::{
     Error, Result,
-    array::{Array, Arrays, Container, Kind, LARGEST_EXTENT, read_file},
-    block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
+    array::{Array, Arrays, Container, Content, LARGEST_EXTENT, read_file},
+    format::block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
     format::{self, Format},
     report::Table,
 };
@@ -155,7 +155,7 @@ impl FileConversion {
             Layout::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
         };
         if let Some(unknown) = self.names.iter().find(|name| !tensors.contains(&name.as_str())) {
-            let near = crate::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
+            let near = crate::base::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
             return Err(Error::request(format!("there is no array '{unknown}'; the nearest: {near}")));
         }
         let mut names = self.names.iter().enumerate();
@@ -221,7 +221,7 @@ fn read(from: Layout, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>
     match from {
         Layout::Scalar(format) => {
             // A file of codes that this program wrote says of what format they are.
-            let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Kind::Unsigned(_)));
+            let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Content::Unsigned(_)));
             let named = || written.map(|name| format::find(name)).transpose();
             let (format, codes) = array.codes(format.map_or_else(named, |given| Ok(Some(given)))?)?;
             Ok((Tensor::Scalar(format, codes), array.shape.clone()))
@@ -249,7 +249,12 @@ fn store(result: &mut Arrays, name: &str, shape: &[usize], tensor: Tensor) {
     let elements = if format.element.format.bits == 4 { pack_pairs(&elements, row) } else { elements };
     let width = if format.element.format.bits == 4 { row.div_ceil(2) } else { row };
     let mut bytes = |name: String, last: usize, codes: Vec<u8>| {
-        result.arrays.push(Array { name, shape: with_last(last), kind: Kind::Unsigned(1), bytes: Cow::Owned(codes) });
+        result.arrays.push(Array {
+            name,
+            shape: with_last(last),
+            kind: Content::Unsigned(1),
+            bytes: Cow::Owned(codes),
+        });
     };
     bytes(name.to_string(), width, elements);
     bytes(format!("{name}_scale"), row.div_ceil(format.length), scales);
@@ -273,7 +278,7 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
     let shape = tensor_shape(arrays, array, packed)?;
     let (row, count) = (shape.last().copied().unwrap_or(1), shape.iter().product::<usize>());
     let elements = if packed {
-        if array.kind != Kind::Unsigned(1) {
+        if array.kind != Content::Unsigned(1) {
             return Err(wrong(format!("codes of {format} are stored two to a byte, as U8")));
         }
         unpack_pairs(&array.bytes, row).expect("the shape was checked")
@@ -282,9 +287,9 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
     };
     let scale = part("_scale")?;
     let one_byte = match scale.kind {
-        Kind::Format(own) => own.bytes() == 1,
-        Kind::Unsigned(bytes) => bytes == 1,
-        Kind::Other(_) => false,
+        Content::Format(own) => own.bytes() == 1,
+        Content::Unsigned(bytes) => bytes == 1,
+        Content::Other(_) => false,
     };
     if !one_byte {
         return Err(wrong(format!(
@@ -293,7 +298,7 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
         )));
     }
     // Unsigned codes are often stored as those of the signed format, whose non-negative half they are.
-    let scale = Array { kind: Kind::Unsigned(1), bytes: Cow::Borrowed(&scale.bytes), ..scale.clone() };
+    let scale = Array { kind: Content::Unsigned(1), bytes: Cow::Borrowed(&scale.bytes), ..scale.clone() };
     let scales = scale.codes(Some(format.scale))?.1.as_bytes().to_vec();
     let expected = count / row.max(1) * row.div_ceil(format.length);
     if scales.len() != expected {

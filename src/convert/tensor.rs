@@ -5,10 +5,10 @@ use rayon::prelude::*;
 use super::{Deviations, values::Values};
 use crate::{
     Error, Result,
-    block::{BlockFormat, Blocks, Quantizer},
+    format::block::{BlockFormat, Blocks, Quantizer},
+    format::slices::{Code, Encoder},
     format::{Format, Overflow, Real, Rounding},
     isa::Codes,
-    slices::{Code, Encoder},
 };
 
 /// Elements that one task converts.
@@ -195,7 +195,7 @@ mod tests {
 
     use super::*;
     use crate::{
-        block::BLOCK_FORMATS,
+        format::block::BLOCK_FORMATS,
         format::{FORMATS, find},
     };
 

@@ -2,12 +2,10 @@
 
 use std::cmp::Ordering;
 
-use rug::Integer;
-
 use crate::{
     Error, Result,
     exact::ulp_exponent,
-    format::{Finite, Format, Overflow, Real, Rounding},
+    format::{Format, Overflow, Real, Rounding},
     report::Table,
 };
 
@@ -159,7 +157,7 @@ impl Conversion {
 }
 
 fn code(format: &Format, text: &str, digits: &str) -> Result<u64> {
-    let text = crate::visible::shortened(text);
+    let text = crate::base::visible::shortened(text);
     let hexadecimal = !digits.is_empty() && digits.bytes().all(|b| b.is_ascii_hexdigit());
     if !hexadecimal {
         return Err(Error::request(format!("'{text}' is not a hexadecimal code")));
@@ -180,8 +178,8 @@ fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, f64)> 
         (Real::Infinity { negative }, _) => Some((sign(negative), infinite(negative))),
         (_, Real::Infinity { negative }) => Some((sign(!negative), infinite(!negative))),
         (Real::Finite(result), Real::Finite(value)) => {
-            let difference = difference(&result, value);
-            let units = Finite { exponent: difference.exponent - ulp_exponent(format, value), ..difference };
+            let difference = result.minus(value);
+            let units = difference.scaled(-ulp_exponent(format, value));
             let direction = if difference.is_zero() { Ordering::Equal } else { sign(difference.negative) };
             Some((direction, if difference.is_zero() { 0.0 } else { units.to_f64() }))
         }
@@ -190,26 +188,6 @@ fn compare(format: &Format, code: u64, value: &Real) -> Option<(Ordering, f64)> 
 
 fn infinite(negative: bool) -> f64 {
     if negative { f64::NEG_INFINITY } else { f64::INFINITY }
-}
-
-/// `x - y`.
-fn difference(x: &Finite, y: &Finite) -> Finite {
-    let (x, y) = (dyadic(x), dyadic(y));
-    let exponent = match (x.0.is_zero(), y.0.is_zero()) {
-        (true, _) => y.1,
-        (_, true) => x.1,
-        _ => x.1.min(y.1),
-    };
-    let aligned = |(integer, own): (Integer, i32)| integer << own.saturating_sub(exponent).max(0) as u32;
-    let difference = aligned(x) - aligned(y);
-    Finite::from_integer(difference.is_negative(), difference.abs(), exponent, false)
-}
-
-/// A signed integer and the power of two that multiplies it. What a sticky number has beyond its last bit is taken as half
-/// of that bit: its bits are so many more than those of any format that only the sign of a difference depends on it.
-fn dyadic(x: &Finite) -> (Integer, i32) {
-    let magnitude: Integer = Integer::from(x.significand) * 2 + u32::from(x.sticky);
-    (if x.negative { -magnitude } else { magnitude }, x.exponent - 1)
 }
 
 #[cfg(test)]

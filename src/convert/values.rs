@@ -6,7 +6,7 @@ use super::Tensor;
 use crate::format::{Encoding, Format};
 
 /// Reads the values of one tensor.
-pub struct Values<'a> {
+pub(super) struct Values<'a> {
     tensor: &'a Tensor,
     by: By,
 }
@@ -24,7 +24,7 @@ enum By {
 
 impl<'a> Values<'a> {
     /// The values of `tensor`.
-    pub fn of(tensor: &'a Tensor) -> Values<'a> {
+    pub(super) fn of(tensor: &'a Tensor) -> Values<'a> {
         let by = match tensor {
             Tensor::Scalar(format, _) if format.name == "f32" => By::Bits,
             Tensor::Scalar(format, _) if format.bits <= 16 => By::Table(table(format)),
@@ -41,7 +41,7 @@ impl<'a> Values<'a> {
     }
 
     /// Whether every value of the tensor's format is a double: those of integers of 64 bits are not.
-    pub fn are_exact(&self) -> bool {
+    pub(super) fn are_exact(&self) -> bool {
         match self.tensor {
             Tensor::Scalar(format, _) => !(matches!(format.encoding, Encoding::Integer { .. }) && format.bits > 53),
             Tensor::Blocks(_) => true,
@@ -49,7 +49,7 @@ impl<'a> Values<'a> {
     }
 
     /// Whether every value of the tensor's format is one of binary32.
-    pub fn fit_f32(&self) -> bool {
+    pub(super) fn fit_f32(&self) -> bool {
         let fits = |value: &f64| value.is_nan() || f64::from(*value as f32) == *value;
         match &self.by {
             By::Bits => true,
@@ -59,7 +59,7 @@ impl<'a> Values<'a> {
     }
 
     /// What the element at `index` is to be multiplied with; NaN where the scale of its block is.
-    pub fn scale(&self, index: usize) -> f64 {
+    pub(super) fn scale(&self, index: usize) -> f64 {
         match (&self.by, self.tensor) {
             (By::Blocks { scales, .. }, Tensor::Blocks(blocks)) => scales[blocks.block_of(index)],
             _ => 1.0,
@@ -67,7 +67,7 @@ impl<'a> Values<'a> {
     }
 
     /// Writes the values at `range` to `values`; those that are not doubles rounded to nearest.
-    pub fn read(&self, range: Range<usize>, values: &mut Vec<f64>) {
+    pub(super) fn read(&self, range: Range<usize>, values: &mut Vec<f64>) {
         values.clear();
         match (&self.by, self.tensor) {
             (By::Bits, Tensor::Scalar(_, codes)) => {
@@ -112,8 +112,8 @@ mod tests {
 
     use super::*;
     use crate::{
-        block::{BLOCK_FORMATS, Blocks},
         format::FORMATS,
+        format::block::{BLOCK_FORMATS, Blocks},
         isa::Codes,
     };
 

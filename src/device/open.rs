@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{DEFAULT_MODEL, Device, ExecDevice, ModelDevice, TraceDevice, cuda, cuda::CudaDevice};
-use crate::{Error, Result, arithmetic::shipped, nearest::nearest};
+use crate::{Error, Result, arithmetic::shipped, base::nearest::nearest};
 
 /// The device that `name` names; without a name `cuda:0` where there is one, else `model:hopper`.
 ///

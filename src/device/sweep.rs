@@ -1,7 +1,7 @@
 //! Sweeps of a scalar instruction over its numbered inputs.
 
 use super::Execution;
-use crate::{Result, format::Class, inputs::scalar::CHUNK};
+use crate::{Result, format::Class, inputs::space::CHUNK};
 
 /// The classes of data by which results are counted, in this order.
 pub const CLASSES: [Class; 5] = [Class::Zero, Class::Subnormal, Class::Normal, Class::Infinite, Class::Nan];
@@ -60,7 +60,7 @@ pub struct Swept {
     pub compared: [u64; 5],
     /// Those that differ, by the classes of the operands and of both results, the first input first.
     pub differences: Vec<Alike>,
-    /// For each chunk the sum of [`crate::inputs::scalar::digest_term`] over its inputs and the registers they give.
+    /// For each chunk the sum of [`crate::inputs::space::digest_term`] over its inputs and the registers they give.
     pub digests: Vec<u64>,
     /// How long the work took, without compilation, in seconds.
     pub seconds: f64,

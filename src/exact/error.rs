@@ -1,7 +1,10 @@
 //! The error of a result against the exact sum.
 
 use super::Sum;
-use crate::format::{Encoding, Finite, Format, ldexp};
+use crate::{
+    format::{Encoding, Format},
+    number::{Finite, ldexp},
+};
 
 /// How far a result `d` lies from the exact value `x`. Each number is within a few ulp (of a host double) of the true one.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -29,7 +32,7 @@ impl Sum<'_> {
         }
         let exact = accumulator.to_finite();
         accumulator.subtract_decoded(&result);
-        let difference = Finite { negative: false, ..accumulator.to_finite() };
+        let difference = accumulator.to_finite().magnitude();
         accumulator.add_decoded(&result);
         let relative = match (difference.is_zero(), exact.is_zero()) {
             (true, _) => Some(0.0),
@@ -39,7 +42,7 @@ impl Sum<'_> {
                 Some(ldexp(quotient, difference.exponent - exact.exponent))
             }
         };
-        let units = Finite { exponent: difference.exponent - ulp_exponent(d, &exact), ..difference };
+        let units = difference.scaled(-ulp_exponent(d, &exact));
         Some(Deviation { absolute: difference.to_f64(), relative, ulps: units.to_f64() })
     }
 }

@@ -1,12 +1,11 @@
-//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; scalar operations by MPFR;
-//! and the error of a result against the exact value.
+//! Exact references: the dot-product-add as a dyadic integer and, independently, by MPFR; and the error of a result against
+//! the exact value.
 
-mod accumulator;
 mod dot;
 mod error;
 pub mod mpfr;
-pub mod scalar;
+mod terms;
 
-pub use accumulator::Accumulator;
+pub use crate::number::Accumulator;
 pub use dot::{Dot, Sum};
 pub use error::{Deviation, distance, ulp_exponent};

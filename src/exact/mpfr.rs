@@ -1,24 +1,16 @@
 //! The exact dot-product-add a second time, by MPFR (crate `rug`).
 //!
-//! This module shares no computation with the rest of the crate: it reads the fields of a format's record, builds the
-//! numbers itself, lets MPFR add, multiply and treat NaN, infinities and zeros, and rounds by comparing scaled
-//! integers. (MPFR's own rounding to a precision would round subnormal numbers twice.)
+//! This module shares no computation with the rest of the crate: MPFR adds, multiplies and treats NaN, infinities and zeros;
+//! codes are read and sums rounded by [`format::mpfr`].
 
 use std::cmp::Ordering;
 
-use rug::{
-    Assign, Float, Integer,
-    float::{Round, Special},
-    ops::{AddAssignRound, AssignRound},
+use rug::{Assign, Float, float::Round, ops::AddAssignRound};
+
+use crate::format::{
+    self, Encoding, Format, Overflow, Rounding,
+    mpfr::{self, OPERAND_BITS, Rounder},
 };
-
-use crate::format::{self, Encoding, Format, Overflow, Rounding, Specials, Zeros};
-
-/// Bits of an operand: any code's significand.
-const OPERAND_BITS: u32 = 64;
-
-/// Bits that rounding needs beside the significand: 64 random bits and a carry.
-const SPARE_BITS: u32 = 66;
 
 /// Computes `c + sum over i of a_i * b_i` exactly and rounds it, again and again in the same buffers.
 #[derive(Debug, Clone)]
@@ -58,11 +50,11 @@ impl Dot {
     /// If more terms than the buffers were made for make an addition inexact.
     pub fn sum(&mut self, pairs: impl IntoIterator<Item = (u64, u64)>, c: u64) -> &Float {
         let [x, y] = &mut self.factors;
-        decode_into(x, self.c, c);
+        mpfr::decode_into(x, self.c, c);
         self.sum.assign(&*x);
         for (a, b) in pairs {
-            decode_into(x, self.a, a);
-            decode_into(y, self.b, b);
+            mpfr::decode_into(x, self.a, a);
+            mpfr::decode_into(y, self.b, b);
             self.product.assign(&*x * &*y);
             let ternary = self.sum.add_assign_round(&self.product, Round::Nearest);
             assert_eq!(ternary, Ordering::Equal, "an addition was inexact at {} bits", self.sum.prec());
@@ -84,210 +76,5 @@ fn reach(format: &Format) -> (i32, i32) {
         Encoding::Float(format::Float { bias, exponent_bits, trailing_bits, .. }) => {
             (-bias - trailing_bits as i32, (1 << exponent_bits) - bias)
         }
-    }
-}
-
-/// The value of a code, exactly, at 64 bits of precision; the sign of a zero is kept.
-pub fn decode(format: &Format, code: u64) -> Float {
-    let mut value = Float::new(OPERAND_BITS);
-    decode_into(&mut value, format, code);
-    value
-}
-
-pub(super) fn decode_into(value: &mut Float, format: &Format, code: u64) {
-    let float = match format.encoding {
-        Encoding::Integer { signed } => {
-            let (modulus, code) = (1i128 << format.bits, i128::from(code) % (1 << format.bits));
-            value.assign(if signed && 2 * code >= modulus { code - modulus } else { code });
-            return;
-        }
-        Encoding::Float(float) => float,
-    };
-    let fields = code >> float.padding_bits;
-    let (binades, steps) = (1 << float.exponent_bits, 1 << float.trailing_bits);
-    let (trailing, biased) = (fields % steps, fields / steps % binades);
-    let negative = float.signed && fields / steps / binades % 2 == 1;
-    let (first, last) = (biased == 0, biased == binades - 1);
-    let special = match float.specials {
-        Specials::Ieee if last && trailing == 0 => Some(Special::Infinity),
-        Specials::Ieee if last => Some(Special::Nan),
-        Specials::AllOnesNan if last && trailing + 1 == steps => Some(Special::Nan),
-        Specials::NegativeZeroNan if first && trailing == 0 && negative => Some(Special::Nan),
-        _ => None,
-    };
-    match special {
-        Some(special) => value.assign(special),
-        // trailing * 2^(1 - bias - width), without the hidden bit.
-        None if first && float.zeros != Zeros::None => {
-            value.assign(trailing);
-            *value <<= 1 - float.bias - float.trailing_bits as i32;
-        }
-        None => {
-            value.assign(steps + trailing);
-            *value <<= biased as i32 - float.bias - float.trailing_bits as i32;
-        }
-    }
-    if negative {
-        *value *= -1;
-    }
-}
-
-/// Rounds MPFR numbers to codes.
-#[derive(Debug, Clone)]
-pub struct Rounder {
-    units: Float,
-    fraction: Float,
-    whole: Integer,
-}
-
-impl Rounder {
-    /// Buffers for numbers of up to `precision` bits.
-    pub fn new(precision: u32) -> Self {
-        let precision = precision.max(OPERAND_BITS) + SPARE_BITS;
-        Rounder { units: Float::new(precision), fraction: Float::new(precision), whole: Integer::new() }
-    }
-
-    /// The code of `value`, by the rules of [`Format::encode`].
-    ///
-    /// # Panics
-    /// If `value` has more bits than the buffers were made for.
-    pub fn round(&mut self, value: &Float, format: &Format, rounding: Rounding, overflow: Overflow) -> Option<u64> {
-        match format.encoding {
-            Encoding::Float(float) => self.round_to_float(value, &float, rounding, overflow),
-            Encoding::Integer { signed } => self.round_to_integer(value, format.bits, signed, rounding),
-        }
-    }
-
-    fn round_to_float(
-        &mut self,
-        value: &Float,
-        format: &format::Float,
-        rounding: Rounding,
-        overflow: Overflow,
-    ) -> Option<u64> {
-        let negative = value.is_sign_negative();
-        let sign = u64::from(negative && format.signed) << (format.exponent_bits + format.trailing_bits);
-        let finish = |code: u64| Some(code << format.padding_bits);
-        if value.is_nan() || negative && !format.signed && !value.is_zero() {
-            return nan(format).and_then(finish).or(if value.is_nan() { None } else { Some(0) });
-        }
-        if value.is_infinite() {
-            return finish(overflowed(format, sign, None, overflow));
-        }
-        let (magnitude, _) = self.magnitude(value, format, rounding);
-        if magnitude > u128::from(largest(format)) {
-            return finish(overflowed(format, sign, Some((rounding, negative)), overflow));
-        }
-        match (magnitude, format.zeros) {
-            (0, Zeros::Positive) => Some(0),
-            _ => finish(sign | magnitude as u64),
-        }
-    }
-
-    /// The code of `|value|` rounded as if there were no largest exponent: codes of positive numbers ascend by one from
-    /// each number to the next, so it is the quantum's rank times the numbers in a binade, plus units of the quantum.
-    ///
-    /// Also whether it differs from `|value|`.
-    pub(super) fn magnitude(&mut self, value: &Float, format: &format::Float, rounding: Rounding) -> (u128, bool) {
-        let width = format.trailing_bits as i32;
-        let hidden_at_zero = format.zeros == Zeros::None;
-        let smallest = i32::from(!hidden_at_zero) - format.bias - width;
-        // MPFR's exponents belong to significands in [1/2, 1).
-        let quantum = value.get_exp().map_or(smallest, |exponent| (exponent - 1 - width).max(smallest));
-        let (units, inexact) = self.units_of(value, quantum, rounding);
-        let rank = (quantum - smallest) as u128;
-        let code = (rank << width) + units;
-        if !hidden_at_zero {
-            return (code, inexact);
-        }
-        // Without a zero, what lies below the smallest number becomes that.
-        code.checked_sub(1 << width).map_or((0, true), |code| (code, inexact))
-    }
-
-    fn round_to_integer(&mut self, value: &Float, bits: u32, signed: bool, rounding: Rounding) -> Option<u64> {
-        if value.is_nan() {
-            return None;
-        }
-        let (modulus, negative) = (1u128 << bits, value.is_sign_negative());
-        let (above, below) = if signed { (modulus / 2 - 1, modulus / 2) } else { (modulus - 1, 0) };
-        let limit = if negative { below } else { above };
-        // Far beyond every limit nothing needs to be counted.
-        let huge = value.is_infinite() || value.get_exp().is_some_and(|exponent| exponent > bits as i32 + 1);
-        let units = if huge { limit } else { self.units_of(value, 0, rounding).0.min(limit) };
-        Some(if negative { (modulus - units) % modulus } else { units } as u64)
-    }
-
-    /// `|value| / 2^quantum` rounded to an integer (far below 2^128 by the choice of the quantum), and whether that is inexact.
-    pub(super) fn units_of(&mut self, value: &Float, quantum: i32, rounding: Rounding) -> (u128, bool) {
-        let (units, fraction) = (&mut self.units, &mut self.fraction);
-        let ternary = units.assign_round(value, Round::Nearest);
-        assert_eq!(ternary, Ordering::Equal, "a value has more than {} bits", units.prec());
-        units.abs_mut();
-        *units >>= quantum;
-        fraction.assign(&*units);
-        units.floor_mut();
-        *fraction -= &*units;
-        let finite = units.to_integer_in_place(&mut self.whole);
-        let whole = self.whole.to_u128().filter(|_| finite);
-        let whole = whole.expect("a magnitude below 2^128 units");
-        let (inexact, negative) = (!fraction.is_zero(), value.is_sign_negative());
-        let away = match rounding {
-            Rounding::Rne => *fraction > 0.5 || *fraction == 0.5 && !whole.is_multiple_of(2),
-            Rounding::Rna => *fraction >= 0.5,
-            Rounding::Rz => false,
-            Rounding::Ru => inexact && !negative,
-            Rounding::Rd => inexact && negative,
-            Rounding::Ro => inexact && whole.is_multiple_of(2),
-            Rounding::Sr { random, bits } => {
-                // floor(fraction * 2^bits) + random >= 2^bits, random being cut to its bits.
-                *fraction <<= bits;
-                fraction.floor_mut();
-                *fraction += u128::from(random) % (1 << bits);
-                fraction.get_exp().is_some_and(|exponent| exponent > bits as i32)
-            }
-        };
-        (whole + u128::from(away), inexact)
-    }
-}
-
-/// The magnitude code of the largest number: what comes before the first infinity or NaN, or else the last code.
-pub(super) fn largest(format: &format::Float) -> u64 {
-    let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
-    match format.specials {
-        Specials::Ieee => codes - (1 << format.trailing_bits) - 1,
-        Specials::AllOnesNan => codes - 2,
-        Specials::NegativeZeroNan | Specials::None => codes - 1,
-    }
-}
-
-/// The canonical NaN without padding.
-pub(super) fn nan(format: &format::Float) -> Option<u64> {
-    let codes = 1u64 << (format.exponent_bits + format.trailing_bits);
-    match format.specials {
-        Specials::Ieee => Some(codes - (1 << format.trailing_bits) / 2),
-        Specials::AllOnesNan => Some(codes - 1),
-        Specials::NegativeZeroNan => Some(codes),
-        Specials::None => None,
-    }
-}
-
-/// What an infinity, or a finite number rounded beyond the largest one, becomes; without padding.
-pub(super) fn overflowed(
-    format: &format::Float,
-    sign: u64,
-    rounded: Option<(Rounding, bool)>,
-    overflow: Overflow,
-) -> u64 {
-    let largest = sign | largest(format);
-    let policy = match (overflow, rounded) {
-        (Overflow::Standard, Some((Rounding::Rz | Rounding::Ro, _))) => Overflow::Saturate,
-        (Overflow::Standard, Some((Rounding::Ru, true) | (Rounding::Rd, false))) => Overflow::Saturate,
-        (Overflow::Standard, _) => format.overflow,
-        (policy, _) => policy,
-    };
-    match (policy, format.specials) {
-        (Overflow::Saturate, _) | (_, Specials::None) => largest,
-        (Overflow::Infinity | Overflow::Standard, Specials::Ieee) => largest + 1,
-        _ => nan(format).unwrap_or(largest),
     }
 }

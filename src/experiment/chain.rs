@@ -3,7 +3,7 @@
 use super::{Chain, Experiment, Options, table};
 use crate::{
     Result,
-    chain::{self, Curve, Plan},
+    chain::{self, ChainRequest, Curve},
     device::Device,
     inputs::Init,
     report::Report,
@@ -18,7 +18,7 @@ pub(super) fn run(
     report: &mut Report,
 ) -> Result<()> {
     let curves = declared.instructions.iter().flat_map(|i| [Init::Low, Init::Fp32].map(|init| (i.clone(), init)));
-    let plan = Plan {
+    let plan = ChainRequest {
         curves: curves.collect(),
         length: declared.length,
         chains: options.samples.unwrap_or(declared.chains),

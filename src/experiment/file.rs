@@ -6,10 +6,12 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Printed, finding::Check};
 use crate::{
-    Error, Result, chain,
+    Error, Result,
+    base::{named::Named, text},
+    chain,
     inputs::{Init, Op},
     isa::{self, Instruction},
-    probe, text,
+    probe,
 };
 
 /// A table or figure of the literature, as its file declares it.
@@ -175,14 +177,11 @@ fn executed(name: &str) -> Result<Instruction> {
     }
 }
 
-/// A value by the name that it has on the command line.
-pub(super) fn named<'de, D: Deserializer<'de>, T: clap::ValueEnum>(
-    deserializer: D,
-) -> std::result::Result<T, D::Error> {
+/// A value by the name that it has on the command line, too.
+pub(super) fn named<'de, D: Deserializer<'de>, T: Named>(deserializer: D) -> std::result::Result<T, D::Error> {
     let name = String::deserialize(deserializer)?;
-    T::from_str(&name, false).map_err(|_| {
-        let known = T::value_variants().iter().filter_map(T::to_possible_value);
-        let known: Vec<String> = known.map(|value| value.get_name().to_string()).collect();
+    T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = T::all().iter().map(|value| value.name()).collect();
         D::Error::custom(format!("unknown name '{name}'; expected {}", known.join(", ")))
     })
 }

@@ -34,7 +34,7 @@ pub enum Verdict {
 
 /// What was measured for one cell.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measured {
+pub(super) struct Measured {
     /// The errors.
     pub errors: Summary,
     /// Samples that were equal to the reference.
@@ -64,30 +64,30 @@ impl<'de> Deserialize<'de> for Printed {
 
 impl Measured {
     /// The standard deviation of one error.
-    pub fn deviation(&self) -> f64 {
+    pub(super) fn deviation(&self) -> f64 {
         self.errors.standard_error().unwrap_or(0.0) * (self.errors.count() as f64).sqrt()
     }
 
     /// The sampling error of a mean of `samples`.
-    pub fn sampling_error(&self, samples: u64) -> f64 {
+    pub(super) fn sampling_error(&self, samples: u64) -> f64 {
         self.deviation() / (samples as f64).sqrt()
     }
 
     /// The probability that `samples` samples are all equal to the reference, as often as ours were.
-    pub fn all_equal(&self, samples: u64) -> f64 {
+    pub(super) fn all_equal(&self, samples: u64) -> f64 {
         (self.equal as f64 / self.samples as f64).powf(samples as f64)
     }
 
     /// The number of samples with which the sampling error would be the difference itself: with many more, the
     /// difference would not be sampling error. `None` where nothing is measured, or nothing differs.
-    pub fn implied_samples(&self, published: &Printed) -> Option<f64> {
+    pub(super) fn implied_samples(&self, published: &Printed) -> Option<f64> {
         let difference = (self.errors.mean()? - published.value).abs();
         let samples = (self.deviation() / difference).powi(2);
         (published.value > 0.0 && samples.is_finite() && samples > 0.0).then_some(samples)
     }
 
     /// How this relates to a published mean of `samples` samples.
-    pub fn judge(&self, published: &Printed, samples: u64) -> Verdict {
+    pub(super) fn judge(&self, published: &Printed, samples: u64) -> Verdict {
         let Some(mean) = self.errors.mean() else { return Verdict::Differs };
         let difference = (mean - published.value).abs();
         let (printed, sampling) = if published.value == 0.0 {

@@ -1,6 +1,7 @@
 //! Decoding: from a code to class, sign, significand and exponent, exactly.
 
-use super::{Class, Decoded, Encoding, Finite, Float, Format, Real, Specials, Zeros, ldexp};
+use super::{Class, Decoded, Encoding, Float, Format, Specials, Zeros};
+use crate::number::{Finite, Real, ldexp};
 
 impl Format {
     /// Decodes a code exactly: class, sign, integer significand and quantum exponent.

@@ -1,43 +1,7 @@
 //! Encoding: from an exact value to a code, rounded once.
 
-use super::{Encoding, Finite, Float, Format, Overflow, Real, Rounding, Specials, Zeros, layout::Layout, word::Word};
-
-impl Finite {
-    /// Integer nearest to this number divided by `2^quantum` under `rounding`: the magnitude, saturated at
-    /// `2^128 - 1`, and whether the division was exact.
-    #[inline]
-    pub(crate) fn round_to_quantum(&self, quantum: i32, rounding: Rounding) -> (u128, bool) {
-        let shift = quantum.saturating_sub(self.exponent);
-        if shift <= 0 {
-            let up = self.sticky && rounding.rounds_up(self.negative, self.significand & 1 == 1, 1u128);
-            let left = shift.unsigned_abs();
-            let magnitude = if left == 0 {
-                self.significand.saturating_add(up.into())
-            } else if self.significand.leading_zeros() < left {
-                if self.significand == 0 { 0 } else { u128::MAX }
-            } else {
-                self.significand.checked_shl(left).unwrap_or(0)
-            };
-            return (magnitude, !self.sticky);
-        }
-        let shift = shift.unsigned_abs();
-        let integer = self.significand.shift_right(shift);
-        let rest = self.significand.rest(shift) | u128::from(self.sticky);
-        (integer + u128::from(rounding.rounds_up(self.negative, integer & 1 == 1, rest)), rest == 0)
-    }
-
-    /// The significand left-justified and jammed, and the exponent of its leading bit; `None` for zero.
-    #[inline]
-    pub(crate) fn left_justified(&self) -> Option<(u128, i32)> {
-        match self.leading_exponent() {
-            Some(leading) => {
-                Some((self.significand << self.significand.leading_zeros() | u128::from(self.sticky), leading))
-            }
-            // Something below the last bit, which weighs no more than half of what it is rounded to: less than a tie.
-            None => self.sticky.then(|| (u128::TOP | 1, self.exponent.saturating_sub(1))),
-        }
-    }
-}
+use super::{Encoding, Float, Format, Overflow, Specials, Zeros, layout::Layout};
+use crate::number::{Finite, Real, Rounding};
 
 impl Format {
     /// The code of `value`, rounded once; `None` where the format has no code for it (NaN in a format

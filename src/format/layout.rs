@@ -3,7 +3,8 @@
 //! The *magnitude* of a code is its bits without sign and padding: biased exponent and trailing significand. Magnitudes of
 //! numbers ascend by one from each number to the next, so that a carry of the significand moves into the exponent.
 
-use super::{Float, Rounding, Zeros, word::Word};
+use super::{Float, Zeros};
+use crate::number::{Rounding, Word};
 
 /// What decoding and rounding need of a format's record, computed once.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,7 +49,7 @@ pub(crate) struct Rounded {
 }
 
 impl Layout {
-    pub const fn of(float: &Float) -> Layout {
+    pub(crate) const fn of(float: &Float) -> Layout {
         let (biased, trailing) = float.largest_fields();
         let magnitude_bits = float.exponent_bits + float.trailing_bits;
         let has_zero = !matches!(float.zeros, Zeros::None);
@@ -70,37 +71,37 @@ impl Layout {
 
     /// Whether there is a sign.
     #[inline(always)]
-    pub fn signed(&self) -> bool {
+    pub(crate) fn signed(&self) -> bool {
         self.sign_mask != 0
     }
 
     /// The code of a sign and a magnitude; an unsigned format has no place for the sign.
     #[inline(always)]
-    pub fn assemble(&self, negative: bool, magnitude: u64) -> u64 {
+    pub(crate) fn assemble(&self, negative: bool, magnitude: u64) -> u64 {
         (u64::from(negative) & self.sign_mask) << self.sign_shift | magnitude << self.padding_bits
     }
 
     /// The sign of a code.
     #[inline(always)]
-    pub fn negative(&self, code: u64) -> bool {
+    pub(crate) fn negative(&self, code: u64) -> bool {
         code >> self.sign_shift & self.sign_mask != 0
     }
 
     /// The magnitude of a code.
     #[inline(always)]
-    pub fn magnitude(&self, code: u64) -> u64 {
+    pub(crate) fn magnitude(&self, code: u64) -> u64 {
         code >> self.padding_bits & self.magnitude_mask
     }
 
     /// Whether a magnitude is a normal number's.
     #[inline(always)]
-    pub fn is_normal(&self, magnitude: u64) -> bool {
+    pub(crate) fn is_normal(&self, magnitude: u64) -> bool {
         magnitude.wrapping_sub(self.smallest_normal) <= self.largest - self.smallest_normal
     }
 
     /// The significand with its leading bit, and the exponent of that bit, of a normal number's magnitude.
     #[inline(always)]
-    pub fn normal(&self, magnitude: u64) -> (u64, i32) {
+    pub(crate) fn normal(&self, magnitude: u64) -> (u64, i32) {
         let hidden = 1 << self.trailing_bits;
         (magnitude & (hidden - 1) | hidden, (magnitude >> self.trailing_bits) as i32 - self.bias)
     }
@@ -110,7 +111,7 @@ impl Layout {
     ///
     /// The word must be at least 2 bits wider than the precision, for stochastic rounding wider by one more than the random bits.
     #[inline]
-    pub fn round<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
+    pub(crate) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
         match self.is_inside(leading) {
             true => {
                 let (magnitude, inexact) = self.round_inside(negative, leading, significand, rounding);
@@ -122,13 +123,13 @@ impl Layout {
 
     /// Whether numbers with this leading exponent are normal, but for the largest ones, which may be too large.
     #[inline(always)]
-    pub fn is_inside(&self, leading: i32) -> bool {
+    pub(crate) fn is_inside(&self, leading: i32) -> bool {
         (self.emin..=self.emax).contains(&leading)
     }
 
     /// [`Layout::round`] of a value whose leading exponent [is inside](Layout::is_inside): the magnitude, and whether it is inexact.
     #[inline(always)]
-    pub fn round_inside<W: Word>(
+    pub(crate) fn round_inside<W: Word>(
         &self,
         negative: bool,
         leading: i32,

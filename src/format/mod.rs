@@ -4,28 +4,26 @@
 //! every property that decoding or encoding depends on is a field of its record, so adding a format is
 //! adding a record to the table in `table.rs`.
 
+pub mod block;
 mod decode;
 mod encode;
 mod layout;
+pub mod mpfr;
 mod name;
-mod read;
-mod real;
+mod overflow;
 mod record;
-mod rounding;
+pub mod slices;
 mod special;
 mod table;
-mod word;
 mod write;
 
+pub use crate::number::{Finite, Real, Rounding};
 pub(crate) use layout::Layout;
 pub use name::find;
-pub(crate) use real::ldexp;
-pub use real::{Finite, Real};
+pub use overflow::Overflow;
 pub use record::resolve;
-pub use rounding::{Overflow, Rounding};
 pub use special::Pattern;
 pub use table::FORMATS;
-pub(crate) use word::Word;
 
 /// One number format: a width, a name and what its codes mean.
 #[derive(Debug, PartialEq, Eq)]

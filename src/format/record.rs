@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Encoding, Float, Format, Overflow, Specials, Zeros, find};
-use crate::{Error, Result, text};
+use crate::{Error, Result, base::text};
 
 /// The format that a command line names: as [`find`] knows it, or described by the file of this name, which ends in `.toml`.
 ///

@@ -2,7 +2,7 @@
 
 use rug::{Integer, ops::Pow};
 
-use super::{Class, Decoded, Encoding, Format, Overflow};
+use super::{Class, Decoded, Encoding, Format};
 
 /// Significant digits up to which a decimal is written out exactly. All values of f16 and of the formats of 8 bits and
 /// fewer, e8m0 aside, need at most these.
@@ -35,18 +35,6 @@ impl Format {
         match &self.encoding {
             Encoding::Float(f) => [u32::from(f.signed), f.exponent_bits, f.trailing_bits, f.padding_bits],
             Encoding::Integer { .. } => [0, 0, self.bits, 0],
-        }
-    }
-}
-
-impl Overflow {
-    /// The word that reports and options use.
-    pub fn name(&self) -> &'static str {
-        match self {
-            Overflow::Standard => "standard",
-            Overflow::Infinity => "infinity",
-            Overflow::Nan => "nan",
-            Overflow::Saturate => "saturate",
         }
     }
 }
@@ -119,7 +107,7 @@ fn placed(digits: &str, exponent: i32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::format::{FORMATS, Real, Rounding, find};
+    use crate::format::{FORMATS, Overflow, Real, Rounding, find};
 
     fn decimal(format: &str, code: u64) -> String {
         find(format).unwrap().decode(code).decimal()

@@ -1,43 +1,30 @@
 //! Whole tiles of random operands for a probe.
 
-use clap::ValueEnum;
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 
 use super::{
+    Position,
     corners::Corners,
     stream,
     values::{Distribution, Init, draw_value, nearest_code, special_codes, with_random_padding},
 };
-use crate::isa::{Case, Instruction, Tiles};
+use crate::{
+    base::named::named,
+    isa::{Case, Instruction, Tiles},
+};
 
-/// The operation that a probe isolates.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, ValueEnum)]
-pub enum Op {
-    /// `d0 = a0*b0`, everything else zero.
-    Multiply,
-    /// `d0 = a0*b0 + a1*b1`.
-    InnerProduct,
-    /// `d0 = a0*b0 + c0`.
-    Accumulate,
-    /// The whole dot-product-add: all k products and c.
-    Dot,
+named! {
+    /// The operation that a probe isolates.
+    pub enum Op {
+        Multiply = "multiply": "`d0 = a0*b0`, everything else zero";
+        InnerProduct = "inner-product": "`d0 = a0*b0 + a1*b1`";
+        Accumulate = "accumulate": "`d0 = a0*b0 + c0`";
+        Dot = "dot": "The whole dot-product-add: all k products and c";
+    }
 }
 
 impl Op {
-    /// Every operation.
-    pub const ALL: [Op; 4] = [Op::Multiply, Op::InnerProduct, Op::Accumulate, Op::Dot];
-
-    /// The name, as in options and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Op::Multiply => "multiply",
-            Op::InnerProduct => "inner-product",
-            Op::Accumulate => "accumulate",
-            Op::Dot => "dot",
-        }
-    }
-
     /// How many products are not zero, of those that an element of D sums (k; of sparse forms the stored ones).
     pub fn terms(self, instruction: &Instruction) -> usize {
         match self {
@@ -59,17 +46,6 @@ impl Op {
     pub fn has_c(self) -> bool {
         matches!(self, Op::Accumulate | Op::Dot)
     }
-}
-
-/// The element of D that one sample is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Position {
-    /// Index of the tile.
-    pub tile: usize,
-    /// Row of D.
-    pub row: usize,
-    /// Column of D.
-    pub column: usize,
 }
 
 /// The operands before they were rounded to the operand formats, in the layout of the tiles.
@@ -96,14 +72,14 @@ pub struct Batch {
 
 /// Where random numbers come from: one of 2^64 independent streams of a seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Source {
+pub struct RandomStream {
     /// The seed.
     pub seed: u64,
     /// The stream: long runs use one for each chunk.
     pub stream: u64,
 }
 
-impl Source {
+impl RandomStream {
     fn rng(self) -> ChaCha8Rng {
         let mut rng = ChaCha8Rng::seed_from_u64(self.seed);
         rng.set_stream(self.stream);
@@ -128,7 +104,7 @@ pub fn draw(
     op: Op,
     distribution: Distribution,
     init: Init,
-    source: Source,
+    source: RandomStream,
     samples: usize,
 ) -> Batch {
     let i = instruction;

@@ -1,7 +1,7 @@
 //! The mixture of inputs that a recording holds.
 
 use super::{
-    batch::{Batch, Op, Source, draw},
+    batch::{Batch, Op, RandomStream, draw},
     corners::Corners,
     values::{Distribution, Init},
 };
@@ -33,7 +33,7 @@ pub fn record_batch(instruction: &Instruction, seed: u64, count: usize) -> Tiles
     // Streams other than the first, which begins with the corners again.
     for (stream, (distribution, share)) in (1..).zip(shares) {
         let samples = share.min(count - tiles.count) * instruction.m * instruction.n;
-        let source = Source { seed, stream };
+        let source = RandomStream { seed, stream };
         let Batch { tiles: part, .. } = draw(instruction, Op::Dot, distribution, Init::Low, source, samples);
         tiles.extend(&part);
     }

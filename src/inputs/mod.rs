@@ -4,15 +4,18 @@
 mod batch;
 mod corners;
 pub mod exhaustive;
+mod mix;
 mod mixture;
-pub mod scalar;
+mod position;
 mod sequence;
+pub mod space;
 pub mod stream;
 mod values;
 
-pub use batch::{Batch, Op, Position, Source, Wide, draw};
+pub use batch::{Batch, Op, RandomStream, Wide, draw};
 pub use corners::{Corner, Corners};
 pub use mixture::{record_batch, record_tiles};
+pub use position::Position;
 pub use sequence::Sequence;
 pub use stream::Regime;
 pub use values::{Distribution, Init};

@@ -16,7 +16,7 @@ fn instruction(name: &str) -> Instruction {
 /// The wide values of a0, b0 and c0 of each sample.
 fn drawn(name: &str, distribution: Distribution, samples: usize) -> Vec<[f64; 3]> {
     let i = instruction(name);
-    let batch = draw(&i, Op::Accumulate, distribution, Init::Fp32, Source { seed: 7, stream: 0 }, samples);
+    let batch = draw(&i, Op::Accumulate, distribution, Init::Fp32, RandomStream { seed: 7, stream: 0 }, samples);
     let wide = batch.wide.unwrap();
     let at = |p: &Position| {
         let c = (p.tile * i.m + p.row) * i.n + p.column;
@@ -68,7 +68,7 @@ fn codes_are_the_rounded_wide_values() {
     for name in ["mma.m16n8k16.f32.bf16.bf16.f32", "mma.m16n8k32.f16.e5m2.e4m3.f16", "mma.m16n8k32.s32.u8.s8.s32"] {
         let i = instruction(name);
         for op in Op::ALL {
-            let source = Source { seed: 1, stream: 2 };
+            let source = RandomStream { seed: 1, stream: 2 };
             let batch = draw(&i, op, Distribution::Normal, Init::Fp32, source, 300);
             let wide = batch.wide.unwrap();
             assert!(batch.tiles.a.iter().zip(&wide.a).all(|(code, value)| code == nearest_code(i.a, *value)), "{name}");
@@ -87,7 +87,7 @@ fn isolated_operations_leave_everything_else_zero() {
         for distribution in
             [Distribution::Normal, Distribution::LogUniform, Distribution::Special, Distribution::Corners]
         {
-            let batch = draw(&i, op, distribution, Init::Low, Source { seed: 3, stream: 0 }, 200);
+            let batch = draw(&i, op, distribution, Init::Low, RandomStream { seed: 3, stream: 0 }, 200);
             let mut with_terms = 0;
             for at in &batch.samples {
                 let Case { a, b, c, .. } = batch.tiles.case(&i, at.tile, at.row, at.column);
@@ -104,7 +104,7 @@ fn isolated_operations_leave_everything_else_zero() {
 fn streams_and_seeds_are_independent_and_longer_runs_begin_with_shorter_ones() {
     let i = instruction("mma.m16n8k16.f32.f16.f16.f32");
     let tiles = |seed, stream, samples| {
-        draw(&i, Op::Dot, Distribution::Normal, Init::Low, Source { seed, stream }, samples).tiles
+        draw(&i, Op::Dot, Distribution::Normal, Init::Low, RandomStream { seed, stream }, samples).tiles
     };
     let first = tiles(1, 0, 1024);
     assert_eq!(tiles(1, 0, 2048).slice(0, 8), first);
@@ -149,7 +149,7 @@ fn regimes_distributions_and_operations_have_names_of_their_own() {
 fn integers_are_drawn_over_their_range() {
     let i = instruction("mma.m16n8k32.s32.u8.s8.s32");
     for distribution in [Distribution::Normal, Distribution::Uniform] {
-        let batch = draw(&i, Op::Dot, distribution, Init::Low, Source { seed: 2, stream: 0 }, 4096);
+        let batch = draw(&i, Op::Dot, distribution, Init::Low, RandomStream { seed: 2, stream: 0 }, 4096);
         let zeros = batch.tiles.a.iter().filter(|code| *code == 0).count();
         assert!(zeros < batch.tiles.a.len() / 50, "{distribution:?}: {zeros} zeros of {}", batch.tiles.a.len());
         let signs = batch.tiles.b.iter().filter(|code| *code >= 0x80).count();
@@ -164,8 +164,9 @@ fn forms_without_kernels_have_corners_and_tiles_of_every_distribution() {
     for (_, i) in without.filter(|(at, i)| i.k < 8 || at % 9 == 0) {
         let shape = |codes: &Tiles| operands(i).iter().map(|o| o.len()).eq(codes.arrays().map(|(_, c)| c.len() / 2));
         for distribution in [Distribution::Normal, Distribution::Special, Distribution::Corners] {
-            let draw =
-                |op| draw(i, op, distribution, Init::Fp32, Source { seed: 1, stream: 0 }, 2 * op.samples_per_tile(i));
+            let draw = |op| {
+                draw(i, op, distribution, Init::Fp32, RandomStream { seed: 1, stream: 0 }, 2 * op.samples_per_tile(i))
+            };
             assert!(Op::ALL.iter().all(|op| shape(&draw(*op).tiles)), "{i}");
         }
         assert!(!Corners::of(i).list.is_empty(), "{i}");

@@ -3,52 +3,27 @@
 use rand::{Rng, RngExt};
 use rand_distr::{Distribution as _, StandardNormal};
 
-use crate::format::{Encoding, Finite, Format, Overflow, Real, Rounding};
+use crate::{
+    base::named::named,
+    format::{Encoding, Finite, Format, Overflow, Real, Rounding},
+};
 
-/// Where random operands come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
-pub enum Distribution {
-    /// Normal(0, 1); for integers scaled to a quarter of their range (of 24 bits at most), without sign where they have none.
-    Normal,
-    /// Uniform in [-1, 1); for integers over their whole range (of 24 bits at most).
-    Uniform,
-    /// Sign, exponent (over the whole range of the format, subnormal numbers included) and significand uniform.
-    LogUniform,
-    /// Zeros, subnormal numbers, infinities, NaN and extremes, in every position.
-    Special,
-    /// Directed cases: the named corners of the instruction, then random ones of every family.
-    Corners,
-}
-
-impl Distribution {
-    /// The name, as in options and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Distribution::Normal => "normal",
-            Distribution::Uniform => "uniform",
-            Distribution::LogUniform => "log-uniform",
-            Distribution::Special => "special",
-            Distribution::Corners => "corners",
-        }
+named! {
+    /// Where random operands come from.
+    pub enum Distribution {
+        Normal = "normal": "Normal(0, 1); for integers scaled to a quarter of their range (of 24 bits at most), without sign where they have none";
+        Uniform = "uniform": "Uniform in [-1, 1); for integers over their whole range (of 24 bits at most)";
+        LogUniform = "log-uniform": "Sign, exponent (over the whole range of the format, subnormal numbers included) and significand uniform";
+        Special = "special": "Zeros, subnormal numbers, infinities, NaN and extremes, in every position";
+        Corners = "corners": "Directed cases: the named corners of the instruction, then random ones of every family";
     }
 }
 
-/// Whether references see the operands before or after they are rounded to the operand formats.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, clap::ValueEnum)]
-pub enum Init {
-    /// Values are rounded to the operand formats first: a comparison shows the arithmetic alone.
-    Low,
-    /// References keep the f32 values: a comparison shows the loss of conversion too.
-    Fp32,
-}
-
-impl Init {
-    /// The name, as in options and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            Init::Low => "low",
-            Init::Fp32 => "fp32",
-        }
+named! {
+    /// Whether references see the operands before or after they are rounded to the operand formats.
+    pub enum Init {
+        Low = "low": "Values are rounded to the operand formats first: a comparison shows the arithmetic alone";
+        Fp32 = "fp32": "References keep the f32 values: a comparison shows the loss of conversion too";
     }
 }
 

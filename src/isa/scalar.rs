@@ -12,8 +12,8 @@ use serde::Deserialize;
 use super::{Support, targets};
 use crate::{
     Error, Result,
+    base::nearest::nearest,
     format::{self, Encoding, Format, Overflow, Rounding},
-    nearest::nearest,
     softfloat::Tininess,
 };
 

@@ -11,7 +11,7 @@ use std::sync::OnceLock;
 use serde::Deserialize;
 
 use super::{Instruction, Kernel, Scale, targets};
-use crate::{Error, Result, format, nearest::nearest};
+use crate::{Error, Result, base::nearest::nearest, format};
 
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;

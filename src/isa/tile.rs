@@ -2,7 +2,7 @@
 
 use super::{Case, Instruction};
 use crate::{
-    digest::fnv1a,
+    base::digest::fnv1a,
     format::{self, Format},
 };
 

@@ -12,26 +12,26 @@ crate::rows! {
         key: String => shown("key").essential(),
         /// Its value in the model.
         from: String => shown("from").essential(),
-        /// Its value in the change.
+        /// The other value.
         to: String => shown("to").essential(),
-        /// Whether data refute the change, it survives, or it cannot be observed.
+        /// Whether the data refute the change, it survives them, or it cannot be observed.
         verdict: &'static str => shown("verdict").essential(),
-        /// The number of the case that refutes it.
+        /// The number of the first case that refutes it.
         case: Option<u64> => shown("at case"),
-        /// The data that the case is of.
+        /// The recording or instruction of that case.
         source: Option<String> => shown("in"),
         /// Its tile.
         tile: Option<u64> => shown("tile"),
-        /// Its row of D.
+        /// Its row.
         row: Option<u64> => shown("row"),
-        /// Its column of D.
+        /// Its column.
         column: Option<u64> => shown("column"),
-        /// Why it cannot be observed.
-        reason: Option<String> => shown("why"),
+        /// Why the change cannot be observed.
+        reason: Option<String> => shown("why").if_filled(),
     }
 
-    /// A key of a rule, with what the data decide of it.
-    pub struct DecidedKeyRow in "decided_keys" {
+    /// A key of a rule, and the values with which every output agrees.
+    pub struct DecisionRow in "decisions" {
         /// The number of the rule in the model.
         rule: usize => shown("rule").essential(),
         /// The key.
@@ -40,27 +40,27 @@ crate::rows! {
         value: String => shown("value").essential(),
         /// The values with which every output agrees.
         agreeing: String => shown("agree with every output").essential(),
-        /// Whether that decides it.
+        /// Whether that decides the key.
         decision: &'static str => shown("decision").essential(),
     }
 
-    /// A rule that data were compared with.
-    pub struct TestedRuleRow in "tested_rules" {
-        /// Its number in the model.
+    /// A rule, and how many one-step changes of it the data refute.
+    pub struct TestedRow in "tested" {
+        /// The number of the rule in the model.
         rule: usize => shown("rule").essential(),
         /// The patterns of instructions that it is for.
         patterns: String => shown("of").essential(),
-        /// The data.
+        /// The recordings or instructions that decide.
         sources: Vec<String> => shown("data"),
-        /// Cases that were compared.
+        /// Their outputs.
         cases: u64 => shown("cases").essential(),
-        /// Whether every output agrees with the rule.
+        /// Whether all of them agree with the rule as it is.
         agrees: bool => shown("agrees").essential(),
-        /// One-step changes that the data refute.
+        /// Changes that are refuted.
         refuted: usize => shown("changes refuted").essential(),
-        /// One-step changes that survive.
+        /// Changes that survive.
         surviving: usize => shown("surviving").essential(),
-        /// One-step changes that cannot be observed.
+        /// Changes that cannot be observed.
         unobservable: usize => shown("not observable").essential(),
         /// What the data decide, in a sentence.
         summary: String => hidden(),
@@ -70,11 +70,11 @@ crate::rows! {
 /// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
 pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
-        rule.changes.iter().filter(|(change, _)| !change.ranged).map(|(change, verdict)| {
-            let (place, reason) = match verdict {
-                Verdict::Refuted(place) => (Some(place), None),
-                Verdict::Survives => (None, None),
-                Verdict::CannotBeObserved(reason) => (None, Some(reason.clone())),
+        let single = rule.changes.iter().filter(|(change, _)| !change.ranged);
+        single.map(|(change, verdict)| {
+            let place = match verdict {
+                Verdict::Refuted(place) => Some(place),
+                _ => None,
             };
             ChangeRow {
                 rule: rule.rule.index + 1,
@@ -86,12 +86,15 @@ pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
                     Verdict::Survives => "survives",
                     Verdict::CannotBeObserved(_) => "cannot be observed",
                 },
-                case: place.map(|place| place.case),
+                case: place.map(|place| place.case as u64),
                 source: place.map(|place| sources[place.source].name.clone()),
-                tile: place.map(|place| place.tile),
-                row: place.map(|place| place.row),
-                column: place.map(|place| place.column),
-                reason,
+                tile: place.map(|place| place.tile as u64),
+                row: place.map(|place| place.row as u64),
+                column: place.map(|place| place.column as u64),
+                reason: match verdict {
+                    Verdict::CannotBeObserved(reason) => Some(reason.clone()),
+                    _ => None,
+                },
             }
         })
     });
@@ -99,9 +102,9 @@ pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
 }
 
 /// A row for each key: the values with which every output agrees, and whether that decides it.
-pub fn keys(tested: &[Tested]) -> Table {
+pub fn decisions(tested: &[Tested]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
-        summaries(rule).into_iter().map(|summary| DecidedKeyRow {
+        summaries(rule).into_iter().map(|summary| DecisionRow {
             rule: rule.rule.index + 1,
             key: summary.key,
             value: summary.value,
@@ -114,21 +117,21 @@ pub fn keys(tested: &[Tested]) -> Table {
 
 /// A row for each rule.
 pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
-    let row = |rule: &Tested| {
+    let rows = tested.iter().map(|rule| {
         let count = |wanted: fn(&Verdict) -> bool| {
             rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count()
         };
-        TestedRuleRow {
+        TestedRow {
             rule: rule.rule.index + 1,
             patterns: rule.patterns.join(" "),
             sources: rule.sources.iter().map(|at| sources[*at].name.clone()).collect(),
-            cases: rule.cases,
+            cases: rule.cases as u64,
             agrees: rule.refuted.is_none(),
             refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
             surviving: count(|verdict| *verdict == Verdict::Survives),
             unobservable: count(|verdict| matches!(verdict, Verdict::CannotBeObserved(_))),
             summary: sentences(&summaries(rule)),
         }
-    };
-    Table::of("Rules and data", tested.iter().map(row))
+    });
+    Table::of("Rules and data", rows)
 }

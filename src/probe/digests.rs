@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::scalar::{Outcome, Request};
-use crate::{Error, Result, atomic, device::Chunks};
+use crate::{Error, Result, base::atomic, device::Chunks};
 
 /// The most chunks of one instruction that are recorded.
 const MOST: usize = 16;

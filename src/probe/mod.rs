@@ -18,7 +18,7 @@ use crate::{
     comparison::{Answer, Difference, Place},
     device::{Device, Execution, Spot},
     digest::fnv1a,
-    inputs::{self, Batch, Distribution, Init, Op, Position, Source},
+    inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };
 use reference::References;
@@ -76,7 +76,7 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
         Outcome { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         let samples = chunk.min(request.samples - start) as usize;
-        let source = Source { seed: request.seed, stream: stream as u64 };
+        let source = RandomStream { seed: request.seed, stream: stream as u64 };
         let batch = inputs::draw(request.instruction, request.op, request.distribution, request.init, source, samples);
         let d = device.execute(request.instruction, &batch.tiles)?;
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();

@@ -11,7 +11,7 @@ use crate::{
     device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
     digest::fnv1a,
     format::Format,
-    inputs::scalar::{CHUNK, Space, digest_term},
+    inputs::space::{CHUNK, Space, digest_term},
     isa::{
         Case,
         scalar::{Form, container_bits},

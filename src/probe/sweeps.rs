@@ -1,7 +1,7 @@
 //! The table of sweeps of scalar instructions.
 
 use super::scalar::{Outcome, Request};
-use crate::{inputs::scalar::Space, isa::scalar::Form, report::Table};
+use crate::{inputs::space::Space, isa::scalar::Form, report::Table};
 
 crate::rows! {
     /// A sweep of a scalar instruction, whose results were compared with its rule in every bit.

@@ -21,7 +21,7 @@ use super::{
     human::{self, MISMATCH, Shown},
     parts::{Room, cell_width},
 };
-use crate::visible::visible;
+use crate::base::visible::visible;
 
 /// Spaces between two columns of a table.
 const GAP: usize = 2;

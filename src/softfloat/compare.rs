@@ -4,13 +4,13 @@ use std::cmp::Ordering;
 
 use super::{
     Flags, Operation, Outcome,
-    engine::{Engine, Fields},
+    datapath::{Datapath, FormatFields},
     nan::is_signalling,
-    operand::Kind,
+    unpacked::OperandClass,
 };
 use crate::format::{Class, Specials};
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
     pub(super) fn compare(&self, x: u64, y: u64) -> Option<Ordering> {
         Some(self.rank(x)?.cmp(&self.rank(y)?))
@@ -37,7 +37,7 @@ impl<F: Fields> Engine<'_, F> {
             let magnitude = self.layout().magnitude(code) as i64;
             match self.float.specials {
                 // The NaN has the code of -0: above everything.
-                Specials::NegativeZeroNan if self.kind(code) == Kind::Nan => i64::MAX,
+                Specials::NegativeZeroNan if self.kind(code) == OperandClass::Nan => i64::MAX,
                 // One lower than the magnitude's negative: -0 is below +0.
                 _ => {
                     if self.layout().negative(code) {
@@ -72,8 +72,8 @@ impl<F: Fields> Engine<'_, F> {
     fn rank(&self, code: u64) -> Option<i64> {
         let operand = self.operand::<u64>(code);
         match operand.kind {
-            Kind::Nan => None,
-            Kind::Zero => Some(0),
+            OperandClass::Nan => None,
+            OperandClass::Zero => Some(0),
             // Without a zero the smallest number has magnitude 0.
             _ => {
                 let magnitude = self.layout().magnitude(code) as i64 + i64::from(!self.layout().has_zero);

@@ -2,12 +2,15 @@
 
 use super::{
     Environment, Flags, NanRule, Outcome, Unit,
-    engine::Engine,
+    datapath::Datapath,
     integral::units,
     nan::is_signalling,
-    operand::{Kind, Operand},
+    unpacked::{OperandClass, Unpacked},
 };
-use crate::format::{Format, Layout, Rounding, Word};
+use crate::{
+    format::{Format, Layout},
+    number::{Rounding, Word},
+};
 
 /// Conversion from any format, integer formats included, to any other, in one environment.
 ///
@@ -24,7 +27,7 @@ pub struct Converter<'a> {
 
 #[derive(Debug, Clone, Copy)]
 enum Side<'a> {
-    Float(Engine<'a, Layout>),
+    Float(Datapath<'a, Layout>),
     Integer { format: &'a Format, signed: bool },
 }
 
@@ -60,7 +63,7 @@ impl<'a> Converter<'a> {
             Side::Integer { format, .. } => integer_operand(format, code),
         };
         match &self.to {
-            Side::Float(unit) if operand.kind == Kind::Finite => {
+            Side::Float(unit) if operand.kind == OperandClass::Finite => {
                 unit.round(operand.negative, operand.leading, operand.significand)
             }
             Side::Float(unit) => self.special(&operand, code, unit),
@@ -69,10 +72,10 @@ impl<'a> Converter<'a> {
     }
 
     #[cold]
-    fn special<W: Word>(&self, operand: &Operand<W>, code: u64, to: &Engine<Layout>) -> Outcome {
+    fn special<W: Word>(&self, operand: &Unpacked<W>, code: u64, to: &Datapath<Layout>) -> Outcome {
         match (operand.kind, &self.from) {
-            (Kind::Zero, _) => to.zero(operand.negative),
-            (Kind::Nan, Side::Float(from)) => {
+            (OperandClass::Zero, _) => to.zero(operand.negative),
+            (OperandClass::Nan, Side::Float(from)) => {
                 let nan = from.format.decode(code);
                 let code = self.environment.nan.passed_on(&nan, from.float.trailing_bits, to.format);
                 Outcome { code, flags: Flags::INVALID.when(code.is_none() || is_signalling(&nan, &from.float)) }
@@ -86,7 +89,7 @@ impl<'a> Converter<'a> {
     }
 
     #[inline(always)]
-    fn integer<W: Word>(&self, operand: &Operand<W>, to: &Format, signed: bool) -> Outcome {
+    fn integer<W: Word>(&self, operand: &Unpacked<W>, to: &Format, signed: bool) -> Outcome {
         let negative = operand.negative;
         let limit = match (signed, negative) {
             (true, _) => (1 << (to.bits - 1)) - u64::from(!negative),
@@ -94,9 +97,9 @@ impl<'a> Converter<'a> {
             (false, false) => to.code_mask(),
         };
         let (units, inexact) = match operand.kind {
-            Kind::Zero => (0, false),
-            Kind::Finite if operand.leading < 64 => units(operand, self.environment.rounding),
-            _ => return self.invalid_integer(operand.kind == Kind::Nan, negative, to, signed),
+            OperandClass::Zero => (0, false),
+            OperandClass::Finite if operand.leading < 64 => units(operand, self.environment.rounding),
+            _ => return self.invalid_integer(operand.kind == OperandClass::Nan, negative, to, signed),
         };
         if units > limit {
             return self.invalid_integer(false, negative, to, signed);
@@ -131,12 +134,12 @@ impl<'a> Converter<'a> {
 
 /// The operand that an integer's code stands for.
 #[inline(always)]
-fn integer_operand<W: Word>(format: &Format, code: u64) -> Operand<W> {
+fn integer_operand<W: Word>(format: &Format, code: u64) -> Unpacked<W> {
     let datum = format.decode(code);
     let zeros = datum.significand.leading_zeros();
     if datum.significand == 0 {
-        return Operand { kind: Kind::Zero, negative: false, significand: W::ZERO, leading: 0 };
+        return Unpacked { kind: OperandClass::Zero, negative: false, significand: W::ZERO, leading: 0 };
     }
     let significand = W::from(datum.significand << zeros) << (W::BITS - 64);
-    Operand { kind: Kind::Finite, negative: datum.negative, significand, leading: 63 - zeros as i32 }
+    Unpacked { kind: OperandClass::Finite, negative: datum.negative, significand, leading: 63 - zeros as i32 }
 }

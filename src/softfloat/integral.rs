@@ -2,12 +2,12 @@
 
 use super::{
     Flags, Outcome,
-    engine::{Engine, Fields},
-    operand::{Kind, Operand},
+    datapath::{Datapath, FormatFields},
+    unpacked::{OperandClass, Unpacked},
 };
-use crate::format::{Rounding, Word};
+use crate::number::{Rounding, Word};
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     pub(super) fn rint(&self, x: u64) -> Outcome {
         let outcome = self.rint_exact(x);
         Outcome { flags: outcome.flags.without(Flags::INEXACT), ..outcome }
@@ -20,13 +20,13 @@ impl<F: Fields> Engine<'_, F> {
     fn integral<W: Word>(&self, x: u64) -> Outcome {
         let a = self.operand::<W>(x);
         match a.kind {
-            Kind::Nan => self.nan_of(&[x]),
-            Kind::Infinite => self.infinity(a.negative),
-            Kind::Zero => self.zero(a.negative),
-            Kind::Finite if a.leading >= self.layout().trailing_bits as i32 => {
+            OperandClass::Nan => self.nan_of(&[x]),
+            OperandClass::Infinite => self.infinity(a.negative),
+            OperandClass::Zero => self.zero(a.negative),
+            OperandClass::Finite if a.leading >= self.layout().trailing_bits as i32 => {
                 self.round(a.negative, a.leading, a.significand)
             }
-            Kind::Finite => {
+            OperandClass::Finite => {
                 let (units, inexact) = units(&a, self.environment.rounding);
                 let inexact = Flags::INEXACT.when(inexact);
                 if units == 0 {
@@ -42,7 +42,7 @@ impl<F: Fields> Engine<'_, F> {
 }
 
 /// The magnitude of a finite number below 2^63 rounded to an integer, and whether that is inexact.
-pub(super) fn units<W: Word>(a: &Operand<W>, rounding: Rounding) -> (u64, bool) {
+pub(super) fn units<W: Word>(a: &Unpacked<W>, rounding: Rounding) -> (u64, bool) {
     let places = (W::BITS as i32 - 1 - a.leading) as u32;
     let (kept, rest) = (a.significand.shift_right(places), a.significand.rest(places));
     let up = rounding.rounds_up(a.negative, kept & W::ONE != W::ZERO, rest);

@@ -2,10 +2,13 @@
 
 use super::{
     Flags, Operation, Outcome, Unit,
-    engine::{Engine, Fields},
+    datapath::{Datapath, FormatFields},
     unit::NARROW_PRECISION,
 };
-use crate::format::{Encoding, FORMATS, Float, Layout, Word};
+use crate::{
+    format::{Encoding, FORMATS, Float, Layout},
+    number::Word,
+};
 
 /// What an operation on many operands came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -32,7 +35,7 @@ impl<const PLACE: usize> Tabled<PLACE> {
     };
 }
 
-impl<const PLACE: usize> Fields for Tabled<PLACE> {
+impl<const PLACE: usize> FormatFields for Tabled<PLACE> {
     #[inline(always)]
     fn layout(&self) -> &Layout {
         const { &Self::LAYOUT }
@@ -64,19 +67,19 @@ impl Unit<'_> {
         results: &mut [T],
         store: impl FnMut(&mut T, Outcome),
     ) {
-        let engine = &self.0;
+        let datapath = &self.0;
         macro_rules! places {
             ($($product:ident: $($place:literal)*;)*) => {
-                match FORMATS.iter().position(|format| std::ptr::eq(format, engine.format)) {
-                    _ if engine.random => engine.each::<u128, u128, T>(operation, operands, results, store),
+                match FORMATS.iter().position(|format| std::ptr::eq(format, datapath.format)) {
+                    _ if datapath.random => datapath.each::<u128, u128, T>(operation, operands, results, store),
                     $($(Some($place) => {
                         const { assert!(($product::BITS == 128) == (Tabled::<$place>::LAYOUT.precision > NARROW_PRECISION)) };
-                        let Engine { format, float, fields: _, environment, random, wide } = *engine;
-                        let engine = Engine { format, float, fields: Tabled::<$place>, environment, random, wide };
-                        engine.each::<u64, $product, T>(operation, operands, results, store)
+                        let Datapath { format, float, fields: _, environment, random, wide } = *datapath;
+                        let datapath = Datapath { format, float, fields: Tabled::<$place>, environment, random, wide };
+                        datapath.each::<u64, $product, T>(operation, operands, results, store)
                     })*)*
-                    _ if engine.wide => engine.each::<u64, u128, T>(operation, operands, results, store),
-                    _ => engine.each::<u64, u64, T>(operation, operands, results, store),
+                    _ if datapath.wide => datapath.each::<u64, u128, T>(operation, operands, results, store),
+                    _ => datapath.each::<u64, u64, T>(operation, operands, results, store),
                 }
             };
         }
@@ -84,7 +87,7 @@ impl Unit<'_> {
     }
 }
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     /// With sums in words of one kind, products and quotients in those of another.
     #[inline(always)]
     fn each<S: Word, P: Word, T>(

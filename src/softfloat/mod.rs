@@ -1,22 +1,21 @@
 //! Scalar arithmetic in any format, in integers: each operation rounds once.
 //!
 //! [`Unit`] works on codes: every operation of IEEE 754 on the codes of one format in one [`Environment`], with the exception
-//! flags; [`Converter`] goes from one format to another. One engine serves every format: it asks the format's record, never its name. [`Unit::map`]
-//! is the same engine on many operands, compiled for each format of the table.
+//! flags; [`Converter`] goes from one format to another. One datapath serves every format: it asks the format's record, never its name. [`Unit::map`]
+//! is the same datapath on many operands, compiled for each format of the table.
 //!
 //! [`add`], [`fma`] and [`product`] work on exact values ([`Real`](crate::format::Real)) on their way through an instruction, whose steps
 //! need no flags. Both round at one place, in [`format`](mod@crate::format).
 
 mod compare;
 mod converter;
-mod engine;
+mod datapath;
 mod environment;
-mod exact;
 mod flags;
 mod integral;
 mod map;
+pub mod mpfr;
 mod nan;
-mod operand;
 mod operation;
 mod product;
 mod quotient;
@@ -24,8 +23,10 @@ mod root;
 mod select;
 mod sum;
 mod unit;
+mod unpacked;
 mod values;
 
+pub use crate::number::{product, sum};
 pub use converter::Converter;
 pub use environment::{Environment, Tininess};
 pub use flags::{Flags, Outcome};
@@ -33,5 +34,4 @@ pub use map::Mapped;
 pub use nan::NanRule;
 pub use operation::{CLASSES, Operation, ResultKind};
 pub use unit::Unit;
-pub(crate) use values::sum;
-pub use values::{Target, add, fma, product};
+pub use values::{Target, add, fma};

@@ -2,8 +2,8 @@
 
 use super::{
     Flags, Outcome,
-    engine::{Engine, Fields},
-    operand::Kind,
+    datapath::{Datapath, FormatFields},
+    unpacked::OperandClass,
 };
 use crate::format::{Class, Decoded, Float, Format, Specials};
 
@@ -84,7 +84,7 @@ pub(super) fn is_signalling(nan: &Decoded, float: &Float) -> bool {
     float.specials == Specials::Ieee && nan.class == Class::Nan && nan.significand >> (float.trailing_bits - 1) & 1 == 0
 }
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     /// An invalid operation on numbers.
     #[cold]
     pub(super) fn invalid(&self) -> Outcome {
@@ -99,7 +99,7 @@ impl<F: Fields> Engine<'_, F> {
     /// The result of an operation on `operands`, at least one of which is NaN.
     #[cold]
     pub(super) fn nan_of(&self, operands: &[u64]) -> Outcome {
-        let nans = || operands.iter().copied().filter(|&code| self.kind(code) == Kind::Nan);
+        let nans = || operands.iter().copied().filter(|&code| self.kind(code) == OperandClass::Nan);
         let first = match self.environment.nan {
             NanRule::Arm => nans().find(|&code| self.signals(code)).or_else(|| nans().next()),
             _ => nans().next(),

@@ -4,12 +4,12 @@ use std::hint::select_unpredictable;
 
 use super::{
     Outcome,
-    engine::{Engine, Fields},
-    operand::{Kind, Operand},
+    datapath::{Datapath, FormatFields},
+    unpacked::{OperandClass, Unpacked},
 };
-use crate::format::Word;
+use crate::number::Word;
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
     pub(super) fn mul(&self, x: u64, y: u64) -> Outcome {
         if self.wide { self.multiply::<u128>(x, y) } else { self.multiply::<u64>(x, y) }
@@ -30,11 +30,13 @@ impl<F: Fields> Engine<'_, F> {
         let (a, b) = (self.operand::<W>(x), self.operand::<W>(y));
         let negative = a.negative != b.negative;
         match (a.kind, b.kind) {
-            (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
-            (Kind::Zero, Kind::Infinite) | (Kind::Infinite, Kind::Zero) => self.invalid(),
-            (Kind::Infinite, _) | (_, Kind::Infinite) => self.infinity(negative),
-            (Kind::Zero, _) | (_, Kind::Zero) => self.zero(negative),
-            (Kind::Finite, Kind::Finite) => {
+            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
+            (OperandClass::Zero, OperandClass::Infinite) | (OperandClass::Infinite, OperandClass::Zero) => {
+                self.invalid()
+            }
+            (OperandClass::Infinite, _) | (_, OperandClass::Infinite) => self.infinity(negative),
+            (OperandClass::Zero, _) | (_, OperandClass::Zero) => self.zero(negative),
+            (OperandClass::Finite, OperandClass::Finite) => {
                 let product = self.product(&a, &b);
                 self.round(negative, product.leading, product.significand)
             }
@@ -43,13 +45,13 @@ impl<F: Fields> Engine<'_, F> {
 
     /// The exact product of two finite non-zero numbers.
     #[inline(always)]
-    pub(super) fn product<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Operand<W> {
+    pub(super) fn product<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Unpacked<W> {
         // Significands fit half a word. The product of their leading bits is the bit below the top, which a carry may pass.
         let half = W::BITS / 2;
         let product = (a.significand >> half) * (b.significand >> half);
         let carry = product >= W::TOP;
-        Operand {
-            kind: Kind::Finite,
+        Unpacked {
+            kind: OperandClass::Finite,
             negative: a.negative != b.negative,
             significand: select_unpredictable(carry, product, product << 1),
             leading: a.leading + b.leading + i32::from(carry),

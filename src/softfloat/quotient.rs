@@ -2,12 +2,12 @@
 
 use super::{
     Flags, Outcome,
-    engine::{Engine, Fields},
-    operand::{Kind, Operand},
+    datapath::{Datapath, FormatFields},
+    unpacked::{OperandClass, Unpacked},
 };
-use crate::format::Word;
+use crate::number::Word;
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
     pub(super) fn div(&self, x: u64, y: u64) -> Outcome {
         if self.wide { self.divide::<u128>(x, y) } else { self.divide::<u64>(x, y) }
@@ -16,11 +16,11 @@ impl<F: Fields> Engine<'_, F> {
     pub(super) fn rem(&self, x: u64, y: u64) -> Outcome {
         let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
         match (a.kind, b.kind) {
-            (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
-            (Kind::Infinite, _) | (_, Kind::Zero) => self.invalid(),
-            (Kind::Zero, _) => self.zero(a.negative),
-            (Kind::Finite, Kind::Infinite) => self.round(a.negative, a.leading, a.significand),
-            (Kind::Finite, Kind::Finite) => self.remainder(&a, &b),
+            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
+            (OperandClass::Infinite, _) | (_, OperandClass::Zero) => self.invalid(),
+            (OperandClass::Zero, _) => self.zero(a.negative),
+            (OperandClass::Finite, OperandClass::Infinite) => self.round(a.negative, a.leading, a.significand),
+            (OperandClass::Finite, OperandClass::Finite) => self.remainder(&a, &b),
         }
     }
 
@@ -33,7 +33,7 @@ impl<F: Fields> Engine<'_, F> {
     }
 
     #[inline(always)]
-    fn rounded_quotient<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
+    fn rounded_quotient<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
         let negative = a.negative != b.negative;
         if W::BITS == 128 && !self.random {
             let (quotient, below) = ratio(a.significand.high_jammed(), b.significand.high_jammed());
@@ -52,16 +52,18 @@ impl<F: Fields> Engine<'_, F> {
         let (a, b) = (self.operand::<W>(x), self.operand::<W>(y));
         let negative = a.negative != b.negative;
         match (a.kind, b.kind) {
-            (Kind::Finite, Kind::Finite) => self.rounded_quotient(&a, &b),
-            (Kind::Nan, _) | (_, Kind::Nan) => self.nan_of(&[x, y]),
-            (Kind::Zero, Kind::Zero) | (Kind::Infinite, Kind::Infinite) => self.invalid(),
-            (Kind::Infinite, _) => self.infinity(negative),
-            (_, Kind::Zero) => Outcome { flags: Flags::DIVIDE_BY_ZERO, ..self.infinity(negative) },
+            (OperandClass::Finite, OperandClass::Finite) => self.rounded_quotient(&a, &b),
+            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
+            (OperandClass::Zero, OperandClass::Zero) | (OperandClass::Infinite, OperandClass::Infinite) => {
+                self.invalid()
+            }
+            (OperandClass::Infinite, _) => self.infinity(negative),
+            (_, OperandClass::Zero) => Outcome { flags: Flags::DIVIDE_BY_ZERO, ..self.infinity(negative) },
             _ => self.zero(negative),
         }
     }
 
-    fn remainder(&self, a: &Operand<u128>, b: &Operand<u128>) -> Outcome {
+    fn remainder(&self, a: &Unpacked<u128>, b: &Unpacked<u128>) -> Outcome {
         if a.leading < b.leading - 1 {
             // Less than half of the divisor.
             return self.round(a.negative, a.leading, a.significand);

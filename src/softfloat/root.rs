@@ -4,21 +4,21 @@ use rug::Integer;
 
 use super::{
     Outcome,
-    engine::{Engine, Fields},
-    operand::Kind,
+    datapath::{Datapath, FormatFields},
+    unpacked::OperandClass,
 };
-use crate::format::Word;
+use crate::number::Word;
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
     pub(super) fn sqrt(&self, x: u64) -> Outcome {
         let a = self.operand::<u64>(x);
         match a.kind {
-            Kind::Nan => self.nan_of(&[x]),
-            Kind::Zero => self.zero(a.negative),
+            OperandClass::Nan => self.nan_of(&[x]),
+            OperandClass::Zero => self.zero(a.negative),
             _ if a.negative => self.invalid(),
-            Kind::Infinite => self.infinity(false),
-            Kind::Finite => {
+            OperandClass::Infinite => self.infinity(false),
+            OperandClass::Finite => {
                 // The significand as m in [1, 4) times an even power of two: its root has its leading bit at 1.
                 let odd = a.leading & 1;
                 let leading = (a.leading - odd) / 2;

@@ -4,16 +4,16 @@ use std::cmp::Ordering;
 
 use super::{
     Flags, Operation, Outcome,
-    engine::{Engine, Fields},
-    operand::Kind,
+    datapath::{Datapath, FormatFields},
+    unpacked::OperandClass,
 };
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     /// One of the six minimum and maximum operations: an operand, exactly. -0 is below +0.
     pub(super) fn select(&self, operation: Operation, x: u64, y: u64) -> Outcome {
         use Operation::*;
         let [x_kind, y_kind] = [x, y].map(|code| self.kind(code));
-        let [x_nan, y_nan] = [x_kind, y_kind].map(|kind| kind == Kind::Nan);
+        let [x_nan, y_nan] = [x_kind, y_kind].map(|kind| kind == OperandClass::Nan);
         if x_nan || y_nan {
             let flags = Flags::INVALID.when(self.signals(x) || self.signals(y));
             let number = if x_nan { y } else { x };
@@ -50,9 +50,9 @@ impl<F: Fields> Engine<'_, F> {
         let exact = |code: u64| Outcome { code: Some(code), flags: Flags::NONE };
         let magnitude = self.layout().magnitude(x);
         match operand.kind {
-            Kind::Nan => self.nan_of(&[x]),
+            OperandClass::Nan => self.nan_of(&[x]),
             // The smallest number beyond zero, whatever the sign of the zero; nothing is below it in an unsigned format.
-            Kind::Zero => exact(if up || self.layout().signed() { self.layout().assemble(!up, 1) } else { 0 }),
+            OperandClass::Zero => exact(if up || self.layout().signed() { self.layout().assemble(!up, 1) } else { 0 }),
             _ if operand.negative != up => {
                 let last = self.layout().largest + u64::from(self.format.has_infinity());
                 exact(self.layout().assemble(operand.negative, (magnitude + 1).min(last)))
@@ -68,7 +68,7 @@ impl<F: Fields> Engine<'_, F> {
     fn itself(&self, x: u64) -> Outcome {
         let negative = self.layout().negative(x);
         match self.kind(x) {
-            Kind::Zero => self.zero(negative),
+            OperandClass::Zero => self.zero(negative),
             _ => {
                 Outcome { code: Some(self.layout().assemble(negative, self.layout().magnitude(x))), flags: Flags::NONE }
             }

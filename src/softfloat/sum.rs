@@ -4,12 +4,12 @@ use std::hint::select_unpredictable;
 
 use super::{
     NanRule, Outcome,
-    engine::{Engine, Fields},
-    operand::{Kind, Operand},
+    datapath::{Datapath, FormatFields},
+    unpacked::{OperandClass, Unpacked},
 };
-use crate::format::Word;
+use crate::number::Word;
 
-impl<F: Fields> Engine<'_, F> {
+impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
     pub(super) fn add(&self, x: u64, y: u64) -> Outcome {
         if self.random { self.add_or_sub::<u128>(x, y, false) } else { self.add_or_sub::<u64>(x, y, false) }
@@ -49,7 +49,7 @@ impl<F: Fields> Engine<'_, F> {
         let a = self.operand::<W>(x);
         let mut b = self.operand::<W>(y);
         b.negative ^= negate;
-        if a.kind == Kind::Nan || b.kind == Kind::Nan {
+        if a.kind == OperandClass::Nan || b.kind == OperandClass::Nan {
             return self.nan_of(&[x, y]);
         }
         self.special_sum(&a, &b)
@@ -68,8 +68,11 @@ impl<F: Fields> Engine<'_, F> {
     #[inline(never)]
     fn multiply_add_unusual<W: Word>(&self, x: u64, y: u64, z: u64) -> Outcome {
         let (a, b, c) = (self.operand::<W>(x), self.operand::<W>(y), self.operand::<W>(z));
-        let no_product = matches!((a.kind, b.kind), (Kind::Zero, Kind::Infinite) | (Kind::Infinite, Kind::Zero));
-        if [a.kind, b.kind, c.kind].contains(&Kind::Nan) {
+        let no_product = matches!(
+            (a.kind, b.kind),
+            (OperandClass::Zero, OperandClass::Infinite) | (OperandClass::Infinite, OperandClass::Zero)
+        );
+        if [a.kind, b.kind, c.kind].contains(&OperandClass::Nan) {
             // Zero times infinity plus a quiet NaN: IEEE 754 leaves the flag open.
             if no_product && !self.signals(z) && self.environment.nan != NanRule::X86 {
                 return self.invalid();
@@ -82,33 +85,35 @@ impl<F: Fields> Engine<'_, F> {
         }
         let negative = a.negative != b.negative;
         let product = match (a.kind, b.kind) {
-            (Kind::Finite, Kind::Finite) => self.product(&a, &b),
-            (Kind::Infinite, _) | (_, Kind::Infinite) => Operand { kind: Kind::Infinite, negative, ..a },
-            _ => Operand { kind: Kind::Zero, negative, ..a },
+            (OperandClass::Finite, OperandClass::Finite) => self.product(&a, &b),
+            (OperandClass::Infinite, _) | (_, OperandClass::Infinite) => {
+                Unpacked { kind: OperandClass::Infinite, negative, ..a }
+            }
+            _ => Unpacked { kind: OperandClass::Zero, negative, ..a },
         };
         self.special_sum(&product, &c)
     }
 
     /// The sum of two operands that are no NaNs.
-    fn special_sum<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
+    fn special_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
         match (a.kind, b.kind) {
-            (Kind::Infinite, Kind::Infinite) if a.negative != b.negative => self.invalid(),
-            (Kind::Infinite, _) => self.infinity(a.negative),
-            (_, Kind::Infinite) => self.infinity(b.negative),
-            (Kind::Zero, Kind::Zero) if a.negative == b.negative => self.zero(a.negative),
-            (Kind::Zero, Kind::Zero) => self.cancelled(),
-            (Kind::Zero, _) => self.round(b.negative, b.leading, b.significand),
-            (_, Kind::Zero) => self.round(a.negative, a.leading, a.significand),
+            (OperandClass::Infinite, OperandClass::Infinite) if a.negative != b.negative => self.invalid(),
+            (OperandClass::Infinite, _) => self.infinity(a.negative),
+            (_, OperandClass::Infinite) => self.infinity(b.negative),
+            (OperandClass::Zero, OperandClass::Zero) if a.negative == b.negative => self.zero(a.negative),
+            (OperandClass::Zero, OperandClass::Zero) => self.cancelled(),
+            (OperandClass::Zero, _) => self.round(b.negative, b.leading, b.significand),
+            (_, OperandClass::Zero) => self.round(a.negative, a.leading, a.significand),
             _ => self.rounded_sum(a, b),
         }
     }
 
     /// The sum of two finite non-zero numbers. Their significands have at least two zeros at the end.
     #[inline(always)]
-    fn rounded_sum<W: Word>(&self, a: &Operand<W>, b: &Operand<W>) -> Outcome {
+    fn rounded_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
         let swap = (b.leading > a.leading) | ((b.leading == a.leading) & (b.significand > a.significand));
-        let pick = |swap: bool| Operand {
-            kind: Kind::Finite,
+        let pick = |swap: bool| Unpacked {
+            kind: OperandClass::Finite,
             negative: select_unpredictable(swap, b.negative, a.negative),
             significand: select_unpredictable(swap, b.significand, a.significand),
             leading: select_unpredictable(swap, b.leading, a.leading),
@@ -122,7 +127,13 @@ impl<F: Fields> Engine<'_, F> {
     ///
     /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
     #[inline(always)]
-    fn ordered_sum<W: Word>(&self, negative: bool, large: &Operand<W>, small: &Operand<W>, opposite: bool) -> Outcome {
+    fn ordered_sum<W: Word>(
+        &self,
+        negative: bool,
+        large: &Unpacked<W>,
+        small: &Unpacked<W>,
+        opposite: bool,
+    ) -> Outcome {
         let distance = (large.leading - small.leading) as u32;
         // One place to the right: room for a carry.
         let (x, y) = (large.significand >> 1, (small.significand >> 1).shift_right_jam(distance));

@@ -2,7 +2,7 @@
 
 use std::cmp::Ordering;
 
-use super::{Environment, Operation, Outcome, engine::Engine};
+use super::{Environment, Operation, Outcome, datapath::Datapath};
 use crate::{
     Error, Result,
     format::{Encoding, Format, Layout, Rounding},
@@ -24,7 +24,7 @@ pub(super) const NARROW_PRECISION: u32 = 31;
 /// # Ok::<(), tcnum::Error>(())
 /// ```
 #[derive(Debug, Clone, Copy)]
-pub struct Unit<'a>(pub(super) Engine<'a, Layout>);
+pub struct Unit<'a>(pub(super) Datapath<'a, Layout>);
 
 impl<'a> Unit<'a> {
     /// The unit of `format`.
@@ -39,7 +39,7 @@ impl<'a> Unit<'a> {
         };
         let random = matches!(environment.rounding, Rounding::Sr { .. });
         let wide = random || float.precision() > NARROW_PRECISION;
-        Ok(Unit(Engine { format, float, fields: Layout::of(&float), environment, random, wide }))
+        Ok(Unit(Datapath { format, float, fields: Layout::of(&float), environment, random, wide }))
     }
 
     /// The format.

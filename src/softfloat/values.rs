@@ -1,6 +1,9 @@
 //! Operations on exact values, rounded once to a target.
 
-use crate::format::{Finite, Format, Overflow, Real, Rounding};
+use crate::{
+    format::{Format, Overflow},
+    number::{Real, Rounding, product, sum},
+};
 
 /// Where an operation's result goes and how it is rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -45,42 +48,6 @@ pub fn add(x: &Real, y: &Real, target: &Target) -> u64 {
 /// at most 110 bits.
 pub fn fma(x: &Real, y: &Real, z: &Real, target: &Target) -> u64 {
     target.round(&sum(&product(x, y), z, target.cancels_to_negative()))
-}
-
-/// `x * y`, exactly: zero times infinity is NaN, and a zero product has the product of the signs.
-pub fn product(x: &Real, y: &Real) -> Real {
-    match (x, y) {
-        (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
-        (Real::Finite(x), Real::Finite(y)) => Real::Finite(x.times(y)),
-        (Real::Infinity { negative }, Real::Infinity { negative: other }) => {
-            Real::Infinity { negative: negative != other }
-        }
-        (Real::Infinity { negative }, Real::Finite(finite)) | (Real::Finite(finite), Real::Infinity { negative }) => {
-            if finite.is_zero() {
-                Real::Nan
-            } else {
-                Real::Infinity { negative: *negative != finite.negative }
-            }
-        }
-    }
-}
-
-/// `x + y`, exact or sticky; what cancels is -0 if `negative_zero`.
-pub(crate) fn sum(x: &Real, y: &Real, negative_zero: bool) -> Real {
-    match (x, y) {
-        (Real::Nan, _) | (_, Real::Nan) => Real::Nan,
-        (Real::Infinity { negative }, Real::Infinity { negative: other }) if negative != other => Real::Nan,
-        (Real::Infinity { .. }, _) => *x,
-        (_, Real::Infinity { .. }) => *y,
-        (Real::Finite(x), Real::Finite(y)) => {
-            let sum = x.plus(y);
-            if sum.is_zero() {
-                Real::Finite(Finite::zero(if x.negative == y.negative { x.negative } else { negative_zero }))
-            } else {
-                Real::Finite(sum)
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -47,7 +47,7 @@ impl Trace {
                 path.display()
             )));
         }
-        crate::atomic::write(path, &bytes)
+        crate::base::atomic::write(path, &bytes)
     }
 
     /// The bytes of the trace's file.

@@ -15,11 +15,11 @@ use serde::{
 };
 
 /// Names of the tensors of a trace: the operands that an instruction can have, and D.
-pub const TENSORS: [&str; 7] = ["a", "b", "c", "d", "positions", "scale_a", "scale_b"];
+pub(super) const TENSORS: [&str; 7] = ["a", "b", "c", "d", "positions", "scale_a", "scale_b"];
 
 /// What the header of a trace file declares.
 #[derive(Debug, Default)]
-pub struct Header {
+pub(super) struct Header {
     /// The `__metadata__` strings.
     pub metadata: BTreeMap<String, String>,
     /// The declared tensors, each of three dimensions.
@@ -29,7 +29,7 @@ pub struct Header {
 /// One declared tensor.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Declared {
+pub(super) struct Declared {
     /// The element type.
     pub dtype: Dtype,
     /// Tiles, rows, columns.
@@ -49,7 +49,7 @@ impl Declared {
 impl Header {
     /// Parses the JSON of a header, and checks the declared tensors against `data_bytes`, the number of bytes
     /// after it: every array the size of its shape, side by side, no overlap, no gap, nothing left.
-    pub fn parse(json: &[u8], data_bytes: u64) -> Result<Header, String> {
+    pub(super) fn parse(json: &[u8], data_bytes: u64) -> Result<Header, String> {
         let header: Header = serde_json::from_slice(json).map_err(|error| format!("header: {error}"))?;
         if let Some((name, t)) =
             header.tensors.iter().find(|(_, t)| t.bytes() != t.data_offsets.1.checked_sub(t.data_offsets.0))
@@ -80,7 +80,7 @@ impl Header {
 
     /// The header's bytes, its length before it and spaces up to a multiple of 8 after it: the same bytes for
     /// the same header.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    pub(super) fn to_bytes(&self) -> Vec<u8> {
         let tensors = self.tensors.iter().map(|(name, t)| (name.as_str(), t.dtype, &t.shape[..], t.data_offsets));
         crate::array::header(&self.metadata, tensors)
     }

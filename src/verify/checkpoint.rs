@@ -5,7 +5,10 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::{Part, Run};
-use crate::{Error, Result, atomic, text};
+use crate::{
+    Error, Result,
+    base::{atomic, text},
+};
 
 /// The version of the file.
 const VERSION: u32 = 1;

@@ -7,6 +7,7 @@
 //! their ranges were, or how often the run was killed and resumed.
 
 pub mod checkpoint;
+mod compare;
 mod counterexample;
 mod drive;
 mod engines;
@@ -19,6 +20,7 @@ mod state;
 pub mod tables;
 pub mod trace;
 
+pub use compare::compare;
 pub use counterexample::{Counterexample, counterexamples, trace as counterexample_trace};
 pub use drive::{drive, drive_all};
 pub use engines::engine;

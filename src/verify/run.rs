@@ -7,8 +7,8 @@ use serde::{Deserialize, Serialize};
 use crate::{
     Error, Result,
     arithmetic::{Model, Rule},
+    base::digest,
     device::{Device, Identity},
-    digest::fnv1a,
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
 };
@@ -195,5 +195,10 @@ pub fn identify(device: &dyn Device, i: &Instruction) -> String {
 /// A digest of all that the model says about how an instruction computes.
 pub fn rule_digest(model: &Model, i: &Instruction) -> String {
     let rule = model.rule(i).map(|rule| Rule { evidence: String::new(), instructions: Vec::new(), ..rule.clone() });
-    format!("{:016x}", fnv1a(format!("{rule:?}").as_bytes()))
+    digest::of_text(&canonical(rule.as_ref()))
+}
+
+/// The text of a rule that stands for it in digests; without a rule that of nothing.
+fn canonical(rule: Option<&Rule>) -> String {
+    format!("{rule:?}")
 }

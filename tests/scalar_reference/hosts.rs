@@ -2,8 +2,8 @@
 
 use proptest::prelude::*;
 use tcnum::{
-    exact::scalar::Reference,
     format::{Class, find},
+    softfloat::mpfr::Reference,
     softfloat::{Environment, Operation, Unit},
 };
 

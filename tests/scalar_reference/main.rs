@@ -1,4 +1,4 @@
-//! The soft-float against the reference by MPFR ([`tcnum::exact::scalar`]): codes and flags.
+//! The soft-float against the reference by MPFR ([`tcnum::softfloat::mpfr`]): codes and flags.
 //!
 //! What is small is visited as a whole, what is large is drawn at random with half of it near the edges. The tests marked as ignored are
 //! the long ones, run once in release and reported:

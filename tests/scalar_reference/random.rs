@@ -2,8 +2,8 @@
 
 use proptest::{prelude::*, sample::select};
 use tcnum::{
-    exact::scalar::Reference,
     format::{Encoding, Float, Format, Overflow, Specials, Zeros, find},
+    softfloat::mpfr::Reference,
     softfloat::{Operation, Unit},
 };
 

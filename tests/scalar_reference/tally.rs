@@ -2,8 +2,8 @@
 
 use rayon::prelude::*;
 use tcnum::{
-    exact::scalar::Reference,
     format::Format,
+    softfloat::mpfr::Reference,
     softfloat::{Converter, Environment, Operation, Unit},
 };
 

@@ -10,8 +10,8 @@ use std::{
 
 use rayon::prelude::*;
 use tcnum::{
-    exact::scalar::Reference,
     format::{Class, Format, Rounding, find},
+    softfloat::mpfr::Reference,
     softfloat::{Environment, Flags, NanRule, Operation, Outcome, ResultKind, Tininess},
 };
 

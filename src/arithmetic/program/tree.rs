@@ -172,11 +172,13 @@ impl<'a> Tree<'a> {
                     factors: vec![*first],
                     scaling: Scaling::None,
                     limit: None,
-                    rounded: Some(to),
+                    rounded: None,
                     normalised: false,
                     nans: node.nan_operands.clone(),
                 };
-                Source::Product(self.push(number, name, Operation::Multiply(multiply)), 0)
+                let value = Source::Product(self.push(number, name, Operation::Multiply(multiply)), 0);
+                let passes_nan = !node.nan_operands.is_empty();
+                Source::Value(self.push(number, name, Operation::Round { value, to, passes_nan }))
             }
             (start, _) => self.source(start),
         };

@@ -6,14 +6,15 @@ mod sum;
 
 use super::{Destination, Factors, Multiply, Operation, Program, Scaling, Source, Unpack, Wrap};
 use crate::{
-    format::{Finite, Format, Real, Rounding},
+    format::Format,
     isa::Case,
+    number::{Finite, Real, Rounding, exact_sum, special_sum},
     softfloat::{self, Target},
 };
 use held::{Held, first_nan, unpacked};
 pub use observer::{Explanation, Line};
 pub(super) use observer::{Observer, Silent};
-use sum::{Summand, exact_sum, special, sum, trimmed};
+use sum::{Summand, sum};
 
 /// The code of D.
 ///
@@ -217,12 +218,12 @@ impl<O: Observer> Machine<'_, O> {
     /// The exact sum of a run of products times their common scales.
     fn scaled_sum(&self, multiply: &Multiply, run: &[Factors]) -> Held {
         let products: Vec<Real> = run.iter().map(|factors| limited(self.product(factors), multiply.limit)).collect();
-        let sum = special(products.iter()).unwrap_or_else(|| {
+        let sum = special_sum(products.iter()).unwrap_or_else(|| {
             let finite = products.iter().map(|p| match p {
                 Real::Finite(finite) => *finite,
                 _ => unreachable!("not special"),
             });
-            Real::Finite(trimmed(exact_sum(finite)))
+            Real::Finite(exact_sum(finite).odd())
         });
         let (scale, exponent) = self.inputs.scales[run[0].k];
         Held::exact(softfloat::product(&sum, &scale), exponent)

@@ -5,10 +5,7 @@ use super::{
     held::{Held, first_nan},
     observer::{Line, Observer},
 };
-use crate::{
-    exact::Accumulator,
-    format::{Finite, Real, Rounding},
-};
+use crate::number::{Finite, Real, exact_sum, special_sum};
 
 /// A value of a sum.
 pub(super) struct Summand {
@@ -30,7 +27,7 @@ pub(super) fn sum<O: Observer>(
     observer: &mut O,
 ) -> Held {
     let all = || products.iter().chain(addends);
-    if let Some(special) = special(all().map(|term| &term.held.value)) {
+    if let Some(special) = special_sum(all().map(|term| &term.held.value)) {
         for (at, term) in all().enumerate() {
             observer.line(|| line(group, name(at), &term.held, None));
         }
@@ -48,7 +45,11 @@ pub(super) fn sum<O: Observer>(
             (Some(alignment), Some(largest)) => {
                 let quantum = largest - term.bits.unwrap_or(alignment.bits);
                 let dropped = term.drop.is_some_and(|drop| term.held.exponent.is_some_and(|e| e < largest - drop));
-                Some(if dropped { Finite::zero(false) } else { cut(&finite(&term.held), quantum, alignment.rounding) })
+                Some(if dropped {
+                    Finite::zero(false)
+                } else {
+                    finite(&term.held).rounded_to_quantum(quantum, alignment.rounding)
+                })
             }
             _ => None,
         };
@@ -101,44 +102,4 @@ fn finite(held: &Held) -> Finite {
         Real::Finite(value) => value,
         _ => Finite::zero(false),
     }
-}
-
-/// `value` in units of `2^quantum`, cut.
-fn cut(value: &Finite, quantum: i32, rounding: Rounding) -> Finite {
-    let (units, _) = value.round_to_quantum(quantum, rounding);
-    Finite::exact(value.negative && units != 0, units, quantum)
-}
-
-/// The same number with the shortest significand, so that it can be multiplied.
-pub(super) fn trimmed(value: Finite) -> Finite {
-    let zeros = if value.is_zero() { 0 } else { value.significand.trailing_zeros() };
-    Finite::exact(value.negative, value.significand >> zeros, value.exponent + zeros as i32)
-}
-
-/// The exact sum of finite numbers.
-pub(super) fn exact_sum(values: impl IntoIterator<Item = Finite>) -> Finite {
-    let values: Vec<Finite> = values.into_iter().filter(|value| !value.is_zero()).collect();
-    let lowest = values.iter().map(|value| value.exponent).min();
-    let highest = values.iter().map(|value| value.exponent + 128 - value.significand.leading_zeros() as i32).max();
-    let (Some(lowest), Some(highest)) = (lowest, highest) else { return Finite::zero(false) };
-    let mut accumulator = Accumulator::new(lowest, highest + 16);
-    values.iter().for_each(|value| accumulator.add(value.negative, value.significand, value.exponent));
-    accumulator.to_finite()
-}
-
-/// The sum of terms of which at least one is not finite: NaN, or the infinity that all infinite terms agree on. `None` if
-/// all are finite.
-pub(super) fn special<'a>(terms: impl Iterator<Item = &'a Real>) -> Option<Real> {
-    let mut found = None;
-    for term in terms {
-        found = match (term, found) {
-            (Real::Nan, _) => return Some(Real::Nan),
-            (Real::Infinity { negative }, Some(Real::Infinity { negative: other })) if *negative != other => {
-                return Some(Real::Nan);
-            }
-            (Real::Infinity { .. }, _) => Some(*term),
-            (Real::Finite(_), found) => found,
-        }
-    }
-    found
 }

@@ -12,8 +12,8 @@ use clap::Args;
 use super::{Destination, invocation, rounding::RoundingFlags};
 use crate::{
     Error, Result,
-    block::{BlockFormat, Quantizer, find_rule},
     convert::{BlockConversion, Conversion, Layout, Source, layout, read},
+    format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow},
     report::Report,
 };

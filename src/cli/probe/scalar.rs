@@ -7,7 +7,7 @@ use crate::{
     Error, Result,
     comparison::{Listing, Origin, Subject},
     device, format,
-    inputs::scalar::Space,
+    inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
         digests::{self, Recorded},

@@ -13,7 +13,7 @@ use std::{
 use serde::{Deserialize, Serialize};
 
 use super::{compile, loader};
-use crate::{atomic, digest::fnv1a};
+use crate::base::{atomic, digest::fnv1a};
 
 /// A compiled kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -10,6 +10,7 @@ mod cache;
 pub mod compile;
 pub mod constants;
 mod engine;
+mod fragments;
 pub mod gpu;
 mod launch;
 pub mod loader;

@@ -10,7 +10,7 @@ use crate::{
     arithmetic::scalar::Rule,
     device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
-    inputs::scalar::{CHUNK, Space},
+    inputs::space::{CHUNK, Space},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation, container_bits},
     kernels::source,
     softfloat::Target,

@@ -6,9 +6,12 @@
 
 use std::fmt::Write;
 
-use super::{constants::constants, statement::statements};
+use super::{
+    constants::constants,
+    fragments::{Fragments, run},
+    statement::statements,
+};
 use crate::{
-    format::Format,
     isa::{Chunk, Instruction, Kernel},
     kernels::source,
 };
@@ -50,69 +53,6 @@ pub fn with_entry(instruction: &Instruction, entry: &'static str, behind: &str) 
         threads: BLOCK_THREADS,
         tiles_per_block: BLOCK_THREADS / threads * tiles,
     })
-}
-
-/// The threads that issue the instruction together, and the tiles that they work on.
-fn run(kernel: Kernel) -> (u32, u32) {
-    match kernel {
-        Kernel::Mma | Kernel::Wmma => (32, 1),
-        Kernel::Mma884 => (32, 4),
-        Kernel::Wgmma => (128, 1),
-    }
-}
-
-/// Registers in which a thread holds its part of an operand.
-pub(super) struct Fragment {
-    /// Format of the codes.
-    pub format: &'static Format,
-    /// Registers of a thread: of 32 bits each, of 64 bits for 64-bit codes.
-    pub registers: usize,
-}
-
-impl Fragment {
-    /// Bits that a code takes in a register: integers of 4 bits are packed, every other code is as in memory.
-    pub fn bits(&self) -> usize {
-        match self.format.bits {
-            4 if self.format.is_integer() => 4,
-            _ => 8 * self.format.bytes(),
-        }
-    }
-}
-
-/// The fragments of an instruction's operands.
-pub(super) struct Fragments {
-    /// A: of sparse forms, its stored elements.
-    pub a: Fragment,
-    /// B.
-    pub b: Fragment,
-    /// C.
-    pub c: Fragment,
-    /// D.
-    pub d: Fragment,
-}
-
-impl Fragments {
-    fn new(i: &Instruction, kernel: Kernel) -> Fragments {
-        let (threads, tiles) = run(kernel);
-        let fragment = |format: &'static Format, elements: usize| {
-            let mut fragment = Fragment { format, registers: 0 };
-            let bits = tiles as usize * elements * fragment.bits();
-            // Of a small B not every thread of a warpgroup would get one: it is never in registers there.
-            fragment.registers = (bits / (threads as usize * fragment.bits().max(32))).max(1);
-            fragment
-        };
-        let mut fragments = Fragments {
-            a: fragment(i.a, i.m * i.stored_k()),
-            b: fragment(i.b, i.k * i.n),
-            c: fragment(i.c, i.m * i.n),
-            d: fragment(i.d, i.m * i.n),
-        };
-        // Of f16, wmma has the registers of its first architecture in every shape: there, lanes hold elements twice.
-        if kernel == Kernel::Wmma && i.a.name == "f16" {
-            (fragments.a.registers, fragments.b.registers) = (8, 8);
-        }
-        fragments
-    }
 }
 
 /// The definitions in front of the source.
@@ -170,32 +110,48 @@ mod tests {
     }
 
     #[test]
-    fn registers_hold_every_element_once() {
-        for i in isa::all() {
-            let Some(kernel) = i.kernel else { continue };
-            let (threads, tiles) = run(kernel);
-            let Fragments { a, b, c, d } = Fragments::new(i, kernel);
-            let b_in_registers = kernel != Kernel::Wgmma;
-            let f16_wmma = kernel == Kernel::Wmma && i.a.name == "f16";
-            let operands = [
-                (a, i.m * i.stored_k(), !f16_wmma),
-                (b, i.k * i.n, b_in_registers && !f16_wmma),
-                (c, i.m * i.n, true),
-                (d, i.m * i.n, true),
-            ];
-            for (fragment, elements, _) in operands.into_iter().filter(|(.., once)| *once) {
-                let bits = fragment.registers * threads as usize * fragment.bits().max(32);
-                assert_eq!(bits, tiles as usize * elements * fragment.bits(), "{i} {}", fragment.format);
-            }
-        }
-    }
-
-    #[test]
     fn the_layouts_of_m8n8k4_come_from_its_spelling() {
         let layouts = |name| column_major(&isa::find(name).unwrap());
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32"), [false, true]);
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32.row.row"), [false, false]);
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32.col.row"), [true, false]);
         assert_eq!(layouts("mma.m8n8k4.f32.f16.f16.f32.col.col"), [true, true]);
+    }
+
+    fn source(name: &str) -> String {
+        specialise(&isa::find(name).unwrap()).unwrap().source
+    }
+
+    #[test]
+    fn the_statement_spells_the_instruction_with_its_registers_in_order() {
+        assert!(source("mma.m16n8k16.f32.bf16.bf16.f32").contains(
+            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, \
+             {%10, %11, %12, %13};"
+        ));
+        assert!(
+            source("wgmma.m64n8k16.f16.f16.f16.rs").contains("{%0, %1}, {%2, %3, %4, %5}, %6, accumulate, 1, 1, 0;")
+        );
+    }
+
+    #[test]
+    fn sparse_statements_have_half_of_a_and_the_metadata_at_selector_0() {
+        assert!(source("mma.sp.m16n8k16.f32.f16.f16.f32").contains(
+            "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, \
+             {%8, %9, %10, %11}, %12, 0;"
+        ));
+        assert!(source("wgmma.sp.m64n8k32.f16.f16.f16").contains("{%0, %1}, %2, %3, %4, 0, accumulate, 1, 1, 0, 0;"));
+    }
+
+    #[test]
+    fn wmma_loads_with_the_strides_of_packed_tiles() {
+        let source = source("wmma.m8n32k16.f32.f16.f16.f16");
+        for line in [
+            "wmma.load.a.sync.aligned.row.m8n32k16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], 16;",
+            "wmma.load.b.sync.aligned.col.m8n32k16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], 16;",
+            "wmma.load.c.sync.aligned.row.m8n32k16.f16 {%0, %1, %2, %3}, [%4], 32;",
+            "wmma.store.d.sync.aligned.row.m8n32k16.f32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, 32;",
+        ] {
+            assert!(source.contains(line), "{line} in {source}");
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The inline assembly statements of an instruction, as macros for its kernel.
 
-use super::specialise::{Fragment, Fragments};
+use super::fragments::{Fragment, Fragments};
 use crate::isa::{Instruction, Kernel};
 
 /// The macros through which the kernel source uses the instruction.
@@ -126,47 +126,4 @@ fn wgmma(i: &Instruction, fragments: &Fragments) -> String {
          \"memory\")\n",
         lines.join("\\n")
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::specialise::specialise;
-    use crate::isa;
-
-    fn source(name: &str) -> String {
-        specialise(&isa::find(name).unwrap()).unwrap().source
-    }
-
-    #[test]
-    fn the_statement_spells_the_instruction_with_its_registers_in_order() {
-        assert!(source("mma.m16n8k16.f32.bf16.bf16.f32").contains(
-            "mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, \
-             {%10, %11, %12, %13};"
-        ));
-        assert!(
-            source("wgmma.m64n8k16.f16.f16.f16.rs").contains("{%0, %1}, {%2, %3, %4, %5}, %6, accumulate, 1, 1, 0;")
-        );
-    }
-
-    #[test]
-    fn sparse_statements_have_half_of_a_and_the_metadata_at_selector_0() {
-        assert!(source("mma.sp.m16n8k16.f32.f16.f16.f32").contains(
-            "mma.sp.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5}, {%6, %7}, \
-             {%8, %9, %10, %11}, %12, 0;"
-        ));
-        assert!(source("wgmma.sp.m64n8k32.f16.f16.f16").contains("{%0, %1}, %2, %3, %4, 0, accumulate, 1, 1, 0, 0;"));
-    }
-
-    #[test]
-    fn wmma_loads_with_the_strides_of_packed_tiles() {
-        let source = source("wmma.m8n32k16.f32.f16.f16.f16");
-        for line in [
-            "wmma.load.a.sync.aligned.row.m8n32k16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], 16;",
-            "wmma.load.b.sync.aligned.col.m8n32k16.f16 {%0, %1, %2, %3, %4, %5, %6, %7}, [%8], 16;",
-            "wmma.load.c.sync.aligned.row.m8n32k16.f16 {%0, %1, %2, %3}, [%4], 32;",
-            "wmma.store.d.sync.aligned.row.m8n32k16.f32 [%0], {%1, %2, %3, %4, %5, %6, %7, %8}, 32;",
-        ] {
-            assert!(source.contains(line), "{line} in {source}");
-        }
-    }
 }

@@ -21,7 +21,7 @@ const ERRORS_KEPT: usize = 4096;
 const EXIT_PATIENCE: Duration = Duration::from_secs(1);
 
 /// A running program. Dropping it kills and reaps the program if it still runs.
-pub struct Process {
+pub(super) struct Process {
     child: Child,
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Vec<u8>>,
@@ -30,7 +30,7 @@ pub struct Process {
 }
 
 /// What arrived from the program.
-pub enum Arrival {
+pub(super) enum Arrival {
     /// Some bytes.
     Bytes(Vec<u8>),
     /// The program has closed its standard output, usually by ending.
@@ -41,7 +41,7 @@ pub enum Arrival {
 
 impl Process {
     /// Starts `words[0]` with the arguments `words[1..]`.
-    pub fn start(words: &[String]) -> io::Result<Process> {
+    pub(super) fn start(words: &[String]) -> io::Result<Process> {
         let mut child = Command::new(&words[0])
             .args(&words[1..])
             .stdin(Stdio::piped())
@@ -66,7 +66,7 @@ impl Process {
     }
 
     /// Queues bytes for the program's standard input. That they cannot be written shows as missing output.
-    pub fn send(&self, bytes: Vec<u8>) {
+    pub(super) fn send(&self, bytes: Vec<u8>) {
         if let Some(input) = &self.input {
             // The writer has ended: so has the program's interest.
             let _ = input.send(bytes);
@@ -74,7 +74,7 @@ impl Process {
     }
 
     /// The next bytes of the program's standard output.
-    pub fn receive(&self, patience: Duration) -> Arrival {
+    pub(super) fn receive(&self, patience: Duration) -> Arrival {
         match self.output.recv_timeout(patience) {
             Ok(bytes) => Arrival::Bytes(bytes),
             Err(RecvTimeoutError::Disconnected) => Arrival::End,
@@ -84,7 +84,7 @@ impl Process {
 
     /// Closes standard input after what is queued, and waits for the program to end: whether it wrote anything
     /// meanwhile.
-    pub fn finish(&mut self, patience: Duration) -> bool {
+    pub(super) fn finish(&mut self, patience: Duration) -> bool {
         self.input = None;
         let wrote = match self.receive(patience) {
             Arrival::Bytes(_) => true,
@@ -100,7 +100,7 @@ impl Process {
 
     /// How the program ended, in words for a message, after it has closed its output; it is killed if it
     /// does not end.
-    pub fn ending(&mut self) -> String {
+    pub(super) fn ending(&mut self) -> String {
         let how = match self.exit_within(EXIT_PATIENCE) {
             Some(status) => status.to_string(),
             None => "it closed its standard output and kept running".into(),
@@ -110,7 +110,7 @@ impl Process {
     }
 
     /// The last line of the program's standard error, introduced for a message; empty if there is none.
-    pub fn complaint(&self) -> String {
+    pub(super) fn complaint(&self) -> String {
         // Whether or not the end came in time, what is there is shown.
         let _ = self.errors_end.recv_timeout(EXIT_PATIENCE);
         let kept = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
@@ -122,7 +122,7 @@ impl Process {
     }
 
     /// Kills the program if it runs, and reaps it.
-    pub fn stop(&mut self) {
+    pub(super) fn stop(&mut self) {
         self.input = None;
         // Both fail only if the program has ended and been reaped already.
         let _ = self.child.kill();

@@ -16,7 +16,7 @@ const FAREWELL: Duration = Duration::from_secs(2);
 const SURPLUS: Duration = Duration::from_millis(1);
 
 /// A program that has agreed to execute one instruction.
-pub struct Session {
+pub(super) struct Session {
     process: Process,
     instruction: Instruction,
     timeout: Duration,
@@ -25,7 +25,7 @@ pub struct Session {
 }
 
 /// Why a session could not start.
-pub enum Refusal {
+pub(super) enum Refusal {
     /// The program says that it cannot do the instruction, in these words.
     Declined(String),
     /// The program did not keep to the protocol, did not answer or did not start.
@@ -33,7 +33,7 @@ pub enum Refusal {
 }
 
 /// A batch that was not answered as the protocol has it.
-pub struct Failure {
+pub(super) struct Failure {
     /// Tiles of the batch that were answered.
     pub answered: usize,
     /// What happened, to stand after "answered 3 of 10 tiles, then".
@@ -49,7 +49,7 @@ struct Greeting {
 
 impl Session {
     /// Offers `instruction` to a program that has just started.
-    pub fn open(process: Process, instruction: &Instruction, timeout: Duration) -> Result<Session, Refusal> {
+    pub(super) fn open(process: Process, instruction: &Instruction, timeout: Duration) -> Result<Session, Refusal> {
         let mut session = Session { process, instruction: instruction.clone(), timeout, name: None };
         session.process.send(offer(instruction));
         let line = session.greeting().map_err(Refusal::Failed)?;
@@ -68,12 +68,12 @@ impl Session {
     }
 
     /// The instruction of the session.
-    pub fn instruction(&self) -> &Instruction {
+    pub(super) fn instruction(&self) -> &Instruction {
         &self.instruction
     }
 
     /// The program's D codes `[count][m][n]` for one batch.
-    pub fn answer(&mut self, batch: &Tiles) -> Result<Codes, Failure> {
+    pub(super) fn answer(&mut self, batch: &Tiles) -> Result<Codes, Failure> {
         let i = &self.instruction;
         let tile_bytes = i.m * i.n * i.d.bytes();
         let expected = batch.count * tile_bytes;
@@ -100,7 +100,7 @@ impl Session {
     }
 
     /// Tells the program that the session is over and waits for its end: what it did wrong meanwhile, if it did.
-    pub fn close(&mut self) -> Result<(), String> {
+    pub(super) fn close(&mut self) -> Result<(), String> {
         self.process.send(0u32.to_le_bytes().to_vec());
         match self.process.finish(self.timeout.min(FAREWELL)) {
             true => Err(self.too_much()),

@@ -5,7 +5,7 @@
 ///
 /// # Errors
 /// A quote that is not closed, or a backslash at the end.
-pub fn split(line: &str) -> Result<Vec<String>, String> {
+pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
     let mut words = Vec::new();
     let mut word: Option<String> = None;
     let mut characters = line.chars();

@@ -17,7 +17,7 @@ mod spread;
 mod subnormal;
 mod zeros;
 
-use super::batch::Position;
+use super::Position;
 use crate::isa::{Instruction, Tiles};
 
 /// One corner, and the element of D that answers it.
@@ -59,7 +59,7 @@ impl Corners {
 ///
 /// Those of sparse and block-scaled forms are the ones of the dense form with as many terms, with the first positions of
 /// every chunk and scales of 1, and some of their own.
-fn cases(instruction: &Instruction) -> Vec<sketch::Named> {
+fn cases(instruction: &Instruction) -> Vec<sketch::NamedCase> {
     let plain = plain(instruction);
     let mut sketch = sketch::Sketch::new(&plain);
     if instruction.d.is_integer() {

@@ -2,9 +2,9 @@
 
 use std::{cmp::Reverse, collections::HashMap};
 
-use super::{Corner, Corners, sketch::Named};
+use super::{Corner, Corners, sketch::NamedCase};
 use crate::{
-    inputs::batch::Position,
+    inputs::Position,
     isa::{Case, Instruction, Tiles},
 };
 
@@ -48,10 +48,10 @@ fn number<'a>(known: &mut HashMap<[&'a [u64]; 3], usize>, codes: [&'a [u64]; 3])
 
 /// Packs the cases, each into the tile where it costs the fewest new lines; those whose column is common go first, so
 /// that the rare ones fill the gaps.
-pub(super) fn pack(i: &Instruction, cases: &[Named]) -> Corners {
+pub(super) fn pack(i: &Instruction, cases: &[NamedCase]) -> Corners {
     let (mut rows, mut columns) = (HashMap::new(), HashMap::new());
     let mut lines = Vec::with_capacity(cases.len());
-    for Named { case, .. } in cases {
+    for NamedCase { case, .. } in cases {
         let row = number(&mut rows, [&case.a, &case.positions, &case.scale_a]);
         lines.push((row, number(&mut columns, [&case.b, &case.scale_b, &[]])));
     }
@@ -77,7 +77,7 @@ pub(super) fn pack(i: &Instruction, cases: &[Named]) -> Corners {
     let list: Vec<Corner> =
         named.map(|(case, position)| Corner { name: case.name.clone(), position: *position }).collect();
     let mut tiles = Tiles::zeros(i, open.len());
-    for (Named { case, .. }, corner) in cases.iter().zip(&list) {
+    for (NamedCase { case, .. }, corner) in cases.iter().zip(&list) {
         write(&mut tiles, i, case, corner.position, &open[corner.position.tile]);
     }
     Corners { tiles, list }

@@ -10,7 +10,7 @@ use crate::{
 
 /// A case and its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Named {
+pub(super) struct NamedCase {
     pub(super) name: String,
     pub(super) case: Case,
 }
@@ -30,7 +30,7 @@ pub(super) const SWEEP: i32 = 32;
 pub(super) struct Sketch<'a> {
     pub(super) i: &'a Instruction,
     names: HashSet<String>,
-    cases: Vec<Named>,
+    cases: Vec<NamedCase>,
 }
 
 impl<'a> Sketch<'a> {
@@ -38,7 +38,7 @@ impl<'a> Sketch<'a> {
         Sketch { i, names: HashSet::new(), cases: Vec::new() }
     }
 
-    pub(super) fn into_cases(self) -> Vec<Named> {
+    pub(super) fn into_cases(self) -> Vec<NamedCase> {
         self.cases
     }
 
@@ -61,7 +61,7 @@ impl<'a> Sketch<'a> {
     pub(super) fn push(&mut self, name: impl Into<String>, case: Case) {
         let name = name.into();
         assert!(self.names.insert(name.clone()), "two corners are named {name}");
-        self.cases.push(Named { name, case });
+        self.cases.push(NamedCase { name, case });
     }
 
     /// Four positions that one group holds wherever groups have at least four elements: 0, 1, 4, 5, which the

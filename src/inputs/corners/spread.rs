@@ -1,6 +1,6 @@
 //! Cases of sparse and block-scaled forms: dense ones spread over their operands, and what only they decide.
 
-use super::sketch::{Named, code};
+use super::sketch::{NamedCase, code};
 use crate::{
     format::{Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Chunk, Instruction},
@@ -29,7 +29,7 @@ fn blank(i: &Instruction) -> Case {
 }
 
 /// Which elements are stored, by sums that tell the elements of B apart, and what the others hold: it must not count.
-pub(super) fn sparse(i: &Instruction) -> Vec<Named> {
+pub(super) fn sparse(i: &Instruction) -> Vec<NamedCase> {
     let Some(chunk) = i.chunk() else { return Vec::new() };
     let mut named = Vec::new();
     let Some(one) = one(i.a) else { return named };
@@ -47,24 +47,24 @@ pub(super) fn sparse(i: &Instruction) -> Vec<Named> {
         case.a.fill(one);
         let stored: Vec<usize> = (0..case.a.len()).map(|at| case.logical(i, at)).collect();
         (0..i.k).for_each(|k| case.b[k] = marker(i, k));
-        named.push(Named { name: format!("sparse/{name}"), case: case.clone() });
+        named.push(NamedCase { name: format!("sparse/{name}"), case: case.clone() });
         for (other, value) in unstored(i.b) {
             let mut case = case.clone();
             (0..i.k).filter(|k| !stored.contains(k)).for_each(|k| case.b[k] = value);
-            named.push(Named { name: format!("sparse/{name}-beside-{other}"), case });
+            named.push(NamedCase { name: format!("sparse/{name}-beside-{other}"), case });
         }
         // A zero of A is multiplied all the same: by an infinity it makes NaN where it is stored, and only there.
         if let (Some(infinity), Some(zero)) = (i.b.infinity(false), i.a.zero(false)) {
             let mut case = case.clone();
             (case.a[0], case.b[stored[0]]) = (zero, infinity);
-            named.push(Named { name: format!("sparse/{name}-0-times-infinity"), case });
+            named.push(NamedCase { name: format!("sparse/{name}-0-times-infinity"), case });
         }
     }
     named
 }
 
 /// Scales at their ends, NaN, and powers of two that differ from block to block.
-pub(super) fn scaled(i: &Instruction) -> Vec<Named> {
+pub(super) fn scaled(i: &Instruction) -> Vec<NamedCase> {
     let Some(scale) = i.scale else { return Vec::new() };
     let mut named = Vec::new();
     let (Some(one_a), Some(one_b), Some(one)) = (one(i.a), one(i.b), power(scale.format, 0)) else { return named };
@@ -87,7 +87,7 @@ pub(super) fn scaled(i: &Instruction) -> Vec<Named> {
             right.scale_b[block] = value;
             (both.scale_a[block], both.scale_b[block]) = (value, value);
             for (side, case) in [("a", left), ("b", right), ("both", both)] {
-                named.push(Named { name: format!("scale/{side}{block}-{name}"), case });
+                named.push(NamedCase { name: format!("scale/{side}{block}-{name}"), case });
             }
         }
     }
@@ -96,7 +96,7 @@ pub(super) fn scaled(i: &Instruction) -> Vec<Named> {
         let mut case = ones.clone();
         case.scale_a.fill(power(scale.format, e).unwrap_or(one));
         case.scale_b.fill(power(scale.format, -e).unwrap_or(one));
-        named.push(Named { name: format!("scale/2^{e}-and-back"), case });
+        named.push(NamedCase { name: format!("scale/2^{e}-and-back"), case });
     }
     named
 }

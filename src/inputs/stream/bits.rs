@@ -1,15 +1,7 @@
-//! Random bits that are functions of numbers: mixers, and the sequence from which a tile's parameters are drawn.
+//! The sequence from which a tile's parameters are drawn.
 
 /// `2^32` divided by the golden ratio, odd: multiples of it are spread evenly.
 pub(super) const GOLDEN: u32 = 0x9e37_79b9;
-pub(super) const GOLDEN_WORD: u64 = 0x9e37_79b9_7f4a_7c15;
-
-/// The output function of SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
-pub(super) fn mix(x: u64) -> u64 {
-    let x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-    let x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-    x ^ x >> 31
-}
 
 /// `x / 2^32` of `n`, rounded down: below `n`.
 #[inline]

@@ -2,8 +2,8 @@
 
 use super::{
     fields::Fields,
-    plan::{Plan, kind},
-    word::Word,
+    parameters::{Parameters, kind},
+    word::CodeWord,
 };
 use crate::format::Specials;
 
@@ -30,7 +30,7 @@ impl Fraction {
     }
 
     #[inline(always)]
-    pub(super) fn draw<W: Word>(&self, fields: &Fields, hash: u32) -> W {
+    pub(super) fn draw<W: CodeWord>(&self, fields: &Fields, hash: u32) -> W {
         let all = W::random(hash, fields.bits);
         let thin = W::random(hash.rotate_left(9) & hash.rotate_left(18), fields.bits);
         all & (W::of(self.random) | thin & W::of(self.few)) | W::of(self.set)
@@ -39,7 +39,7 @@ impl Fraction {
 
 /// The magnitude of `1.fraction * 2^exponent`, brought into the range.
 #[inline(always)]
-pub(super) fn number<W: Word>(fields: &Fields, exponent: i32, fraction: W) -> W {
+pub(super) fn number<W: CodeWord>(fields: &Fields, exponent: i32, fraction: W) -> W {
     let e = exponent.max(fields.low).min(fields.high);
     let normal = e.max(fields.emin);
     let field = W::from((normal + fields.bias - 1) as u32).left(fields.trailing as u32);
@@ -49,7 +49,7 @@ pub(super) fn number<W: Word>(fields: &Fields, exponent: i32, fraction: W) -> W 
 
 /// Any finite magnitude.
 #[inline(always)]
-pub(super) fn any<W: Word>(fields: &Fields, hash: u32) -> W {
+pub(super) fn any<W: CodeWord>(fields: &Fields, hash: u32) -> W {
     let magnitude = W::random(hash, fields.bits) & W::of((1 << fields.magnitude) - 1);
     let lower = magnitude ^ W::of(1 << (fields.magnitude - 1));
     if magnitude <= W::of(fields.largest) { magnitude } else { lower }
@@ -70,7 +70,7 @@ pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
 
 /// The code of a magnitude and a sign, with or without random padding.
 #[inline(always)]
-pub(super) fn code<W: Word>(plan: &Plan, fields: &Fields, magnitude: W, negative: u32, hash: u32) -> W {
+pub(super) fn code<W: CodeWord>(plan: &Parameters, fields: &Fields, magnitude: W, negative: u32, hash: u32) -> W {
     let (zero, sign) = (W::from(0), W::of(fields.sign));
     let negative = W::from(negative & 1).left(fields.bits - 1);
     let negative = if fields.specials == Some(Specials::NegativeZeroNan) {
@@ -86,7 +86,7 @@ pub(super) fn code<W: Word>(plan: &Plan, fields: &Fields, magnitude: W, negative
 }
 
 /// An integer: the ends of the range, small numbers, or any; `minus` its negative where there is one.
-pub(super) fn integer(plan: &Plan, fields: &Fields, hash: u32, minus: bool) -> u64 {
+pub(super) fn integer(plan: &Parameters, fields: &Fields, hash: u32, minus: bool) -> u64 {
     let mask = u32::MAX >> (32 - fields.bits);
     let most = if fields.signed { mask >> 1 } else { mask };
     let pick = match plan.integers {

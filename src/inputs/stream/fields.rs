@@ -61,7 +61,7 @@ impl Fields {
 
 /// An instruction: its operands' fields, its shape along k, and the exponents of its products.
 #[derive(Debug, Clone)]
-pub(super) struct Shape {
+pub(super) struct Ranges {
     pub(super) m: usize,
     pub(super) n: usize,
     pub(super) k: usize,
@@ -87,13 +87,13 @@ pub(super) struct Shape {
     pub(super) narrow: bool,
 }
 
-impl Shape {
-    pub(super) fn of(i: &Instruction) -> Shape {
+impl Ranges {
+    pub(super) fn of(i: &Instruction) -> Ranges {
         let [a, b, c, d] = [i.a, i.b, i.c, i.d].map(Fields::of);
         let stored = i.stored_k();
         assert!((1..=128).contains(&stored) && stored.is_power_of_two(), "{i}: rows of A are 1 to 128 long");
         let (low, high) = (a.low + b.low, a.high + b.high);
-        Shape {
+        Ranges {
             m: i.m,
             n: i.n,
             k: i.k,

@@ -3,8 +3,8 @@
 use super::{
     bits::{GOLDEN, scaled},
     code::Fraction,
-    fields::Shape,
-    plan::{MINUS, NO_TERM, PAIR, Plan, SPREAD, Split},
+    fields::Ranges,
+    parameters::{MINUS, NO_TERM, PAIR, Parameters, SPREAD, Split},
 };
 
 /// Numbers of lines begin here among those of elements.
@@ -39,7 +39,7 @@ pub(super) struct Factor {
 
 impl Line {
     /// The line of a role: of an index along k of dense forms, of a stored index of sparse ones.
-    pub(super) fn new(plan: &Plan, shape: &Shape, role: u32) -> Line {
+    pub(super) fn new(plan: &Parameters, shape: &Ranges, role: u32) -> Line {
         let turned = role << plan.rotate | role >> (shape.slot_bits() - plan.rotate);
         let slot = turned.wrapping_mul(plan.multiply).wrapping_add(plan.add) & (shape.stored - 1);
         let lead = slot < plan.leads;
@@ -76,7 +76,7 @@ pub(super) fn mask(on: bool) -> u64 {
 }
 
 /// Splits the exponent of a product between its factors, within their ranges.
-fn split(plan: &Plan, shape: &Shape, product: i32, choice: u32) -> (i32, i32) {
+fn split(plan: &Parameters, shape: &Ranges, product: i32, choice: u32) -> (i32, i32) {
     let (a, b) = (&shape.a, &shape.b);
     let low = (product - b.high).clamp(a.low, a.high);
     let width = (product - b.low).clamp(low, a.high) - low;
@@ -102,7 +102,7 @@ pub(super) struct Sides {
 
 impl Sides {
     /// The sides of `count` rows or columns; `key` and `spread` are the plan's for them.
-    pub(super) fn set(&mut self, plan: &Plan, count: usize, key: u32, spread: u32) {
+    pub(super) fn set(&mut self, plan: &Parameters, count: usize, key: u32, spread: u32) {
         let hash = |at: usize| (2 * at as u32 + 1).wrapping_mul(key);
         self.sign.clear();
         self.sign.extend((0..count).map(|at| hash(at) >> 31));

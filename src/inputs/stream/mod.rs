@@ -10,10 +10,11 @@
 
 mod bits;
 mod code;
+mod drawn;
 mod fields;
 mod line;
 mod operand;
-mod plan;
+mod parameters;
 mod regime;
 mod regimes;
 mod sparse;
@@ -25,7 +26,7 @@ use crate::{
     isa::{Codes, Instruction, Tiles, operands},
     kernels::source,
 };
-use fields::Shape;
+use fields::Ranges;
 use operand::Tile;
 
 /// The same functions in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K, the format
@@ -36,7 +37,7 @@ pub const CUDA: &[&str] = &[source("stream_tile.cuh"), source("stream_regimes.cu
 ///
 /// Panics if a row of A does not have 1, 2, 4, .. 128 stored elements, which no instruction of the table has.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
-    let shape = Shape::of(i);
+    let shape = Ranges::of(i);
     let operands = operands(i);
     let mut arrays: Vec<Vec<u8>> =
         operands.iter().map(|o| Vec::with_capacity(count * o.len() * o.format.bytes())).collect();
@@ -67,7 +68,7 @@ pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
 
 /// The regime of a tile.
 pub fn regime(_: &Instruction, _: u64, tile: u64) -> Regime {
-    plan::regime(tile)
+    drawn::regime(tile)
 }
 
 /// One array of a tile, to be appended to `bytes`.

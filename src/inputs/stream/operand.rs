@@ -4,11 +4,12 @@ use super::{
     Regime,
     bits::GOLDEN,
     code::{self, Fraction},
-    fields::{Fields, Shape},
+    drawn,
+    fields::{Fields, Ranges},
     line::{Factor, Line, Sides, mask},
-    plan::{Addend, Plan},
+    parameters::{Addend, Parameters},
     sparse,
-    word::Word,
+    word::CodeWord,
 };
 
 /// Where the numbers of elements begin: those of A at 0. They have 256 for each row of A, column of B and row of C.
@@ -19,8 +20,8 @@ const SCALES_B: u32 = 0x90000;
 
 /// One tile at a time of an instruction's stream.
 pub(super) struct Tile<'a> {
-    shape: &'a Shape,
-    plan: Plan,
+    shape: &'a Ranges,
+    plan: Parameters,
     lines: Vec<Line>,
     rows: Sides,
     columns: Sides,
@@ -32,10 +33,10 @@ pub(super) struct Tile<'a> {
 
 impl<'a> Tile<'a> {
     /// The tile `number` of the stream of `seed`.
-    pub(super) fn new(shape: &'a Shape, seed: u64, number: u64) -> Tile<'a> {
+    pub(super) fn new(shape: &'a Ranges, seed: u64, number: u64) -> Tile<'a> {
         let mut tile = Tile {
             shape,
-            plan: Plan::new(shape, seed, number),
+            plan: drawn::draw(shape, seed, number),
             lines: Vec::new(),
             rows: Sides::default(),
             columns: Sides::default(),
@@ -50,7 +51,7 @@ impl<'a> Tile<'a> {
     /// Makes another tile of the same instruction.
     pub(super) fn make(&mut self, seed: u64, number: u64) {
         let shape = self.shape;
-        self.plan = Plan::new(shape, seed, number);
+        self.plan = drawn::draw(shape, seed, number);
         self.lines.clear();
         self.lines.extend((0..shape.stored).map(|role| Line::new(&self.plan, shape, role)));
         self.rows.set(&self.plan, shape.m, self.plan.rows, self.plan.spread_rows);
@@ -86,7 +87,7 @@ impl<'a> Tile<'a> {
     /// Fills A, B and C with the codes that elements mostly have.
     #[inline(always)]
     fn mostly(&mut self) {
-        let Shape { m, n, a, b, c, .. } = self.shape;
+        let Ranges { m, n, a, b, c, .. } = self.shape;
         for (line, out) in self.lines.iter().zip(self.a.chunks_exact_mut(*m)) {
             let flip = line.odd & self.plan.flips;
             let across = Across { plan: &self.plan, fields: a, line, factor: &line.a, sides: &self.rows, first: 0 };
@@ -108,7 +109,7 @@ impl<'a> Tile<'a> {
 
     /// The codes that some elements of some tiles have instead.
     fn sometimes(&mut self) {
-        let Shape { m, n, a, b, c, .. } = *self.shape;
+        let Ranges { m, n, a, b, c, .. } = *self.shape;
         let plan = &self.plan;
         if plan.special_a > 0 {
             for (line, out) in self.lines.iter().zip(self.a.chunks_exact_mut(m)) {
@@ -236,7 +237,7 @@ fn vectorised(tile: &mut Tile<'_>) {
 
 /// The elements of a line in all rows of A, or all columns of B.
 struct Across<'a> {
-    plan: &'a Plan,
+    plan: &'a Parameters,
     fields: &'a Fields,
     line: &'a Line,
     factor: &'a Factor,
@@ -261,7 +262,7 @@ impl Across<'_> {
     }
 
     #[inline(always)]
-    fn fill_words<W: Word>(&self, sign: u32, flip: u32, dropout: u32, out: &mut [u64]) {
+    fn fill_words<W: CodeWord>(&self, sign: u32, flip: u32, dropout: u32, out: &mut [u64]) {
         let (plan, fields, factor, line) = (self.plan.clone(), *self.fields, *self.factor, *self.line);
         let count = out.len();
         let (signs, spreads, shifts) =
@@ -282,7 +283,14 @@ impl Across<'_> {
 
 /// The elements of a row of C, unless they cancel a product.
 #[inline(always)]
-fn addends<W: Word>(plan: &Plan, fields: &Fields, row: usize, rows: &Sides, columns: &Sides, out: &mut [u64]) {
+fn addends<W: CodeWord>(
+    plan: &Parameters,
+    fields: &Fields,
+    row: usize,
+    rows: &Sides,
+    columns: &Sides,
+    out: &mut [u64],
+) {
     let (plan, fields) = (plan.clone(), *fields);
     let first = C + row as u32 * 256;
     if fields.integer {
@@ -312,7 +320,7 @@ fn addends<W: Word>(plan: &Plan, fields: &Fields, row: usize, rows: &Sides, colu
     }
 }
 
-fn integer_addend(plan: &Plan, fields: &Fields, hash: u32) -> u64 {
+fn integer_addend(plan: &Parameters, fields: &Fields, hash: u32) -> u64 {
     let most = fields.largest as u32;
     let near = hash >> 12 >> (hash & 15);
     u64::from(match plan.c {
@@ -325,7 +333,7 @@ fn integer_addend(plan: &Plan, fields: &Fields, hash: u32) -> u64 {
 }
 
 /// Puts special codes in place of `share` of 128 elements of a line.
-fn specials(plan: &Plan, fields: &Fields, share: u32, first: u32, sign: impl Fn(usize) -> u32, out: &mut [u64]) {
+fn specials(plan: &Parameters, fields: &Fields, share: u32, first: u32, sign: impl Fn(usize) -> u32, out: &mut [u64]) {
     for (at, code) in out.iter_mut().enumerate() {
         let hash = plan.hash(first + at as u32 * 256);
         if (hash >> 24 & 127) < share {

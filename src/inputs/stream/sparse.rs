@@ -1,6 +1,6 @@
 //! Which elements of a row of A are stored in sparse forms.
 
-use super::{bits::scaled, fields::Shape, plan::Plan};
+use super::{bits::scaled, fields::Ranges, parameters::Parameters};
 
 /// Numbers of patterns begin here among those of elements.
 const POSITIONS: u32 = 0x70000;
@@ -10,7 +10,7 @@ const POSITIONS: u32 = 0x70000;
 const PATTERNS: [u32; 6] = [0b0100, 0b1100, 0b1001, 0b1110, 0b1000, 0b1101];
 
 /// The units of a chunk that a row stores: bits 0 to 1 and 2 to 3; of one unit bit 0.
-fn pattern(plan: &Plan, kept: usize, row: usize, chunk: usize) -> u32 {
+fn pattern(plan: &Parameters, kept: usize, row: usize, chunk: usize) -> u32 {
     let row = if plan.patterns == 2 { 0 } else { row };
     let hash = plan.hash(POSITIONS + (row * 256 + chunk) as u32);
     match kept {
@@ -21,7 +21,7 @@ fn pattern(plan: &Plan, kept: usize, row: usize, chunk: usize) -> u32 {
 
 /// The position of a stored element of A in its chunk; 0 of dense forms.
 #[inline]
-pub(super) fn position(plan: &Plan, shape: &Shape, row: usize, stored: usize) -> usize {
+pub(super) fn position(plan: &Parameters, shape: &Ranges, row: usize, stored: usize) -> usize {
     let Some(chunk) = shape.chunk else { return 0 };
     let pattern = pattern(plan, chunk.kept, row, stored / chunk.kept);
     if chunk.kept == 1 {
@@ -34,7 +34,7 @@ pub(super) fn position(plan: &Plan, shape: &Shape, row: usize, stored: usize) ->
 
 /// The index along k of a stored element.
 #[inline]
-pub(super) fn logical(plan: &Plan, shape: &Shape, row: usize, stored: usize) -> usize {
+pub(super) fn logical(plan: &Parameters, shape: &Ranges, row: usize, stored: usize) -> usize {
     match shape.chunk {
         None => stored,
         Some(chunk) => stored / chunk.kept * chunk.length + position(plan, shape, row, stored),
@@ -43,7 +43,7 @@ pub(super) fn logical(plan: &Plan, shape: &Shape, row: usize, stored: usize) -> 
 
 /// The role of an index along k: two indices of a chunk have each.
 #[inline]
-pub(super) fn role(shape: &Shape, k: usize) -> usize {
+pub(super) fn role(shape: &Ranges, k: usize) -> usize {
     match shape.chunk {
         None => k,
         Some(chunk) => k / chunk.length * chunk.kept + ((k % chunk.length) & (chunk.kept - 1)),
@@ -51,7 +51,7 @@ pub(super) fn role(shape: &Shape, k: usize) -> usize {
 }
 
 /// Whether no row of A has the index among its stored ones, in tiles where all rows have the same.
-pub(super) fn unused(plan: &Plan, shape: &Shape, k: usize) -> bool {
+pub(super) fn unused(plan: &Parameters, shape: &Ranges, k: usize) -> bool {
     let Some(chunk) = shape.chunk.filter(|_| plan.patterns == 2) else { return false };
     let pattern = pattern(plan, chunk.kept, 0, k / chunk.length);
     let unit = (k % chunk.length / chunk.together) as u32;

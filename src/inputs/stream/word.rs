@@ -5,7 +5,7 @@ use std::ops::{Add, BitAnd, BitOr, BitXor, Not};
 use super::bits::GOLDEN;
 
 /// A 32-bit or 64-bit word.
-pub(super) trait Word:
+pub(super) trait CodeWord:
     Copy
     + Ord
     + Add<Output = Self>
@@ -26,7 +26,7 @@ pub(super) trait Word:
     fn random(hash: u32, bits: u32) -> Self;
 }
 
-impl Word for u32 {
+impl CodeWord for u32 {
     #[inline(always)]
     fn of(value: u64) -> u32 {
         value as u32
@@ -48,7 +48,7 @@ impl Word for u32 {
     }
 }
 
-impl Word for u64 {
+impl CodeWord for u64 {
     #[inline(always)]
     fn of(value: u64) -> u64 {
         value

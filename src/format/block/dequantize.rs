@@ -1,0 +1,73 @@
+//! Dequantisation to `f32`, vectorised: elements times the scale of their block, and times the tensor's.
+
+use rayon::prelude::*;
+
+use super::{Blocks, Element};
+use crate::{
+    format::slices::{self, Decoder},
+    format::{Float, Format, Overflow, Real, Rounding, find},
+};
+
+/// What the values of blocks of one tensor depend on.
+pub(super) struct Dequantizer {
+    elements: Decoder<u8>,
+    /// What a block's elements are multiplied by, by scale code: exactly.
+    factors: Vec<f32>,
+    /// What all are then multiplied by, the one product that may round.
+    common: f32,
+}
+
+impl Dequantizer {
+    /// `None` where more than the last product may round.
+    pub(super) fn new(blocks: &Blocks) -> Option<Dequantizer> {
+        let (scale, element) = (blocks.format.scale, &blocks.format.element);
+        let tensor_scale = blocks.tensor_scale.zip(blocks.format.tensor_scale);
+        if scale.bits > 8 || tensor_scale.is_some() && !products_are_exact(element, scale) {
+            return None;
+        }
+        let factor = |code| match scale.value(code) {
+            Real::Finite(finite) => exact(&Real::Finite(finite.scaled(element.exponent))),
+            special => exact(&special),
+        };
+        Some(Dequantizer {
+            elements: Decoder::new(element.format).ok()?,
+            factors: (0..=scale.code_mask()).map(factor).collect::<Option<_>>()?,
+            common: match tensor_scale {
+                Some((code, format)) => exact(&format.value(code))?,
+                None => 1.0,
+            },
+        })
+    }
+
+    pub(super) fn values(&self, blocks: &Blocks) -> Vec<f32> {
+        let (length, row) = (blocks.format.length, blocks.row);
+        let (stretch, per_stretch) = slices::stretch(length, row);
+        let mut values = vec![0.0; blocks.len()];
+        let stretches = values.par_chunks_mut(stretch).zip(blocks.elements.par_chunks(stretch));
+        stretches.zip(blocks.scales.par_chunks(per_stretch)).for_each(|((values, elements), scales)| {
+            let mut decoded = vec![0.0; values.len()];
+            self.elements.decode(elements, &mut decoded);
+            // A power of two: what the mask leaves is in the table.
+            let mask = self.factors.len() - 1;
+            let factors: Vec<f32> = scales.iter().map(|code| self.factors[usize::from(*code) & mask]).collect();
+            slices::scale(&decoded, slices::Blocks { length, each: &factors }, self.common, values);
+        });
+        values
+    }
+}
+
+/// `value` as an `f32`, if it is one.
+fn exact(value: &Real) -> Option<f32> {
+    let f32 = find("f32").expect("the table of formats has it");
+    let [down, up] = [Rounding::Rd, Rounding::Ru].map(|mode| f32.encode(value, mode, Overflow::Standard));
+    down.filter(|_| down == up).map(|bits| f32::from_bits(bits as u32))
+}
+
+/// Whether every product of an element and a scale is an `f32`.
+fn products_are_exact(element: &Element, scale: &Format) -> bool {
+    let (Some(x), Some(y)) = (element.format.float(), scale.float()) else { return false };
+    let quantum = |float: &Float| float.emin() - float.trailing_bits as i32;
+    x.precision() + y.precision() <= 24
+        && quantum(x) + quantum(y) + element.exponent >= -149
+        && x.emax() + y.emax() + element.exponent < 127
+}

@@ -1,0 +1,139 @@
+//! Codes as step functions of the bits of an `f32` magnitude: where the exact computation changes its answer.
+//!
+//! Magnitudes ascend with their bits, and codes with magnitudes: a code is reached at one place, which is found by asking the
+//! exact computation, from a guess outward.
+
+use super::Quantizer;
+use crate::{
+    format::slices::{NEVER, STEPS, Steps},
+    format::{Finite, Real, Rounding},
+};
+
+/// The bits of infinity: no finite magnitude reaches them.
+const INFINITY: u32 = 0x7f80_0000;
+
+/// The finite number with these bits.
+pub(super) fn number(bits: u32) -> Finite {
+    match Real::from(f64::from(f32::from_bits(bits))) {
+        Real::Finite(finite) => finite,
+        _ => unreachable!("the bits of a finite number"),
+    }
+}
+
+/// The smallest bits below those of infinity for which `reached` holds, as it does for all above; infinity's if it never does.
+fn first(guess: f64, reached: impl Fn(u32) -> bool) -> u32 {
+    let guess = (guess.abs().min(f64::from(f32::MAX)) as f32).to_bits();
+    let reached = |bits: u32| bits >= INFINITY || reached(bits);
+    let mut stride = 1u32;
+    let (mut low, mut high);
+    if reached(guess) {
+        high = guess;
+        loop {
+            low = high.saturating_sub(stride);
+            if !reached(low) {
+                break;
+            }
+            high = low;
+            if low == 0 {
+                return 0;
+            }
+            stride = stride.saturating_mul(4);
+        }
+    } else {
+        low = guess;
+        loop {
+            high = low.saturating_add(stride).min(INFINITY);
+            if reached(high) {
+                break;
+            }
+            low = high;
+            stride = stride.saturating_mul(4);
+        }
+    }
+    while high - low > 1 {
+        let middle = low + (high - low) / 2;
+        if reached(middle) { high = middle } else { low = middle }
+    }
+    high
+}
+
+/// The scale codes of blocks by their largest magnitude.
+#[derive(Debug)]
+pub(super) struct ScaleSteps {
+    /// The bits of the smallest magnitude that has a code of at least this, and one that no magnitude reaches.
+    starts: Vec<u32>,
+    /// The code of the smallest magnitude with these bits above the lowest ones. A code has at least an eighth of an octave
+    /// (of a scale with a precision of 4 bits), and such bits a sixteenth: there is rarely more than one start among them.
+    codes: Vec<u8>,
+}
+
+impl ScaleSteps {
+    const BELOW: u32 = 19;
+
+    pub(super) fn new(quantizer: &Quantizer, tensor_scale: &Finite) -> ScaleSteps {
+        let scale = quantizer.format.scale;
+        let one = Finite::exact(false, 1, 0);
+        let divisor = 1.0 / quantizer.rule.ratio(&one, &quantizer.format.element, tensor_scale).to_f64();
+        let start = |code: u64| {
+            let (below, at) = (scale.to_f64(code - 1), scale.to_f64(code));
+            let quotient = match quantizer.rule.rounding {
+                Rounding::Rz | Rounding::Rd => at,
+                Rounding::Ru => below,
+                _ => (below + at) / 2.0,
+            };
+            first(quotient * divisor, |bits| u64::from(quantizer.scale_code(&number(bits), tensor_scale)) >= code)
+        };
+        let mut starts: Vec<u32> = std::iter::once(0).chain((1..=scale.largest(false)).map(start)).collect();
+        starts.push(u32::MAX);
+        let mut code = 0;
+        let codes = (0..INFINITY >> Self::BELOW).map(|top| {
+            while starts[usize::from(code) + 1] <= top << Self::BELOW {
+                code += 1;
+            }
+            code
+        });
+        ScaleSteps { codes: codes.collect(), starts }
+    }
+
+    /// The code of a block whose largest magnitude, a finite one, has these bits.
+    #[inline]
+    pub(super) fn code(&self, amax: u32) -> u8 {
+        let mut code = self.codes[(amax >> Self::BELOW) as usize];
+        // Without a branch, which would follow no pattern.
+        code += u8::from(self.starts[usize::from(code) + 1] <= amax);
+        while self.starts[usize::from(code) + 1] <= amax {
+            code += 1;
+        }
+        code
+    }
+}
+
+/// The element codes in blocks with this scale; the element format has at most [`STEPS`] positive numbers.
+pub(super) fn element_steps(quantizer: &Quantizer, scale: &Finite) -> Steps {
+    let format = quantizer.format.element.format;
+    let largest = format.largest(false);
+    let magnitude = |code: u8| u64::from(code) & (format.code_mask() >> 1);
+    let side = |negative: bool| {
+        let mut starts = [NEVER; STEPS];
+        for (start, code) in starts.iter_mut().zip(1..=largest) {
+            if scale.is_zero() {
+                break;
+            }
+            let middle = (format.to_f64(code - 1) + format.to_f64(code)) / 2.0;
+            let reached = |bits: u32| {
+                let value = Finite { negative, ..number(bits) };
+                magnitude(quantizer.element_code(&value, scale)) >= code
+            };
+            let exponent = f64::from(quantizer.format.element.exponent).exp2();
+            *start = first(middle * exponent * scale.to_f64(), reached) as i32;
+        }
+        starts
+    };
+    let positive = side(false);
+    Steps([positive, if asks_for_sign(quantizer.rounding) { side(true) } else { positive }])
+}
+
+/// Whether a magnitude may be rounded differently in a negative number.
+pub(super) fn asks_for_sign(rounding: Rounding) -> bool {
+    matches!(rounding, Rounding::Ru | Rounding::Rd)
+}

@@ -1,0 +1,68 @@
+//! The parameters of a tile, drawn: its regime, what every tile draws, and what its regime does.
+
+use super::{
+    Regime,
+    bits::{Draw, GOLDEN, scaled},
+    fields::Ranges,
+    parameters::{Addend, PAIR, Parameters, Split, kind},
+    regimes,
+};
+use crate::inputs::mix::{GOLDEN_WORD, mix};
+
+/// The regime of a tile: of ten that follow one another from a multiple of ten, each has its own.
+pub(super) fn regime(tile: u64) -> Regime {
+    let count = Regime::ALL.len() as u64;
+    let first = scaled(((tile / count) as u32).wrapping_mul(GOLDEN), count as u32);
+    Regime::ALL[((u64::from(first) + tile % count) % count) as usize]
+}
+
+/// The parameters of a tile.
+pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
+    let seed = mix(seed.wrapping_add(GOLDEN_WORD));
+    let key = mix(seed.wrapping_add(tile.wrapping_mul(GOLDEN_WORD)));
+    let mut draw = Draw { state: mix(key.wrapping_add(GOLDEN_WORD)) };
+    let mut plan = Parameters {
+        key: key as u32,
+        rows: (key >> 32) as u32 | 1,
+        columns: draw.state as u32 | 1,
+        regime: regime(tile),
+        rotate: draw.below(shape.slot_bits() as i32) as u32,
+        multiply: 2 * draw.below(shape.stored as i32 / 2) as u32 + 1,
+        add: draw.below(shape.stored as i32) as u32,
+        base: 0,
+        gaps: u64::MAX,
+        flags: 0,
+        leads: 0,
+        rest: 0,
+        rest_gap: 0,
+        rest_span: 0,
+        dropout: 0,
+        split: Split::Anyhow,
+        signs: draw.below(2) as u32,
+        padding: draw.below(2) != 0,
+        patterns: if draw.one_in(4) { 0 } else { 1 + draw.below(2) as u32 },
+        shift: if draw.one_in(4) { 3 } else { 0 },
+        integers: draw.below(8) as u32,
+        spread_rows: 0,
+        spread_columns: 0,
+        any: false,
+        flips: 0,
+        special_a: 0,
+        special_b: 0,
+        special_c: 0,
+        c: Addend::Zero,
+        c_slot: 0,
+        c_gap: 0,
+        c_kind: kind::POWER,
+        c_sign: 0,
+        c_spread: false,
+    };
+    if shape.a.integer {
+        plan.flips = 1;
+        plan.rest = if draw.one_in(2) { 0 } else { PAIR };
+        plan.c = Addend::ALL[draw.below(5) as usize];
+    } else {
+        regimes::fill(&mut plan, shape, &mut draw);
+    }
+    plan
+}

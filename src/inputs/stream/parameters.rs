@@ -1,0 +1,145 @@
+//! What all elements of a tile share: its regime, the profile of its products along k, and how elements vary about it.
+
+use super::{
+    Regime,
+    bits::{Draw, GOLDEN},
+};
+
+/// Fractions of significands: none, random, few bits, all, the last bit, the first bit.
+pub(super) mod kind {
+    pub(in super::super) const POWER: u32 = 0;
+    pub(in super::super) const RANDOM: u32 = 1;
+    pub(in super::super) const FEW: u32 = 2;
+    pub(in super::super) const ONES: u32 = 3;
+    pub(in super::super) const LAST: u32 = 4;
+    pub(in super::super) const HALF: u32 = 5;
+}
+
+/// Properties of a slot: bits 0 to 2 are the kind of A's fractions, 3 and 4 that of B's, and these.
+/// The gap varies by row and column.
+pub(super) const SPREAD: u32 = 32;
+/// The slot and its neighbour (another lowest bit) have products of one magnitude and opposite sign.
+pub(super) const PAIR: u32 = 64;
+/// The sign is the opposite of the other slots'.
+pub(super) const MINUS: u32 = 128;
+/// The gap of a slot whose products are zero.
+pub(super) const NO_TERM: i32 = 255;
+
+/// How c is made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Addend {
+    Zero,
+    /// Of an exponent `c_gap` below the tile's.
+    Number,
+    /// Minus the product of slot `c_slot`, give or take a few units.
+    Cancels,
+    Largest,
+    Any,
+}
+
+impl Addend {
+    pub(super) const ALL: [Addend; 5] = [Addend::Zero, Addend::Number, Addend::Cancels, Addend::Largest, Addend::Any];
+}
+
+/// How the exponent of a product is split between its factors.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Split {
+    Anyhow,
+    ALow,
+    BLow,
+    Evenly,
+}
+
+impl Split {
+    pub(super) const ALL: [Split; 4] = [Split::Anyhow, Split::ALow, Split::BLow, Split::Evenly];
+}
+
+/// The parameters of a tile.
+///
+/// Indices along k are permuted into slots. The first slots have a gap (how far the exponent of their products lies below
+/// `base`) and properties of their own, 8 bits of `gaps` and `flags` each; the others share theirs.
+#[derive(Debug, Clone)]
+pub(super) struct Parameters {
+    pub(super) key: u32,
+    pub(super) rows: u32,
+    pub(super) columns: u32,
+    pub(super) regime: Regime,
+    pub(super) rotate: u32,
+    pub(super) multiply: u32,
+    pub(super) add: u32,
+    pub(super) base: i32,
+    pub(super) gaps: u64,
+    pub(super) flags: u64,
+    /// How many first slots there are.
+    pub(super) leads: u32,
+    /// Properties, smallest gap and number of gaps of the others; without a gap their products are zero.
+    pub(super) rest: u32,
+    pub(super) rest_gap: i32,
+    pub(super) rest_span: u32,
+    /// Of 4 of their elements of A, how many are zero.
+    pub(super) dropout: u32,
+    pub(super) split: Split,
+    /// Masks: how much rows and columns shift all exponents, and lower those of spread slots.
+    pub(super) shift: u32,
+    pub(super) spread_rows: u32,
+    pub(super) spread_columns: u32,
+    /// Whether A and B are any finite codes.
+    pub(super) any: bool,
+    /// 1 if signs are random by element, else 0.
+    pub(super) signs: u32,
+    /// 1 if half the pairs differ in the last bit.
+    pub(super) flips: u32,
+    /// Whether bits that the format ignores are random.
+    pub(super) padding: bool,
+    /// Of 128 elements, how many are special.
+    pub(super) special_a: u32,
+    pub(super) special_b: u32,
+    pub(super) special_c: u32,
+    pub(super) c: Addend,
+    pub(super) c_slot: u32,
+    pub(super) c_gap: i32,
+    pub(super) c_kind: u32,
+    pub(super) c_sign: u32,
+    pub(super) c_spread: bool,
+    /// Of sparse forms: 0 any positions, 1 those that keep each role once, 2 such for all rows alike.
+    pub(super) patterns: u32,
+    /// How often integers are at the ends of their range.
+    pub(super) integers: u32,
+}
+
+impl Parameters {
+    /// Gives a slot a gap (or [`NO_TERM`]) and properties.
+    pub(super) fn slot(&mut self, slot: u32, gap: i32, flags: u32) {
+        let gap = if gap == NO_TERM { gap } else { gap.clamp(0, NO_TERM - 1) };
+        self.gaps ^= ((NO_TERM ^ gap) as u64) << (8 * slot);
+        self.flags |= u64::from(flags) << (8 * slot);
+        self.leads = self.leads.max(slot + 1);
+    }
+
+    /// Gives the other slots properties, and `span` gaps from `gap` on.
+    pub(super) fn others(&mut self, flags: u32, gap: i32, span: i32) {
+        (self.rest, self.rest_gap, self.rest_span) = (flags, gap, span as u32);
+    }
+
+    pub(super) fn c_number(&mut self, gap: i32, kind: u32) {
+        (self.c, self.c_gap, self.c_kind) = (Addend::Number, gap, kind);
+    }
+
+    pub(super) fn c_cancels(&mut self, slot: u32) {
+        (self.c, self.c_slot) = (Addend::Cancels, slot);
+    }
+
+    pub(super) fn spread(&mut self, draw: &mut Draw) {
+        self.spread_rows = 0x7310 >> (4 * draw.below(4)) & 15;
+        self.spread_columns = 0x7310 >> (4 * draw.below(4)) & 15;
+    }
+
+    /// The random bits of the element `index`.
+    #[inline]
+    pub(super) fn hash(&self, index: u32) -> u32 {
+        let x = self.key.wrapping_add(index.wrapping_mul(GOLDEN));
+        let x = (x ^ x >> 16).wrapping_mul(0x7feb_352d);
+        let x = (x ^ x >> 15).wrapping_add(self.rows).wrapping_mul(0x846c_a68b);
+        x ^ x >> 16
+    }
+}

@@ -1,0 +1,30 @@
+//! A whole comparison in one call.
+
+use super::{Run, State, drive, engine};
+use crate::{
+    Result,
+    arithmetic::Model,
+    device::{Device, Work},
+    inputs::Sequence,
+    isa::Instruction,
+};
+
+/// How many outputs of `instruction` differ between a device and a model, over `cases` dot-product-adds of `sequence` (`None`: all
+/// pairs of codes of an exhaustive one), and the first ten places.
+///
+/// # Errors
+/// The device or the model lacks the instruction; the device fails.
+pub fn compare(
+    device: &mut dyn Device,
+    model: &Model,
+    instruction: &Instruction,
+    sequence: Sequence,
+    cases: Option<u64>,
+) -> Result<State> {
+    device.prepare(instruction)?;
+    let run = Run::new(instruction, device, model, sequence, cases, 10)?;
+    let mut state = State::new(&run)?;
+    let mut engine = engine(device, &Work { instruction, sequence, model })?;
+    drive(&run, &mut state, engine.as_mut(), &mut |_| Ok(()))?;
+    Ok(state)
+}
