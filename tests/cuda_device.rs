@@ -1,14 +1,24 @@
 //! `cuda:N` on a real GPU: every fragment layout, by matrices whose products are exact whatever the arithmetic.
 //! Where there is no GPU the tests say so and pass.
 
+#[allow(dead_code)]
+mod arithmetics;
+
+use arithmetics::arithmetics_of;
+use proptest::{
+    strategy::{Strategy as _, ValueTree as _},
+    test_runner::TestRunner,
+};
 use rand::{RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use tcnum::{
+    arithmetic::Model,
     device::{
-        Device, ExecutionKind,
+        Device, ExecutionKind, Spot, Work,
         cuda::{self, CudaDevice, architecture},
     },
     format::{self, Format, Overflow, Rounding},
+    inputs::{Sequence, stream},
     isa::{self, Codes, Instruction, Tiles},
 };
 
@@ -151,6 +161,40 @@ fn what_runs_is_what_the_instruction_table_says() {
         let expected = if native { ExecutionKind::Native } else { ExecutionKind::Emulated };
         assert_eq!(execution.kind, expected, "{i}: {:?}", execution.opcodes);
     }
+}
+
+/// The model in CUDA, compiled by NVRTC, and the evaluator find the same outputs of the GPU to differ from an arithmetic that is
+/// not its own. TCNUM_ARITHMETICS asks for more.
+#[test]
+fn random_arithmetics_differ_from_the_gpu_where_the_evaluator_says_so() {
+    let Some(mut device) = gpu() else { return };
+    let count = std::env::var("TCNUM_ARITHMETICS").ok().and_then(|count| count.parse().ok()).unwrap_or(20);
+    let mut runner = TestRunner::deterministic();
+    let every: Vec<&Instruction> =
+        isa::all().iter().filter(|i| i.n <= 32 && executed(&device).iter().any(|own| own.name == i.name)).collect();
+    let (mut compared, mut differing) = (0, 0);
+    for number in 0..count {
+        let instruction = every[number * 37 % every.len()];
+        let drawn = arithmetics_of(instruction).new_tree(&mut runner).unwrap().current();
+        let model = Model::parse(&drawn.text, "random.toml").unwrap();
+        let tiles = (4096 / (instruction.m * instruction.n)).max(1) as u64;
+        let sequence = Sequence::Random { seed: number as u64 };
+        let mut engine = device.engine(&Work { instruction, sequence, model: &model }).unwrap().expect("a kernel");
+        let mut found = engine.run(0..tiles).unwrap();
+        let operands = stream::tiles(instruction, number as u64, 0, tiles as usize);
+        let (gpu, ours) = (device.execute(instruction, &operands).unwrap(), drawn.evaluator().execute(&operands));
+        let place = |at: usize| {
+            let (tile, element) = (at / (instruction.m * instruction.n), at % (instruction.m * instruction.n));
+            Spot { tile: tile as u64, row: (element / instruction.n) as u32, column: (element % instruction.n) as u32 }
+        };
+        let expected: Vec<Spot> = (0..gpu.len()).filter(|at| gpu.get(*at) != ours.get(*at)).map(place).collect();
+        found.spots.sort_unstable();
+        assert_eq!(found.differing(), expected.len() as u64, "{drawn:?}");
+        assert!(!found.is_whole() || found.spots == expected, "{drawn:?}");
+        compared += gpu.len();
+        differing += expected.len();
+    }
+    println!("{count} arithmetics on {compared} outputs, of which {differing} differ");
 }
 
 #[test]
