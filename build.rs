@@ -5,12 +5,14 @@
 mod collect;
 #[path = "build/commit.rs"]
 mod commit;
+#[path = "build/language.rs"]
+mod language;
 #[path = "build/models.rs"]
 mod models;
-#[path = "src/isa/pattern.rs"]
-mod pattern;
 #[path = "build/targets.rs"]
 mod targets;
+
+use language::{arithmetic, base, format, isa, number};
 
 fn main() {
     if let Err(message) = run() {

@@ -18,7 +18,11 @@ pub struct File {
 impl File {
     /// The error `what` at the byte `at` of the file: `models/hopper.toml:12: what`.
     pub fn error(&self, at: usize, what: &str) -> String {
-        let line = 1 + self.text[..at.min(self.text.len())].matches('\n').count();
+        self.error_in(1 + self.text[..at.min(self.text.len())].matches('\n').count(), what)
+    }
+
+    /// The error `what` in a line of the file.
+    pub fn error_in(&self, line: usize, what: &str) -> String {
         format!("{}:{line}: {what}", self.path)
     }
 

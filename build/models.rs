@@ -1,13 +1,17 @@
-//! The files of `models/`, checked as far as no arithmetic is needed for it.
+//! The files of `models/`, checked.
 
 use std::collections::HashMap;
 
 use serde::Deserialize;
 use toml::Spanned;
 
-use crate::{collect::File, targets::Target};
+use crate::{
+    arithmetic::{Defect, Model},
+    collect::File,
+    targets::Target,
+};
 
-/// What is read of a model file here; the program checks its rules.
+/// What the build needs of a model file, with its places.
 #[derive(Deserialize)]
 struct Head {
     name: Spanned<String>,
@@ -17,8 +21,8 @@ struct Head {
 
 /// The Rust expression of the models: name, targets and text, in the order of the targets, those of none last.
 ///
-/// A file is refused if it is no TOML, does not have the name that it says, or describes a target that is not there or that
-/// another model describes: the model of a GPU is found by its target.
+/// A file is refused if it does not have the name that it says, describes a target that is not there or that another model
+/// describes (the model of a GPU is found by its target), or is none that the program would take.
 pub fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
     let mut owners: HashMap<String, &str> = HashMap::new();
     let mut rows = Vec::new();
@@ -38,9 +42,18 @@ pub fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
                 return Err(error(&format!("is described by {other} already")));
             }
         }
+        rules(file)?;
         let architectures: Vec<&String> = head.architectures.iter().map(Spanned::get_ref).collect();
         rows.push((order, format!("    ({:?}, &{architectures:?}, {}),\n", file.name, file.included()?)));
     }
     rows.sort();
     Ok(format!("&[\n{}]\n", rows.into_iter().map(|(_, row)| row).collect::<String>()))
+}
+
+/// Checks a file as the program does.
+fn rules(file: &File) -> Result<(), String> {
+    let model = Model::read(&file.text, &file.path).map_err(|error| file.refused(&error))?;
+    let Some(Defect { rule, line, what }) = model.defect() else { return Ok(()) };
+    let what = format!("{rule}: {what}");
+    Err(line.map_or_else(|| format!("{}: {what}", file.path), |line| file.error_in(line, &what)))
 }

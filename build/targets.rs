@@ -7,7 +7,7 @@ use toml::Spanned;
 
 use crate::{
     collect::{self, File},
-    pattern,
+    isa::pattern,
 };
 
 /// A file of `targets/`, read.

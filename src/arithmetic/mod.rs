@@ -15,6 +15,7 @@ mod shipped;
 
 pub use evaluator::Evaluator;
 pub use language::{
+    file::Model,
     keys::{KEYS, Key, NODE_KEYS, NodeKey},
     node::{Indices, Node, NodeKind, NodeResult, Term},
     rule::{
@@ -22,7 +23,6 @@ pub use language::{
         Subnormals, Tininess, Wrap, ZeroSign,
     },
 };
-pub use model::Model;
 pub use program::{
     Addend, Destination, Factors, Multiply, Operation, OperationStep, Output, Program, Scaling, Source, Sum, Unpack,
 };

@@ -2,11 +2,9 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-
 use super::{
-    Evaluator, Rule,
-    language::{check::defect, pattern},
+    Evaluator, Model, Rule,
+    language::{file::Defect, pattern},
     shipped::{self, of_target, shipped},
 };
 use crate::{
@@ -15,31 +13,6 @@ use crate::{
     nearest::nearest,
     text,
 };
-
-/// The arithmetic of a family of matrix instructions, as a model file describes it.
-#[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct Model {
-    /// The name: `hopper`.
-    pub name: String,
-    /// What it describes, in a few words.
-    pub title: String,
-    /// Version of this description; it grows with every change of a rule.
-    pub version: u32,
-    /// The targets whose GPUs it describes (`sm_90a`): it covers what they have. One that names none covers all that its
-    /// patterns match.
-    #[serde(default)]
-    pub architectures: Vec<String>,
-    /// The rules; the first whose pattern matches an instruction holds.
-    #[serde(rename = "rule")]
-    pub rules: Vec<Rule>,
-    /// Where it was read from, for messages.
-    #[serde(skip)]
-    origin: String,
-    /// The file, for messages.
-    #[serde(skip)]
-    text: String,
-}
 
 impl Model {
     /// The model with this name, or in this file; as of a device, `model:` may stand before it.
@@ -68,12 +41,8 @@ impl Model {
     /// # Errors
     /// Unknown keys, missing rules, impossible values: with line and key.
     pub fn parse(text: &str, origin: &str) -> Result<Model> {
-        let mut model: Model = toml::from_str(text)
+        let model = Model::read(text, origin)
             .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
-        (model.origin, model.text) = (origin.into(), text.into());
-        if model.rules.is_empty() {
-            return Err(Error::request(format!("{origin}: there is no [[rule]], so it covers no instruction")));
-        }
         if let Some(unknown) = model.architectures.iter().find(|name| targets::all().iter().all(|t| t.name != **name)) {
             let known: Vec<&str> = targets::all().iter().map(|target| target.name).collect();
             let line =
@@ -84,40 +53,16 @@ impl Model {
                 known.join(", ")
             )));
         }
-        match model.rules.iter().enumerate().find_map(|(index, rule)| Some((index, defect(rule)?))) {
-            Some((index, defect)) => Err(model.refused(index, &defect)),
+        match model.defect() {
+            Some(defect) => Err(model.refused(&defect)),
             None => Ok(model),
         }
     }
 
-    /// The file.
-    pub fn text(&self) -> &str {
-        &self.text
-    }
-
-    /// The error for the rule at `index`.
-    fn refused(&self, index: usize, defect: &str) -> Error {
-        let named = self.rules[index].instructions.first().map_or("", String::as_str);
-        let line = self.line(index, defect).map_or_else(String::new, |line| format!(", line {line}"));
-        Error::request(format!("{}: rule {} ('{named}'){line}: {defect}", self.origin, index + 1))
-    }
-
-    /// The line of the key of the rule at `index` that a defect names first, else that of the rule.
-    fn line(&self, index: usize, defect: &str) -> Option<usize> {
-        let lines = || (1..).zip(self.text.lines().map(str::trim));
-        let (start, _) = lines().filter(|(_, line)| line.starts_with("[[rule]]")).nth(index)?;
-        let named = defect.split('\'').nth(1).unwrap_or_default();
-        let key = match defect.split_once('\'') {
-            // A node has lines of its own: `node.NAME = ...`, or a table `[rule.node.NAME]`.
-            Some((before, _)) if before.ends_with("node ") => format!("node.{named}"),
-            _ => named.split('.').next().unwrap_or_default().to_string(),
-        };
-        let names = |line: &str| {
-            let rest = line.strip_prefix(&key).or_else(|| line.strip_prefix("[rule.")?.strip_prefix(&key));
-            rest.is_some_and(|rest| rest.trim_start().starts_with(['=', '.', ']']))
-        };
-        let mut own = lines().skip(start).take_while(|(_, line)| !line.starts_with("[[")).filter(|_| !key.is_empty());
-        Some(own.find(|(_, line)| names(line)).map_or(start, |(at, _)| at))
+    /// The error for a defect of a rule.
+    fn refused(&self, Defect { rule, line, what }: &Defect) -> Error {
+        let line = line.map_or_else(String::new, |line| format!(", line {line}"));
+        Error::request(format!("{}: {rule}{line}: {what}", self.origin()))
     }
 
     /// Whether an instruction's name matches a pattern of the model files.
@@ -150,7 +95,7 @@ impl Model {
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
         let index = self.position(instruction).ok_or_else(|| self.lacks(&instruction.name, instruction.support))?;
         Evaluator::new(&self.rules[index], instruction)
-            .map_err(|defect| self.refused(index, &format!("for {instruction}: {defect}")))
+            .map_err(|defect| self.refused(&self.located(index, format!("for {instruction}: {defect}"))))
     }
 
     /// The error for an instruction that it does not cover, or that its generation lacks.
@@ -173,7 +118,7 @@ impl Model {
 
     /// Where its rules are listed, for messages.
     pub fn listed(&self) -> String {
-        let name = if shipped::text(&self.name) == Some(&self.text) { &self.name } else { &self.origin };
+        let name = if shipped::text(&self.name) == Some(self.text()) { &self.name } else { self.origin() };
         format!("`tcnum models {name}` lists what it covers")
     }
 }

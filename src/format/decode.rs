@@ -1,7 +1,37 @@
 //! Decoding: from a code to class, sign, significand and exponent, exactly.
 
-use super::{Class, Decoded, Encoding, Float, Format, Specials, Zeros};
+use super::{Encoding, Float, Format, Specials, Zeros};
 use crate::number::{Finite, Real, ldexp};
+
+/// The class of a code's datum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Class {
+    /// Not a number.
+    Nan,
+    /// Plus or minus infinity.
+    Infinite,
+    /// Plus or minus zero.
+    Zero,
+    /// Non-zero, below the smallest normal magnitude.
+    Subnormal,
+    /// Every other number; every non-zero integer.
+    Normal,
+}
+
+/// A decoded code: `(-1)^negative * significand * 2^exponent` for finite classes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Decoded {
+    /// The class of the datum.
+    pub class: Class,
+    /// The sign (of a zero, infinity or NaN too).
+    pub negative: bool,
+    /// The integer significand, with the hidden bit; 0 for zero and infinity; the trailing significand (the payload and
+    /// the quiet bit) of a NaN.
+    pub significand: u64,
+    /// The weight of the significand's last bit, as a power of two (quantum exponent). It is the one of the
+    /// smallest normal number for subnormal numbers and zeros.
+    pub exponent: i32,
+}
 
 impl Format {
     /// Decodes a code exactly: class, sign, integer significand and quantum exponent.

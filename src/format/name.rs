@@ -1,7 +1,10 @@
 //! Finding a format by name.
 
 use super::{FORMATS, Format};
-use crate::{Error, Result, base::nearest::nearest};
+use crate::base::{
+    error::{Error, Result},
+    nearest::nearest,
+};
 
 /// The format with this canonical name or alias, in any letter case, with or without `_` and `-`: `fp8-e4m3` is also
 /// `FP8_E4M3` and `fp8e4m3`.

@@ -19,7 +19,7 @@ const LANES: RangeInclusive<usize> = 1..=1024;
 const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
 
 /// What is wrong with a rule, in words, with the key and what is allowed.
-pub(in crate::arithmetic) fn defect(rule: &Rule) -> Option<String> {
+pub(super) fn defect(rule: &Rule) -> Option<String> {
     patterns(rule)
         .or_else(|| keys(rule))
         .or_else(|| grouping(rule))

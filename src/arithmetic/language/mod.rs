@@ -2,7 +2,8 @@
 //!
 //! [`keys`] is the table of it. A rule is lowered to a [`Program`](super::Program), which all evaluators run.
 
-pub(super) mod check;
+mod check;
+pub(super) mod file;
 pub(super) mod keys;
 pub(super) mod node;
 pub(super) mod rule;

@@ -15,7 +15,7 @@ const RESERVED: &[&str] = &["c", "+0", "product"];
 ///
 /// # Errors
 /// What is wrong with the tree, with the node.
-pub(in crate::arithmetic) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
+pub(crate) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
     let mut order = Vec::new();
     let mut states = BTreeMap::new();
     let mut roots: Vec<&str> = rule.nodes.keys().map(String::as_str).collect();

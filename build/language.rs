@@ -1,0 +1,48 @@
+//! The language of model files, for the build: the very sources that the program reads them with, so that the build refuses
+//! what the program would.
+//!
+//! Their paths begin at the crate, so the root of a crate that has this module uses what is in it.
+
+#![allow(dead_code, reason = "a check calls a part of what the program does")]
+
+#[path = "../src/arithmetic"]
+pub mod arithmetic {
+    mod language;
+
+    pub(crate) use language::file::{Defect, Model};
+}
+
+#[path = "../src/base"]
+pub mod base {
+    pub mod error;
+    pub mod nearest;
+    pub mod visible;
+}
+
+#[path = "../src/format"]
+pub mod format {
+    mod definition;
+    mod name;
+    mod overflow;
+    mod table;
+
+    pub use crate::number::Rounding;
+    pub use definition::{Encoding, Float, Format, Specials, Zeros};
+    pub use name::find;
+    pub use overflow::Overflow;
+    pub use table::FORMATS;
+}
+
+#[path = "../src/isa"]
+pub mod isa {
+    pub mod pattern;
+}
+
+#[path = "../src/number"]
+pub mod number {
+    mod rounding;
+    mod word;
+
+    pub use rounding::Rounding;
+    use word::Word;
+}

@@ -1,0 +1,45 @@
+//! Whether a format holds the numbers of another one.
+
+use super::{Float, Format, Overflow, Rounding};
+
+impl Format {
+    /// Whether every finite number of the floating-point format `other`, each zero included, is one of this format's too;
+    /// `false` if one of the two is an integer format.
+    pub fn holds(&self, other: &Format) -> bool {
+        let (Some(float), Some(inner)) = (self.float(), other.float()) else { return false };
+        let quantum = |float: &Float| float.emin() - float.trailing_bits as i32;
+        let kept = |code: u64| {
+            let code_here = self.encode(&other.value(code), Rounding::Rz, Overflow::Saturate);
+            code_here.is_some_and(|here| {
+                let (x, y) = (self.decode(here), other.decode(code));
+                x.negative == y.negative && x.to_f64() == y.to_f64()
+            })
+        };
+        float.precision() >= inner.precision()
+            && quantum(float) <= quantum(inner)
+            && kept(other.largest(false))
+            && kept(other.largest(true))
+            && [false, true].into_iter().filter_map(|negative| other.zero(negative)).all(kept)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::{Decoded, FORMATS};
+
+    #[test]
+    fn a_format_holds_another_if_every_number_survives_the_conversion() {
+        let narrow = || FORMATS.iter().filter(|format| format.bits <= 8);
+        for (outer, inner) in FORMATS.iter().flat_map(|outer| narrow().map(move |inner| (outer, inner))) {
+            let survives = |code: u64| {
+                let there = outer.encode(&inner.value(code), Rounding::Rne, Overflow::Saturate);
+                let same = |x: Decoded, y: Decoded| x.negative == y.negative && x.to_f64() == y.to_f64();
+                there.is_some_and(|there| same(outer.decode(there), inner.decode(code)))
+            };
+            let finite = (0..=inner.code_mask()).filter(|code| inner.decode(*code).is_finite());
+            let floats = !outer.is_integer() && !inner.is_integer();
+            assert_eq!(outer.holds(inner), floats && finite.clone().all(survives), "{outer} {inner}");
+        }
+    }
+}
