@@ -1,10 +1,11 @@
 // The terms of general steps, made from codes when they are needed. Behind model_wide.cuh and model_operands.cuh.
 
-// A NaN whose payload, of the bits of F, may be passed on.
-template <class F> MODEL Held with_payload(Held held) {
-    held.payload = held.kind == NOT_A_NUMBER;
-    if (held.payload) held.units = held.exponent + F::TRAILING_BITS;
-    return held;
+// The same value, unless it is a NaN: then that of the code itself, whose payload may be passed on.
+template <class F> MODEL Held with_payload(const Held& held, Word code) {
+    if (held.kind != NOT_A_NUMBER) return held;
+    Held nan = widened(decode<F, KEEP>(code), F::TRAILING_BITS);
+    nan.payload = true;
+    return nan;
 }
 
 // The factors of a product, as the rule unpacks them; `bits` of their significands are taken.
@@ -12,14 +13,14 @@ template <class FROM, class TO> MODEL Held factor_held(Word code, Word bits) {
     Held held = UNPACKED ? widened(unpacked<FROM, TO>(code), TO::TRAILING_BITS)
                          : widened(decode<FROM, OPERAND_SUBNORMALS>(code), FROM::TRAILING_BITS);
     if (held.kind == FINITE) held.significand &= bits;
-    return with_payload<FROM>(held);
+    return with_payload<FROM>(held, code);
 }
 
 // c, as the rule unpacks it.
 MODEL Held c_held(Word code) {
     Held held = C_UNPACKED ? widened(unpacked<FormatC, FormatAddend>(code), FormatAddend::TRAILING_BITS)
                            : widened(decode<FormatC, OPERAND_SUBNORMALS>(code), FormatC::TRAILING_BITS);
-    return with_payload<FormatC>(held);
+    return with_payload<FormatC>(held, code);
 }
 
 // What a sum has that has no products.

@@ -1,7 +1,11 @@
 //! Model files without trust: whatever is accepted evaluates, and whatever is not is refused with file, rule and key.
 
 use proptest::{prelude::*, sample::select};
-use tcnum::{arithmetic::Model, inputs::Corners, isa};
+use tcnum::{
+    arithmetic::{Model, Operation},
+    inputs::Corners,
+    isa,
+};
 use toml::{Table, Value};
 
 const MODEL: &str = include_str!("../models/hopper.toml");
@@ -186,7 +190,7 @@ fn impossible_rules_are_refused_with_file_rule_and_key() {
         (bf16, &[("step", Some("'pairwise'")), ("alignment", None), ("nan-operands", Some("['a']"))], "'nan-operands'"),
         (bf16, &[("split", Some("{ a = [4, 5] }"))], "'split.a'"),
         (bf16, &[("split", Some("{ b = [0, 8] }"))], "'split'"),
-        (bf16, &[("node.x", Some("{ kind = 'add', terms = ['c'], result = 'aligned' }"))], "'node'"),
+        (bf16, &[("node", Some("{ x = { kind = 'add', terms = ['c'], result = 'aligned' } }"))], "'node'"),
         ("mma.m16n8k8.f64.f64.f64.f64", &[("start", Some("'product'"))], "'nan-operands'"),
         ("mma.m16n8k32.s32.s8.u8.s32", &[("wrap", None)], "'wrap'"),
     ] {
@@ -269,4 +273,60 @@ fn a_wrong_tree_is_refused_with_file_line_and_node() {
         let error = evaluate(&lines).unwrap_err().to_string();
         assert!(error.starts_with("tree.toml: rule 1") && error.contains(named), "{}: {error}", lines[line]);
     }
+}
+
+/// The operations of an instruction in an arithmetic with this rule, under a head.
+fn operations(name: &str, rule: &str) -> Vec<Operation> {
+    let text = format!(
+        "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{name}']\nevidence = 'assumed: a test'\n{rule}"
+    );
+    let evaluator = Model::parse(&text, "test.toml").and_then(|model| model.evaluator(&isa::find(name).unwrap()));
+    evaluator.unwrap_or_else(|error| panic!("{error}")).program().operations().cloned().collect()
+}
+
+#[test]
+fn shorthand_and_trees_are_the_same_operations() {
+    let to = "result = { format = 'f32', rounding = 'RNE' }";
+    for (name, shorthand, tree) in [
+        (
+            "mma.m16n8k8.f32.tf32.tf32.f32",
+            format!("step = 'fused'\ngroup = 4\nalignment = {{ bits = 24, rounding = 'RZ', floor = -132 }}\n{to}\n"),
+            format!(
+                "node.first = {{ kind = 'sum', products = '0:4', terms = ['c'], alignment = {{ bits = 24, rounding = 'RZ', floor = -132 }}, {to} }}\n\
+                 node.second = {{ kind = 'sum', products = '4:8', terms = ['first'], alignment = {{ bits = 24, rounding = 'RZ', floor = -132 }}, {to} }}\n"
+            ),
+        ),
+        (
+            "mfma.32x32x8.f32.f16.f16.f32",
+            format!(
+                "step = 'fused'\nalignment = {{ bits = 24, rounding = 'RZ' }}\nproduct-limit = 128\n\
+                 late = {{ sum-bits = 31, c-bits = 24, rounding = 'RD', floor = -126 }}\n{to}\n"
+            ),
+            format!(
+                "node.products = {{ kind = 'sum', products = '::', product-limit = 128, alignment = {{ bits = 24, rounding = 'RZ' }}, result = 'aligned' }}\n\
+                 node.d = {{ kind = 'sum', terms = [{{ term = 'products', bits = 31 }}, {{ term = 'c', bits = 24 }}], \
+                 alignment = {{ bits = 31, rounding = 'RD', floor = -126 }}, {to} }}\n"
+            ),
+        ),
+        (
+            "mma.m8n8k4.f64.f64.f64.f64",
+            "step = 'fma'\nresult = { format = 'f64', rounding = 'RNE' }\nnan-operands = ['b', 'c', 'a']\n".into(),
+            "node.d = { kind = 'fma', products = '0:4', start = 'c', result = { format = 'f64', rounding = 'RNE' }, nan-operands = ['b', 'c', 'a'] }\n"
+                .into(),
+        ),
+    ] {
+        let nan = if name.contains("f64") { "nan = '0x7ff8000000000000'\n" } else { "nan = '0x7fffffff'\n" };
+        assert_eq!(operations(name, &format!("{nan}{shorthand}")), operations(name, &format!("{nan}{tree}")), "{name}");
+    }
+}
+
+#[test]
+fn the_example_of_a_tree_in_the_readme_of_the_models_is_one() {
+    let readme = include_str!("../models/README.md");
+    let example = readme.split("```toml\n").nth(1).and_then(|rest| rest.split("```").next()).unwrap();
+    let text = format!("name = 'example'\ntitle = 'an example'\nversion = 1\n{example}");
+    let i = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
+    let evaluator = Model::parse(&text, "README.md").and_then(|model| model.evaluator(&i)).unwrap();
+    assert_eq!(evaluator.program().operations().len(), 8 + 3 + 1 + 1);
+    assert!(evaluator.is_fast());
 }

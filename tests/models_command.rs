@@ -4,7 +4,7 @@ mod program;
 
 use program::{tcnum, validate_report};
 use serde_json::{Value, json};
-use tcnum::arithmetic::{KEYS, Model, shipped};
+use tcnum::arithmetic::{KEYS, Model, NODE_KEYS, shipped};
 
 fn json_of(arguments: &[&str]) -> Value {
     let run = tcnum(&[arguments, &["--output", "json"]].concat());
@@ -91,9 +91,12 @@ fn text_of_the_models_keeps_to_120_columns() {
 #[test]
 fn the_keys_are_explained_and_the_readme_of_the_models_has_the_same_table() {
     let document = json_of(&["models", "--keys"]);
-    let rows = document["tables"]["keys"].as_array().unwrap();
-    let names: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
-    assert_eq!(rows.iter().map(|row| row["key"].as_str().unwrap()).collect::<Vec<_>>(), names);
+    let keys = |table: &str| -> Vec<String> {
+        let rows = document["tables"][table].as_array().unwrap();
+        rows.iter().map(|row| row["key"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(keys("keys"), KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
+    assert_eq!(keys("node_keys"), NODE_KEYS.iter().map(|key| key.name).collect::<Vec<_>>());
     let readme = include_str!("../models/README.md");
     let markdown = tcnum(&["models", "--keys", "--output", "markdown"]).stdout;
     let rows = markdown.lines().filter(|line| line.starts_with("| ") && !line.contains("---"));
@@ -129,7 +132,7 @@ fn broken_model_files_are_refused_with_file_line_key_and_what_is_allowed() {
     };
     for (rule, parts) in [
         (without("evidence"), &["missing field `evidence`", "line"][..]),
-        (without("step"), &["missing field `step`"]),
+        (without("step"), &["rule 1", "the key 'step' is missing", "needs nodes"]),
         (without("instructions"), &["missing field `instructions`"]),
         (without("nan"), &["rule 1", "'nan' is missing", "fused"]),
         (without("alignment"), &["rule 1", "line 5:", "'alignment' is missing"]),

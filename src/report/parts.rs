@@ -52,7 +52,7 @@ impl Room {
         let names = self.naming_columns(widths, numeric, rows);
         let own = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];
-        for i in 0..widths.len() {
+        for (i, &stays) in beside.iter().enumerate() {
             let first = parts.len() == 1;
             if !first && names.contains(&i) {
                 continue;
@@ -65,7 +65,7 @@ impl Room {
                 continue;
             }
             let mut next = names.clone();
-            if let Some(&last) = part.last().filter(|&&last| beside[i] && last + 1 == i && own(part) > 1)
+            if let Some(&last) = part.last().filter(|&&last| stays && last + 1 == i && own(part) > 1)
                 && fit(&[&names[..], &[last, i]].concat())
             {
                 part.pop();

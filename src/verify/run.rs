@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    arithmetic::{Model, Rule},
+    arithmetic::Model,
     base::digest,
     device::{Device, Identity},
     inputs::{Sequence, exhaustive},
@@ -192,13 +192,8 @@ pub fn identify(device: &dyn Device, i: &Instruction) -> String {
     }
 }
 
-/// A digest of all that the model says about how an instruction computes.
+/// A digest of how an instruction computes in a model: of the canonical text of its program, or of nothing if the model does not
+/// cover it.
 pub fn rule_digest(model: &Model, i: &Instruction) -> String {
-    let rule = model.rule(i).map(|rule| Rule { evidence: String::new(), instructions: Vec::new(), ..rule.clone() });
-    digest::of_text(&canonical(rule.as_ref()))
-}
-
-/// The text of a rule that stands for it in digests; without a rule that of nothing.
-fn canonical(rule: Option<&Rule>) -> String {
-    format!("{rule:?}")
+    digest::of_text(&model.evaluator(i).map_or(String::new(), |evaluator| evaluator.program().to_string()))
 }

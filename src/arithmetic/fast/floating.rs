@@ -48,7 +48,7 @@ enum FastOperation {
     Sum(Box<SumStep>, Vec<Input>),
     Copy(Input),
     Add([Input; 2], bool),
-    Fma(Product, Input, bool),
+    Fma(Box<Product>, Input, bool),
 }
 
 /// A value that an operation takes.
@@ -57,7 +57,7 @@ enum Input {
     C,
     Zero,
     Slot(usize),
-    Product(Product),
+    Product(Box<Product>),
 }
 
 /// One product by its place in the order of the factors.
@@ -359,7 +359,7 @@ impl Compiler<'_> {
                 (FastOperation::Add([self.input(*x)?, self.input(*y)?], down(to)), Some(self.stage(to)?))
             }
             Operation::Fma { addend, to, .. } => {
-                let product = Product { at: self.begins[at], stage: None, limit: None };
+                let product = Box::new(Product { at: self.begins[at], stage: None, limit: None });
                 (FastOperation::Fma(product, self.input(*addend)?, down(to)), Some(self.stage(to)?))
             }
             Operation::Integer(_) => return None,
@@ -377,7 +377,7 @@ impl Compiler<'_> {
                     Some(to) => Some(self.stage(to)?),
                     None => None,
                 };
-                Input::Product(Product { at: self.begins[step] + at, stage, limit: multiply.limit })
+                Input::Product(Box::new(Product { at: self.begins[step] + at, stage, limit: multiply.limit }))
             }
         })
     }

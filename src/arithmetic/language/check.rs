@@ -39,11 +39,11 @@ fn patterns(rule: &Rule) -> Option<String> {
 
 fn keys(rule: &Rule) -> Option<String> {
     let step = rule.step.name();
+    if rule.step == Step::Tree && rule.nodes.is_empty() {
+        return Some("the key 'step' is missing; without it a rule needs nodes (node.NAME = { kind, ... })".into());
+    }
     for key in KEYS {
         let (name, belongs, present) = (key.name, key.steps.contains(&rule.step), (key.present)(rule));
-        if key.required && belongs && !present && name == "node" {
-            return Some("the key 'step' is missing; without it a rule needs nodes (node.NAME = { kind, ... })".into());
-        }
         if key.required && belongs && !present {
             return Some(format!("the key '{name}' is missing; step '{step}' needs it"));
         }

@@ -19,19 +19,24 @@ pub(super) fn program(rule: &Rule, instruction: &Instruction) -> Result<Program,
     let mut tree = Tree { frame: &frame, steps: Vec::new(), values: BTreeMap::new() };
     let mut last = Source::Zero;
     for (number, (name, node)) in nodes.iter().enumerate() {
-        let factors = &taken[number];
-        last = tree.node(number, name, node, factors).map_err(|defect| format!("node '{name}': {defect}"))?;
+        last = tree.node(number, name, node, &taken[number]).map_err(|defect| format!("node '{name}': {defect}"))?;
         tree.values.insert(name, last);
     }
     let passes_nan = nodes.last().is_some_and(|(_, root)| !root.nan_operands.is_empty());
     Ok(frame.program(tree.steps, last, passes_nan))
 }
 
-/// The k of each node and the factors of its products.
+/// The k of a node and the factors of its products.
+struct Taken {
+    indices: Vec<usize>,
+    factors: Vec<Factors>,
+}
+
+/// What each node takes.
 ///
 /// # Errors
 /// A k, or a pair of pieces of one, that is named twice, or never, or that there is not.
-fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<(Vec<usize>, Vec<Factors>)>, String> {
+fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<Taken>, String> {
     let k = frame.instruction.stored_k();
     let mut owners: BTreeMap<(usize, (usize, usize)), &str> = BTreeMap::new();
     let mut all = Vec::new();
@@ -60,7 +65,7 @@ fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<(Vec<usize>, 
                 factors.push(Factors { k: index, a: *a, b: *b });
             }
         }
-        all.push((indices, factors));
+        all.push(Taken { indices, factors });
     }
     let missing =
         (0..k).flat_map(|k| frame.pieces.iter().map(move |(pair, _)| (k, *pair))).find(|key| !owners.contains_key(key));
@@ -100,7 +105,7 @@ impl<'a> Tree<'a> {
         number: usize,
         name: &'a str,
         node: &Node,
-        (indices, factors): &(Vec<usize>, Vec<Factors>),
+        Taken { indices, factors }: &Taken,
     ) -> Result<Source, String> {
         let scaling = self.frame.scaling(node.scale_sums, indices)?;
         if scaling != Scaling::None && node.kind != NodeKind::Sum && !factors.is_empty() {
