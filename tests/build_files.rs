@@ -130,7 +130,13 @@ fn a_wrong_rule_is_refused_with_the_line_of_its_key_or_its_own() {
         ("step = \"fused\"", "step = \"exact\"", 9, shorthand, "'alignment' has no effect with step 'exact'"),
         ("mma.*.f32.f16", "mma.{", 5, "rule 1 ('mma.{.f16.f32')", "pattern 'mma.{.f16.f32': '{' without '}'"),
         ("format = \"f32\"", "format = \"u32\"", 10, shorthand, "'result.format' is u32; sums need a signed format"),
-        ("[\"even\", \"c\"]", "[\"evn\", \"c\"]", 17, tree, "node 'odd': 'evn' is neither c nor the name of a node"),
+        (
+            "[\"even\", \"c\"]",
+            "[\"even\", \"evn\", \"c\"]",
+            17,
+            tree,
+            "node 'odd': 'evn' is neither c nor the name of a node",
+        ),
         ("[\"even\", \"c\"]", "[\"odd\", \"c\"]", 17, tree, "node 'odd': it is part of a circle"),
         ("[\"even\", \"c\"]", "[\"even\"]", 13, tree, "no node has c among its terms"),
     ] {
@@ -142,7 +148,7 @@ fn a_wrong_rule_is_refused_with_the_line_of_its_key_or_its_own() {
         ("evidence", "evidenc", 7, "unknown field `evidenc`, expected one of `instructions`"),
         ("\"fused\"", "\"fusd\"", 8, "unknown variant `fusd`, expected one of"),
         ("\"RZ\"", "\"RX\"", 9, "unknown rounding 'RX'; expected RNE, RNA"),
-        ("\"f32\"", "\"f23\"", 10, "unknown format 'f23'; the nearest are 'f32'"),
+        ("\"f32\"", "\"f23\"", 10, "unknown format 'f23'; the nearest are 'fp32'"),
         ("\"0x7fffffff\"", "\"NaN\"", 11, "'NaN' is not a code"),
         ("\"0::2\"", "\"0::0\"", 16, "'0::0' is not a list of k"),
     ] {
