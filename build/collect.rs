@@ -1,9 +1,6 @@
 //! Finding data files, and writing tables of them.
 
-use std::{
-    env, fs,
-    path::{Path, PathBuf},
-};
+use std::{env, fs, path::PathBuf};
 
 /// A data file.
 pub struct File {
@@ -88,7 +85,7 @@ pub fn watch<'a>(paths: impl IntoIterator<Item = &'a str>) {
     paths.into_iter().for_each(|path| println!("cargo::rerun-if-changed={path}"));
 }
 
-/// The root of the package, in which build scripts run.
-fn root() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
+/// The root of the package as it is now: a build script that was compiled before the package was moved is not compiled again.
+fn root() -> PathBuf {
+    env::var_os("CARGO_MANIFEST_DIR").map_or_else(PathBuf::new, PathBuf::from)
 }

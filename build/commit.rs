@@ -32,6 +32,6 @@ fn watch() {
 
 /// What git prints, without the last line feed; `None` if it is missing or refuses.
 fn git(arguments: &[&str]) -> Option<String> {
-    let output = Command::new("git").current_dir(env!("CARGO_MANIFEST_DIR")).args(arguments).output().ok()?;
+    let output = Command::new("git").args(arguments).output().ok()?;
     output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim_end().to_string())
 }
