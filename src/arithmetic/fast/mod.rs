@@ -8,6 +8,7 @@
 //! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload; and for programs with
 //! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits.
 
+mod compile;
 mod decoder;
 mod double;
 mod encoder;

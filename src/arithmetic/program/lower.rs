@@ -2,7 +2,8 @@
 
 use super::{
     super::{Alignment, CPosition, Join, NanOperand, Parts, Rounded, Rule, Start, Step, ZeroSign},
-    Addend, Destination, Factors, Frame, Multiply, Operation, OperationStep, Program, Source, Sum,
+    Addend, Destination, Factors, Multiply, Operation, OperationStep, Program, Source, Sum,
+    frame::Frame,
 };
 use crate::isa::Instruction;
 

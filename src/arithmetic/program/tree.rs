@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{Node, NodeKind, NodeResult, Rule, ZeroSign, language::tree::ordered},
-    Addend, Destination, Factors, Frame, Multiply, Operation, OperationStep, Program, Scaling, Source, Sum,
+    Addend, Destination, Factors, Multiply, Operation, OperationStep, Program, Scaling, Source, Sum,
+    frame::Frame,
 };
 use crate::isa::Instruction;
 

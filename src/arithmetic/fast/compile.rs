@@ -1,0 +1,309 @@
+//! The compilation of a program: which fast operation each of its operations becomes, and where values are held.
+
+use super::{
+    decoder::Decoder,
+    encoder::Encoder,
+    floating::{FastOperation, Floating, Input, Product, Step},
+    fused::{FusedAddend, Sum, Width},
+    scale::Scales,
+    stage::Stage,
+    step::SumStep,
+};
+use crate::{
+    arithmetic::{
+        Addend, Alignment, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign,
+    },
+    format::Rounding,
+};
+
+/// Makes the steps of a program.
+struct Compiler<'a> {
+    program: &'a Program,
+    factors: [&'a Decoder; 2],
+    scales: Option<&'a Scales>,
+    c: Decoder,
+    /// Where the factors of each operation begin in the order of the kernel.
+    begins: &'a [usize],
+    /// For each operation the one that uses its value last.
+    last_uses: Vec<usize>,
+    /// The slots of values, and those that are free.
+    held: Vec<usize>,
+    free: Vec<usize>,
+    slots: usize,
+}
+
+impl Floating {
+    /// `None` if the program needs what the fast evaluator does not have. `begins`: where the factors of each operation
+    /// begin in the order of the kernel.
+    pub(super) fn new(
+        program: &Program,
+        factors: [&Decoder; 2],
+        scales: Option<&Scales>,
+        begins: &[usize],
+    ) -> Option<Floating> {
+        let [.., unpack] = &program.unpack;
+        let c = Decoder::new(program.instruction.c, unpack.subnormals, unpack.wider)?;
+        let count = program.steps.len();
+        let mut last_uses = vec![0; count];
+        for (at, operation) in program.operations().enumerate() {
+            for source in operation.sources() {
+                if let Source::Value(value) = source {
+                    last_uses[value] = at;
+                }
+            }
+        }
+        // The value that D is made of is that of the last operation.
+        let last = Source::Value(count.checked_sub(1)?);
+        let (held, free) = (vec![usize::MAX; count], Vec::new());
+        let mut compiler = Compiler { program, factors, scales, c, begins, last_uses, held, free, slots: 0 };
+        let steps = (program.output.value == last).then(|| compiler.steps())??;
+        let passes_nan = program.output.passes_nan;
+        // A NaN of an overflow has a code of its own.
+        let own_nan = |to: &Destination| Stage::makes_nan(&to.target);
+        if passes_nan && program.operations().filter_map(Operation::destination).any(own_nan) {
+            return None;
+        }
+        let slots = compiler.slots;
+        Some(Floating { steps, slots, output: Encoder::to_output(&program.output.target)?, passes_nan, c })
+    }
+}
+
+impl Compiler<'_> {
+    fn steps(&mut self) -> Option<Vec<Step>> {
+        let count = self.program.steps.len();
+        let mut steps = Vec::new();
+        let mut at = 0;
+        while at < count {
+            let step = self.step(at)?;
+            // A sum and its rounding are one step.
+            let end = match self.rounding_of(at) {
+                Some(_) => at + 1,
+                None => at,
+            };
+            if let Some((operation, stage)) = step {
+                let operation_inputs = (at..=end).flat_map(|at| self.program.steps[at].operation.sources());
+                let used: Vec<Source> = operation_inputs.collect();
+                self.release(&used, end);
+                let slot = self.take();
+                self.held[end] = slot;
+                steps.push(Step { operation, stage, slot });
+            }
+            at = end + 1;
+        }
+        Some(steps)
+    }
+
+    /// The rounding behind a sum, where nothing else uses the sum.
+    fn rounding_of(&self, at: usize) -> Option<&Destination> {
+        let Operation::Sum(_) = &self.program.steps[at].operation else { return None };
+        match &self.program.steps.get(at + 1)?.operation {
+            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => {
+                Some(to)
+            }
+            _ => None,
+        }
+    }
+
+    /// Frees the slots of values that no operation after `at` uses.
+    fn release(&mut self, used: &[Source], at: usize) {
+        for source in used {
+            if let Source::Value(value) = *source
+                && self.last_uses[value] <= at
+                && self.held[value] != usize::MAX
+                && !self.free.contains(&self.held[value])
+            {
+                self.free.push(self.held[value]);
+            }
+        }
+    }
+
+    fn take(&mut self) -> usize {
+        self.free.pop().unwrap_or_else(|| {
+            self.slots += 1;
+            self.slots - 1
+        })
+    }
+
+    fn stage(&self, to: &Destination) -> Option<Stage> {
+        Stage::new(to, &self.program.output.target)
+    }
+
+    /// What a step computes; `None` inside for lists of products, which are formed where they are used.
+    #[allow(clippy::option_option)]
+    fn step(&self, at: usize) -> Option<Option<(FastOperation, Option<Stage>)>> {
+        let down = |to: &Destination| to.target.rounding == Rounding::Rd;
+        Some(Some(match &self.program.steps[at].operation {
+            Operation::Multiply(_) => return Some(None),
+            Operation::Sum(sum) => {
+                let to = self.rounding_of(at);
+                let stage = match to {
+                    Some(to) => Some(self.stage(to)?),
+                    None => None,
+                };
+                let inputs = sum.addends.iter().map(|addend| self.input(addend.source)).collect::<Option<_>>()?;
+                (FastOperation::Sum(Box::new(self.sum(sum, to)?), inputs), stage)
+            }
+            Operation::Round { value, to, .. } => (FastOperation::Copy(self.input(*value)?), Some(self.stage(to)?)),
+            Operation::Add { terms: [x, y], to, .. } => {
+                (FastOperation::Add([self.input(*x)?, self.input(*y)?], down(to)), Some(self.stage(to)?))
+            }
+            Operation::Fma { addend, to, .. } => {
+                let product = Box::new(Product { at: self.begins[at], stage: None, limit: None });
+                (FastOperation::Fma(product, self.input(*addend)?, down(to)), Some(self.stage(to)?))
+            }
+            Operation::Integer(_) => return None,
+        }))
+    }
+
+    fn input(&self, source: Source) -> Option<Input> {
+        Some(match source {
+            Source::C => Input::C,
+            Source::Zero => Input::Zero,
+            Source::Value(value) => Input::Slot(self.held[value]),
+            Source::Product(step, at) => {
+                let multiply = self.program.products(step)?;
+                let stage = match &multiply.rounded {
+                    Some(to) => Some(self.stage(to)?),
+                    None => None,
+                };
+                Input::Product(Box::new(Product { at: self.begins[step] + at, stage, limit: multiply.limit }))
+            }
+        })
+    }
+
+    /// A sum, for its factors and addends.
+    fn sum(&self, own: &ProgramSum, to: Option<&Destination>) -> Option<SumStep> {
+        let nothing = Multiply {
+            factors: Vec::new(),
+            scaling: Scaling::None,
+            limit: None,
+            rounded: None,
+            normalised: false,
+            nans: Vec::new(),
+        };
+        let (multiply, begin) = match own.products[..] {
+            [] => (&nothing, 0),
+            [step] => (self.program.products(step)?, self.begins[step]),
+            _ => return None,
+        };
+        let scales = self.scales.filter(|_| multiply.scaling != Scaling::None);
+        let exact_bits = self.factors.iter().map(|factor| factor.fraction_bits as i32).sum();
+        let (mut fraction_bits, mut term_bits) = (exact_bits, self.factors.iter().map(|factor| factor.precision).sum());
+        let product = match &multiply.rounded {
+            Some(to) => Some(self.stage(to)?),
+            None => None,
+        };
+        if let Some(stage) = &product {
+            (fraction_bits, term_bits) = (stage.decoder.fraction_bits as i32, stage.decoder.precision);
+        }
+        if let Some(scales) = scales {
+            if product.is_some() || multiply.limit.is_some() {
+                return None;
+            }
+            (fraction_bits, term_bits) = scales.terms(fraction_bits, term_bits)?;
+        }
+        let normalised = multiply.normalised.then_some(fraction_bits);
+        if normalised.is_some() {
+            fraction_bits = term_bits as i32 - 1;
+        }
+        let ieee = to.is_none_or(|to| to.zero == ZeroSign::Ieee);
+        let rounding = to.map_or(Rounding::Rne, |to| to.target.rounding);
+        let addends = own.addends.iter().map(|addend| self.addend(addend)).collect::<Option<Vec<_>>>()?;
+        // A sum that cancelled has no sign of zero, which counts under RD only.
+        if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
+            return None;
+        }
+        let sum = Sum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
+        let width = sum.width()?;
+        // What is not rounded has to reach the next operation as it is.
+        let bits = own
+            .addends
+            .iter()
+            .filter_map(|addend| addend.bits)
+            .fold(own.alignment.map(|a| a.bits), |x, y| Some(x?.max(y)));
+        if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
+            return None;
+        }
+        let mut step = SumStep {
+            width,
+            sum,
+            group: (begin, begin + multiply.factors.len()),
+            fraction_bits: exact_bits,
+            product,
+            normalised,
+            limit: multiply.limit,
+            runs: scales.filter(|_| matches!(multiply.scaling, Scaling::Sums(_))).cloned(),
+            ieee,
+            rounding,
+        };
+        if let Some(lifted) = self.lifted(&step) {
+            step.sum.lifted = lifted;
+            step.sum.term_bits += lifted as u32;
+        }
+        // Narrow terms are shifted left before they are multiplied, or not at all.
+        let short = |alignment: Alignment| step.sum.fraction_bits + step.sum.lifted < alignment.bits;
+        if width == Width::Narrow && own.alignment.is_some_and(short) {
+            step.width = Width::Middle;
+        }
+        Some(step)
+    }
+
+    /// Bits by which the factors of a sum are shifted left: as many as every sum of the program takes, so that A is
+    /// shifted once.
+    fn lifted(&self, step: &SumStep) -> Option<i32> {
+        let alignment = step.sum.alignment.filter(|_| step.is_simple())?;
+        let alike = self.program.operations().all(|operation| match operation {
+            Operation::Multiply(multiply) => {
+                multiply.rounded.is_none() && !multiply.normalised && !matches!(multiply.scaling, Scaling::Sums(_))
+            }
+            Operation::Sum(sum) => {
+                sum.products.is_empty() || sum.alignment.is_some_and(|other| other.bits == alignment.bits)
+            }
+            Operation::Fma { .. } => false,
+            other => other.sources().iter().all(|source| !matches!(source, Source::Product(..))),
+        });
+        let bits = self.factors[0].precision + self.scales.map_or(0, Scales::factor_bits);
+        alike.then(|| (alignment.bits - step.sum.fraction_bits).clamp(0, 31 - bits as i32))
+    }
+
+    /// Bits that a sum may have before the binary point of the exponent that it is aligned to.
+    fn headroom(&self, sum: &ProgramSum) -> i32 {
+        let of_products = |step: &usize| match self.program.products(*step) {
+            Some(multiply) if multiply.scaling == Scaling::None => (2, multiply.len()),
+            Some(multiply) if multiply.scaling == Scaling::Each => (4, multiply.len()),
+            Some(multiply) => (61, multiply.len()),
+            None => (0, 0),
+        };
+        let of_addend = |addend: &Addend| match addend.source {
+            Source::Value(value) => match &self.program.steps[value].operation {
+                Operation::Sum(sum) => (self.headroom(sum), 1),
+                _ => (1, 1),
+            },
+            _ => (1, 1),
+        };
+        let parts = sum.products.iter().map(of_products).chain(sum.addends.iter().map(of_addend));
+        let (most, count) = parts.fold((0, 0), |(most, count), (bits, own)| (most.max(bits), count + own));
+        most + 1 + (usize::BITS - usize::leading_zeros(count)) as i32
+    }
+
+    /// An addend of a sum: how wide it is.
+    fn addend(&self, addend: &Addend) -> Option<FusedAddend> {
+        let of = |decoder: &Decoder| (decoder.fraction_bits as i32, decoder.precision, false);
+        let (fraction_bits, precision, is_sum) = match addend.source {
+            Source::C => of(&self.c),
+            Source::Zero => (0, 1, false),
+            Source::Product(..) => return None,
+            Source::Value(value) => match &self.program.steps[value].operation {
+                Operation::Sum(sum) if sum.normalised => (60, 61, true),
+                Operation::Sum(sum) => {
+                    let bits = sum.addends.iter().filter_map(|addend| addend.bits).fold(sum.alignment?.bits, i32::max);
+                    (bits, (bits + self.headroom(sum)).min(61) as u32, true)
+                }
+                operation => of(&Decoder::plain(operation.destination()?.target.format)?),
+            },
+        };
+        let normalises = matches!(addend.source, Source::Value(value)
+            if matches!(&self.program.steps[value].operation, Operation::Sum(sum) if sum.normalised));
+        Some(FusedAddend { fraction_bits, precision, is_sum, normalises, bits: addend.bits, drop: addend.drop })
+    }
+}

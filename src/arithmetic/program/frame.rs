@@ -1,0 +1,144 @@
+//! What both ways of lowering a rule begin and end with: what the rule says of every step of an instruction.
+
+use super::{
+    super::{Rounded, Rule, Step, ZeroSign},
+    Destination, Factors, OperationStep, Output, Program, Scaling, Source, Unpack,
+};
+use crate::{
+    format::{Class, Format, Overflow, Rounding},
+    isa::Instruction,
+    softfloat::Target,
+};
+
+/// What a rule says of every step of an instruction: what both ways of lowering begin and end with.
+pub(super) struct Frame<'a> {
+    pub(super) rule: &'a Rule,
+    pub(super) instruction: &'a Instruction,
+    /// The code of every NaN of D.
+    pub(super) nan: u64,
+    /// Which bits of the significands each pair of pieces has, by the numbers of the pieces.
+    pub(super) pieces: Vec<((usize, usize), (u64, u64))>,
+}
+
+impl<'a> Frame<'a> {
+    pub(super) fn new(rule: &'a Rule, i: &'a Instruction) -> Result<Frame<'a>, String> {
+        let nan = nan(rule, i)?;
+        if let Some(unpack) = rule.unpack
+            && let Some(lossy) = [i.a, i.b].into_iter().find(|format| !unpack.holds(format))
+        {
+            return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
+        }
+        if let Some(unpack) = rule.unpack_c.filter(|unpack| !unpack.holds(i.c)) {
+            return Err(format!("'unpack-c' is {unpack}, which does not hold every number of {}", i.c));
+        }
+        let masks = |which: &str, widths: Option<&[u32]>, format: &Format| match widths {
+            None | Some([]) => Ok(vec![u64::MAX]),
+            Some(widths) => pieces(which, widths, rule.unpack.unwrap_or(format)),
+        };
+        let a = masks("a", rule.split.as_ref().map(|split| &split.a[..]), i.a)?;
+        let b = masks("b", rule.split.as_ref().map(|split| &split.b[..]), i.b)?;
+        let pairs = (0..a.len()).flat_map(|x| (0..b.len()).map(move |y| (x, y)));
+        Ok(Frame { rule, instruction: i, nan, pieces: pairs.map(|(x, y)| ((x, y), (a[x], b[y]))).collect() })
+    }
+
+    /// The factors of the products at these k: every pair of pieces of each.
+    pub(super) fn factors(&self, indices: &[usize]) -> Vec<Factors> {
+        let of = |&k: &usize| self.pieces.iter().map(move |(_, (a, b))| Factors { k, a: *a, b: *b });
+        indices.iter().flat_map(of).collect()
+    }
+
+    /// Whether block scales take part one by one or as sums of products with these factors.
+    pub(super) fn scaling(&self, scale_sums: Option<usize>, indices: &[usize]) -> Result<Scaling, String> {
+        let i = self.instruction;
+        let Some(scale) = i.scale else {
+            return match scale_sums {
+                Some(sums) => Err(format!("'scale-sums' is {sums}, but the instruction has no block scales")),
+                None => Ok(Scaling::None),
+            };
+        };
+        let Some(sums) = scale_sums else { return Ok(Scaling::Each) };
+        let products = scale.block * i.stored_k() / i.k;
+        if !products.is_multiple_of(sums) {
+            return Err(format!("'scale-sums' is {sums}, which does not divide a block's {products} products"));
+        }
+        if self.rule.split.is_some() {
+            return Err("'scale-sums' has no effect with 'split'".into());
+        }
+        let span = |format: &'static Format| {
+            let format = self.rule.unpack.unwrap_or(format);
+            format.float().map_or(0, |f| f.emax() - f.emin() + f.precision() as i32)
+        };
+        if span(i.a) + span(i.b) > 100 {
+            return Err(format!("'scale-sums': exact sums of products of {} and {} are too wide", i.a, i.b));
+        }
+        let whole = indices.len().is_multiple_of(sums);
+        let runs = indices.chunks(sums).all(|run| run[0] % sums == 0 && run.windows(2).all(|w| w[1] == w[0] + 1));
+        match whole && runs {
+            true => Ok(Scaling::Sums(sums)),
+            false => Err(format!("'scale-sums' is {sums}, but the groups do not consist of such runs of products")),
+        }
+    }
+
+    /// The destination that a key names; `zero` is the sign of zero results.
+    pub(super) fn destination(&self, to: &Rounded, zero: ZeroSign) -> Destination {
+        let nan = if to.format == self.instruction.d { self.nan } else { to.format.nan().unwrap_or(0) };
+        Destination {
+            target: Target { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
+            subnormals: to.subnormals.unwrap_or(self.rule.result_subnormals),
+            tininess: to.tininess.unwrap_or(self.rule.result_tininess),
+            zero,
+        }
+    }
+
+    /// The program with these steps, whose last value is `value`.
+    pub(super) fn program(&self, steps: Vec<OperationStep>, value: Source, passes_nan: bool) -> Program {
+        let (i, rule) = (self.instruction, self.rule);
+        let unpack = |wider| Unpack { subnormals: rule.operand_subnormals, wider };
+        let target = Target {
+            format: i.d,
+            rounding: rule.output.map_or(Rounding::Rne, |to| to.rounding),
+            overflow: rule.output.map_or(Overflow::Standard, |to| to.overflow),
+            nan: self.nan,
+        };
+        Program {
+            instruction: i.clone(),
+            unpack: [unpack(rule.unpack), unpack(rule.unpack), unpack(rule.unpack_c)],
+            steps,
+            output: Output { value, target, passes_nan },
+        }
+    }
+}
+
+/// The bits of a significand that pieces of these widths have, from the leading one down.
+fn pieces(which: &str, widths: &[u32], format: &Format) -> Result<Vec<u64>, String> {
+    let precision = format.float().map_or(0, |float| float.precision());
+    if widths.iter().map(|width| u64::from(*width)).sum::<u64>() != u64::from(precision) {
+        return Err(format!("'split.{which}' adds up to another width than the {precision} bits of {format}"));
+    }
+    let below = |bits: u32| if bits >= 64 { u64::MAX } else { (1 << bits) - 1 };
+    let mut left = precision;
+    Ok(widths
+        .iter()
+        .map(|width| {
+            let mask = below(left) & !below(left - width);
+            left -= width;
+            mask
+        })
+        .collect())
+}
+
+/// The code of every NaN of D, 0 for integers.
+fn nan(rule: &Rule, instruction: &Instruction) -> Result<u64, String> {
+    let Instruction { a, b, c, d, .. } = instruction;
+    let integers = rule.step == Step::Integer;
+    if [a, b, c, d].iter().any(|format| format.is_integer() != integers) {
+        let has = if integers { "floating-point" } else { "integer" };
+        return Err(format!("'step' is '{}', but there are {has} operands", rule.step.name()));
+    }
+    match rule.nan {
+        _ if integers => Ok(0),
+        Some(code) if code <= d.code_mask() && d.decode(code).class == Class::Nan => Ok(code),
+        Some(code) => Err(format!("'nan' is {code:#x}, which is no NaN of {d}")),
+        None => Err("the key 'nan' is missing".into()),
+    }
+}
