@@ -281,3 +281,19 @@ fn random_arithmetics_in_cuda_are_those_of_the_reference() {
     };
     compare((0..count).map(subject).collect(), count / 10);
 }
+
+/// Counterexamples: a product alone that D is made of has no operation of its own.
+#[test]
+fn a_product_that_nothing_is_added_to_is_d() {
+    let i = isa::find("mma.m16n8k8.f32.bf16.bf16.f32").unwrap();
+    let subject = |(step, product): (&str, &str)| {
+        let text = format!(
+            "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = 'assumed: a test'\n\
+             step = '{step}'\ngroup = 1\nstart = 'product'\n{product}result = {{ format = 'f32', rounding = 'RZ' }}\nnan = '0x7fffffff'\n"
+        );
+        let evaluator = Model::parse(&text, "test.toml").unwrap().evaluator(&i).unwrap();
+        Subject { name: format!("{step} {product}"), cases: operands(&evaluator), evaluator }
+    };
+    let rounded = "product = { format = 'f16', rounding = 'RU' }\n";
+    compare([("sequential", ""), ("pairwise", ""), ("sequential", rounded)].map(subject).into(), 0);
+}

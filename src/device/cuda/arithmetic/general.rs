@@ -170,6 +170,9 @@ fn model(program: &Program, destinations: &Destinations) -> String {
         };
         let _ = writeln!(text, "    const Held v{step} = {value};");
     }
+    if let Source::Product(of, at) = program.output.value {
+        let _ = writeln!(text, "    const Held p{of}_{at} = term<Products{of}>(x, {at});");
+    }
     let total = variable(&program.output.value);
     if program.output.passes_nan {
         let _ = writeln!(text, "    if ({total}.kind == NOT_A_NUMBER) return quiet_nan<TargetOutput>({total});");
