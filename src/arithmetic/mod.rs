@@ -16,7 +16,7 @@ mod shipped;
 pub use evaluator::Evaluator;
 pub use language::{
     file::Model,
-    keys::{KEYS, Key, NODE_KEYS, NodeKey},
+    keys::{KEYS, Key, NODE_KEYS, NodeKey, RuleKey},
     node::{Indices, Node, NodeKind, NodeResult, Term},
     rule::{
         Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, Rounded, Rule, Split, Start, Step,

@@ -171,9 +171,9 @@ pub fn node_keys() -> Table {
         key: key.name,
         meaning: key.meaning,
         values: key.values,
-        kinds: match key.kinds.len() == NodeKind::ALL.len() {
+        kinds: match key.variants.len() == NodeKind::ALL.len() {
             true => vec!["all"],
-            false => key.kinds.iter().map(|kind| kind.name()).collect(),
+            false => key.variants.iter().map(|kind| kind.name()).collect(),
         },
         required: key.required,
     };
@@ -186,11 +186,11 @@ pub fn keys() -> Table {
         true => vec!["all"],
         false => steps.iter().map(|step| step.name()).collect(),
     };
-    let row = |key: &crate::arithmetic::Key| KeyRow {
+    let row = |key: &crate::arithmetic::RuleKey| KeyRow {
         key: key.name,
         meaning: key.meaning,
         values: key.values,
-        steps: steps(key.steps),
+        steps: steps(key.variants),
         required: key.required,
     };
     Table::of("Keys of a rule, in the order of the computation", KEYS.iter().map(row))

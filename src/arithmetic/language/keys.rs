@@ -1,26 +1,37 @@
-//! The keys of a rule: what each means, what it may be, and which steps it belongs to.
+//! The keys of a rule and of a node: what each means, what it may be, and which steps it belongs to.
 
 use super::{
+    limits::{
+        alignment, at_least_one, exponent, lanes, late, nan_operands, nodes, normalised, parts, patterns, split,
+        sum_format,
+    },
     node::{Node, NodeKind},
     rule::{CPosition, Join, Rule, Start, Step, Subnormals, Tininess},
 };
 
-/// A key of a rule.
+/// A key of a table of a model file: of a rule, whose steps differ in the keys that they have, or of a node, whose kinds do.
 #[derive(Debug, Clone, Copy)]
-pub struct Key {
+pub struct Key<Table: 'static, Variant: 'static> {
     /// The key as model files write it.
     pub name: &'static str,
     /// What it says, and what holds where it is absent.
     pub meaning: &'static str,
     /// The allowed values.
     pub values: &'static str,
-    /// The steps for which it says something.
-    pub steps: &'static [Step],
-    /// Whether those steps need it.
+    /// The steps or kinds of node for which it says something.
+    pub variants: &'static [Variant],
+    /// Whether those need it.
     pub required: bool,
-    /// Whether a rule has it (and not with the value that is meant where it is absent).
-    pub(super) present: fn(&Rule) -> bool,
+    /// Whether a table has it (and not with the value that is meant where it is absent).
+    pub(super) present: fn(&Table) -> bool,
+    /// What is wrong with its value, with the key and what is allowed.
+    pub(super) check: fn(&Table) -> Option<String>,
 }
+
+/// A key of a rule.
+pub type RuleKey = Key<Rule, Step>;
+/// A key of a node.
+pub type NodeKey = Key<Node, NodeKind>;
 
 const ALL: &[Step] = Step::ALL;
 const FLOATING: &[Step] = &[Step::Fused, Step::Exact, Step::Fma, Step::Sequential, Step::Pairwise, Step::Tree];
@@ -34,15 +45,22 @@ const CHAINS: &[Step] = &[Step::Fma, Step::Sequential, Step::Pairwise];
 const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate; as result-subnormals and result-tininess (the default)";
 
 macro_rules! key {
-    ($name:literal, $steps:ident, $required:ident, $present:expr, $values:expr, $meaning:literal) => {
+    ($name:literal, $variants:ident, $required:ident, $present:expr, $check:expr, $values:expr, $meaning:literal) => {
         Key {
             name: $name,
             meaning: $meaning,
             values: $values,
-            steps: $steps,
+            variants: $variants,
             required: $required == NEEDED,
             present: $present,
+            check: $check,
         }
+    };
+}
+/// Of keys whose values the types of the language say.
+macro_rules! any {
+    () => {
+        |_| None
     };
 }
 const NEEDED: bool = true;
@@ -50,134 +68,104 @@ const OPTIONAL: bool = false;
 
 /// Every key of a rule, in the order of the computation.
 #[rustfmt::skip]
-pub const KEYS: &[Key] = &[
-    key!("instructions", ALL, NEEDED, |r| !r.instructions.is_empty(), "patterns: * is anything, {x,y} is x or y",
+pub const KEYS: &[RuleKey] = &[
+    key!("instructions", ALL, NEEDED, |_| true, patterns, "patterns: * is anything, {x,y} is x or y",
         "the instructions that the rule covers, by name; of several rules the first holds"),
-    key!("evidence", ALL, NEEDED, |r| !r.evidence.is_empty(), "text: measured, recorded, literature, assumed",
+    key!("evidence", ALL, NEEDED, |r| !r.evidence.is_empty(), any!(), "text: measured, recorded, literature, assumed",
         "where the rule comes from"),
-    key!("unpack", FLOATING, OPTIONAL, |r| r.unpack.is_some(), "a format that holds every number of A and B",
+    key!("unpack", FLOATING, OPTIONAL, |r| r.unpack.is_some(), any!(), "a format that holds every number of A and B",
         "what A and B are first converted to, exactly (a subnormal operand can become a normal one, whose term has a smaller exponent); absent: nothing"),
-    key!("unpack-c", FLOATING, OPTIONAL, |r| r.unpack_c.is_some(), "a format that holds every number of C",
+    key!("unpack-c", FLOATING, OPTIONAL, |r| r.unpack_c.is_some(), any!(), "a format that holds every number of C",
         "what C is first converted to; absent: nothing"),
-    key!("operand-subnormals", FLOATING, OPTIONAL, |r| r.operand_subnormals != Subnormals::Keep, "keep, signed-zero or positive-zero",
+    key!("operand-subnormals", FLOATING, OPTIONAL, |r| r.operand_subnormals != Subnormals::Keep, any!(), "keep, signed-zero or positive-zero",
         "what becomes of subnormal operands; absent: keep"),
-    key!("result-subnormals", FLOATING, OPTIONAL, |r| r.result_subnormals != Subnormals::Keep, "keep, signed-zero or positive-zero",
+    key!("result-subnormals", FLOATING, OPTIONAL, |r| r.result_subnormals != Subnormals::Keep, any!(), "keep, signed-zero or positive-zero",
         "what becomes of subnormal results of steps, rounded products and additions; absent: keep"),
-    key!("result-tininess", FLOATING, OPTIONAL, |r| r.result_tininess != Tininess::After, "before, after, or \"after, unbounded exponent\"",
+    key!("result-tininess", FLOATING, OPTIONAL, |r| r.result_tininess != Tininess::After, any!(), "before, after, or \"after, unbounded exponent\"",
         "when a result counts as subnormal: the exact one is below the smallest normal number; the rounded one is; it is when rounded to the format's precision with any exponent; absent: after"),
-    key!("split", FLOATING, OPTIONAL, |r| r.split.is_some(), "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
+    key!("split", FLOATING, OPTIONAL, |r| r.split.is_some(), split, "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
         "how the significands of A and B are cut into pieces; the product of two pieces is a term with the exponent of the whole product; absent: they are not"),
-    key!("parts", GROUPED, OPTIONAL, |r| r.parts.is_some(), "{ period, residues }: each remainder below the period in one list",
+    key!("parts", GROUPED, OPTIONAL, |r| r.parts.is_some(), parts, "{ period, residues }: each remainder below the period in one list",
         "how k (of sparse forms the stored elements) is split by remainder before it is grouped; absent: not"),
-    key!("group", GROUPED, OPTIONAL, |r| r.group.is_some(), "1 or more",
+    key!("group", GROUPED, OPTIONAL, |r| r.group.is_some(), |r| at_least_one("group", r.group), "1 or more",
         "how many consecutive k of a part one step sums; absent: all"),
-    key!("step", ALL, OPTIONAL, |_| true, "fused, exact, fma, sequential, pairwise, integer or tree",
+    key!("step", ALL, OPTIONAL, |_| true, any!(), "fused, exact, fma, sequential, pairwise, integer or tree",
         "how a group is summed; absent: tree. fused: its terms (non-zero products, exact and unnormalised, and c) are aligned to the largest exponent, cut, added exactly, and the sum is rounded once; exact: the same without alignment; fma: a chain of fused multiply-adds; sequential: products added in order; pairwise: products added in a binary tree, whose sum is added to c; integer: exact; tree: as the nodes say"),
-    key!("node", TREE, NEEDED, |r| !r.nodes.is_empty(), "node.NAME = { kind, ... }: see the keys of a node",
+    key!("node", TREE, NEEDED, |r| !r.nodes.is_empty(), any!(), "node.NAME = { kind, ... }: see the keys of a node",
         "a step of a tree; the node that no other one uses gives D"),
-    key!("product", PRODUCTS, OPTIONAL, |r| r.product.is_some(), TO,
+    key!("product", PRODUCTS, OPTIONAL, |r| r.product.is_some(), |r| sum_format("product", r.product), TO,
         "what each product is rounded to; absent: it is exact"),
-    key!("product-limit", PRODUCTS, OPTIONAL, |r| r.product_limit.is_some(), "an exponent",
+    key!("product-limit", PRODUCTS, OPTIONAL, |r| r.product_limit.is_some(), |r| exponent("product-limit", r.product_limit), "an exponent",
         "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is"),
-    key!("normalised", ALIGNED, OPTIONAL, |r| r.normalised.is_some(), "true or false",
+    key!("normalised", ALIGNED, OPTIONAL, |r| r.normalised.is_some(), |r| normalised(r.normalised, r.scale_sums), "true or false",
         "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents"),
-    key!("alignment", ALIGNED, NEEDED, |r| r.alignment.is_some(), "{ bits, rounding, floor }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (sticky); an exponent, absent: none",
+    key!("alignment", ALIGNED, NEEDED, |r| r.alignment.is_some(), |r| alignment(r.alignment), "{ bits, rounding, floor }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (sticky); an exponent, absent: none",
         "bits kept after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off"),
-    key!("lanes", ALIGNED, OPTIONAL, |r| r.lanes.is_some(), "{ period, bits, rounding }",
+    key!("lanes", ALIGNED, OPTIONAL, |r| r.lanes.is_some(), lanes, "{ period, bits, rounding }",
         "positions of a group that differ by remainder are aligned and summed apart; then the sums are aligned, cut and added; absent: they are not"),
-    key!("late", ALIGNED, OPTIONAL, |r| r.late.is_some(), "{ sum-bits, c-bits, rounding, drop, floor }",
+    key!("late", ALIGNED, OPTIONAL, |r| r.late.is_some(), late, "{ sum-bits, c-bits, rounding, drop, floor }",
         "the sum of the products and c are aligned to the larger exponent (at least the floor), each cut to its own width, and added; a c more than drop below is left out; absent: c is a term among the products"),
-    key!("scale-sums", ONCE, OPTIONAL, |r| r.scale_sums.is_some(), "a divisor of the products in a block",
+    key!("scale-sums", ONCE, OPTIONAL, |r| r.scale_sums.is_some(), |r| at_least_one("scale-sums", r.scale_sums), "a divisor of the products in a block",
         "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled"),
-    key!("zero", ONCE, OPTIONAL, |r| r.zero.is_some(), "positive, negative or ieee",
+    key!("zero", ONCE, OPTIONAL, |r| r.zero.is_some(), any!(), "positive, negative or ieee",
         "the sign of a zero result; absent: positive"),
-    key!("start", CHAINS, OPTIONAL, |r| r.start != Start::C, "c or product",
+    key!("start", CHAINS, OPTIONAL, |r| r.start != Start::C, any!(), "c or product",
         "what a group starts from: c, or its first product (or sum of products) itself; absent: c"),
-    key!("join", GROUPED, OPTIONAL, |r| r.join != Join::Chain, "chain or add",
+    key!("join", GROUPED, OPTIONAL, |r| r.join != Join::Chain, any!(), "chain or add",
         "chain: the result of a group is the c of the next; add: groups are summed apart and added in order; absent: chain"),
-    key!("c", GROUPED, OPTIONAL, |r| r.c != CPosition::First, "first or last",
+    key!("c", GROUPED, OPTIONAL, |r| r.c != CPosition::First, any!(), "first or last",
         "whether c enters before everything else, or after it by an ordinary addition; absent: first"),
-    key!("result", GROUPED, NEEDED, |r| r.result.is_some(), TO,
+    key!("result", GROUPED, NEEDED, |r| r.result.is_some(), |r| sum_format("result", r.result), TO,
         "what a step rounds its sum to"),
-    key!("between", GROUPED, OPTIONAL, |r| r.between.is_some(), TO,
+    key!("between", GROUPED, OPTIONAL, |r| r.between.is_some(), |r| sum_format("between", r.between), TO,
         "what it is rounded to where another group continues from it; absent: as result"),
-    key!("addition", GROUPED, OPTIONAL, |r| r.addition.is_some(), TO,
+    key!("addition", GROUPED, OPTIONAL, |r| r.addition.is_some(), |r| sum_format("addition", r.addition), TO,
         "what the ordinary additions of join and c round to; absent: as result"),
-    key!("output", FLOATING, OPTIONAL, |r| r.output.is_some(), "{ rounding, overflow }",
+    key!("output", FLOATING, OPTIONAL, |r| r.output.is_some(), any!(), "{ rounding, overflow }",
         "how the last value becomes a number of D's format; absent: to nearest"),
-    key!("wrap", INTEGER, NEEDED, |r| r.wrap.is_some(), "wrap or saturate",
+    key!("wrap", INTEGER, NEEDED, |r| r.wrap.is_some(), any!(), "wrap or saturate",
         "what an integer sum beyond the range of D becomes"),
-    key!("nan-operands", NANS, OPTIONAL, |r| r.nan_operands.is_some(), "a list of a, b and c",
+    key!("nan-operands", NANS, OPTIONAL, |r| r.nan_operands.is_some(), nan_operands, "a list of a, b and c",
         "the order in which a NaN among the operands of a step becomes the result, made quiet, with the leading bits of its payload (of a fused or exact step, product by product); absent: every NaN result is nan"),
-    key!("nan", FLOATING, NEEDED, |r| r.nan.is_some(), "a NaN of D in hexadecimal: \"0x7fffffff\"",
+    key!("nan", FLOATING, NEEDED, |r| r.nan.is_some(), any!(), "a NaN of D in hexadecimal: \"0x7fffffff\"",
         "the code of D for every NaN; with nan-operands for those of invalid operations"),
 ];
 
 const INTEGER: &[Step] = &[Step::Integer];
 const NANS: &[Step] = &[Step::Fused, Step::Exact, Step::Fma];
 
-/// A key of a node.
-#[derive(Debug, Clone, Copy)]
-pub struct NodeKey {
-    /// The key as model files write it.
-    pub name: &'static str,
-    /// What it says, and what holds where it is absent.
-    pub meaning: &'static str,
-    /// The allowed values.
-    pub values: &'static str,
-    /// The kinds of node for which it says something.
-    pub kinds: &'static [NodeKind],
-    /// Whether those kinds need it.
-    pub required: bool,
-    /// Whether a node has it (and not with the value that is meant where it is absent).
-    pub(super) present: fn(&Node) -> bool,
-}
-
 const NODES: &[NodeKind] = NodeKind::ALL;
 const SUM: &[NodeKind] = &[NodeKind::Sum];
 const CHAIN: &[NodeKind] = &[NodeKind::Fma];
 const TERMS: &[NodeKind] = &[NodeKind::Sum, NodeKind::Add];
 
-macro_rules! node_key {
-    ($name:literal, $kinds:ident, $required:ident, $present:expr, $values:expr, $meaning:literal) => {
-        NodeKey {
-            name: $name,
-            meaning: $meaning,
-            values: $values,
-            kinds: $kinds,
-            required: $required == NEEDED,
-            present: $present,
-        }
-    };
-}
-
 /// Every key of a node, in the order of the computation.
 #[rustfmt::skip]
 pub const NODE_KEYS: &[NodeKey] = &[
-    node_key!("kind", NODES, NEEDED, |_| true, "sum, fma or add",
+    key!("kind", NODES, NEEDED, |_| true, nodes::kind, "sum, fma or add",
         "how the node sums. sum: products and terms are aligned, cut, added exactly, and the sum is rounded once; fma: a chain of fused multiply-adds; add: ordinary additions of the terms, then of the products, in order"),
-    node_key!("products", NODES, OPTIONAL, |n| n.products.is_some(), "indices and slices START:STOP:STEP: \"0::2\", \"0:4, 8:12\", [0, 1]",
+    key!("products", NODES, OPTIONAL, |n| n.products.is_some(), any!(), "indices and slices START:STOP:STEP: \"0::2\", \"0:4, 8:12\", [0, 1]",
         "the stored k whose products it sums, in this order; absent: none. Every k is named once among all nodes"),
-    node_key!("pieces", NODES, OPTIONAL, |n| n.pieces.is_some(), "a list of pairs: [[0, 0], [0, 1]]",
+    key!("pieces", NODES, OPTIONAL, |n| n.pieces.is_some(), any!(), "a list of pairs: [[0, 0], [0, 1]]",
         "of a rule with split, which pieces of a and b are multiplied; absent: all pairs. Every pair is named once for every k"),
-    node_key!("terms", TERMS, OPTIONAL, |n| !n.terms.is_empty(), "a list of c, names of nodes, and { term, bits, drop }",
+    key!("terms", TERMS, OPTIONAL, |n| !n.terms.is_empty(), nodes::terms, "a list of c, names of nodes, and { term, bits, drop }",
         "what else it sums. bits: kept of it after the binary point, instead of the alignment's; drop: it is left out if its exponent is more than this below the one that is aligned to"),
-    node_key!("start", CHAIN, OPTIONAL, |n| n.start.is_some(), "c, the name of a node, +0 or product",
+    key!("start", CHAIN, OPTIONAL, |n| n.start.is_some(), any!(), "c, the name of a node, +0 or product",
         "what the chain starts from; product: its first product itself; absent: +0"),
-    node_key!("product", TERMS, OPTIONAL, |n| n.product.is_some(), TO,
+    key!("product", TERMS, OPTIONAL, |n| n.product.is_some(), |n| sum_format("product", n.product), TO,
         "what each product is rounded to; absent: it is exact"),
-    node_key!("product-limit", TERMS, OPTIONAL, |n| n.product_limit.is_some(), "an exponent",
+    key!("product-limit", TERMS, OPTIONAL, |n| n.product_limit.is_some(), |n| exponent("product-limit", n.product_limit), "an exponent",
         "products of magnitude 2^this or more are infinite, before they are rounded; absent: none is"),
-    node_key!("normalised", SUM, OPTIONAL, |n| n.normalised.is_some(), "true or false",
+    key!("normalised", SUM, OPTIONAL, |n| n.normalised.is_some(), nodes::normalised, "true or false",
         "whether the exponent of a product is that of its leading bit; absent: the sum of the operands' exponents"),
-    node_key!("scale-sums", SUM, OPTIONAL, |n| n.scale_sums.is_some(), "a divisor of the products in a block",
+    key!("scale-sums", SUM, OPTIONAL, |n| n.scale_sums.is_some(), |n| at_least_one("scale-sums", n.scale_sums), "a divisor of the products in a block",
         "block-scaled forms: so many consecutive products are added exactly, and their sum times the scales is one term, whose exponent is that of the scales; absent: each product is scaled"),
-    node_key!("alignment", SUM, OPTIONAL, |n| n.alignment.is_some(), "{ bits, rounding, floor }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (sticky); an exponent, absent: none",
+    key!("alignment", SUM, OPTIONAL, |n| n.alignment.is_some(), |n| alignment(n.alignment), "{ bits, rounding, floor }: 0 to 60; RNE, RNA, RZ, RU, RD or RO (sticky); an exponent, absent: none",
         "bits kept of each term after the binary point of a significand whose units digit weighs 2^e, e the largest exponent of a term but at least the floor; how the rest is cut off; absent: the sum is exact"),
-    node_key!("result", NODES, NEEDED, |n| n.result.is_some(), "{ format, rounding, overflow, subnormals, tininess } as in a rule; of a sum also \"aligned\" or \"normalised\"",
+    key!("result", NODES, NEEDED, |n| n.result.is_some(), nodes::result, "{ format, rounding, overflow, subnormals, tininess } as in a rule; of a sum also \"aligned\" or \"normalised\"",
         "what the result (of fma and add, of each step) is rounded to; aligned: it is not, and is a term of another sum, whose exponent is the one that it was aligned to; normalised: the same with the exponent of its leading bit"),
-    node_key!("zero", SUM, OPTIONAL, |n| n.zero.is_some(), "positive, negative or ieee",
+    key!("zero", SUM, OPTIONAL, |n| n.zero.is_some(), nodes::zero, "positive, negative or ieee",
         "the sign of a zero result; absent: positive"),
-    node_key!("nan-operands", NODES, OPTIONAL, |n| !n.nan_operands.is_empty(), "a list of a, b and c",
+    key!("nan-operands", NODES, OPTIONAL, |n| !n.nan_operands.is_empty(), any!(), "a list of a, b and c",
         "the order in which a NaN among the operands becomes the result, made quiet, with the leading bits of its payload; of a sum product by product, c being its terms; of additions a is the first and b the second operand; absent: every NaN is the same"),
 ];

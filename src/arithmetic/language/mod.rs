@@ -5,6 +5,7 @@
 mod check;
 pub(super) mod file;
 pub(super) mod keys;
+mod limits;
 pub(super) mod node;
 pub(super) mod rule;
 pub(super) mod tree;

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use super::{
-    keys::NODE_KEYS,
     node::{Node, NodeKind, NodeResult},
     rule::Rule,
 };
@@ -70,63 +69,16 @@ fn visit<'a>(
     Ok(())
 }
 
-/// What is wrong with the nodes of a rule, in words, with the node.
+/// What is wrong with the shape of a tree, in words, with the node.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
-    let own = rule.nodes.iter().find_map(|(name, node)| Some(format!("node '{name}': {}", node_defect(name, node)?)));
-    own.or_else(|| ordered(rule).err()).or_else(|| unrounded(rule)).or_else(|| c_uses(rule))
+    ordered(rule).err().or_else(|| unrounded(rule)).or_else(|| c_uses(rule))
 }
 
-fn node_defect(name: &str, node: &Node) -> Option<String> {
+/// What is wrong with the name of a node.
+pub(super) fn name_defect(name: &str) -> Option<String> {
     let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-    if RESERVED.contains(&name) || name.is_empty() || !name.chars().all(plain) {
-        return Some("a node's name has letters, digits, - and _, and is not c or product".into());
-    }
-    let kind = node.kind.name();
-    for key in NODE_KEYS {
-        let (belongs, present) = (key.kinds.contains(&node.kind), (key.present)(node));
-        if key.required && belongs && !present {
-            return Some(format!("the key '{}' is missing; a node of kind '{kind}' needs it", key.name));
-        }
-        if !belongs && present {
-            let kinds: Vec<&str> = key.kinds.iter().map(|kind| kind.name()).collect();
-            return Some(format!(
-                "'{}' has no effect in a node of kind '{kind}'; it belongs to {}",
-                key.name,
-                kinds.join(", ")
-            ));
-        }
-    }
-    let per_term = node.terms.iter().find(|term| term.bits.is_some() || term.drop.is_some());
-    let aligned = node.alignment.is_some();
-    match (node.kind, &node.result) {
-        (NodeKind::Fma | NodeKind::Add, Some(NodeResult::Aligned | NodeResult::Normalised)) => {
-            return Some(format!("'result' of a node of kind '{kind}' is a format; only a sum can stay unrounded"));
-        }
-        (NodeKind::Sum, Some(NodeResult::Aligned | NodeResult::Normalised)) if !aligned => {
-            return Some("'result' of a sum without 'alignment' is a format".into());
-        }
-        (NodeKind::Sum, Some(NodeResult::Aligned | NodeResult::Normalised)) if node.zero.is_some() => {
-            return Some("'zero' has no effect on a sum that is not rounded".into());
-        }
-        _ => {}
-    }
-    if let Some(term) = per_term.filter(|_| !aligned) {
-        return Some(format!("the bits and drop of term '{}' have no effect without 'alignment'", term.name));
-    }
-    if node.normalised.is_some() && !aligned {
-        return Some("'normalised' has no effect without 'alignment'".into());
-    }
-    if node.normalised == Some(true) && node.scale_sums.is_some() {
-        return Some(
-            "'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into(),
-        );
-    }
-    if node.scale_sums == Some(0) {
-        return Some("'scale-sums' must be at least 1".into());
-    }
-    let count = node.terms.len() + usize::from(node.products.is_some());
-    (count == 0 || node.kind == NodeKind::Fma && node.products.is_none())
-        .then(|| "it sums nothing; give it products (or, of other kinds than fma, terms)".into())
+    (RESERVED.contains(&name) || name.is_empty() || !name.chars().all(plain))
+        .then(|| "a node's name has letters, digits, - and _, and is not c or product".into())
 }
 
 /// A sum that is not rounded can only be a term of another sum.

@@ -1,0 +1,160 @@
+//! What the values of keys may be, where their types do not say it: ranges, formats, and keys that exclude each other.
+
+use std::ops::RangeInclusive;
+
+use super::{
+    pattern,
+    rule::{Alignment, Parts, Rounded, Rule, Split, Start, Step},
+};
+use crate::format::Zeros;
+
+/// What `alignment.bits` and the other widths may be: with them the exact sum of a group fits into 128 bits.
+const BITS: RangeInclusive<i32> = 0..=60;
+/// How many lanes there may be: no group is longer.
+const LANES: RangeInclusive<i32> = 1..=1024;
+/// What exponents may be. The terms of formats here have exponents above -3000.
+const EXPONENTS: RangeInclusive<i32> = -100_000..=100_000;
+
+fn outside(key: &str, value: Option<i32>, range: RangeInclusive<i32>) -> Option<String> {
+    let value = value.filter(|value| !range.contains(value))?;
+    let (low, high) = range.into_inner();
+    Some(format!("'{key}' is {value}; allowed are {low} to {high}"))
+}
+
+/// Of a number of bits.
+pub(super) fn width(key: &str, value: Option<i32>) -> Option<String> {
+    outside(key, value, BITS)
+}
+
+/// Of an exponent.
+pub(super) fn exponent(key: &str, value: Option<i32>) -> Option<String> {
+    outside(key, value, EXPONENTS)
+}
+
+/// Of a count.
+pub(super) fn at_least_one(key: &str, value: Option<usize>) -> Option<String> {
+    (value == Some(0)).then(|| format!("'{key}' must be at least 1"))
+}
+
+/// Of an alignment.
+pub(super) fn alignment(alignment: Option<Alignment>) -> Option<String> {
+    let Alignment { bits, floor, .. } = alignment?;
+    width("alignment.bits", Some(bits)).or_else(|| exponent("alignment.floor", floor))
+}
+
+/// Of what something is rounded to: sums need both signs, zero and NaN.
+pub(super) fn sum_format(key: &str, to: Option<Rounded>) -> Option<String> {
+    let format = to?.format;
+    let holds_sums = format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None);
+    (!holds_sums).then(|| format!("'{key}.format' is {format}; sums need a signed format with zero and NaN"))
+}
+
+/// Of `normalised` beside `scale-sums`.
+pub(super) fn normalised(normalised: Option<bool>, scale_sums: Option<usize>) -> Option<String> {
+    (normalised == Some(true) && scale_sums.is_some())
+        .then(|| "'normalised' has no effect with 'scale-sums', whose terms have the exponents of the scales".into())
+}
+
+/// Of the patterns of instructions.
+pub(super) fn patterns(rule: &Rule) -> Option<String> {
+    if rule.instructions.is_empty() {
+        return Some("'instructions' names no pattern".into());
+    }
+    let (pattern, defect) = rule.instructions.iter().find_map(|p| pattern::defect(p).map(|d| (p, d)))?;
+    Some(format!("pattern '{pattern}': {defect}"))
+}
+
+/// Of the pieces that significands are cut into.
+pub(super) fn split(rule: &Rule) -> Option<String> {
+    let Split { a, b } = rule.split.as_ref()?;
+    if rule.step == Step::Fma {
+        return Some("'split' has no effect with step 'fma', whose products are whole".into());
+    }
+    a.iter().chain(b).any(|width| *width == 0).then(|| "'split' has a piece of 0 bits".into())
+}
+
+/// Of the parts of k.
+pub(super) fn parts(rule: &Rule) -> Option<String> {
+    let Parts { period, residues } = rule.parts.as_ref()?;
+    let mut seen: Vec<usize> = residues.concat();
+    seen.sort_unstable();
+    (*period == 0 || seen.len() != *period || !seen.into_iter().eq(0..*period))
+        .then(|| "'parts.residues' must hold every remainder below 'period' (at least 1) exactly once".into())
+}
+
+/// Of lanes.
+pub(super) fn lanes(rule: &Rule) -> Option<String> {
+    let lanes = rule.lanes.as_ref()?;
+    let period = i32::try_from(lanes.period).unwrap_or(i32::MAX);
+    outside("lanes.period", Some(period), LANES).or_else(|| width("lanes.bits", Some(lanes.bits)))
+}
+
+/// Of a late c.
+pub(super) fn late(rule: &Rule) -> Option<String> {
+    let late = rule.late.as_ref()?;
+    width("late.sum-bits", Some(late.sum_bits))
+        .or_else(|| width("late.c-bits", Some(late.c_bits)))
+        .or_else(|| exponent("late.drop", late.drop))
+        .or_else(|| exponent("late.floor", late.floor))
+}
+
+/// Of the operands whose NaN is propagated.
+pub(super) fn nan_operands(rule: &Rule) -> Option<String> {
+    (rule.nan_operands.is_some() && rule.start == Start::Product)
+        .then(|| "'nan-operands' has no effect with start 'product'".into())
+}
+
+/// The same of the keys of nodes.
+pub(super) mod nodes {
+    use super::super::node::{Node, NodeKind, NodeResult};
+
+    /// Of a node that sums nothing.
+    pub(in super::super) fn kind(node: &Node) -> Option<String> {
+        let nothing = match node.kind {
+            NodeKind::Fma => node.products.is_none(),
+            NodeKind::Sum | NodeKind::Add => node.products.is_none() && node.terms.is_empty(),
+        };
+        nothing.then(|| "it sums nothing; give it products (or, of other kinds than fma, terms)".into())
+    }
+
+    /// Of terms with bits or a drop of their own.
+    pub(in super::super) fn terms(node: &Node) -> Option<String> {
+        node.terms.iter().find_map(|term| {
+            let own = term.bits.is_some() || term.drop.is_some();
+            if own && node.alignment.is_none() {
+                return Some(format!("the bits and drop of term '{}' have no effect without 'alignment'", term.name));
+            }
+            super::width("bits", term.bits).or_else(|| super::exponent("drop", term.drop))
+        })
+    }
+
+    /// Of the exponents of products.
+    pub(in super::super) fn normalised(node: &Node) -> Option<String> {
+        if node.normalised.is_some() && node.alignment.is_none() {
+            return Some("'normalised' has no effect without 'alignment'".into());
+        }
+        super::normalised(node.normalised, node.scale_sums)
+    }
+
+    /// Of where a result goes.
+    pub(in super::super) fn result(node: &Node) -> Option<String> {
+        if let Some(NodeResult::Rounded(to)) = node.result {
+            return super::sum_format("result", Some(to));
+        }
+        let kind = node.kind.name();
+        match node.kind {
+            NodeKind::Fma | NodeKind::Add => {
+                Some(format!("'result' of a node of kind '{kind}' is a format; only a sum can stay unrounded"))
+            }
+            NodeKind::Sum => {
+                node.alignment.is_none().then(|| "'result' of a sum without 'alignment' is a format".into())
+            }
+        }
+    }
+
+    /// Of the sign of a zero.
+    pub(in super::super) fn zero(node: &Node) -> Option<String> {
+        let rounded = matches!(node.result, Some(NodeResult::Rounded(_)));
+        (node.zero.is_some() && !rounded).then(|| "'zero' has no effect on a sum that is not rounded".into())
+    }
+}
