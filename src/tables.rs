@@ -23,7 +23,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<catalogue::NodeKeyRow>(),
         Declaration::of::<catalogue::ProgramRow>(),
         Declaration::of::<catalogue::PublishedCell>(),
-        Declaration::of::<catalogue::Record>(),
+        Declaration::of::<catalogue::FormatRecord>(),
         Declaration::of::<catalogue::RuleRow>(),
         Declaration::of::<catalogue::ScalarRow>(),
         Declaration::of::<catalogue::SimulatedRow>(),

@@ -5,7 +5,7 @@ use std::path::Path;
 use tcnum::{
     arithmetic::{KEYS, Model},
     isa,
-    power::{self, Decision, Source, Tested, Verdict, power, sentences, summaries},
+    power::{self, ChangeVerdict, Decision, Source, Tested, power, sentences, summaries},
     trace::Trace,
 };
 
@@ -75,7 +75,7 @@ fn survivors_that_were_found_by_hand_are_found() {
         let surviving: Vec<i64> = tested
             .changes
             .iter()
-            .filter(|(change, verdict)| change.key == "alignment.bits" && *verdict == Verdict::Survives)
+            .filter(|(change, verdict)| change.key == "alignment.bits" && *verdict == ChangeVerdict::Survives)
             .filter_map(|(change, _)| change.to.as_ref()?.as_integer())
             .collect();
         assert!(widths.iter().all(|bits| surviving.contains(bits)), "{name}: {surviving:?}");
@@ -102,9 +102,9 @@ fn the_floor_of_hopper_is_decided_for_bf16_and_cannot_be_observed_for_f16() {
         let neighbours = tested.changes.iter().filter(|(change, _)| change.key == "alignment.floor" && !change.ranged);
         for (change, verdict) in neighbours {
             let found = match verdict {
-                Verdict::Refuted(_) => Decision::Decided,
-                Verdict::Survives => Decision::Undecided,
-                Verdict::CannotBeObserved(_) => Decision::CannotBeObserved,
+                ChangeVerdict::Refuted(_) => Decision::Decided,
+                ChangeVerdict::Survives => Decision::Undecided,
+                ChangeVerdict::CannotBeObserved(_) => Decision::CannotBeObserved,
             };
             assert_eq!(found, expected, "{name}: {change:?}");
         }
@@ -127,8 +127,10 @@ fn what_cannot_be_observed_is_not_observed_by_the_stream() {
         let tested = power(&model, &[source]).unwrap().remove(0);
         for (change, verdict) in tested.changes.iter().filter(|(change, _)| change.key == key && !change.ranged) {
             match values.contains(&change.to().as_str()) {
-                true => assert!(matches!(verdict, Verdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}"),
-                false => assert!(matches!(verdict, Verdict::Refuted(_)), "{name}: {change:?}: {verdict:?}"),
+                true => {
+                    assert!(matches!(verdict, ChangeVerdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}")
+                }
+                false => assert!(matches!(verdict, ChangeVerdict::Refuted(_)), "{name}: {change:?}: {verdict:?}"),
             }
         }
     }

@@ -9,6 +9,6 @@ mod sheet;
 
 pub use check::{Check, Tally, check};
 pub use differences::{CheckRow, LineRow, counts, differences};
-pub use lines::Difference;
-pub use operator::{Answer, Operator, Request};
+pub use lines::LineDifference;
+pub use operator::{CodeMeaning, Operator, Request};
 pub use sheet::{OperationRow, Sheet};

@@ -17,4 +17,4 @@ pub use models::{
     EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, keys, model, models, node_keys, programs,
 };
 pub use published::{PublishedCell, published};
-pub use records::{Detail, Record, records};
+pub use records::{Detail, FormatRecord, records};

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use rug::Integer;
 
-use super::exact::{Exact, Parts};
+use super::exact::{ExactMatrix, ScaledEntry};
 use crate::isa::Instruction;
 
 /// The ordinary arithmetic that a device's chain is compared with: for each element the products in ascending
@@ -49,7 +49,7 @@ pub(super) struct References {
 /// One chain at its present length.
 pub(super) struct Chain {
     plain: Matrix,
-    exact: Exact,
+    exact: ExactMatrix,
 }
 
 #[derive(Debug, Clone)]
@@ -62,14 +62,14 @@ enum Matrix {
 impl References {
     /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
-        let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: Exact::new(a) };
+        let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
         References { k, chains: a.par_chunks(m * k).map(begin).collect() }
     }
 
     /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.
     pub(super) fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
         let k = self.k;
-        let scratch = || (Exact::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
+        let scratch = || (ExactMatrix::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
         let chains = self.chains.par_iter_mut().zip(b.par_chunks(k * k)).enumerate();
         chains.filter(|(index, _)| wanted(*index)).for_each_init(scratch, |(exact_b, row), (_, (chain, b))| {
             chain.plain.multiply(b, k);
@@ -95,7 +95,7 @@ impl Chain {
     }
 
     /// Entry `index` of the exact chain.
-    pub(super) fn exact(&self, index: usize) -> Parts {
+    pub(super) fn exact(&self, index: usize) -> ScaledEntry {
         self.exact.parts(index)
     }
 }

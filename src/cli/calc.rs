@@ -4,7 +4,7 @@ use std::io::{BufRead, Read, stdin};
 
 use clap::{Args, ValueEnum};
 
-use super::{Destination, invocation, options::integer, rounding::RoundingFlags};
+use super::{OutputDestination, invocation, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
     calc::{self, Check, Operator, Request, Sheet},
@@ -71,7 +71,7 @@ pub struct Arguments {
     pub operands: Vec<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The name of a moment at which tininess is detected.

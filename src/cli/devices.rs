@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{Result, catalogue, report::Report};
 
 /// Lists what can execute matrix instructions: GPUs, shipped models, and the other kinds of device.
@@ -14,7 +14,7 @@ use crate::{Result, catalogue, report::Report};
 pub struct Arguments {
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The devices of this machine.

@@ -7,12 +7,12 @@ use std::{
 
 use clap::Args;
 
-use super::{Destination, invocation, options::integer};
+use super::{OutputDestination, invocation, options::integer};
 use crate::{
     Error, Result,
     arithmetic::Model,
     comparison::{Subject, operands},
-    convert::Conversion,
+    convert::ValueConversion,
     device::{DEFAULT_MODEL, Generation},
     explain,
     format::{Format, Overflow, Rounding},
@@ -73,7 +73,7 @@ pub struct Arguments {
     column: usize,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Explains.
@@ -162,8 +162,8 @@ fn code(format: &'static Format, text: &str) -> Result<u64> {
 }
 
 /// How operands are read.
-fn reading(format: &'static Format) -> Conversion {
-    Conversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard }
+fn reading(format: &'static Format) -> ValueConversion {
+    ValueConversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard }
 }
 
 /// Which of the operands are not numbers of their formats, and were rounded.

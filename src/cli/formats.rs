@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{
     Result,
     catalogue::{self, Detail},
@@ -41,7 +41,7 @@ pub struct Arguments {
     pub published: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The report of `tcnum formats`.

@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     invocation,
-    options::{Destination, MAX_TIMEOUT, integer},
+    options::{MAX_TIMEOUT, OutputDestination, integer},
 };
 use crate::{Result, catalogue, report::Report};
 
@@ -30,7 +30,7 @@ pub struct Arguments {
     pub timeout: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The instructions that the arguments select.

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -37,7 +37,7 @@ pub struct Arguments {
     model: Option<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Merges.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model, shipped},
@@ -28,7 +28,7 @@ pub struct Arguments {
     pub keys: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The report of `tcnum models`.

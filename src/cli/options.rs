@@ -24,7 +24,7 @@ pub const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
 #[derive(Args, Debug, Clone)]
-pub struct Destination {
+pub struct OutputDestination {
     /// How to print the result.
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub output: ViewName,
@@ -63,7 +63,7 @@ pub struct Common {
     pub seed: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The name of a view.
@@ -93,7 +93,7 @@ impl From<ViewName> for View {
     }
 }
 
-impl Destination {
+impl OutputDestination {
     /// Refuses, before any work, what cannot be written as it is asked for.
     ///
     /// # Errors

@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::{
-    Destination, Progress, invocation,
+    OutputDestination, Progress, invocation,
     options::{cases, integer},
     select::Selection,
 };
@@ -48,7 +48,7 @@ pub struct Arguments {
     seed: Option<u64>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Runs the command.

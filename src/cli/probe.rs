@@ -18,7 +18,7 @@ use crate::{
     device,
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
-    probe::{self, Request, table},
+    probe::{self, ProbeRequest, table},
     report::Report,
 };
 
@@ -190,7 +190,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
-fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Request<'a>> {
+fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<ProbeRequest<'a>> {
     let chosen: Vec<Op> = arguments.ops.iter().filter_map(|op| op.matrix()).collect();
     let ops: &[Op] = if chosen.is_empty() { &Op::ALL } else { &chosen };
     let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
@@ -200,7 +200,7 @@ fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Requ
     for &distribution in distributions {
         for &op in ops {
             for &init in inits {
-                requests.push(Request {
+                requests.push(ProbeRequest {
                     instruction,
                     op,
                     distribution,

@@ -5,7 +5,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Destination;
+use super::OutputDestination;
 
 /// Says what is being done, until it is dropped.
 pub struct Progress {
@@ -17,7 +17,7 @@ pub struct Progress {
 
 impl Progress {
     /// As the flags ask: `-v` lines that stay, `-q` nothing, neither a passing line where standard error is a terminal.
-    pub fn new(destination: &Destination) -> Self {
+    pub fn new(destination: &OutputDestination) -> Self {
         let passing = !destination.quiet && !destination.verbose && std::io::stderr().is_terminal();
         Progress { lines: destination.verbose, line: passing }
     }

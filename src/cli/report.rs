@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    Destination, Progress, invocation,
+    OutputDestination, Progress, invocation,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
@@ -41,7 +41,7 @@ pub struct Arguments {
     seed: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Runs the experiment.

@@ -43,7 +43,7 @@ struct Site<'a> {
 type Values = Vec<Option<Value>>;
 
 /// A key of a rule, and what it is changed to.
-pub struct Key {
+pub struct ChangedKey {
     /// The key, with the table that it lies in.
     pub name: &'static str,
     values: fn(&Site) -> Values,
@@ -58,27 +58,27 @@ const WIDTHS: fn(i64) -> std::ops::RangeInclusive<i64> = |_| 0..=60;
 /// Exponents around the one at hand.
 const EXPONENTS: fn(i64) -> std::ops::RangeInclusive<i64> = |now| now - 24..=now + 24;
 
-const fn key(name: &'static str, values: fn(&Site) -> Values) -> Key {
-    Key { name, values, default: None, range: None }
+const fn key(name: &'static str, values: fn(&Site) -> Values) -> ChangedKey {
+    ChangedKey { name, values, default: None, range: None }
 }
 
 const fn ranged(
     name: &'static str,
     range: fn(i64) -> std::ops::RangeInclusive<i64>,
     values: fn(&Site) -> Values,
-) -> Key {
-    Key { name, values, default: None, range: Some(range) }
+) -> ChangedKey {
+    ChangedKey { name, values, default: None, range: Some(range) }
 }
 
 /// A key that means `default` where a rule leaves it out.
-const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> Values) -> Key {
-    Key { name, values, default: Some(default), range: None }
+const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> Values) -> ChangedKey {
+    ChangedKey { name, values, default: Some(default), range: None }
 }
 
 /// Every key that a change can have, in the order of the computation. `instructions` and `evidence` say nothing of an
 /// arithmetic; with another `step` a rule has other keys; the keys of a node are among those of a rule.
 #[rustfmt::skip]
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ChangedKey] = &[
     key("unpack", |s| or_none(s, formats(s, &["f16", "bf16", "f32"]))),
     key("unpack-c", |s| or_none(s, formats(s, &["f32"]))),
     usual("operand-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
@@ -146,7 +146,7 @@ pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     places.flat_map(|(place, table)| KEYS.iter().flat_map(move |key| key.changes(&place, table, instruction))).collect()
 }
 
-impl Key {
+impl ChangedKey {
     /// The changes of this key in the table at `place`, which is a rule or a node.
     fn changes(&self, place: &str, table: &Table, instruction: &Instruction) -> Vec<Change> {
         if !has_place(table, self.name) {

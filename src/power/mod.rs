@@ -12,7 +12,7 @@ mod summary;
 pub mod tables;
 mod values;
 
-pub use changes::{Change, KEYS, Key, changes};
+pub use changes::{Change, ChangedKey, KEYS, changes};
 pub use rule::Changed;
-pub use run::{Place, Source, Tested, Verdict, power};
-pub use summary::{Decision, Summary, sentences, summaries};
+pub use run::{ChangeVerdict, Place, Source, Tested, power};
+pub use summary::{Decision, KeySummary, sentences, summaries};

@@ -1,6 +1,6 @@
 //! Changes that no operands whatever can show, and why.
 
-use super::{Change, rule::Pair};
+use super::{Change, rule::RulePair};
 use crate::{
     arithmetic::{Rule, Step},
     format::{Format, Overflow, Rounding},
@@ -9,7 +9,7 @@ use crate::{
 
 /// Why the two rules of `pair`, which differ by `change`, give the same results for all operands; `None` where that is not
 /// known.
-pub(super) fn proof(pair: &Pair, change: &Change) -> Option<String> {
+pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
     if pair.is_same() {
         return Some("it is the same program".into());
     }
@@ -66,7 +66,7 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[Terms; 2]> {
 
 /// A floor is reached only where every term's exponent is below it. It changes nothing where such terms are multiples of
 /// the last bit that it keeps.
-fn floor(pair: &Pair) -> Option<String> {
+fn floor(pair: &RulePair) -> Option<String> {
     let [products, c] = terms(pair.rules[0], pair.instruction)?;
     let harmless = |rule: &Rule| {
         let alignment = rule.alignment?;
@@ -86,7 +86,7 @@ fn floor(pair: &Pair) -> Option<String> {
 /// `infinity` and `standard` differ only for finite sums that overflow, and there only where rounding is directed. Finite sums
 /// overflow only where the products reach half the last place of the largest c. (`nan` and `saturate` speak of infinite
 /// operands too.)
-fn overflow(pair: &Pair) -> Option<String> {
+fn overflow(pair: &RulePair) -> Option<String> {
     let (rule, i) = (pair.rules[0], pair.instruction);
     let result = rule.result?;
     let overflows = [Some(result), pair.rules[1].result].map(|to| to.map(|to| to.overflow));

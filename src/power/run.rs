@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Change, Changed, changes, proof::proof, rule::Pair};
+use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model},
@@ -95,7 +95,7 @@ pub struct Place {
 
 /// What became of a change.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// An output contradicts it: the first one.
     Refuted(Place),
     /// No output does.
@@ -118,7 +118,7 @@ pub struct Tested {
     /// The output that refutes the rule as it is, if there is one.
     pub refuted: Option<Place>,
     /// Each change, with its verdict.
-    pub changes: Vec<(Change, Verdict)>,
+    pub changes: Vec<(Change, ChangeVerdict)>,
 }
 
 /// What `sources` decide of the rules of `model` that they are of.
@@ -185,11 +185,11 @@ fn test(model: &Model, sources: &[Source], tested: &mut Tested) -> Result<()> {
     Ok(())
 }
 
-fn verdict(place: Option<Place>, proof: Option<String>) -> Verdict {
+fn verdict(place: Option<Place>, proof: Option<String>) -> ChangeVerdict {
     match (place, proof) {
-        (Some(place), _) => Verdict::Refuted(place),
-        (None, Some(reason)) => Verdict::CannotBeObserved(reason),
-        (None, None) => Verdict::Survives,
+        (Some(place), _) => ChangeVerdict::Refuted(place),
+        (None, Some(reason)) => ChangeVerdict::CannotBeObserved(reason),
+        (None, None) => ChangeVerdict::Survives,
     }
 }
 
@@ -207,7 +207,7 @@ fn candidate(
     let reasons = sources.iter().zip(truths).zip(&evaluators).filter_map(|((source, truth), other)| {
         let evaluators = [truth, other.as_ref()?];
         let rules = [model.rule(&source.part)?, changed.rule(&source.part)?];
-        Some(proof(&Pair { instruction: &source.part, rules, evaluators }, &change))
+        Some(proof(&RulePair { instruction: &source.part, rules, evaluators }, &change))
     });
     // A change that one of the instructions can show is not beyond observation.
     let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());

@@ -21,8 +21,8 @@ use crate::{
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };
-use reference::References;
-pub use statistics::{HISTOGRAM_EDGES, Profile, Tally};
+use reference::SampleReferences;
+pub use statistics::{HISTOGRAM_EDGES, Profile, SampleTally};
 
 /// Samples drawn, executed and compared at a time, so that memory stays bounded.
 const CHUNK: usize = 1 << 14;
@@ -32,7 +32,7 @@ pub const MAX_SAMPLES: u64 = 1_000_000_000_000;
 
 /// What to probe.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct ProbeRequest<'a> {
     /// The instruction.
     pub instruction: &'a Instruction,
     /// The operation to isolate.
@@ -51,7 +51,7 @@ pub struct Request<'a> {
 
 /// The result of one probe.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct ProbeResult {
     /// How the device executed the instruction.
     pub execution: Execution,
     /// Digest of every operand's bits: equal digests mean equal inputs.
@@ -68,12 +68,12 @@ pub struct Outcome {
 ///
 /// # Errors
 /// Whatever the device reports.
-pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request<'_>) -> Result<Outcome> {
+pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &ProbeRequest<'_>) -> Result<ProbeResult> {
     let execution = device.prepare(request.instruction)?;
     let per_tile = request.op.samples_per_tile(request.instruction);
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
     let mut outcome =
-        Outcome { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
+        ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         let samples = chunk.min(request.samples - start) as usize;
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
@@ -84,10 +84,10 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
         if let Some(model) = model {
             compare_with_model(model, request, &batch, start / per_tile as u64, &d, &mut outcome);
         }
-        let tallies: Vec<Tally> = batch
+        let tallies: Vec<SampleTally> = batch
             .samples
             .par_iter()
-            .map_init(|| References::new(request), |references, at| references.tally(&batch, *at, &d))
+            .map_init(|| SampleReferences::new(request), |references, at| references.tally(&batch, *at, &d))
             .collect();
         // In order, so that sums do not depend on the number of threads.
         tallies.iter().for_each(|tally| outcome.profile.add(tally));
@@ -100,11 +100,11 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
 /// `first` is the number of the batch's first tile in the probe.
 fn compare_with_model(
     model: &Evaluator,
-    request: &Request<'_>,
+    request: &ProbeRequest<'_>,
     batch: &Batch,
     first: u64,
     d: &Codes,
-    outcome: &mut Outcome,
+    outcome: &mut ProbeResult,
 ) {
     let i = request.instruction;
     let expected = model.execute(&batch.tiles);

@@ -1,6 +1,6 @@
 //! The references of one sample: f32 arithmetic on the CPU, and the exact result.
 
-use super::{Request, statistics::Tally};
+use super::{ProbeRequest, statistics::SampleTally};
 use crate::{
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Buffers for the references of one request's samples.
-pub(super) struct References<'a> {
+pub(super) struct SampleReferences<'a> {
     instruction: &'a Instruction,
     terms: usize,
     has_c: bool,
@@ -19,8 +19,8 @@ pub(super) struct References<'a> {
     pairs: Vec<(u64, u64)>,
 }
 
-impl<'a> References<'a> {
-    pub(super) fn new(request: &Request<'a>) -> Self {
+impl<'a> SampleReferences<'a> {
+    pub(super) fn new(request: &ProbeRequest<'a>) -> Self {
         let i = request.instruction;
         let seen = |format: &'static Format| match request.init {
             // The unrounded values are f32 numbers; integers stay integers, and f64 numbers may have more bits.
@@ -34,7 +34,7 @@ impl<'a> References<'a> {
             (operands[0], operands[1]) = (f64, f64);
         }
         let [a, b, c] = operands;
-        References {
+        SampleReferences {
             instruction: i,
             terms: request.op.terms(i),
             has_c: request.op.has_c(),
@@ -45,7 +45,7 @@ impl<'a> References<'a> {
     }
 
     /// Compares the device's result at `at` with its references.
-    pub(super) fn tally(&mut self, batch: &Batch, at: Position, d: &Codes) -> Tally {
+    pub(super) fn tally(&mut self, batch: &Batch, at: Position, d: &Codes) -> SampleTally {
         let c = self.load(batch, at);
         let result = d.get(at.index(self.instruction));
         let mut tally = self.against_exact(c, result);
@@ -86,7 +86,7 @@ impl<'a> References<'a> {
         seen(i.c, c, case.c, batch.wide.as_ref().map(|wide| wide.c[at.index(i)]), None)
     }
 
-    fn against_exact(&mut self, c: u64, result: u64) -> Tally {
+    fn against_exact(&mut self, c: u64, result: u64) -> SampleTally {
         let d = self.instruction.d;
         let saturates = self.instruction.has_qualifier("satfinite");
         let mut sum = self.exact.sum(self.pairs.iter().copied(), c);
@@ -95,18 +95,18 @@ impl<'a> References<'a> {
             _ => sum.round(d, Rounding::Rne, Overflow::Standard),
         };
         let deviation = sum.deviation(d, result);
-        Tally {
+        SampleTally {
             exact_equal: equal(d, result, rounded),
             absolute: deviation.map(|x| x.absolute),
             relative: deviation.and_then(|x| x.relative),
             ulps: deviation.map(|x| x.ulps),
-            ..Tally::default()
+            ..SampleTally::default()
         }
     }
 
     /// The same expression in f32 (f64 for f64 operands): products and sums rounded one by one over ascending k,
     /// c added last.
-    fn against_float(&self, c: u64, result: u64, tally: &mut Tally) {
+    fn against_float(&self, c: u64, result: u64, tally: &mut SampleTally) {
         let d = self.instruction.d;
         let [a, b, c_format] = self.operands;
         let double = d.bits == 64;
@@ -132,7 +132,7 @@ impl<'a> References<'a> {
     }
 
     /// The same expression in integers, wrapped or saturated into the format of D.
-    fn against_integers(&self, c: u64, result: u64, tally: &mut Tally) {
+    fn against_integers(&self, c: u64, result: u64, tally: &mut SampleTally) {
         let d = self.instruction.d;
         let [a, b, c_format] = self.operands;
         let products: i64 = self.pairs.iter().map(|(x, y)| a.to_f64(*x) as i64 * b.to_f64(*y) as i64).sum();

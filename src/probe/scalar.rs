@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{
     Error, Result,
-    arithmetic::scalar::{Fast, Rule},
+    arithmetic::scalar::{FastRule, ScalarRule},
     comparison::{Answer, Difference, Place},
     device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
     digest::fnv1a,
@@ -119,18 +119,18 @@ fn outcome(
 }
 
 fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (u64, u64) {
-    let rule = Rule::new(form).expect("what is swept has a rule");
+    let rule = ScalarRule::new(form).expect("what is swept has a rule");
     let operands = space.operands(index, lane);
     let expected = rule.result(operands);
-    (expected, Fast::new(&rule).map_or(expected, |fast| fast.result(operands)))
+    (expected, FastRule::new(&rule).map_or(expected, |fast| fast.result(operands)))
 }
 
 /// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
 /// exact evaluation.
 pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let start = Instant::now();
-    let (space, rule) = (Space::new(form, seed), Rule::new(form).expect("what is swept has a rule"));
-    let fast = Fast::new(&rule);
+    let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
+    let fast = FastRule::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
     let parts: Vec<(Swept, Kinds)> =
         numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
@@ -153,7 +153,12 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
 /// Results that differ, by the classes of the operands and of both results.
 type Kinds = BTreeMap<[usize; 5], Alike>;
 
-fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, number: u64) -> (Swept, Kinds) {
+fn simulate_chunk(
+    space: &Space<'_>,
+    rule: &ScalarRule<'_>,
+    fast: Option<&FastRule<'_>>,
+    number: u64,
+) -> (Swept, Kinds) {
     let form = rule.form();
     let class = |format: &Format, code: u64| {
         let class = format.decode(code).class;

@@ -4,8 +4,8 @@ use super::{
     floating::Outcome,
     number::COUNT,
     pieces::Pieces,
-    terms::Terms,
-    word::{Batch, LANES, Lane, over, set_piece},
+    terms::FusedTerms,
+    word::{LANES, Lane, PieceLanes, over, set_piece},
 };
 use crate::{arithmetic::Wrap, format::Format, isa::Instruction, vectors::vectorised};
 
@@ -26,7 +26,7 @@ impl Integer {
 
 vectorised! {
     /// D for some pieces, with the elements of C.
-    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &Batch<u32>) -> Outcome {
+    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>) -> Outcome {
         let mut codes = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);

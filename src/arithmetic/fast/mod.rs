@@ -27,8 +27,8 @@ mod tile;
 mod word;
 
 use double::{Double, chains};
-use kernel::Kernel;
-use tile::{Shape, Tile};
+use kernel::FastKernel;
+use tile::{DecodedTile, Shape};
 
 use super::Program;
 use crate::isa::Tiles;
@@ -37,25 +37,25 @@ use crate::isa::Tiles;
 #[derive(Debug, Clone)]
 pub(super) struct Fast {
     shape: Shape,
-    compiled: Compiled,
+    compiled: Lowered,
 }
 
 #[derive(Debug, Clone)]
-enum Compiled {
-    Kernel(Box<Kernel>),
+enum Lowered {
+    Kernel(Box<FastKernel>),
     Double(Double),
 }
 
 /// Storage that one thread needs for its tiles.
 #[derive(Debug, Default)]
-pub(super) struct Scratch(Tile);
+pub(super) struct Scratch(DecodedTile);
 
 impl Fast {
     /// `None` if the program needs what the fast evaluator does not have.
     pub(super) fn new(program: &Program) -> Option<Fast> {
         let compiled = match Double::new(program) {
-            Some(double) => Compiled::Double(double),
-            None => Compiled::Kernel(Box::new(Kernel::new(program)?)),
+            Some(double) => Lowered::Double(double),
+            None => Lowered::Kernel(Box::new(FastKernel::new(program)?)),
         };
         Some(Fast { shape: Shape::new(&program.instruction), compiled })
     }
@@ -70,8 +70,8 @@ impl Fast {
         reference: impl Fn(usize) -> u64,
     ) {
         match &self.compiled {
-            Compiled::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
-            Compiled::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
+            Lowered::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
+            Lowered::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
         }
         let width = self.shape.width;
         for &at in &scratch.0.unknown {

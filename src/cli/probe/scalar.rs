@@ -10,7 +10,7 @@ use crate::{
     inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
-        digests::{self, Recorded},
+        digests::{self, RecordedDigests},
         scalar::{Request, run as sweep},
         sweeps,
     },
@@ -85,7 +85,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         for difference in &outcome.differences {
             listing.add(&Subject::Scalar(form), &Origin::default(), difference);
         }
-        recorded.push(Recorded::of(&request, &outcome));
+        recorded.push(RecordedDigests::of(&request, &outcome));
         rows.push(sweeps::row(&request, &outcome));
         swept.push(form);
     }

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    Destination,
+    OutputDestination,
     options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
@@ -72,7 +72,7 @@ pub struct Arguments {
     timeout: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// An operation all operands of which are tried.

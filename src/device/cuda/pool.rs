@@ -71,14 +71,14 @@ pub struct Pool {
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// A kernel is done.
     done: Condvar,
     work: Work,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     queue: VecDeque<u64>,
     kernels: HashMap<u64, Slot>,
     times: Times,
@@ -113,7 +113,7 @@ impl Pool {
             let mut state = self.shared.lock();
             for job in jobs {
                 let key = job.key();
-                let State { queue, kernels, .. } = &mut *state;
+                let PoolState { queue, kernels, .. } = &mut *state;
                 if let Entry::Vacant(slot) = kernels.entry(key) {
                     slot.insert(Slot::Queued(job));
                     queue.push_back(key);
@@ -174,7 +174,7 @@ impl Drop for Pool {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKe
 use super::{arithmetic, constants::constants};
 use crate::{
     Error, Result,
-    arithmetic::scalar::Rule,
+    arithmetic::scalar::ScalarRule,
     device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},
@@ -26,7 +26,7 @@ const BUCKETS: usize = CLASSES.pow(5);
 /// The device functions of a form: `operands_of`, `model` and what they need, with nothing of the instruction itself.
 /// Plain C++17 where `__device__` and the intrinsics are defined. `None` where random bits decide.
 pub fn rule(form: &Form, seed: u64) -> Option<String> {
-    let rule = Rule::new(form)?;
+    let rule = ScalarRule::new(form)?;
     let result = Target { format: form.result, rounding: rule.rounding(), overflow: form.overflow, nan: nan(form) };
     let mut text = constants("FormatA", form.source) + &arithmetic::record("Result", &result);
     text += &unbounded(form, &rule);
@@ -75,7 +75,7 @@ fn nan(form: &Form) -> u64 {
 }
 
 /// The target that tells tiny results, and the code of the smallest normal number in it.
-fn unbounded(form: &Form, rule: &Rule<'_>) -> String {
+fn unbounded(form: &Form, rule: &ScalarRule<'_>) -> String {
     let Some((format, rounding)) = rule.unbounded() else {
         return "typedef TargetResult TargetUnbounded;\n#define UNBOUNDED_SMALLEST_NORMAL 0ull\n".into();
     };

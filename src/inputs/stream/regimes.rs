@@ -4,7 +4,7 @@ use super::{
     Regime,
     bits::Draw,
     fields::Ranges,
-    parameters::{Addend, MINUS, NO_TERM, PAIR, Parameters, SPREAD, Split, kind},
+    parameters::{AddendKind, ExponentSplit, MINUS, NO_TERM, PAIR, Parameters, SPREAD, kind},
 };
 
 /// Widths of alignments, and of results, that are known of matrix units; and those of double precision.
@@ -54,7 +54,7 @@ fn all_exponents(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     plan.base = shape.top;
     let flags = draw.kinds();
     plan.others(flags, 0, shape.top - shape.bottom + 9);
-    plan.c = if plan.any { Addend::Any } else { Addend::Number };
+    plan.c = if plan.any { AddendKind::Any } else { AddendKind::Number };
     plan.c_kind = kind::RANDOM;
     plan.c_gap = draw.below(shape.top - shape.bottom + 1);
     plan.dropout = draw.below(4) as u32;
@@ -243,15 +243,15 @@ fn subnormal(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     match draw.below(4) {
         0 => {
             plan.base = a.low + draw.from(b.low, b.high - b.low + 1);
-            plan.split = Split::ALow;
+            plan.split = ExponentSplit::ALow;
         }
         1 => {
             plan.base = b.low + draw.from(a.low, a.high - a.low + 1);
-            plan.split = Split::BLow;
+            plan.split = ExponentSplit::BLow;
         }
         2 => {
             plan.base = shape.d.low + draw.from(0, 30);
-            plan.split = Split::ALL[draw.below(4) as usize];
+            plan.split = ExponentSplit::ALL[draw.below(4) as usize];
         }
         _ => plan.base = shape.low + draw.from(0, a.trailing + b.trailing + 2),
     }
@@ -288,7 +288,7 @@ fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
         }
         // c at the largest number, and about half its unit.
         2 => {
-            plan.c = Addend::Largest;
+            plan.c = AddendKind::Largest;
             plan.base = shape.d.high;
             let flags = if draw.below(2) != 0 { kinds } else { 0 };
             plan.slot(0, shape.precision + 2 - little, flags);
@@ -366,7 +366,7 @@ fn non_finite(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     plan.others(kinds, 0, span);
     plan.dropout = draw.below(4) as u32;
     if draw.below(2) != 0 {
-        plan.c = Addend::Any;
+        plan.c = AddendKind::Any;
     }
     let most = (128 / shape.stored as i32).max(1);
     plan.special_a = if draw.below(4) != 0 { 1 + draw.below(most) as u32 } else { 0 };
