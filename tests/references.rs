@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rug::{Assign, Float};
 use tcnum::{
-    exact::{Dot, Sum, mpfr},
+    exact::{Dot, ExactSum, mpfr},
     format::{Format, Overflow, Rounding, find},
 };
 
@@ -205,9 +205,9 @@ fn compare(
     let sum = exact.sum(inputs.pairs.iter().copied(), inputs.c);
     let value = reference.sum(inputs.pairs.iter().copied(), inputs.c);
     let agrees = match &sum {
-        Sum::Nan => value.is_nan(),
-        Sum::Infinity { negative } => value.is_infinite() && value.is_sign_negative() == *negative,
-        Sum::Finite { accumulator, negative_zero } => {
+        ExactSum::Nan => value.is_nan(),
+        ExactSum::Infinity { negative } => value.is_infinite() && value.is_sign_negative() == *negative,
+        ExactSum::Finite { accumulator, negative_zero } => {
             value.is_finite()
                 && accumulator.is_zero() == value.is_zero()
                 && (*negative_zero || accumulator.is_negative()) == value.is_sign_negative()

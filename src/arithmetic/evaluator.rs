@@ -5,7 +5,7 @@ use rayon::prelude::*;
 
 use super::{
     Program, Rule,
-    fast::{Fast, Scratch},
+    fast::{FastArithmetic, Scratch},
     reference::{self, Explanation, Silent},
 };
 use crate::isa::{Case, Codes, Instruction, Tiles};
@@ -14,7 +14,7 @@ use crate::isa::{Case, Codes, Instruction, Tiles};
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     program: Program,
-    fast: Option<Fast>,
+    fast: Option<FastArithmetic>,
 }
 
 impl Evaluator {
@@ -24,7 +24,7 @@ impl Evaluator {
     /// What keeps the rule from holding for this instruction, with the key.
     pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
         let program = Program::new(rule, instruction)?;
-        Ok(Evaluator { fast: Fast::new(&program), program })
+        Ok(Evaluator { fast: FastArithmetic::new(&program), program })
     }
 
     /// The arithmetic, operation by operation.

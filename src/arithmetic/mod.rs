@@ -27,5 +27,5 @@ pub use program::{
     Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Output, Program, Scaling, Source, Sum,
     Unpack,
 };
-pub use reference::{Explanation, Line};
+pub use reference::{Explanation, ExplanationLine};
 pub use shipped::{of_target, shipped};

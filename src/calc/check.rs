@@ -26,7 +26,7 @@ pub struct Check {
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct LineTally {
     /// Lines that were compared.
     pub lines: u64,
     /// How many of them differ.
@@ -41,9 +41,9 @@ pub struct Tally {
 /// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the
 /// first line that is malformed, has a code wider than its format or another count of fields (with number and word), or a
 /// failure to read.
-pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (Tally, Result<()>) {
+pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (LineTally, Result<()>) {
     let comparison = Comparison::new(operator, check.strict, check.limit);
-    let (mut tally, mut read) = (Tally::default(), 0);
+    let (mut tally, mut read) = (LineTally::default(), 0);
     let mut block = Vec::with_capacity(BLOCK + 1);
     let mut status = fill(&mut input, &mut block);
     while !block.is_empty() {
@@ -111,7 +111,7 @@ fn fill(input: &mut impl Read, block: &mut Vec<u8>) -> Result<()> {
     status
 }
 
-impl Tally {
+impl LineTally {
     /// Adds the next piece; `read` lines came before it.
     fn add(&mut self, piece: CheckedLines, read: &mut u64, limit: usize) -> Result<()> {
         self.lines += piece.compared;

@@ -1,6 +1,6 @@
 //! What a check found, as tables.
 
-use super::{CodeMeaning, LineDifference, Operator, Tally};
+use super::{CodeMeaning, LineDifference, LineTally, Operator};
 use crate::{report::Table, softfloat::Flags};
 
 crate::rows! {
@@ -44,7 +44,7 @@ crate::rows! {
 }
 
 /// How many lines agree and differ.
-pub fn counts(operator: &Operator, tally: &Tally) -> Table {
+pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
     let environment = operator.environment();
     let result = match operator.answer() {
         CodeMeaning::Code(format) => format.name,
@@ -66,7 +66,7 @@ pub fn counts(operator: &Operator, tally: &Tally) -> Table {
 }
 
 /// The lines that differ, as far as they were kept; `None` where there are none.
-pub fn differences(operator: &Operator, tally: &Tally) -> Option<Table> {
+pub fn differences(operator: &Operator, tally: &LineTally) -> Option<Table> {
     let title = match tally.differing - tally.differences.len() as u64 {
         0 => "Lines that differ".to_string(),
         more => format!("The first lines that differ ({more} more do)"),

@@ -7,7 +7,7 @@ mod lines;
 mod operator;
 mod sheet;
 
-pub use check::{Check, Tally, check};
+pub use check::{Check, LineTally, check};
 pub use differences::{CheckRow, LineRow, counts, differences};
 pub use lines::LineDifference;
 pub use operator::{CodeMeaning, Operator, Request};

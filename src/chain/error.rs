@@ -46,7 +46,7 @@ fn times_power(value: f64, exponent: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::reference::{Plain, References},
+        super::reference::{Plain, ReferenceChains},
         *,
     };
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_plain_chain_that_overflows_is_not_compared_with() {
-        let mut references = References::new(Plain::F32, 1, 1, &[1e30f32.into()]);
+        let mut references = ReferenceChains::new(Plain::F32, 1, 1, &[1e30f32.into()]);
         let low = [1e30f32.into()];
         assert_eq!(against_plain(&low, &references.chains()[0]), Some(0.0));
         references.advance(&[1e30f32.into()], |_| true);

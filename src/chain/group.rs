@@ -13,7 +13,7 @@ use super::{
     error::{against_exact, against_plain},
     low::Low,
     operand::ChainOperand,
-    reference::References,
+    reference::ReferenceChains,
 };
 use crate::{Result, device::Device, format::Format, inputs::Init, isa::Instruction};
 
@@ -61,7 +61,7 @@ pub(super) struct Group {
     shape: GroupKey,
     streams: Streams,
     lows: Vec<(Instruction, Low)>,
-    references: Vec<(ReferenceKind, References)>,
+    references: Vec<(ReferenceKind, ReferenceChains)>,
     /// For each curve, its place in `lows` and in `references`.
     places: Vec<(usize, usize)>,
 }
@@ -81,7 +81,7 @@ impl Group {
             let start = start(instruction, *init);
             let reference = position(&references, &start).unwrap_or_else(|| {
                 let a = start.1.map_or(drawn.as_slice(), |(a, _)| &operands.of(a).values);
-                references.push((start, References::new(start.0, shape.m, shape.k, a)));
+                references.push((start, ReferenceChains::new(start.0, shape.m, shape.k, a)));
                 references.len() - 1
             });
             places.push((low, reference));

@@ -41,7 +41,7 @@ impl Plain {
 }
 
 /// The reference chains of one shape and one set of operand values.
-pub(super) struct References {
+pub(super) struct ReferenceChains {
     k: usize,
     chains: Vec<Chain>,
 }
@@ -59,11 +59,11 @@ enum Matrix {
     I64(Vec<i64>),
 }
 
-impl References {
+impl ReferenceChains {
     /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
         let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
-        References { k, chains: a.par_chunks(m * k).map(begin).collect() }
+        ReferenceChains { k, chains: a.par_chunks(m * k).map(begin).collect() }
     }
 
     /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.

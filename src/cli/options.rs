@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum};
 use crate::{
     Error, Result,
     nearest::nearest,
-    report::{self, Layout, Report, View, WIDTH},
+    report::{self, Report, View, ViewLayout, WIDTH},
     tables,
     verify::MOST_SHARDS,
 };
@@ -161,9 +161,9 @@ impl OutputDestination {
         }
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> ViewLayout {
         let width = if self.out.is_some() { WIDTH } else { terminal_width() };
-        Layout { columns: self.columns.clone(), brief: self.brief, width }
+        ViewLayout { columns: self.columns.clone(), brief: self.brief, width }
     }
 }
 

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    power::{self, Source, summaries},
+    power::{self, RefutingData, summaries},
     report::Report,
     trace::Trace,
     verify::MOST_CASES,
@@ -88,12 +88,12 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 }
 
 /// The data: the recordings that are named, or the stream of each instruction.
-fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<Source>> {
+fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<RefutingData>> {
     if !arguments.files.is_empty() {
         let read = |file: &String| {
             progress.step(&format!("reading {file}"));
             let file = file.strip_prefix("trace:").unwrap_or(file);
-            Ok(Source::recorded(file, Trace::read(Path::new(file))?))
+            Ok(RefutingData::recorded(file, Trace::read(Path::new(file))?))
         };
         return arguments.files.iter().map(read).collect();
     }
@@ -106,5 +106,5 @@ fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<Source>> {
     let model = format!("model:{}", arguments.model);
     let (seed, cases) = (arguments.seed.unwrap_or(0), arguments.cases.unwrap_or(DEFAULT_CASES));
     let chosen = arguments.selection.instructions(&[], Some(&model))?;
-    Ok(chosen.iter().map(|instruction| Source::stream(instruction, seed, cases)).collect())
+    Ok(chosen.iter().map(|instruction| RefutingData::stream(instruction, seed, cases)).collect())
 }

@@ -44,7 +44,7 @@ pub struct Arguments {
     selection: Selection,
     /// The operation; may be repeated. The four of matrix instructions without it.
     #[arg(long = "op", value_enum, value_name = "OP")]
-    ops: Vec<Operation>,
+    ops: Vec<ProbeOperation>,
     /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
@@ -82,40 +82,40 @@ pub struct Arguments {
 
 /// What `--op` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
+enum ProbeOperation {
     Matrix(Op),
     Scalar(ScalarOperation),
 }
 
-impl Operation {
+impl ProbeOperation {
     fn matrix(self) -> Option<Op> {
         match self {
-            Operation::Matrix(op) => Some(op),
-            Operation::Scalar(_) => None,
+            ProbeOperation::Matrix(op) => Some(op),
+            ProbeOperation::Scalar(_) => None,
         }
     }
 
     fn scalar(self) -> Option<ScalarOperation> {
         match self {
-            Operation::Matrix(_) => None,
-            Operation::Scalar(operation) => Some(operation),
+            ProbeOperation::Matrix(_) => None,
+            ProbeOperation::Scalar(operation) => Some(operation),
         }
     }
 }
 
-impl ValueEnum for Operation {
-    fn value_variants<'a>() -> &'a [Operation] {
-        static ALL: std::sync::OnceLock<Vec<Operation>> = std::sync::OnceLock::new();
+impl ValueEnum for ProbeOperation {
+    fn value_variants<'a>() -> &'a [ProbeOperation] {
+        static ALL: std::sync::OnceLock<Vec<ProbeOperation>> = std::sync::OnceLock::new();
         ALL.get_or_init(|| {
-            let matrix = Op::ALL.map(Operation::Matrix).into_iter();
-            matrix.chain(ScalarOperation::ALL.map(Operation::Scalar)).collect()
+            let matrix = Op::ALL.map(ProbeOperation::Matrix).into_iter();
+            matrix.chain(ScalarOperation::ALL.map(ProbeOperation::Scalar)).collect()
         })
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Operation::Matrix(op) => op.to_possible_value(),
-            Operation::Scalar(operation) => {
+            ProbeOperation::Matrix(op) => op.to_possible_value(),
+            ProbeOperation::Scalar(operation) => {
                 Some(PossibleValue::new(operation.name()).help(format!("Scalar: {}", operation.meaning())))
             }
         }

@@ -13,7 +13,7 @@ use crate::{
     Error, Result, device,
     inputs::{Distribution, Op},
     isa::Instruction,
-    record::{self, Recorded, Recording},
+    record::{self, RecordedTiles, Recording},
     report::Report,
 };
 
@@ -105,8 +105,10 @@ fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
         (None, folder) => folder.clone().unwrap_or_default().join(format!("{instruction}.safetensors")),
     };
     let tiles = match arguments.op {
-        Some(op) => Recorded::Probe { op, distribution: arguments.distribution, samples: arguments.samples as usize },
-        None => Recorded::Mixture { count: arguments.tiles.map(|count| count as usize) },
+        Some(op) => {
+            RecordedTiles::Probe { op, distribution: arguments.distribution, samples: arguments.samples as usize }
+        }
+        None => RecordedTiles::Mixture { count: arguments.tiles.map(|count| count as usize) },
     };
     Recording {
         tiles,

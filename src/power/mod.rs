@@ -14,5 +14,5 @@ mod values;
 
 pub use changes::{Change, ChangedKey, KEYS, changes};
 pub use rule::Changed;
-pub use run::{ChangeVerdict, Place, Source, Tested, power};
+pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
 pub use summary::{Decision, KeySummary, sentences, summaries};

@@ -1,6 +1,6 @@
 //! The tables of what data decide.
 
-use super::{ChangeVerdict, Source, Tested, summaries, summary::sentences};
+use super::{ChangeVerdict, RefutingData, Tested, summaries, summary::sentences};
 use crate::report::Table;
 
 crate::rows! {
@@ -68,7 +68,7 @@ crate::rows! {
 }
 
 /// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
-pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
+pub fn changes(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         let single = rule.changes.iter().filter(|(change, _)| !change.ranged);
         single.map(|(change, verdict)| {
@@ -116,7 +116,7 @@ pub fn decisions(tested: &[Tested]) -> Table {
 }
 
 /// A row for each rule.
-pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
+pub fn rules(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().map(|rule| {
         let count = |wanted: fn(&ChangeVerdict) -> bool| {
             rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count()

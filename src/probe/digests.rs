@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::scalar::{Outcome, Request};
+use super::scalar::{SweepRequest, SweepResult};
 use crate::{Error, Result, base::atomic, device::Chunks};
 
 /// The most chunks of one instruction that are recorded.
@@ -34,7 +34,7 @@ pub struct RecordedDigests {
 
 impl RecordedDigests {
     /// Chunks of a sweep at equal distances, with their digests.
-    pub fn of(request: &Request, outcome: &Outcome) -> RecordedDigests {
+    pub fn of(request: &SweepRequest, outcome: &SweepResult) -> RecordedDigests {
         let every = outcome.swept.digests.len().div_ceil(MOST).max(1);
         let digests: Vec<String> =
             outcome.swept.digests.iter().step_by(every).map(|digest| format!("{digest:016x}")).collect();

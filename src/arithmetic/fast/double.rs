@@ -5,7 +5,7 @@ use crate::{
     arithmetic::{Destination, ElementaryOperation, Program, Source, Subnormals},
     format::{self, Overflow, Rounding},
     isa::{Codes, Tiles},
-    softfloat::{Target, fma},
+    softfloat::{ResultTarget, fma},
     vectors::vectorised,
 };
 
@@ -16,7 +16,7 @@ pub(super) struct Double {
     n: usize,
     k: usize,
     order: Vec<usize>,
-    target: Target,
+    target: ResultTarget,
 }
 
 impl Double {

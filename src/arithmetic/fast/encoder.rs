@@ -8,7 +8,7 @@ use super::{
 use crate::{
     arithmetic::{Destination, ResultTininess, Subnormals, ZeroSign},
     format::{Finite, Float, Real, Rounding, Zeros},
-    softfloat::Target,
+    softfloat::ResultTarget,
     vectors::vectorised,
 };
 
@@ -71,7 +71,7 @@ impl NumberEncoder {
     }
 
     /// The conversion of a last value to D, which flushes nothing.
-    pub(super) fn to_output(target: &Target) -> Option<NumberEncoder> {
+    pub(super) fn to_output(target: &ResultTarget) -> Option<NumberEncoder> {
         let (subnormals, tininess, zero) = (Subnormals::Keep, ResultTininess::After, ZeroSign::Ieee);
         NumberEncoder::new(&Destination { target: *target, subnormals, tininess, zero })
     }
@@ -98,7 +98,7 @@ impl NumberEncoder {
 
     /// This encoder followed by the conversion of its codes from `from` to the format of `to`; `None` unless finite codes
     /// stay as they are.
-    pub(super) fn then(&self, from: &Target, to: &Target) -> Option<NumberEncoder> {
+    pub(super) fn then(&self, from: &ResultTarget, to: &ResultTarget) -> Option<NumberEncoder> {
         let (f, t) = (from.format.float()?, to.format.float()?);
         let layout =
             |float: &Float| (float.exponent_bits, float.trailing_bits + float.padding_bits, float.bias, float.zeros);

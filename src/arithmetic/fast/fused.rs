@@ -101,7 +101,7 @@ impl AddendValue {
 
 /// A sum before it is rounded: `units * 2^exponent`.
 #[derive(Clone, Copy)]
-pub(super) struct Exact {
+pub(super) struct UnroundedSum {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
     /// Whether it is left to the reference evaluator: [`UNKNOWN`] or 0.
@@ -149,7 +149,7 @@ impl FusedSum {
 
     /// The sum of products and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> Exact {
+    pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, terms, addends),
             (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, addends, alignment),
@@ -160,7 +160,7 @@ impl FusedSum {
 
     /// The sum of stored terms and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> Exact {
+    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, &terms, addends),
             (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
@@ -174,7 +174,7 @@ impl FusedSum {
         terms: &T,
         addends: &[AddendValue],
         alignment: &Alignment,
-    ) -> Exact {
+    ) -> UnroundedSum {
         match alignment.rounding {
             Rounding::Rz => self.aligned::<P, S, T>(terms, addends, alignment, Rounding::Rz),
             rounding => self.aligned::<P, S, T>(terms, addends, alignment, rounding),
@@ -189,7 +189,7 @@ impl FusedSum {
         addends: &[AddendValue],
         alignment: &Alignment,
         rounding: Rounding,
-    ) -> Exact {
+    ) -> UnroundedSum {
         let terms = &terms.trimmed();
         let count = terms.len();
         // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
@@ -238,7 +238,7 @@ impl FusedSum {
 
     /// The exact sum; unknown where its terms lie too far apart.
     #[inline(always)]
-    fn exact<T: FusedTerms<i128>>(&self, terms: &T, addends: &[AddendValue]) -> Exact {
+    fn exact<T: FusedTerms<i128>>(&self, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
         let fraction_bits = self.fraction_bits + self.lifted;
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
         let (mut lowest, mut highest) = ([i32::MAX; LANES], [ZERO; LANES]);
@@ -283,13 +283,18 @@ impl FusedSum {
 
 /// Sums of 128 bits, for which there are no vector instructions: compiled once.
 #[inline(never)]
-fn wide<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue], alignment: &Alignment) -> Exact {
+fn wide<T: FusedTerms<i128>>(
+    sum: &FusedSum,
+    terms: &T,
+    addends: &[AddendValue],
+    alignment: &Alignment,
+) -> UnroundedSum {
     sum.run::<i128, i128, _>(terms, addends, alignment)
 }
 
 /// Exact sums, the same.
 #[inline(never)]
-fn exact<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> Exact {
+fn exact<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
     sum.exact(terms, addends)
 }
 
@@ -305,9 +310,9 @@ fn cut<S: SignedWord>(part: &FinitePart<S>, largest: &Lane<i32>, bits: i32, roun
 }
 
 #[inline(always)]
-fn narrowed<S: SignedWord>(part: &FinitePart<S>) -> Exact {
+fn narrowed<S: SignedWord>(part: &FinitePart<S>) -> UnroundedSum {
     let units = over(&part.units, S::narrowed);
-    Exact {
+    UnroundedSum {
         units: over(&units, |(units, _)| units),
         exponent: each(|l| part.exponent[l] - part.bits + units[l].1),
         unknown: [0; LANES],

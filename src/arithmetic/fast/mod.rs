@@ -35,7 +35,7 @@ use crate::isa::Tiles;
 
 /// The arithmetic of one instruction, compiled.
 #[derive(Debug, Clone)]
-pub(super) struct Fast {
+pub(super) struct FastArithmetic {
     shape: Shape,
     compiled: Lowered,
 }
@@ -50,14 +50,14 @@ enum Lowered {
 #[derive(Debug, Default)]
 pub(super) struct Scratch(DecodedTile);
 
-impl Fast {
+impl FastArithmetic {
     /// `None` if the program needs what the fast evaluator does not have.
-    pub(super) fn new(program: &Program) -> Option<Fast> {
+    pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
         let compiled = match Double::new(program) {
             Some(double) => Lowered::Double(double),
             None => Lowered::Kernel(Box::new(FastKernel::new(program)?)),
         };
-        Some(Fast { shape: Shape::new(&program.instruction), compiled })
+        Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled })
     }
 
     /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that this evaluator leaves out.
@@ -82,7 +82,7 @@ impl Fast {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fast, Scratch};
+    use super::{FastArithmetic, Scratch};
     use crate::{
         arithmetic::Model,
         inputs::stream,
@@ -105,7 +105,7 @@ mod tests {
         ] {
             let i = isa::find(name).unwrap();
             let evaluator = model.evaluator(&i).unwrap();
-            let fast = Fast::new(evaluator.program()).expect("a program that the fast evaluator has");
+            let fast = FastArithmetic::new(evaluator.program()).expect("a program that the fast evaluator has");
             let tiles = stream::tiles(&i, 1, 0, 30);
             let each = i.m * i.n;
             for tile in 0..tiles.count {

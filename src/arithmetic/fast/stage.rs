@@ -8,7 +8,7 @@ use super::{
 use crate::{
     arithmetic::Destination,
     format::{Finite, Real},
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 /// The rounding of a value to a format, in which the next operation finds it.
@@ -22,7 +22,7 @@ pub(super) struct Stage {
 
 impl Stage {
     /// `None` for a format that the kernel does not have.
-    pub(super) fn new(to: &Destination, output: &Target) -> Option<Stage> {
+    pub(super) fn new(to: &Destination, output: &ResultTarget) -> Option<Stage> {
         let encoder = NumberEncoder::new(to)?;
         let decoder = NumberDecoder::plain(to.target.format)?;
         let last = encoder.then(&to.target, output);
@@ -30,7 +30,7 @@ impl Stage {
     }
 
     /// Whether finite values become NaN.
-    pub(super) fn makes_nan(target: &Target) -> bool {
+    pub(super) fn makes_nan(target: &ResultTarget) -> bool {
         let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20)));
         [false, true].into_iter().any(|negative| target.format.value(beyond(negative)) == Real::Nan)
     }

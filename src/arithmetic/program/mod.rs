@@ -11,7 +11,7 @@ mod text;
 mod tree;
 
 use super::{Alignment, NanOperand, ResultTininess, Rule, Step, Subnormals, Wrap, ZeroSign};
-use crate::{format::Format, isa::Instruction, softfloat::Target};
+use crate::{format::Format, isa::Instruction, softfloat::ResultTarget};
 
 /// The arithmetic of one instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -191,7 +191,7 @@ impl From<Source> for Addend {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Destination {
     /// Format, rounding, overflow, and the code of a NaN that has no payload.
-    pub target: Target,
+    pub target: ResultTarget,
     /// What becomes of subnormal results.
     pub subnormals: Subnormals,
     /// Which those are, where they are not kept.
@@ -206,7 +206,7 @@ pub struct Output {
     /// The value.
     pub value: Source,
     /// Its conversion to D; the code of NaN.
-    pub target: Target,
+    pub target: ResultTarget,
     /// Whether a NaN keeps its payload.
     pub passes_nan: bool,
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     format::{Format, Overflow},
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 impl fmt::Display for Program {
@@ -155,7 +155,7 @@ fn destination(to: &Destination) -> String {
     format!("{}{flushed}{zero}", target(&to.target))
 }
 
-fn target(to: &Target) -> String {
+fn target(to: &ResultTarget) -> String {
     if to.format.is_integer() {
         return to.format.to_string();
     }

@@ -9,10 +9,10 @@ use crate::{
     format::Format,
     isa::Case,
     number::{Finite, Real, Rounding, exact_sum, special_sum},
-    softfloat::{self, Target},
+    softfloat::{self, ResultTarget},
 };
 use held::{Held, first_nan, unpacked};
-pub use observer::{Explanation, Line};
+pub use observer::{Explanation, ExplanationLine};
 pub(super) use observer::{Observer, Silent};
 use sum::{Summand, sum};
 
@@ -184,7 +184,7 @@ impl<O: Observer> Machine<'_, O> {
                 if !self.program.operations().any(summed) {
                     let group = self.program.steps[number].group;
                     for (at, held) in products.iter().enumerate() {
-                        self.observer.line(|| Line::new(group, product_name(multiply, at), held.value));
+                        self.observer.line(|| ExplanationLine::new(group, product_name(multiply, at), held.value));
                     }
                 }
                 products
@@ -264,13 +264,13 @@ fn integer<O: Observer>(program: &Program, wrap: Wrap, case: &Case, observer: &m
     };
     let exact = |sum: i128| Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0));
     let mut sum = signed(i.c, case.c);
-    observer.line(|| Line::new(None, "c", exact(sum)));
+    observer.line(|| ExplanationLine::new(None, "c", exact(sum)));
     for (at, &a) in case.a.iter().enumerate() {
         let product = signed(i.a, a) * signed(i.b, case.b[case.logical(i, at)]);
-        observer.line(|| Line::new(None, format!("a[{at}]*b[{at}]"), exact(product)));
+        observer.line(|| ExplanationLine::new(None, format!("a[{at}]*b[{at}]"), exact(product)));
         sum += product;
     }
-    observer.line(|| Line::new(None, "sum", exact(sum)));
+    observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
     let code = match wrap {
         Wrap::Wrap => sum as u64 & i.d.code_mask(),
         Wrap::Saturate => program.output.target.round(&exact(sum)),
@@ -307,10 +307,13 @@ fn product_name(multiply: &Multiply, at: usize) -> String {
 }
 
 /// The line of a rounding to `code`.
-fn rounding(group: Option<usize>, what: &str, target: &Target, code: u64) -> Line {
+fn rounding(group: Option<usize>, what: &str, target: &ResultTarget, code: u64) -> ExplanationLine {
     let what = match target.format.is_integer() {
         true => what.to_string(),
         false => format!("{what} to {} {}", target.format, target.rounding.name()),
     };
-    Line { code: Some((target.format, code)), ..Line::new(group, what, target.format.value(code)) }
+    ExplanationLine {
+        code: Some((target.format, code)),
+        ..ExplanationLine::new(group, what, target.format.value(code))
+    }
 }

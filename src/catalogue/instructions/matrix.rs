@@ -41,7 +41,7 @@ crate::rows! {
 }
 
 /// An instruction, and how the device at hand executes it, if there is one.
-pub type Listed = (&'static Instruction, Option<String>);
+pub type ListedInstruction = (&'static Instruction, Option<String>);
 
 /// The instructions whose name or vendor's spelling contains `wanted`, which is in lower case.
 pub fn matching(wanted: &str) -> Vec<&'static Instruction> {
@@ -50,7 +50,7 @@ pub fn matching(wanted: &str) -> Vec<&'static Instruction> {
 }
 
 /// Those that a target has.
-pub fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<Listed> {
+pub fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<ListedInstruction> {
     matching.iter().filter_map(|i| Some((*i, Some(how(i.support_on(target)?))))).collect()
 }
 
@@ -58,7 +58,10 @@ pub fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<Listed>
 ///
 /// # Errors
 /// The device fails.
-pub fn on_device(device: &mut dyn Device, matching: &[&'static Instruction]) -> Result<(Vec<Listed>, Option<Error>)> {
+pub fn on_device(
+    device: &mut dyn Device,
+    matching: &[&'static Instruction],
+) -> Result<(Vec<ListedInstruction>, Option<Error>)> {
     let (mut present, mut refusal) = (Vec::new(), None);
     for instruction in matching {
         match device.prepare(instruction) {
@@ -71,7 +74,7 @@ pub fn on_device(device: &mut dyn Device, matching: &[&'static Instruction]) -> 
 }
 
 /// What is to be said of the table.
-pub fn notes(rows: &[Listed]) -> Vec<String> {
+pub fn notes(rows: &[ListedInstruction]) -> Vec<String> {
     let executed = rows.iter().filter(|(i, _)| i.missing().is_none()).count();
     let mut notes = vec![format!("{} matrix instructions, {executed} of them with a kernel", rows.len())];
     if rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05") {
@@ -84,7 +87,7 @@ pub fn notes(rows: &[Listed]) -> Vec<String> {
 }
 
 /// The table.
-pub fn table(rows: &[Listed]) -> Table {
+pub fn table(rows: &[ListedInstruction]) -> Table {
     Table::of("Matrix instructions", rows.iter().map(|(i, here)| row(i, here.as_deref())))
 }
 

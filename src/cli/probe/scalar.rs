@@ -11,7 +11,7 @@ use crate::{
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
         digests::{self, RecordedDigests},
-        scalar::{Request, run as sweep},
+        scalar::{SweepRequest, run as sweep},
         sweeps,
     },
     report::Report,
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
     let forms = forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str()));
     for form in forms {
-        let request = Request {
+        let request = SweepRequest {
             form,
             seed: arguments.common.seed,
             first: arguments.first,

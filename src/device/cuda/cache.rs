@@ -45,18 +45,18 @@ pub fn folder() -> Option<PathBuf> {
 
 /// The place of one kernel in the cache.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct CacheEntry {
     cubin: PathBuf,
     record: PathBuf,
     compiler_file: Option<String>,
 }
 
-impl Entry {
+impl CacheEntry {
     /// The entry of `source` compiled for `target`, in `folder`. `label` makes the file's name readable.
-    pub fn new(folder: &Path, label: &str, source: &str, target: &str) -> Entry {
+    pub fn new(folder: &Path, label: &str, source: &str, target: &str) -> CacheEntry {
         let input = [source, target, &compile::options(target).join(" ")].join("\0");
         let name = format!("{label}-{target}-{:016x}", fnv1a(input.as_bytes()));
-        Entry {
+        CacheEntry {
             cubin: folder.join(format!("{name}.cubin")),
             record: folder.join(format!("{name}.json")),
             compiler_file: loader::nvrtc_file().and_then(|path| identity(&path)),
@@ -113,19 +113,19 @@ mod tests {
     #[test]
     fn what_was_written_is_read_and_other_sources_are_not() {
         let folder = tempfile::tempdir().unwrap();
-        let entry = Entry::new(&folder.path().join("new"), "mma", "source", "sm_90a");
+        let entry = CacheEntry::new(&folder.path().join("new"), "mma", "source", "sm_90a");
         assert_eq!(entry.read(), None);
         entry.write(&compiled());
         assert_eq!(entry.read(), Some(compiled()));
         for (source, target) in [("source ", "sm_90a"), ("source", "sm_80")] {
-            assert_eq!(Entry::new(&folder.path().join("new"), "mma", source, target).read(), None);
+            assert_eq!(CacheEntry::new(&folder.path().join("new"), "mma", source, target).read(), None);
         }
     }
 
     #[test]
     fn a_damaged_entry_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
-        let entry = Entry::new(folder.path(), "mma", "source", "sm_90a");
+        let entry = CacheEntry::new(folder.path(), "mma", "source", "sm_90a");
         entry.write(&compiled());
         std::fs::write(&entry.cubin, [1, 2]).unwrap();
         assert_eq!(entry.read(), None);
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn another_compiler_makes_an_entry_stale_and_no_compiler_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let with = |file: Option<&str>| Entry {
+        let with = |file: Option<&str>| CacheEntry {
             compiler_file: file.map(Into::into),
-            ..Entry::new(folder.path(), "mma", "source", "sm_90a")
+            ..CacheEntry::new(folder.path(), "mma", "source", "sm_90a")
         };
         with(Some("old")).write(&compiled());
         assert_eq!(with(Some("new")).read(), None);
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_unwritable_folder_is_no_failure() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let entry = Entry::new(file.path(), "mma", "source", "sm_90a");
+        let entry = CacheEntry::new(file.path(), "mma", "source", "sm_90a");
         entry.write(&compiled());
         assert_eq!(entry.read(), None);
     }

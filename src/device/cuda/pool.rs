@@ -62,7 +62,7 @@ impl Times {
 }
 
 /// What makes a job a kernel.
-type Work = fn(&Job) -> (Result<Compiled>, Times);
+type Making = fn(&Job) -> (Result<Compiled>, Times);
 
 /// Kernels that are compiled, being compiled, and waiting to be.
 pub struct Pool {
@@ -74,7 +74,7 @@ struct Shared {
     state: Mutex<PoolState>,
     /// A kernel is done.
     done: Condvar,
-    work: Work,
+    work: Making,
 }
 
 #[derive(Default)]
@@ -102,7 +102,7 @@ impl Pool {
         })
     }
 
-    fn new(work: Work) -> Pool {
+    fn new(work: Making) -> Pool {
         let shared = Shared { state: Mutex::default(), done: Condvar::new(), work };
         Pool { shared: Arc::new(shared), workers: Mutex::default() }
     }
@@ -213,8 +213,8 @@ fn compiled(job: &Job) -> (Result<Compiled>, Times) {
 
 fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
     let Job { label, source, target, listed } = job;
-    let entry = cache::folder().map(|folder| cache::Entry::new(&folder, label, source, target));
-    let cached = entry.as_ref().and_then(cache::Entry::read);
+    let entry = cache::folder().map(|folder| cache::CacheEntry::new(&folder, label, source, target));
+    let cached = entry.as_ref().and_then(cache::CacheEntry::read);
     let known = cached.clone();
     let mut compiled = match cached {
         Some(cached) => {

@@ -13,7 +13,7 @@ use crate::{
     inputs::space::{CHUNK, Space},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation, container_bits},
     kernels::source,
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 /// Threads of a block.
@@ -27,7 +27,8 @@ const BUCKETS: usize = CLASSES.pow(5);
 /// Plain C++17 where `__device__` and the intrinsics are defined. `None` where random bits decide.
 pub fn rule(form: &Form, seed: u64) -> Option<String> {
     let rule = ScalarRule::new(form)?;
-    let result = Target { format: form.result, rounding: rule.rounding(), overflow: form.overflow, nan: nan(form) };
+    let result =
+        ResultTarget { format: form.result, rounding: rule.rounding(), overflow: form.overflow, nan: nan(form) };
     let mut text = constants("FormatA", form.source) + &arithmetic::record("Result", &result);
     text += &unbounded(form, &rule);
     let flags = [
@@ -80,7 +81,7 @@ fn unbounded(form: &Form, rule: &ScalarRule<'_>) -> String {
         return "typedef TargetResult TargetUnbounded;\n#define UNBOUNDED_SMALLEST_NORMAL 0ull\n".into();
     };
     let overflow = Overflow::Standard;
-    let target = Target { format: leaked(format), rounding: *rounding, overflow, nan: format.nan().unwrap_or(0) };
+    let target = ResultTarget { format: leaked(format), rounding: *rounding, overflow, nan: format.nan().unwrap_or(0) };
     let smallest = form.result.value(form.result.smallest_normal());
     let code = format.encode(&smallest, Rounding::Rne, overflow).unwrap_or(0);
     arithmetic::record("Unbounded", &target) + &format!("#define UNBOUNDED_SMALLEST_NORMAL {code:#x}ull\n")

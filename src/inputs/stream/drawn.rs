@@ -2,7 +2,7 @@
 
 use super::{
     Regime,
-    bits::{Draw, GOLDEN, scaled},
+    bits::{GOLDEN, ParameterBits, scaled},
     fields::Ranges,
     parameters::{AddendKind, ExponentSplit, PAIR, Parameters, kind},
     regimes,
@@ -20,7 +20,7 @@ pub(super) fn regime(tile: u64) -> Regime {
 pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
     let seed = mix(seed.wrapping_add(GOLDEN_WORD));
     let key = mix(seed.wrapping_add(tile.wrapping_mul(GOLDEN_WORD)));
-    let mut draw = Draw { state: mix(key.wrapping_add(GOLDEN_WORD)) };
+    let mut draw = ParameterBits { state: mix(key.wrapping_add(GOLDEN_WORD)) };
     let mut plan = Parameters {
         key: key as u32,
         rows: (key >> 32) as u32 | 1,

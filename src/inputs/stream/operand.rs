@@ -19,7 +19,7 @@ const SCALES_A: u32 = 0x80000;
 const SCALES_B: u32 = 0x90000;
 
 /// One tile at a time of an instruction's stream.
-pub(super) struct Tile<'a> {
+pub(super) struct StreamedTile<'a> {
     shape: &'a Ranges,
     plan: Parameters,
     lines: Vec<Line>,
@@ -31,10 +31,10 @@ pub(super) struct Tile<'a> {
     c: Vec<u64>,
 }
 
-impl<'a> Tile<'a> {
+impl<'a> StreamedTile<'a> {
     /// The tile `number` of the stream of `seed`.
-    pub(super) fn new(shape: &'a Ranges, seed: u64, number: u64) -> Tile<'a> {
-        let mut tile = Tile {
+    pub(super) fn new(shape: &'a Ranges, seed: u64, number: u64) -> StreamedTile<'a> {
+        let mut tile = StreamedTile {
             shape,
             plan: drawn::draw(shape, seed, number),
             lines: Vec::new(),
@@ -208,15 +208,15 @@ impl<'a> Tile<'a> {
 
 /// Fills a tile with the vector instructions of this machine.
 #[allow(unsafe_code)]
-fn vectorised(tile: &mut Tile<'_>) {
+fn vectorised(tile: &mut StreamedTile<'_>) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        fn avx512(tile: &mut Tile<'_>) {
+        fn avx512(tile: &mut StreamedTile<'_>) {
             tile.mostly();
         }
         #[target_feature(enable = "avx2")]
-        fn avx2(tile: &mut Tile<'_>) {
+        fn avx2(tile: &mut StreamedTile<'_>) {
             tile.mostly();
         }
         if is_x86_feature_detected!("avx512f")

@@ -2,7 +2,7 @@
 
 use super::{
     Regime,
-    bits::{Draw, GOLDEN},
+    bits::{GOLDEN, ParameterBits},
 };
 
 /// Fractions of significands: none, random, few bits, all, the last bit, the first bit.
@@ -131,7 +131,7 @@ impl Parameters {
         (self.c, self.c_slot) = (AddendKind::Cancels, slot);
     }
 
-    pub(super) fn spread(&mut self, draw: &mut Draw) {
+    pub(super) fn spread(&mut self, draw: &mut ParameterBits) {
         self.spread_rows = 0x7310 >> (4 * draw.below(4)) & 15;
         self.spread_columns = 0x7310 >> (4 * draw.below(4)) & 15;
     }

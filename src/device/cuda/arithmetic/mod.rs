@@ -13,7 +13,7 @@ use super::constants::constants;
 use crate::{
     arithmetic::{Destination, ElementaryOperation, Program, ResultTininess, Source, Subnormals, Wrap, ZeroSign},
     format::{self, Finite, Overflow, Real, Rounding},
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 use fast::OperandForm;
 
@@ -32,12 +32,12 @@ pub fn arithmetic(program: &Program) -> String {
     let _ = writeln!(text, "#define FACTOR {}", factor as u8);
     let [a, b] = program.factors();
     let f32 = format::find("f32").expect("f32 is in the format table");
-    let to_f32 = Target { format: f32, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: 0x7fff_ffff };
+    let to_f32 = ResultTarget { format: f32, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: 0x7fff_ffff };
     for (name, format) in [("FactorA", a), ("FactorB", b)] {
         text += &constants(name, format);
     }
     if factor != OperandForm::Integer {
-        let to_addend = Target { format: program.addend(), ..to_f32 };
+        let to_addend = ResultTarget { format: program.addend(), ..to_f32 };
         let targets = [("Addend", &to_addend), ("Output", &program.output.target), ("F32", &to_f32)];
         targets.iter().for_each(|(name, target)| text += &record(name, target));
     }
@@ -104,7 +104,7 @@ impl Destinations {
 }
 
 /// The format of a target and its codes beyond the largest number.
-pub(super) fn record(name: &str, target: &Target) -> String {
+pub(super) fn record(name: &str, target: &ResultTarget) -> String {
     let pair = |value: &dyn Fn(bool) -> Real| [false, true].map(|negative| target.round(&value(negative)));
     let beyond = pair(&|negative| Real::Finite(Finite::exact(negative, 1, 50_000)));
     let infinite = pair(&|negative| Real::Infinity { negative });
