@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use rayon::prelude::*;
 use tcnum::{
-    calc::{Check, CodeMeaning, Operator, Request, check},
+    calc::{CalcRequest, Check, CodeMeaning, Operator, check},
     format::{self, Class, Format, Rounding},
     softfloat::{Environment, NanRule, Tininess},
 };
@@ -72,7 +72,7 @@ impl Section {
             environment.nan = NanRule::Canonical;
         }
         let format = named(format).expect("a format");
-        let operator = Operator::new(&Request { operation, format, to, exact, environment }).unwrap();
+        let operator = Operator::new(&CalcRequest { operation, format, to, exact, environment }).unwrap();
         (operator, strict)
     }
 }

@@ -209,12 +209,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{calc::Request, format::find, softfloat::Environment};
+    use crate::{calc::CalcRequest, format::find, softfloat::Environment};
 
     fn adder() -> Operator {
         let format = find("f16").unwrap();
         let environment = Environment::default();
-        Operator::new(&Request { operation: "add", format, to: None, exact: false, environment }).unwrap()
+        Operator::new(&CalcRequest { operation: "add", format, to: None, exact: false, environment }).unwrap()
     }
 
     /// The fields of a line of f16 addition, read in the plainest way.

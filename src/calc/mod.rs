@@ -10,5 +10,5 @@ mod sheet;
 pub use check::{Check, LineTally, check};
 pub use differences::{CheckRow, LineRow, counts, differences};
 pub use lines::LineDifference;
-pub use operator::{CodeMeaning, Operator, Request};
+pub use operator::{CalcRequest, CodeMeaning, Operator};
 pub use sheet::{OperationRow, Sheet};

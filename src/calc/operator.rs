@@ -15,7 +15,7 @@ const TESTFLOAT: [(&str, Operation); 2] = [("muladd", Operation::Fma), ("roundto
 
 /// What to compute.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct CalcRequest<'a> {
     /// The name of an operation, in any letter case, with or without `_` and `-`: those of [`Operation::TABLE`], `convert`, and
     /// `mulAdd` and `roundToInt` of TestFloat.
     pub operation: &'a str,
@@ -61,8 +61,8 @@ impl Operator {
     /// # Errors
     /// An unknown operation (with the nearest names); one that the format cannot carry; conversion without a format to convert
     /// to, such a format for another operation; `exact` where nothing is rounded to an integer.
-    pub fn new(request: &Request<'_>) -> Result<Operator> {
-        let &Request { format, environment, to, exact, .. } = request;
+    pub fn new(request: &CalcRequest<'_>) -> Result<Operator> {
+        let &CalcRequest { format, environment, to, exact, .. } = request;
         let work = match (named(request.operation)?, to) {
             (None, Some(to)) => conversion(request, to)?,
             (None, None) => return Err(Error::request("--op convert needs --to FORMAT")),
@@ -159,7 +159,7 @@ impl Operator {
     }
 }
 
-fn conversion(request: &Request<'_>, to: &'static Format) -> Result<Task> {
+fn conversion(request: &CalcRequest<'_>, to: &'static Format) -> Result<Task> {
     let kept = match (to.is_integer() && !request.format.is_integer(), request.exact) {
         (false, true) => return Err(exact_without_effect(&format!("{CONVERT} from {} to {to}", request.format))),
         (true, false) => Flags::from_bits(!Flags::INEXACT.bits()),

@@ -1,15 +1,15 @@
 //! The relative error of a chain.
 
-use super::{exact::ScaledEntry, reference::Chain};
+use super::{exact::ScaledEntry, reference::ReferenceChain};
 
 /// `||low - reference||_F / ||low||_F` against the plain chain; `None` if that has an infinity or a NaN.
-pub(super) fn against_plain(low: &[f64], reference: &Chain) -> Option<f64> {
+pub(super) fn against_plain(low: &[f64], reference: &ReferenceChain) -> Option<f64> {
     let finite = (0..low.len()).all(|index| reference.plain(index).is_finite());
     finite.then(|| relative(low, |index| ScaledEntry { high: reference.plain(index), low: 0.0, exponent: 0 }))
 }
 
 /// `||low - reference||_F / ||low||_F` against the exact chain.
-pub(super) fn against_exact(low: &[f64], reference: &Chain) -> f64 {
+pub(super) fn against_exact(low: &[f64], reference: &ReferenceChain) -> f64 {
     relative(low, |index| reference.exact(index))
 }
 

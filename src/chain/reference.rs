@@ -43,11 +43,11 @@ impl Plain {
 /// The reference chains of one shape and one set of operand values.
 pub(super) struct ReferenceChains {
     k: usize,
-    chains: Vec<Chain>,
+    chains: Vec<ReferenceChain>,
 }
 
 /// One chain at its present length.
-pub(super) struct Chain {
+pub(super) struct ReferenceChain {
     plain: Matrix,
     exact: ExactMatrix,
 }
@@ -62,7 +62,7 @@ enum Matrix {
 impl ReferenceChains {
     /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
-        let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
+        let begin = |a: &[f64]| ReferenceChain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
         ReferenceChains { k, chains: a.par_chunks(m * k).map(begin).collect() }
     }
 
@@ -79,12 +79,12 @@ impl ReferenceChains {
     }
 
     /// The chains in order.
-    pub(super) fn chains(&self) -> &[Chain] {
+    pub(super) fn chains(&self) -> &[ReferenceChain] {
         &self.chains
     }
 }
 
-impl Chain {
+impl ReferenceChain {
     /// Entry `index` of the plain chain.
     pub(super) fn plain(&self, index: usize) -> f64 {
         match &self.plain {

@@ -7,7 +7,7 @@ use clap::{Args, ValueEnum};
 use super::{OutputDestination, invocation, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
-    calc::{self, Check, Operator, Request, Sheet},
+    calc::{self, CalcRequest, Check, Operator, Sheet},
     format::{self, Format, block},
     report::Report,
     softfloat::{Environment, NanRule, Tininess},
@@ -129,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         flush_results: arguments.ftz,
         nan: arguments.nan.into(),
     };
-    let operator = Operator::new(&Request {
+    let operator = Operator::new(&CalcRequest {
         operation: &arguments.op,
         format: format_of_codes(&arguments.fmt)?,
         to: arguments.to.as_deref().map(format_of_codes).transpose()?,

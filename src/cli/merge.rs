@@ -13,7 +13,7 @@ use crate::{
     report::Report,
     verify::{
         Part, checkpoint,
-        merge::{Source, merge},
+        merge::{PartFile, merge},
         reports, rule_digest, tables,
     },
 };
@@ -48,7 +48,7 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut sources = Vec::new();
     for path in &arguments.files {
         let file = path.display().to_string();
-        sources.extend(read(path)?.into_iter().map(|part| Source { file: file.clone(), part }));
+        sources.extend(read(path)?.into_iter().map(|part| PartFile { file: file.clone(), part }));
     }
     let (parts, notes) = merge(&sources, arguments.partial)?;
     let mut report = Report { notes, ..Report::new("merge", invocation()) };

@@ -63,7 +63,7 @@ pub(super) struct OrderedProduct {
 }
 
 /// Codes of D, and which of them are unknown.
-pub(super) struct Outcome {
+pub(super) struct RoundedCodes {
     pub(super) codes: PieceLanes<u32>,
     /// Bits, among them [`UNKNOWN`].
     pub(super) special: PieceLanes<u32>,
@@ -87,7 +87,7 @@ impl Floating {
     }
 
     /// D for some pieces, with the elements of C.
-    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> Outcome {
+    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> RoundedCodes {
         let c = numbers(&self.c, c);
         workspace.slots.resize(self.slots, Number::ZERO);
         let (last, steps) = self.steps.split_last().expect("a program has a step");
@@ -102,14 +102,14 @@ impl Floating {
         let value = last.operation.run(pieces, &c, workspace);
         match &last.stage {
             Some(Stage { last: Some(encoder), .. }) => {
-                Outcome { codes: encode(encoder, &value), special: self.known(&value) }
+                RoundedCodes { codes: encode(encoder, &value), special: self.known(&value) }
             }
             Some(stage) => {
                 let mut held = Number::ZERO;
                 stage.hold(&value, &mut held);
-                Outcome { codes: encode(&self.output, &held), special: self.known(&held) }
+                RoundedCodes { codes: encode(&self.output, &held), special: self.known(&held) }
             }
-            None => Outcome { codes: encode(&self.output, &value), special: self.known(&value) },
+            None => RoundedCodes { codes: encode(&self.output, &value), special: self.known(&value) },
         }
     }
 

@@ -1,7 +1,7 @@
 //! Exact integer sums.
 
 use super::{
-    floating::Outcome,
+    floating::RoundedCodes,
     number::COUNT,
     pieces::Pieces,
     terms::FusedTerms,
@@ -26,7 +26,7 @@ impl Integer {
 
 vectorised! {
     /// D for some pieces, with the elements of C.
-    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>) -> Outcome {
+    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>) -> RoundedCodes {
         let mut codes = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
@@ -46,6 +46,6 @@ vectorised! {
                 Wrap::Saturate => sum.saturating_add(c),
             } as u32;
         }
-        Outcome { codes, special: [0; COUNT] }
+        RoundedCodes { codes, special: [0; COUNT] }
     }
 }

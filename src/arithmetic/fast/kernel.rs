@@ -2,7 +2,7 @@
 
 use super::{
     decoder::NumberDecoder,
-    floating::{Floating, Outcome, Workspace},
+    floating::{Floating, RoundedCodes, Workspace},
     integer::{Integer, integers},
     pieces::Pieces,
     scale::Scales,
@@ -80,7 +80,7 @@ impl FastKernel {
     }
 
     /// D for some pieces, with the elements of C.
-    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> Outcome {
+    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> RoundedCodes {
         match &self.arithmetic {
             Arithmetic::Integer(integer) => integers(integer, pieces, c),
             Arithmetic::Floating(floating) => floating.run(pieces, c, workspace),
