@@ -9,9 +9,9 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::nearest::nearest,
+    base::text,
     isa::{Instruction, Support, targets},
-    nearest::nearest,
-    text,
 };
 
 impl Model {

@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     Error, Result,
-    nearest::nearest,
+    base::nearest::nearest,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
     verify::MOST_SHARDS,
@@ -147,7 +147,9 @@ impl OutputDestination {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
             let files = report::csv_files(report);
-            return files.iter().try_for_each(|(name, text)| crate::atomic::write(&folder.join(name), text.as_bytes()));
+            return files
+                .iter()
+                .try_for_each(|(name, text)| crate::base::atomic::write(&folder.join(name), text.as_bytes()));
         }
         let text = report::render(report, self.output.into(), &self.layout());
         match &self.out {

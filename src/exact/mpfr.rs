@@ -62,7 +62,7 @@ impl MpfrDot {
         &self.sum
     }
 
-    /// The last sum rounded to a code of `format`, by the same rules as [`Sum::round`](super::Sum::round).
+    /// The last sum rounded to a code of `format`, by the same rules as [`ExactSum::round`](super::ExactSum::round).
     pub fn round(&mut self, format: &Format, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         self.rounder.round(&self.sum, format, rounding, overflow)
     }

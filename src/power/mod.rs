@@ -2,7 +2,7 @@
 //!
 //! Changes come from one table of the model language's keys ([`changes()`]); a changed rule is an ordinary model, whose
 //! outputs are compared with those that were recorded, or with those of the rule itself on the verification stream
-//! ([`Source`]). Where no operands whatever could tell a change, `proof` says why.
+//! ([`RefutingData`]). Where no operands whatever could tell a change, `proof` says why.
 
 mod changes;
 mod proof;

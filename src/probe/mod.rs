@@ -15,9 +15,9 @@ use rayon::prelude::*;
 use crate::{
     Result,
     arithmetic::Evaluator,
+    base::digest::fnv1a,
     comparison::{Answer, Difference, Place},
     device::{Device, Execution, Spot},
-    digest::fnv1a,
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };

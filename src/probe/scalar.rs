@@ -7,9 +7,9 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::scalar::{FastRule, ScalarRule},
+    base::digest::fnv1a,
     comparison::{Answer, Difference, Place},
     device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
-    digest::fnv1a,
     format::Format,
     inputs::space::{CHUNK, Space, digest_term},
     isa::{

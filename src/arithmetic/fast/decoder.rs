@@ -6,8 +6,8 @@ use super::{
 };
 use crate::{
     arithmetic::Subnormals,
+    base::vectors::vectorised,
     format::{Encoding, Float, Format, Specials, Zeros},
-    vectors::vectorised,
 };
 
 /// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.

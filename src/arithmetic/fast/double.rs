@@ -3,10 +3,10 @@
 use super::word::{LANES, each};
 use crate::{
     arithmetic::{Destination, ElementaryOperation, Program, Source, Subnormals},
+    base::vectors::vectorised,
     format::{self, Overflow, Rounding},
     isa::{Codes, Tiles},
     softfloat::{ResultTarget, fma},
-    vectors::vectorised,
 };
 
 /// Fused multiply-adds over k, from c.

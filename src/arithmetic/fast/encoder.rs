@@ -7,9 +7,9 @@ use super::{
 };
 use crate::{
     arithmetic::{Destination, ResultTininess, Subnormals, ZeroSign},
+    base::vectors::vectorised,
     format::{Finite, Float, Real, Rounding, Zeros},
     softfloat::ResultTarget,
-    vectors::vectorised,
 };
 
 /// How numbers are rounded to a target.

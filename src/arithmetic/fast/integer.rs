@@ -7,7 +7,7 @@ use super::{
     terms::FusedTerms,
     word::{LANES, Lane, PieceLanes, over, set_piece},
 };
-use crate::{arithmetic::Wrap, format::Format, isa::Instruction, vectors::vectorised};
+use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
 
 /// Sums of products of 8 bits and fewer, and c and D of 32 bits with a sign.
 #[derive(Debug, Clone)]

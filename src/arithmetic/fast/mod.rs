@@ -85,9 +85,9 @@ mod tests {
     use super::{FastArithmetic, Scratch};
     use crate::{
         arithmetic::Model,
+        base::vectors::{FORCED, Vectors},
         inputs::stream,
         isa,
-        vectors::{FORCED, Vectors},
     };
 
     #[test]

@@ -1,7 +1,7 @@
 //! Numbers between two operations, many at a time.
 
 use super::word::{LANES, PIECES, PieceLanes};
-use crate::vectors::vectorised;
+use crate::base::vectors::vectorised;
 
 /// The exponent of zeros: below every other, and two of them may be added.
 pub(super) const ZERO: i32 = -(1 << 20);

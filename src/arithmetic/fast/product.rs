@@ -6,7 +6,7 @@ use super::{
     terms::FusedTerms,
     word::{Lane, over, set_piece},
 };
-use crate::vectors::vectorised;
+use crate::base::vectors::vectorised;
 
 vectorised! {
     /// The exact products of the only term of the group.

@@ -9,7 +9,7 @@ use super::{
     terms::{FusedTerms, GroupFactors, Stored},
     word::{LANES, Lane, PIECES, each, over, piece, set_piece},
 };
-use crate::{format::Rounding, vectors::vectorised};
+use crate::{base::vectors::vectorised, format::Rounding};
 
 /// A sum, and how its terms are made.
 #[derive(Debug, Clone)]

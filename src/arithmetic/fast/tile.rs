@@ -11,8 +11,8 @@ use super::{
     word::{LANES, PIECES},
 };
 use crate::{
+    base::vectors::vectorised,
     isa::{Chunk, Codes, Instruction, Tiles},
-    vectors::vectorised,
 };
 
 /// The shape of an instruction.

@@ -10,9 +10,9 @@ pub use scalar::ScalarRow;
 
 use crate::{
     Error, Result,
+    base::nearest::nearest,
     device::{self, cuda},
     isa::{self, Support},
-    nearest::nearest,
     report::Report,
 };
 

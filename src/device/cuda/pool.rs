@@ -15,7 +15,7 @@ use super::{
     cache::{self, Compiled},
     compile, sass,
 };
-use crate::{Error, Result, digest::fnv1a};
+use crate::{Error, Result, base::digest::fnv1a};
 
 /// A kernel to compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
