@@ -48,7 +48,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<power::tables::ChangeRow>(),
         Declaration::of::<power::tables::DecisionRow>(),
         Declaration::of::<power::tables::TestedRow>(),
-        Declaration::of::<probe::sweeps::SweepRow>(),
+        Declaration::of::<probe::sweep_table::SweepRow>(),
         Declaration::of::<probe::table::ProfileRow>(),
         Declaration::of::<probe::table::SummaryRow>(),
         Declaration::of::<record::RecordingRow>(),

@@ -8,7 +8,7 @@ use tcnum::{
     isa::scalar::{all, find},
     probe::{
         digests::{RecordedDigests, read},
-        scalar::simulate,
+        sweep::simulate,
     },
 };
 

@@ -10,8 +10,8 @@ use std::{
 
 use rayon::prelude::*;
 use tcnum::{
-    arithmetic::scalar::ScalarRule,
-    device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, scalar::rule},
+    arithmetic::scalar_rule::ScalarRule,
+    device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, sweeper::rule},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Form, all},
 };

@@ -10,7 +10,7 @@ mod language;
 mod model;
 mod program;
 mod reference;
-pub mod scalar;
+pub mod scalar_rule;
 mod shipped;
 
 pub use evaluator::Evaluator;

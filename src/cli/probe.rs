@@ -1,6 +1,6 @@
 //! `tcnum probe`.
 
-mod scalar;
+mod sweep;
 
 use std::{collections::HashSet, path::PathBuf, time::Duration};
 
@@ -129,8 +129,8 @@ impl ValueEnum for ProbeOperation {
 pub fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
-    if let Some(operations) = scalar::operations(arguments)? {
-        return scalar::run(arguments, &operations, report);
+    if let Some(operations) = sweep::operations(arguments)? {
+        return sweep::run(arguments, &operations, report);
     }
     if arguments.cases.is_some() || arguments.first.is_some() || arguments.digests.is_some() {
         return Err(Error::request(

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::scalar::{SweepRequest, SweepResult};
+use super::sweep::{SweepRequest, SweepResult};
 use crate::{Error, Result, base::atomic, device::Chunks};
 
 /// The most chunks of one instruction that are recorded.

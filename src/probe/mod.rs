@@ -5,9 +5,9 @@
 
 pub mod digests;
 mod reference;
-pub mod scalar;
 mod statistics;
-pub mod sweeps;
+pub mod sweep;
+pub mod sweep_table;
 pub mod table;
 
 use rayon::prelude::*;

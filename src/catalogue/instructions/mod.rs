@@ -1,12 +1,12 @@
 //! The instruction tables: matrix and scalar instructions, where each exists, and what a device at hand executes of them.
 
+mod forms;
 mod matrix;
-mod scalar;
 
 use std::time::Duration;
 
+pub use forms::ScalarRow;
 pub use matrix::MatrixRow;
-pub use scalar::ScalarRow;
 
 use crate::{
     Error, Result,
@@ -22,7 +22,7 @@ use crate::{
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
 pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
-    let (matrix, scalar) = (matrix::matching(wanted), scalar::matching(wanted));
+    let (matrix, scalar) = (matrix::matching(wanted), forms::matching(wanted));
     if matrix.is_empty() && scalar.is_empty() {
         let names = isa::all().iter().map(|i| i.name.as_str()).chain(isa::scalar::all().iter().map(|i| i.ptx.as_str()));
         let near = nearest(wanted, names, 3).join(", ");
@@ -38,13 +38,13 @@ pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, repor
         Some((_, Some(ordinal))) => {
             let (identity, architecture) = cuda::identify(&cuda::gpu::get(ordinal?)?)?;
             let target = architecture.table;
-            (Some(identity), matrix::on_target(target, &matrix), scalar::on_target(target, &scalar))
+            (Some(identity), matrix::on_target(target, &matrix), forms::on_target(target, &scalar))
         }
         Some((name, None)) => {
             let mut device = device::open(Some(name), timeout)?;
             let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
             refusal = refused;
-            (Some(device.identity().clone()), matrix, scalar::on_device(device.as_ref(), &scalar))
+            (Some(device.identity().clone()), matrix, forms::on_device(device.as_ref(), &scalar))
         }
     };
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
@@ -61,8 +61,8 @@ pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, repor
         report.tables.push(matrix::table(&matrix));
     }
     if !scalar.is_empty() {
-        report.notes.push(scalar::note(&scalar));
-        report.tables.push(scalar::table(&scalar));
+        report.notes.push(forms::note(&scalar));
+        report.tables.push(forms::table(&scalar));
     }
     Ok(())
 }

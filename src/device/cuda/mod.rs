@@ -16,9 +16,9 @@ mod launch;
 pub mod loader;
 mod pool;
 pub mod sass;
-pub mod scalar;
 pub mod specialise;
 mod statement;
+pub mod sweeper;
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -184,7 +184,7 @@ impl Device for CudaDevice {
             None => ExecutionKind::Native,
             Some(_) => ExecutionKind::Emulated,
         };
-        Ok(Some(Box::new(scalar::CudaSweeper {
+        Ok(Some(Box::new(sweeper::CudaSweeper {
             stream: self.context.default_stream(),
             function,
             blocks: self.blocks,
@@ -287,7 +287,7 @@ pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(St
     let support = form.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
-    let source = scalar::kernel(form)
+    let source = sweeper::kernel(form)
         .ok_or_else(|| Error::request(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
     Ok((source, support))
 }

@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use crate::{
     Error, Result,
-    arithmetic::scalar::{FastRule, ScalarRule},
+    arithmetic::scalar_rule::{FastRule, ScalarRule},
     base::digest::fnv1a,
     comparison::{Answer, Difference, Place},
     device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},

@@ -7,7 +7,7 @@ use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKe
 use super::{arithmetic, constants::constants};
 use crate::{
     Error, Result,
-    arithmetic::scalar::ScalarRule,
+    arithmetic::scalar_rule::ScalarRule,
     device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},

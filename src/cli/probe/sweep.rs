@@ -11,8 +11,8 @@ use crate::{
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
         digests::{self, RecordedDigests},
-        scalar::{SweepRequest, run as sweep},
-        sweeps,
+        sweep::{SweepRequest, run as sweep},
+        sweep_table,
     },
     report::Report,
 };
@@ -86,7 +86,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
             listing.add(&Subject::Scalar(form), &Origin::default(), difference);
         }
         recorded.push(RecordedDigests::of(&request, &outcome));
-        rows.push(sweeps::row(&request, &outcome));
+        rows.push(sweep_table::row(&request, &outcome));
         swept.push(form);
     }
     if rows.is_empty() {
@@ -95,12 +95,12 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     if let Some(path) = &arguments.digests {
         digests::write(path, &recorded)?;
     }
-    report.notes.extend(sweeps::notes(&absent, simulated));
-    report.notes.extend(sweeps::peculiar(&swept));
+    report.notes.extend(sweep_table::notes(&absent, simulated));
+    report.notes.extend(sweep_table::peculiar(&swept));
     report.notes.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
     report.device = Some(device.identity().clone());
     report.notes.extend(listing.notes());
-    report.tables.push(sweeps::table(rows));
+    report.tables.push(sweep_table::table(rows));
     report.tables.extend(listing.table());
     Ok(report)
 }

@@ -1,6 +1,6 @@
 //! The table of sweeps of scalar instructions.
 
-use super::scalar::{SweepRequest, SweepResult};
+use super::sweep::{SweepRequest, SweepResult};
 use crate::{inputs::space::Space, isa::scalar::Form, report::Table};
 
 crate::rows! {
