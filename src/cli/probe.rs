@@ -157,26 +157,29 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             return Err(error);
         }
         let evaluator = model.evaluator(instruction)?;
-        for request in requests(arguments, instruction) {
+        for requests in requests(arguments, instruction) {
+            let request = &requests[0];
+            let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
             progress.step(&format!(
                 "probing {instruction} on {}: {} samples of {}, {}, {}",
                 device.identity().name,
                 request.samples,
                 request.op.name(),
-                request.init.name(),
+                inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                 request.distribution.name(),
             ));
-            let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
-            report.holds &= outcome.profile.element_mismatches == 0;
+            let outcomes = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits)?;
+            let first = &outcomes[0];
+            report.holds &= first.profile.element_mismatches == 0;
             let (op, distribution) = (request.op.name(), request.distribution.name());
             let origin = Origin { op: Some(op), distribution: Some(distribution), ..Origin::default() };
-            for difference in &outcome.differences {
-                // Both initialisations give the device the same inputs.
+            for difference in &first.differences {
+                // Options that are given twice ask for the same inputs again.
                 if listed.insert((&instruction.name, op, distribution, difference.clone())) {
                     listing.add(&Subject::Matrix(instruction), &origin, difference);
                 }
             }
-            probes.push((request, outcome));
+            probes.extend(requests.into_iter().zip(outcomes));
         }
     }
     report.notes.extend(table::notes(device.identity().name.as_str(), &name));
@@ -190,7 +193,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
-fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<ProbeRequest<'a>> {
+/// The probes of an instruction; those that differ in their initialisation alone are together.
+fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Vec<ProbeRequest<'a>>> {
     let chosen: Vec<Op> = arguments.ops.iter().filter_map(|op| op.matrix()).collect();
     let ops: &[Op] = if chosen.is_empty() { &Op::ALL } else { &chosen };
     let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
@@ -199,17 +203,16 @@ fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Prob
         if arguments.distributions.is_empty() { &[Distribution::Normal] } else { &arguments.distributions };
     for &distribution in distributions {
         for &op in ops {
-            for &init in inits {
-                requests.push(ProbeRequest {
-                    instruction,
-                    op,
-                    distribution,
-                    init,
-                    seed: arguments.common.seed,
-                    samples: arguments.samples.unwrap_or(SAMPLES),
-                    max_mismatches: arguments.max_mismatches,
-                });
-            }
+            let request = |init: &Init| ProbeRequest {
+                instruction,
+                op,
+                distribution,
+                init: *init,
+                seed: arguments.common.seed,
+                samples: arguments.samples.unwrap_or(SAMPLES),
+                max_mismatches: arguments.max_mismatches,
+            };
+            requests.push(inits.iter().map(request).collect());
         }
     }
     requests

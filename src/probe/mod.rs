@@ -69,30 +69,52 @@ pub struct ProbeResult {
 /// # Errors
 /// Whatever the device reports.
 pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &ProbeRequest<'_>) -> Result<ProbeResult> {
+    let mut results = run_each(device, model, request, &[request.init])?;
+    Ok(results.remove(0))
+}
+
+/// Runs the probe under each of `inits`, whatever its own is. The tiles are the same under all of them, and executed once.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_each(
+    device: &mut dyn Device,
+    model: Option<&Evaluator>,
+    request: &ProbeRequest<'_>,
+    inits: &[Init],
+) -> Result<Vec<ProbeResult>> {
     let execution = device.prepare(request.instruction)?;
     let per_tile = request.op.samples_per_tile(request.instruction);
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
+    let drawn = if inits.contains(&Init::Fp32) { Init::Fp32 } else { Init::Low };
+    let mut profiles = vec![Profile::default(); inits.len()];
+    // What does not depend on the initialisation.
     let mut outcome =
         ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         let samples = chunk.min(request.samples - start) as usize;
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
-        let batch = inputs::draw(request.instruction, request.op, request.distribution, request.init, source, samples);
+        let batch = inputs::draw(request.instruction, request.op, request.distribution, drawn, source, samples);
         let d = device.execute(request.instruction, &batch.tiles)?;
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
         outcome.outputs_digest = outcome.outputs_digest.rotate_left(1) ^ fnv1a(d.as_bytes());
         if let Some(model) = model {
             compare_with_model(model, request, &batch, start / per_tile as u64, &d, &mut outcome);
         }
-        let tallies: Vec<SampleTally> = batch
-            .samples
-            .par_iter()
-            .map_init(|| SampleReferences::new(request), |references, at| references.tally(&batch, *at, &d))
-            .collect();
-        // In order, so that sums do not depend on the number of threads.
-        tallies.iter().for_each(|tally| outcome.profile.add(tally));
+        for (init, profile) in inits.iter().zip(&mut profiles) {
+            let references = || SampleReferences::new(request, *init);
+            let tally = |references: &mut SampleReferences<'_>, at: &Position| references.tally(&batch, *at, &d);
+            let tallies: Vec<SampleTally> = batch.samples.par_iter().map_init(references, tally).collect();
+            // In order, so that sums do not depend on the number of threads.
+            tallies.iter().for_each(|tally| profile.add(tally));
+        }
     }
-    Ok(outcome)
+    let Profile { model, elements, element_mismatches, .. } = outcome.profile;
+    let result = |profile| ProbeResult {
+        profile: Profile { model, elements, element_mismatches, ..profile },
+        ..outcome.clone()
+    };
+    Ok(profiles.into_iter().map(result).collect())
 }
 
 /// Compares every element of D with the model, not only the samples.

@@ -13,6 +13,7 @@ pub(super) struct SampleReferences<'a> {
     instruction: &'a Instruction,
     terms: usize,
     has_c: bool,
+    init: Init,
     /// Formats of the operands that the references see.
     operands: [&'static Format; 3],
     exact: Dot,
@@ -20,9 +21,9 @@ pub(super) struct SampleReferences<'a> {
 }
 
 impl<'a> SampleReferences<'a> {
-    pub(super) fn new(request: &ProbeRequest<'a>) -> Self {
+    pub(super) fn new(request: &ProbeRequest<'a>, init: Init) -> Self {
         let i = request.instruction;
-        let seen = |format: &'static Format| match request.init {
+        let seen = |format: &'static Format| match init {
             // The unrounded values are f32 numbers; integers stay integers, and f64 numbers may have more bits.
             Init::Fp32 if !format.is_integer() && format.bits <= 32 => format::find("f32").expect("f32 is a format"),
             _ => format,
@@ -38,6 +39,7 @@ impl<'a> SampleReferences<'a> {
             instruction: i,
             terms: request.op.terms(i),
             has_c: request.op.has_c(),
+            init,
             operands,
             exact: Dot::new(a, b, c, i.d, i.k),
             pairs: Vec::with_capacity(i.k),
@@ -72,10 +74,10 @@ impl<'a> SampleReferences<'a> {
                 (None, None) => own,
                 (wide, scale) => code(as_seen, wide.unwrap_or_else(|| format.to_f64(own)) * scale.unwrap_or(1.0)),
             };
+        let wide = batch.wide.as_ref().filter(|_| self.init == Init::Fp32);
         self.pairs.clear();
         for term in 0..self.terms {
             let k = case.logical(i, term);
-            let wide = batch.wide.as_ref();
             let wide_a = wide.map(|wide| wide.a[(at.tile * i.m + at.row) * i.stored_k() + term]);
             let wide_b = wide.map(|wide| wide.b[(at.tile * i.k + k) * i.n + at.column]);
             self.pairs.push((
@@ -83,7 +85,7 @@ impl<'a> SampleReferences<'a> {
                 seen(i.b, b, case.b[k], wide_b, scale(&case.scale_b, k)),
             ));
         }
-        seen(i.c, c, case.c, batch.wide.as_ref().map(|wide| wide.c[at.index(i)]), None)
+        seen(i.c, c, case.c, wide.map(|wide| wide.c[at.index(i)]), None)
     }
 
     fn against_exact(&mut self, c: u64, result: u64) -> SampleTally {

@@ -212,9 +212,9 @@ fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Archi
 
 /// The kernel that does `work`, to be compiled; `None` if there is none.
 fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
-    let evaluator = work.model.evaluator(work.instruction)?;
+    let program = work.model.program(work.instruction)?;
     let label = format!("{}-verify", work.instruction);
-    Ok(verifier(evaluator.program(), work.sequence).map(|kernel| {
+    Ok(verifier(&program, work.sequence).map(|kernel| {
         let job = Job { label, source: kernel.source.clone(), target: architecture.target, listed: false };
         (kernel, job)
     }))
