@@ -9,7 +9,7 @@ use crate::{
 
 crate::rows! {
     /// A published cell beside ours.
-    pub struct PublishedCell in "published" {
+    pub(crate) struct PublishedCell in "published" {
         /// The format.
         format: &'static str => shown("format").essential(),
         /// Which cell of its row.
@@ -41,7 +41,7 @@ struct PrintedCell {
 ///
 /// Bits are compared as sets of codes: the printed patterns expanded, against what the codes decode to. The printed NaN
 /// of a format with infinities is taken without the codes that the same row prints as infinity.
-pub fn published(report: &mut Report) {
+pub(crate) fn published(report: &mut Report) {
     let cells = read();
     let mut rows = Vec::new();
     let (mut agreeing, mut differing) = (0, 0);

@@ -7,7 +7,7 @@ use crate::{
 
 crate::rows! {
     /// The record of a number format, and what follows from it.
-    pub struct FormatRecord in "formats" {
+    pub(crate) struct FormatRecord in "formats" {
         /// The canonical name.
         format: &'static str => shown("format").essential(),
         /// Other names that are accepted.
@@ -67,7 +67,7 @@ crate::rows! {
 
 /// How much of a record the views for people show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub(crate) enum Detail {
     /// What distinguishes formats from one another.
     Brief,
     /// Other names and patterns of codes too.
@@ -75,7 +75,7 @@ pub enum Detail {
 }
 
 /// The records of `formats`, computed from their fields. Views for machines have all columns whatever the detail.
-pub fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail) -> Table {
+pub(crate) fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail) -> Table {
     let title = match detail {
         Detail::Brief => "Formats (~ marks a decimal that is rounded)",
         Detail::Full => "Record (~ marks a decimal that is rounded; S: either sign; x: any bit)",

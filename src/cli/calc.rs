@@ -29,7 +29,7 @@ use crate::{
 /// zero 8 and invalid 10. Lines that differ are reported (exit status 1). A line that cannot be read ends the work (exit
 /// status 2); what came before it is reported all the same.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The format of the operands: a name of `tcnum formats`, or a TOML file that describes one.
     #[arg(long, value_name = "FORMAT")]
     pub fmt: String,
@@ -120,7 +120,7 @@ impl From<NanName> for NanRule {
 ///
 /// # Errors
 /// An unknown format, operation or rounding; one that the format cannot carry; input whose first line cannot be read, or none.
-pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     let environment = Environment {
         rounding: arguments.rounding.rounding()?,
         overflow: arguments.rounding.overflow.into(),

@@ -11,7 +11,7 @@ use crate::{Result, catalogue, report::Report};
 ///
 /// Where there is no GPU driver, it says which library was looked for; that is no failure.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -21,7 +21,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// None that a missing driver or GPU causes: those are said in the report. A shipped model that is none.
-pub fn run(_: &Arguments) -> Result<Report> {
+pub(super) fn run(_: &Arguments) -> Result<Report> {
     let (tables, problem) = catalogue::devices()?;
     Ok(Report {
         notes: problem.map(|message| format!("no GPU: {message}")).into_iter().collect(),

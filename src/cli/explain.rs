@@ -31,7 +31,7 @@ use crate::{
 /// zero. With --against, two models side by side. Exit status 1 if results
 /// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The instruction, by its canonical name or vendor's full spelling.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
@@ -80,7 +80,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// Unknown names; a model that does not cover the instruction; operands that are no numbers, too many, or not recorded.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut default = (DEFAULT_MODEL.to_string(), None);
     let (instruction, case, recorded) = match &arguments.trace {
         Some(file) => {

@@ -32,7 +32,7 @@ const ALL_CODES: u32 = 8;
 /// source. Its numbers must be numbers of f64.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The format to print in full: its record, its landmarks and, for 8 bits and fewer, every code.
     #[arg(value_name = "FORMAT")]
     pub format: Option<String>,
@@ -48,7 +48,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// An unknown format.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("formats", invocation());
     if arguments.published {
         catalogue::published(&mut report);

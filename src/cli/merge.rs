@@ -25,7 +25,7 @@ use crate::{
 /// A part is a report (JSON) or a checkpoint of `tcnum verify --shard I/N`. Exit status 1 if outputs differ; 2 if parts are
 /// missing, unfinished, given twice or of different runs.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Reports (JSON) or checkpoints.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -44,7 +44,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// A file that is neither a report nor a checkpoint; parts that do not make a run.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut sources = Vec::new();
     for path in &arguments.files {
         let file = path.display().to_string();

@@ -16,7 +16,7 @@ use crate::{
 ///
 /// Example: tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The model to print: a name, or the path of a model file.
     #[arg(value_name = "MODEL")]
     pub model: Option<String>,
@@ -35,7 +35,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// An unknown model; a file that is not one (with file, line, key and what is allowed).
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("models", invocation());
     if arguments.keys {
         report.tables.extend([catalogue::keys(), catalogue::node_keys()]);

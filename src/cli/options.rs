@@ -20,7 +20,7 @@ use crate::{
 };
 
 /// The longest `--timeout`, in seconds: a week.
-pub const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
+pub(super) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
 #[derive(Args, Debug, Clone)]
@@ -180,7 +180,9 @@ fn terminal_width() -> usize {
 }
 
 /// Parses a whole number within `range`; the message of one that is not says what the range is.
-pub fn integer<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
+pub(super) fn integer<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
 where
     T: FromStr + PartialOrd + Display + Clone + Send + Sync,
 {
@@ -191,7 +193,7 @@ where
 }
 
 /// Parses a number of cases up to `most`: `1000000`, `1_000_000`, `1e6`, `10^6`.
-pub fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
+pub(super) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
     move |text| {
         let power = |exponent: &str| 10u64.checked_pow(exponent.parse().ok()?);
         let number = match (text.split_once(['e', 'E']), text.strip_prefix("10^")) {
@@ -208,7 +210,7 @@ pub fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + C
 }
 
 /// Parses a part of a run, `I/N`: the I-th of N, from 1.
-pub fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
+pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
     text.split_once('/')
         .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)))
         .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= MOST_SHARDS)
@@ -216,7 +218,7 @@ pub fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
 }
 
 /// Parses the path of a file to write, whose folder must be there: said before the work, not after it.
-pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
+pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.parent() {
         _ if text.is_empty() => Err("expected the path of a file".into()),
@@ -229,7 +231,7 @@ pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// Parses where a result goes: a file, or a folder that is there or ends with a slash.
-pub fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
+pub(super) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
     match text.strip_suffix('/') {
         Some(_) if PathBuf::from(text).is_file() => Err("it is a file".into()),
         // Its parent must be there.
@@ -242,7 +244,7 @@ pub fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// Parses the path of a folder, or of a file to write.
-pub fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
+pub(super) fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.is_dir() { Ok(path) } else { output_file(text) }
 }

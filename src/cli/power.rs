@@ -31,7 +31,7 @@ const DEFAULT_CASES: u64 = 1_000_000;
 /// first output that it contradicts; one that survives is not decided by the data; of one that cannot be observed no operands
 /// whatever can tell. Exit status 1 if an output contradicts the model as it is.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// Recordings: their outputs decide.
@@ -55,7 +55,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// Unknown names, a file that is no recording, a model that does not cover an instruction.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let model = Model::load(&arguments.model)?;
     let progress = Progress::new(&arguments.destination);
     let sources = sources(arguments, &progress)?;

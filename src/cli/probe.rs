@@ -39,7 +39,7 @@ const SAMPLES: u64 = 10_000;
 /// codes or pairs of 16-bit codes. Generation, execution and comparison with the instruction's rule happen on the
 /// GPU. Without one, the rule's two evaluations on the CPU are compared on a part of the inputs.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The operation; may be repeated. The four of matrix instructions without it.
@@ -126,7 +126,7 @@ impl ValueEnum for ProbeOperation {
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
     if let Some(operations) = sweep::operations(arguments)? {

@@ -20,7 +20,7 @@ use crate::{
 ///
 /// Exit status 1 if a cell differs from the published one without an explanation in the file, or a finding does not hold.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The experiment: a file such as those under experiments/.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -48,7 +48,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut devices = match &arguments.devices[..] {

@@ -60,7 +60,7 @@ pub(super) struct RulePair<'a> {
 
 impl RulePair<'_> {
     /// Whether both are one program.
-    pub fn is_same(&self) -> bool {
+    pub(super) fn is_same(&self) -> bool {
         let [one, other] = self.evaluators.map(Evaluator::program);
         one == other
     }

@@ -17,7 +17,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// What `layout` shows of `table`, with `print` turning a cell into text.
-    pub fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
+    pub(super) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
         let shown = columns(table, layout);
         Shown {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
@@ -28,7 +28,7 @@ impl Shown {
     }
 
     /// Only these columns of it.
-    pub fn only(self, kept: &[usize]) -> Shown {
+    pub(super) fn only(self, kept: &[usize]) -> Shown {
         Shown {
             labels: kept.iter().map(|&i| self.labels[i].clone()).collect(),
             numeric: kept.iter().map(|&i| self.numeric[i]).collect(),

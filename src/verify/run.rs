@@ -177,7 +177,7 @@ impl Run {
 }
 
 /// Tiles of a unit: 2^16 dot-product-adds or a tile.
-pub fn unit_tiles(i: &Instruction) -> u64 {
+pub(super) fn unit_tiles(i: &Instruction) -> u64 {
     (UNIT / (i.m * i.n) as u64).max(1)
 }
 

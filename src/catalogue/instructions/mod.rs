@@ -5,8 +5,8 @@ mod matrix;
 
 use std::time::Duration;
 
-pub use forms::ScalarRow;
-pub use matrix::MatrixRow;
+pub(crate) use forms::ScalarRow;
+pub(crate) use matrix::MatrixRow;
 
 use crate::{
     Error, Result,
@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
-pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
+pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
     let (matrix, scalar) = (matrix::matching(wanted), forms::matching(wanted));
     if matrix.is_empty() && scalar.is_empty() {
         let names = isa::all().iter().map(|i| i.name.as_str()).chain(isa::scalar::all().iter().map(|i| i.ptx.as_str()));
@@ -69,7 +69,7 @@ pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, repor
 
 crate::rows! {
     /// Who has an instruction, or how the device at hand executes it.
-    pub struct SupportRow in "support" {
+    pub(crate) struct SupportRow in "support" {
         /// How the device executes it, where one was asked for.
         here: Option<String> => shown("on this device").if_filled().essential(),
         /// The targets on which one machine instruction does it, without a device.

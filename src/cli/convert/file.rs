@@ -14,7 +14,12 @@ use crate::{
 ///
 /// # Errors
 /// A target that is missing; those of [`FileConversion::run`].
-pub fn run(arguments: &Arguments, input: &Path, from: Option<FileContent>, to: Option<FileContent>) -> Result<Report> {
+pub(super) fn run(
+    arguments: &Arguments,
+    input: &Path,
+    from: Option<FileContent>,
+    to: Option<FileContent>,
+) -> Result<Report> {
     let to = match (from, to) {
         (_, Some(FileContent::Blocks(format))) => ConversionTarget::Blocks(quantizer(arguments, format)?),
         (_, Some(FileContent::Scalar(Some(format)))) => scalar(arguments, format)?,

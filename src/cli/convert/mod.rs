@@ -40,7 +40,7 @@ use crate::{
 /// NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again. A value without a code stops the conversion of a file: exit status 2,
 /// and nothing is written.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The format of the given codes, to which other values are rounded first; of a file, what its integers are codes of.
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
@@ -75,7 +75,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// An unknown format, rounding or rule; a value or a file that cannot be read, with where it is wrong.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let from = arguments.from.as_deref().map(layout).transpose()?;
     let to = arguments.to.as_deref().map(layout).transpose()?;
     if let Some(input) = &arguments.input {

@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// Both kinds at once; a name that begins as those of scalar instructions do, and is none.
-pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
+pub(super) fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
     let mut operations: Vec<ScalarOperation> = arguments.ops.iter().filter_map(|op| op.scalar()).collect();
     let mut matrix = arguments.ops.iter().any(|op| op.scalar().is_none());
     for name in &arguments.selection.instructions {
@@ -45,7 +45,7 @@ pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>>
 ///
 /// # Errors
 /// Unknown names, a selection without any instruction, a device that executes none or cannot be opened, or fails.
-pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
     let forms = forms(arguments, operations)?;
     refuse_unused(arguments)?;
     let last = |form: &Form| Space::new(form, arguments.common.seed).size() - 1;

@@ -17,7 +17,7 @@ use crate::base::{atomic, digest::fnv1a};
 
 /// A compiled kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compiled {
+pub(super) struct Compiled {
     /// The machine code, as the driver loads it.
     pub cubin: Vec<u8>,
     /// The compiler: `NVRTC 13.0`.
@@ -36,7 +36,7 @@ struct Record {
 
 /// The folder of compiled kernels: `$TCNUM_CACHE`, else `$XDG_CACHE_HOME/tcnum`, else `~/.cache/tcnum`.
 /// `None` where none of these variables is set.
-pub fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("TCNUM_CACHE")
         .or_else(|| variable("XDG_CACHE_HOME").map(|base| base.join("tcnum")))
@@ -45,7 +45,7 @@ pub fn folder() -> Option<PathBuf> {
 
 /// The place of one kernel in the cache.
 #[derive(Debug, Clone)]
-pub struct CacheEntry {
+pub(super) struct CacheEntry {
     cubin: PathBuf,
     record: PathBuf,
     compiler_file: Option<String>,
@@ -53,7 +53,7 @@ pub struct CacheEntry {
 
 impl CacheEntry {
     /// The entry of `source` compiled for `target`, in `folder`. `label` makes the file's name readable.
-    pub fn new(folder: &Path, label: &str, source: &str, target: &str) -> CacheEntry {
+    pub(super) fn new(folder: &Path, label: &str, source: &str, target: &str) -> CacheEntry {
         let input = [source, target, &compile::options(target).join(" ")].join("\0");
         let name = format!("{label}-{target}-{:016x}", fnv1a(input.as_bytes()));
         CacheEntry {
@@ -64,7 +64,7 @@ impl CacheEntry {
     }
 
     /// The compiled kernel, if it is there, whole, and by the compiler that is there now.
-    pub fn read(&self) -> Option<Compiled> {
+    pub(super) fn read(&self) -> Option<Compiled> {
         let record: Record = serde_json::from_slice(&std::fs::read(&self.record).ok()?).ok()?;
         let cubin = std::fs::read(&self.cubin).ok()?;
         let current = self.compiler_file.is_none() || self.compiler_file == record.compiler_file;
@@ -76,7 +76,7 @@ impl CacheEntry {
     }
 
     /// Keeps a compiled kernel, if the folder can be written.
-    pub fn write(&self, compiled: &Compiled) {
+    pub(super) fn write(&self, compiled: &Compiled) {
         let record = Record {
             compiler: compiled.compiler.clone(),
             compiler_file: self.compiler_file.clone(),

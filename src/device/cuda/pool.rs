@@ -19,7 +19,7 @@ use crate::{Error, Result, base::digest::fnv1a};
 
 /// A kernel to compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub(super) struct Job {
     /// The instruction's name: for messages, and for the file in the cache.
     pub label: String,
     /// CUDA C++, complete.
@@ -38,7 +38,7 @@ impl Job {
 
 /// Where the time went, in seconds of all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Times {
+pub(super) struct Times {
     /// Kernels that were compiled.
     pub compiled: usize,
     /// Kernels that the cache had.
@@ -65,7 +65,7 @@ impl Times {
 type Making = fn(&Job) -> (Result<Compiled>, Times);
 
 /// Kernels that are compiled, being compiled, and waiting to be.
-pub struct Pool {
+pub(super) struct Pool {
     shared: Arc<Shared>,
     workers: Mutex<Vec<JoinHandle<()>>>,
 }
@@ -92,7 +92,7 @@ enum Slot {
 
 impl Pool {
     /// The pool of this process: one for all GPUs, for as long as one is open.
-    pub fn shared() -> Arc<Pool> {
+    pub(super) fn shared() -> Arc<Pool> {
         static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         pool.upgrade().unwrap_or_else(|| {
@@ -108,7 +108,7 @@ impl Pool {
     }
 
     /// Compiles `jobs` in the background, in this order.
-    pub fn announce(&self, jobs: impl IntoIterator<Item = Job>) {
+    pub(super) fn announce(&self, jobs: impl IntoIterator<Item = Job>) {
         let waiting = {
             let mut state = self.shared.lock();
             for job in jobs {
@@ -136,7 +136,7 @@ impl Pool {
     ///
     /// # Errors
     /// A device error: there is no compiler, or it refuses the source.
-    pub fn get(&self, job: Job) -> Result<Arc<Compiled>> {
+    pub(super) fn get(&self, job: Job) -> Result<Arc<Compiled>> {
         let (key, start) = (job.key(), Instant::now());
         let mut state = self.shared.lock();
         let found = loop {
@@ -158,7 +158,7 @@ impl Pool {
     }
 
     /// Where the time went until now.
-    pub fn times(&self) -> Times {
+    pub(super) fn times(&self) -> Times {
         self.shared.lock().times
     }
 }
