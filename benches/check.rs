@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use tcnum::{
-    calc::{Check, Operator, Request, check},
+    calc::{CalcRequest, Check, Operator, check},
     format,
     softfloat::Environment,
 };
@@ -33,7 +33,7 @@ fn checks(criterion: &mut Criterion) {
     group.throughput(Throughput::Elements(LINES)).sample_size(10);
     for (format, operation) in [("f16", "add"), ("f32", "add"), ("f32", "fma"), ("f64", "mul"), ("f64", "rem")] {
         let format = format::find(format).expect("a format");
-        let request = Request { operation, format, to: None, exact: false, environment: Environment::default() };
+        let request = CalcRequest { operation, format, to: None, exact: false, environment: Environment::default() };
         let operator = Operator::new(&request).expect("an operation");
         let text = lines(&operator);
         group.bench_function(format!("{format} {operation}"), |bencher| {

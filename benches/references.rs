@@ -55,7 +55,7 @@ fn dot_product_adds(criterion: &mut Criterion) {
                 }
             });
         });
-        let mut reference = mpfr::Dot::new(a, a, c, k);
+        let mut reference = mpfr::MpfrDot::new(a, a, c, k);
         group.bench_function("MPFR", |bencher| {
             bencher.iter(|| {
                 for sample in &samples {

@@ -3,7 +3,7 @@
 use std::{env, fs, path::PathBuf};
 
 /// A data file.
-pub struct File {
+pub(crate) struct File {
     /// Its path from the root of the package, for messages: `models/hopper.toml`.
     pub path: String,
     /// The name it has in the program: of a TOML file without the extension.
@@ -14,30 +14,30 @@ pub struct File {
 
 impl File {
     /// The error `what` at the byte `at` of the file: `models/hopper.toml:12: what`.
-    pub fn error(&self, at: usize, what: &str) -> String {
+    pub(crate) fn error(&self, at: usize, what: &str) -> String {
         self.error_in(1 + self.text[..at.min(self.text.len())].matches('\n').count(), what)
     }
 
     /// The error `what` in a line of the file.
-    pub fn error_in(&self, line: usize, what: &str) -> String {
+    pub(crate) fn error_in(&self, line: usize, what: &str) -> String {
         format!("{}:{line}: {what}", self.path)
     }
 
     /// The Rust expression of its text.
-    pub fn included(&self) -> Result<String, String> {
+    pub(crate) fn included(&self) -> Result<String, String> {
         let path = root().join(&self.path);
         let path = path.to_str().ok_or_else(|| format!("the path of {} is not UTF-8", self.path))?;
         Ok(format!("include_str!({path:?})"))
     }
 
     /// The error of a file that is not what its reader expects.
-    pub fn refused(&self, error: &toml::de::Error) -> String {
+    pub(crate) fn refused(&self, error: &toml::de::Error) -> String {
         self.error(error.span().map_or(0, |span| span.start), &error.message().replace('\n', " "))
     }
 }
 
 /// The files of a folder with one of the extensions, by name; none where there is no such folder.
-pub fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, String> {
+pub(crate) fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, String> {
     if !root().join(folder).is_dir() {
         return Ok(Vec::new());
     }
@@ -64,24 +64,24 @@ pub fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, String> {
 }
 
 /// The Rust expression of the files' names and texts, in their order.
-pub fn table(files: &[File]) -> Result<String, String> {
+pub(crate) fn table(files: &[File]) -> Result<String, String> {
     let row = |file: &File| Ok(format!("    ({:?}, {}),\n", file.name, file.included()?));
     Ok(format!("&[\n{}]\n", files.iter().map(row).collect::<Result<String, String>>()?))
 }
 
 /// Writes a table where the program includes it from.
-pub fn write(name: &str, text: &str) -> Result<(), String> {
+pub(crate) fn write(name: &str, text: &str) -> Result<(), String> {
     let path = PathBuf::from(env::var_os("OUT_DIR").ok_or("OUT_DIR is not set")?).join(name);
     fs::write(&path, text).map_err(|error| format!("{}: {error}", path.display()))
 }
 
 /// The text of a file of the package.
-pub fn read(path: &str) -> Result<String, String> {
+pub(crate) fn read(path: &str) -> Result<String, String> {
     fs::read_to_string(root().join(path)).map_err(|error| format!("{path}: {error}"))
 }
 
 /// Builds again when one of these files or folders changes.
-pub fn watch<'a>(paths: impl IntoIterator<Item = &'a str>) {
+pub(crate) fn watch<'a>(paths: impl IntoIterator<Item = &'a str>) {
     paths.into_iter().for_each(|path| println!("cargo::rerun-if-changed={path}"));
 }
 

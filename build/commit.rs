@@ -8,7 +8,7 @@ const SOURCES: &[&str] =
 
 /// The commit in hexadecimal, with `-dirty` behind it where the sources differ from it; `unknown` where they are in no
 /// repository (those of a package).
-pub fn name() -> String {
+pub(crate) fn name() -> String {
     // A package can lie inside the repository of something else.
     let commit = git(&["ls-files", "--error-unmatch", "build.rs"]).and_then(|_| git(&["rev-parse", "HEAD"]));
     let Some(commit) = commit else { return "unknown".into() };

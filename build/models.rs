@@ -23,7 +23,7 @@ struct Head {
 ///
 /// A file is refused if it does not have the name that it says, describes a target that is not there or that another model
 /// describes (the model of a GPU is found by its target), or is none that the program would take.
-pub fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
+pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String> {
     let mut owners: HashMap<String, &str> = HashMap::new();
     let mut rows = Vec::new();
     for file in files {

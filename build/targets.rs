@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// A file of `targets/`, read.
-pub struct Target<'a> {
+pub(crate) struct Target<'a> {
     file: &'a File,
     content: Content,
     /// Compute capabilities, and the assembler's name of each.
@@ -43,7 +43,7 @@ struct Instructions {
 
 /// A kind of instruction, which has tables and a section of its own.
 #[derive(Clone, Copy)]
-pub enum Kind {
+pub(crate) enum Kind {
     /// Matrix instructions.
     Matrix,
     /// Scalar instructions.
@@ -52,12 +52,12 @@ pub enum Kind {
 
 impl Target<'_> {
     /// The name: that of the file.
-    pub fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.file.name
     }
 
     /// By vendor, then by generation: names that are longer are later (`sm_100a`).
-    pub fn order(&self) -> (usize, usize, String) {
+    pub(crate) fn order(&self) -> (usize, usize, String) {
         let letters = self.name().chars().take_while(char::is_ascii_alphabetic).count();
         (letters, self.name().len(), self.name().to_string())
     }
@@ -75,7 +75,7 @@ impl Target<'_> {
 }
 
 /// Reads the files.
-pub fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
+pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
     let mut owners = HashMap::new();
     let mut targets = Vec::new();
     for file in files {
@@ -101,7 +101,7 @@ pub fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
 }
 
 /// The Rust expression of the targets and what they are.
-pub fn table(targets: &[Target]) -> String {
+pub(crate) fn table(targets: &[Target]) -> String {
     let row = |target: &Target| {
         let Content { title, gpus, .. } = &target.content;
         let (name, title, capabilities) = (target.name(), title.get_ref(), &target.capabilities);
@@ -113,7 +113,7 @@ pub fn table(targets: &[Target]) -> String {
 }
 
 /// The Rust expression of which targets have each instruction of the tables, and how: by name, ascending.
-pub fn relation(targets: &[Target], kind: Kind, tables: &[&str]) -> Result<String, String> {
+pub(crate) fn relation(targets: &[Target], kind: Kind, tables: &[&str]) -> Result<String, String> {
     let mut names = Vec::new();
     for table in tables {
         let text = collect::read(table)?;

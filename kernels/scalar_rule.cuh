@@ -1,5 +1,5 @@
 // What a scalar instruction computes in a lane. Behind model_value.cuh and definitions that specialise it
-// (src/device/cuda/scalar.rs): FormatA, TargetResult, TargetUnbounded, OPERATION, FLUSH_INPUTS, FLUSH_RESULTS, CLAMP, NAN_RULE...
+// (src/device/cuda/sweeper.rs): FormatA, TargetResult, TargetUnbounded, OPERATION, FLUSH_INPUTS, FLUSH_RESULTS, CLAMP, NAN_RULE...
 
 enum Operation { CONVERT, ROUND, ADD, SUB, MUL, FMA, MIN, MAX, NEG, ABS };
 enum Clamp { UNCLAMPED, RELU, UNIT };

@@ -1,14 +1,14 @@
 //! One dot-product-add step by step, in one arithmetic or in two side by side, as a table.
 
 use crate::{
-    arithmetic::{Explanation, Line},
+    arithmetic::{Explanation, ExplanationLine},
     format::{Class, Decoded, Finite, Format, Real},
     report::Table,
 };
 
 crate::rows! {
     /// A result of the dot-product-add that is explained.
-    pub struct ResultRow in "results" {
+    pub(crate) struct ResultRow in "results" {
         /// What computed it: a model, or the recording.
         by: String => shown("by").essential(),
         /// The code of D.
@@ -21,7 +21,7 @@ crate::rows! {
 
     /// A step of a dot-product-add, in one arithmetic or in two side by side. Values are exact: `1.5 = 3*2^-1`, in decimal after a
     /// `~` where that has too many digits.
-    pub struct StepRow in "steps" {
+    pub(crate) struct StepRow in "steps" {
         /// The number of the case, among several.
         number: Option<usize> => shown("#").if_filled().essential(),
         /// The group of terms, from 1; none of what happens outside of groups.
@@ -54,7 +54,7 @@ crate::rows! {
 }
 
 /// The results of a dot-product-add by each that computed it.
-pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
+pub(crate) fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
     let row = |(who, code): (&str, u64)| {
         let decoded = d.decode(code);
         ResultRow { by: who.into(), d: d.hex(code), value: decoded.decimal(), exactly: decoded.scaled() }
@@ -63,7 +63,7 @@ pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a 
 }
 
 /// The table of steps of one arithmetic, or of two.
-pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
+pub(crate) fn table(names: &[String], rows: Vec<StepRow>) -> Table {
     let title = match names {
         [one] => format!("Step by step: {one}"),
         several => {
@@ -77,17 +77,17 @@ pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
 
 /// The rows of [`table`] for the case of the given number, if numbers are wanted: the same steps of two arithmetics in one row.
 /// Products that are +0 are left out.
-pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
-    let said: Vec<Vec<&Line>> = explanations
+pub(crate) fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
+    let said: Vec<Vec<&ExplanationLine>> = explanations
         .iter()
         .map(|explanation| explanation.lines.iter().filter(|line| !is_nothing(line)).collect())
         .collect();
-    let steps: Vec<(Option<&Line>, Option<&Line>)> = match &said[..] {
+    let steps: Vec<(Option<&ExplanationLine>, Option<&ExplanationLine>)> = match &said[..] {
         [one] => one.iter().map(|line| (Some(*line), None)).collect(),
         [one, other] => side_by_side(one, other),
         _ => Vec::new(),
     };
-    let row = |(one, other): (Option<&Line>, Option<&Line>)| {
+    let row = |(one, other): (Option<&ExplanationLine>, Option<&ExplanationLine>)| {
         let named = one.or(other).expect("a row has a line");
         let (first, second) = (says(one), says(other));
         StepRow {
@@ -111,7 +111,7 @@ pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow>
 }
 
 /// Whether a line is about a product that is +0, which changes nothing.
-fn is_nothing(line: &Line) -> bool {
+fn is_nothing(line: &ExplanationLine) -> bool {
     let zero = matches!(line.value, Real::Finite(finite) if finite.is_zero() && !finite.negative);
     zero && line.code.is_none() && line.what.contains("]*b[")
 }
@@ -126,7 +126,7 @@ struct Said {
     code: Option<String>,
 }
 
-fn says(line: Option<&Line>) -> Said {
+fn says(line: Option<&ExplanationLine>) -> Said {
     let Some(line) = line else { return Said::default() };
     let cut = line.kept.and_then(|kept| match line.value {
         // What 128 bits do not hold is left out.
@@ -144,8 +144,11 @@ fn says(line: Option<&Line>) -> Said {
 
 /// Two lists of lines as one: steps of one name and group that come in the same order in both stand side by side, as many
 /// as possible.
-fn side_by_side<'a>(one: &[&'a Line], other: &[&'a Line]) -> Vec<(Option<&'a Line>, Option<&'a Line>)> {
-    let same = |x: &Line, y: &Line| x.what == y.what && x.group == y.group;
+fn side_by_side<'a>(
+    one: &[&'a ExplanationLine],
+    other: &[&'a ExplanationLine],
+) -> Vec<(Option<&'a ExplanationLine>, Option<&'a ExplanationLine>)> {
+    let same = |x: &ExplanationLine, y: &ExplanationLine| x.what == y.what && x.group == y.group;
     // The longest common subsequence of what is left of both.
     let mut longest = vec![vec![0usize; other.len() + 1]; one.len() + 1];
     for x in (0..one.len()).rev() {
@@ -214,8 +217,8 @@ fn sign(negative: bool) -> &'static str {
 mod tests {
     use super::*;
 
-    fn line(what: &str, group: usize) -> Line {
-        Line {
+    fn line(what: &str, group: usize) -> ExplanationLine {
+        ExplanationLine {
             group: Some(group),
             what: what.into(),
             value: Real::Finite(Finite::exact(false, 3, -1)),

@@ -3,7 +3,7 @@
 const FILES: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 
 /// The text of a file of `kernels/`. In a constant, a name that no file has fails the build.
-pub const fn source(name: &str) -> &'static str {
+pub(crate) const fn source(name: &str) -> &'static str {
     let mut at = 0;
     while at < FILES.len() {
         if equal(FILES[at].0.as_bytes(), name.as_bytes()) {

@@ -122,6 +122,3 @@ mod version;
 
 pub use base::error::{Error, Result};
 pub use version::{COMMIT, VERSION};
-// The old paths, for modules that are being rewritten.
-#[allow(unused_imports)]
-use base::{atomic, digest, nearest, text, vectors, visible};

@@ -34,7 +34,7 @@ crate::rows! {
 #[derive(Debug, Clone)]
 pub struct Recording {
     /// Which tiles.
-    pub tiles: Recorded,
+    pub tiles: RecordedTiles,
     /// Seed of the operands.
     pub seed: u64,
     /// The file.
@@ -47,7 +47,7 @@ pub struct Recording {
 
 /// Which tiles a recording has.
 #[derive(Debug, Clone, Copy)]
-pub enum Recorded {
+pub enum RecordedTiles {
     /// The named corners of the instruction, then a mixture of operands: as many tiles, or by default about 32 KiB of random ones.
     Mixture {
         /// How many tiles.
@@ -112,11 +112,11 @@ pub fn table(rows: Vec<RecordingRow>) -> Table {
 fn tiles(instruction: &Instruction, recording: &Recording) -> Result<Tiles> {
     let seed = recording.seed;
     let count = match recording.tiles {
-        Recorded::Probe { op, distribution, samples } => {
+        RecordedTiles::Probe { op, distribution, samples } => {
             let source = RandomStream { seed, stream: 0 };
             return Ok(inputs::draw(instruction, op, distribution, Init::Low, source, samples).tiles);
         }
-        Recorded::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(instruction)),
+        RecordedTiles::Mixture { count } => count.unwrap_or_else(|| inputs::record_tiles(instruction)),
     };
     let most = MOST_BYTES / instruction.tile_bytes();
     if count > most {

@@ -5,27 +5,27 @@ use std::path::Path;
 use tcnum::{
     arithmetic::{KEYS, Model},
     isa,
-    power::{self, Decision, Source, Tested, Verdict, power, sentences, summaries},
+    power::{self, ChangeVerdict, Decision, RefutingData, Tested, power, sentences, summaries},
     trace::Trace,
 };
 
 /// The recordings of one GPU's units that others made, by the index beside them.
-fn recorded(gpu: &str) -> Vec<Source> {
+fn recorded(gpu: &str) -> Vec<RefutingData> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/vectors");
     let index = std::fs::read_to_string(folder.join("index.tsv")).expect("the recordings are in the repository");
     let lines = index.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
     let source = |line: Vec<&str>| {
         let trace = Trace::read(&folder.join(format!("{}.safetensors", line[0]))).expect("a recording");
-        Source::recorded(line[0], trace)
+        RefutingData::recorded(line[0], trace)
     };
     lines.filter(|line| line[1] == gpu).map(source).collect()
 }
 
 /// A recording of the H200 in this repository.
-fn h200(instruction: &str) -> Source {
+fn h200(instruction: &str) -> RefutingData {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/h200");
     let trace = Trace::read(&folder.join(format!("{instruction}.safetensors"))).expect("a recording");
-    Source::recorded(instruction, trace)
+    RefutingData::recorded(instruction, trace)
 }
 
 /// Each rule of a model that recordings of others are of says in its evidence what these decide.
@@ -70,12 +70,12 @@ fn survivors_that_were_found_by_hand_are_found() {
         ("ada", "L40S", &[23, 25, 26, 30]),
     ];
     for (name, gpu, widths) in known {
-        let sources: Vec<Source> = recorded(gpu).into_iter().filter(|s| s.name.ends_with("f16_f16")).collect();
+        let sources: Vec<RefutingData> = recorded(gpu).into_iter().filter(|s| s.name.ends_with("f16_f16")).collect();
         let tested = power(&Model::load(name).unwrap(), &sources).unwrap().remove(0);
         let surviving: Vec<i64> = tested
             .changes
             .iter()
-            .filter(|(change, verdict)| change.key == "alignment.bits" && *verdict == Verdict::Survives)
+            .filter(|(change, verdict)| change.key == "alignment.bits" && *verdict == ChangeVerdict::Survives)
             .filter_map(|(change, _)| change.to.as_ref()?.as_integer())
             .collect();
         assert!(widths.iter().all(|bits| surviving.contains(bits)), "{name}: {surviving:?}");
@@ -102,9 +102,9 @@ fn the_floor_of_hopper_is_decided_for_bf16_and_cannot_be_observed_for_f16() {
         let neighbours = tested.changes.iter().filter(|(change, _)| change.key == "alignment.floor" && !change.ranged);
         for (change, verdict) in neighbours {
             let found = match verdict {
-                Verdict::Refuted(_) => Decision::Decided,
-                Verdict::Survives => Decision::Undecided,
-                Verdict::CannotBeObserved(_) => Decision::CannotBeObserved,
+                ChangeVerdict::Refuted(_) => Decision::Decided,
+                ChangeVerdict::Survives => Decision::Undecided,
+                ChangeVerdict::CannotBeObserved(_) => Decision::CannotBeObserved,
             };
             assert_eq!(found, expected, "{name}: {change:?}");
         }
@@ -123,12 +123,14 @@ fn what_cannot_be_observed_is_not_observed_by_the_stream() {
         ("wgmma.m64n8k32.f32.e5m2.e5m2", "result.overflow", &["standard"]),
         ("mma.m16n8k16.f16.f16.f16.f16", "result.overflow", &["standard"]),
     ] {
-        let source = Source::stream(&isa::find(name).unwrap(), 1, 1 << 16);
+        let source = RefutingData::stream(&isa::find(name).unwrap(), 1, 1 << 16);
         let tested = power(&model, &[source]).unwrap().remove(0);
         for (change, verdict) in tested.changes.iter().filter(|(change, _)| change.key == key && !change.ranged) {
             match values.contains(&change.to().as_str()) {
-                true => assert!(matches!(verdict, Verdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}"),
-                false => assert!(matches!(verdict, Verdict::Refuted(_)), "{name}: {change:?}: {verdict:?}"),
+                true => {
+                    assert!(matches!(verdict, ChangeVerdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}")
+                }
+                false => assert!(matches!(verdict, ChangeVerdict::Refuted(_)), "{name}: {change:?}: {verdict:?}"),
             }
         }
     }

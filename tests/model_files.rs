@@ -2,7 +2,7 @@
 
 use proptest::{prelude::*, sample::select};
 use tcnum::{
-    arithmetic::{Model, Operation},
+    arithmetic::{ElementaryOperation, Model},
     inputs::Corners,
     isa,
 };
@@ -276,7 +276,7 @@ fn a_wrong_tree_is_refused_with_file_line_and_node() {
 }
 
 /// The operations of an instruction in an arithmetic with this rule, under a head.
-fn operations(name: &str, rule: &str) -> Vec<Operation> {
+fn operations(name: &str, rule: &str) -> Vec<ElementaryOperation> {
     let text = format!(
         "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{name}']\nevidence = 'assumed: a test'\n{rule}"
     );

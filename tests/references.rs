@@ -5,7 +5,7 @@ use rand_chacha::ChaCha8Rng;
 use rayon::prelude::*;
 use rug::{Assign, Float};
 use tcnum::{
-    exact::{Dot, Sum, mpfr},
+    exact::{Dot, ExactSum, mpfr},
     format::{Format, Overflow, Rounding, find},
 };
 
@@ -197,7 +197,7 @@ const CASES: [(&str, &str, &str, &[&str]); 18] = [
 /// One dot-product-add by both references: the special values, and the roundings to each output.
 fn compare(
     exact: &mut Dot,
-    reference: &mut mpfr::Dot,
+    reference: &mut mpfr::MpfrDot,
     inputs: &Inputs,
     outputs: &[&Format],
     generator: &mut Generator,
@@ -205,9 +205,9 @@ fn compare(
     let sum = exact.sum(inputs.pairs.iter().copied(), inputs.c);
     let value = reference.sum(inputs.pairs.iter().copied(), inputs.c);
     let agrees = match &sum {
-        Sum::Nan => value.is_nan(),
-        Sum::Infinity { negative } => value.is_infinite() && value.is_sign_negative() == *negative,
-        Sum::Finite { accumulator, negative_zero } => {
+        ExactSum::Nan => value.is_nan(),
+        ExactSum::Infinity { negative } => value.is_infinite() && value.is_sign_negative() == *negative,
+        ExactSum::Finite { accumulator, negative_zero } => {
             value.is_finite()
                 && accumulator.is_zero() == value.is_zero()
                 && (*negative_zero || accumulator.is_negative()) == value.is_sign_negative()
@@ -236,7 +236,7 @@ fn a_million_dot_product_adds_agree_with_mpfr() {
             let outputs: Vec<&'static Format> = outputs.iter().map(|name| format(name)).collect();
             let mut generator = Generator::new((case * CHUNKS + chunk) as u64, [a, b, c, outputs[0]]);
             let mut exact = Dot::new(a, b, c, outputs[0], 32);
-            let mut reference = mpfr::Dot::new(a, b, c, 32);
+            let mut reference = mpfr::MpfrDot::new(a, b, c, 32);
             for index in 0..EACH / CHUNKS {
                 let terms = [1, 2, 4, 8, 16, 32][generator.random.random_range(0..6)];
                 let inputs = generator.inputs(KINDS[index % KINDS.len()], terms);
@@ -254,7 +254,7 @@ fn every_product_of_two_fp8_codes_agrees_with_mpfr() {
     for (a, b) in [("e4m3", "e4m3"), ("e4m3", "e5m2"), ("e5m2", "e4m3"), ("e5m2", "e5m2")] {
         let (a, b) = (format(a), format(b));
         let outputs = ["f32", "f16", "e4m3", "e5m2"].map(format);
-        let (mut exact, mut reference) = (Dot::new(a, b, f32, f32, 1), mpfr::Dot::new(a, b, f32, 1));
+        let (mut exact, mut reference) = (Dot::new(a, b, f32, f32, 1), mpfr::MpfrDot::new(a, b, f32, 1));
         let mut generator = Generator::new(8, [a, b, f32, f32]);
         for (x, y) in (0..=255).flat_map(|x| (0..=255).map(move |y| (x, y))) {
             // c = -0 leaves the product alone, its zero included.
@@ -301,7 +301,7 @@ fn errors_agree_with_mpfr() {
     for (case, (a, b, c, outputs)) in CASES.into_iter().enumerate() {
         let (a, b, c, d) = (format(a), format(b), format(c), format(outputs[0]));
         let mut generator = Generator::new(100 + case as u64, [a, b, c, d]);
-        let (mut exact, mut reference) = (Dot::new(a, b, c, d, 16), mpfr::Dot::new(a, b, c, 16));
+        let (mut exact, mut reference) = (Dot::new(a, b, c, d, 16), mpfr::MpfrDot::new(a, b, c, 16));
         let (mut difference, mut relative) = (Float::new(6000), Float::new(100));
         for index in 0..3000 {
             let inputs = generator.inputs(KINDS[index % KINDS.len()], 16);

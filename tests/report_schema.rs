@@ -9,7 +9,7 @@ use program::validate_report;
 use serde_json::{Value, json};
 use tcnum::{
     device::Identity,
-    report::{Declaration, Layout, Report, Table, View, schema},
+    report::{Declaration, Report, Table, View, ViewLayout, schema},
     tables,
 };
 
@@ -40,7 +40,7 @@ tcnum::rows! {
 }
 
 fn render(report: &Report, view: View) -> String {
-    tcnum::report::render(report, view, &Layout::default())
+    tcnum::report::render(report, view, &ViewLayout::default())
 }
 
 fn every_kind_of_cell() -> Report {

@@ -7,18 +7,18 @@ use tcnum::{
     device::Chunks,
     isa::scalar::{all, find},
     probe::{
-        digests::{Recorded, read},
-        scalar::simulate,
+        digests::{RecordedDigests, read},
+        sweep::simulate,
     },
 };
 
 /// The recording.
-fn recording() -> Vec<Recorded> {
+fn recording() -> Vec<RecordedDigests> {
     read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/h200/scalar.csv")).unwrap()
 }
 
 /// The recorded chunks at `numbers` whose digests the CPU does not confirm.
-fn differing(row: &Recorded, numbers: &[usize]) -> Vec<String> {
+fn differing(row: &RecordedDigests, numbers: &[usize]) -> Vec<String> {
     let form = find(&row.ptx).unwrap();
     let (digests, chunks) = (row.digests(), row.chunks());
     let differs = |at: &usize| {
@@ -47,7 +47,7 @@ fn every_instruction_of_the_h200_is_recorded_without_a_mismatch() {
 fn a_chunk_of_every_instruction_gives_the_recorded_digest() {
     let rows = recording();
     // Another chunk of each, so that all parts of the spaces are met.
-    let chunk = |(number, row): (usize, &Recorded)| differing(row, &[number % row.digests().len()]);
+    let chunk = |(number, row): (usize, &RecordedDigests)| differing(row, &[number % row.digests().len()]);
     let differing: Vec<String> = rows.par_iter().enumerate().flat_map_iter(chunk).collect();
     assert!(differing.is_empty(), "{} of {} differ: {}", differing.len(), rows.len(), differing.join("; "));
 }
@@ -56,7 +56,7 @@ fn a_chunk_of_every_instruction_gives_the_recorded_digest() {
 #[ignore = "minutes in the release profile"]
 fn every_recorded_digest_is_that_of_the_rule() {
     let rows = recording();
-    let chunks = |row: &Recorded| differing(row, &(0..row.digests().len()).collect::<Vec<_>>());
+    let chunks = |row: &RecordedDigests| differing(row, &(0..row.digests().len()).collect::<Vec<_>>());
     let differing: Vec<String> = rows.par_iter().flat_map_iter(chunks).collect();
     let count: usize = rows.iter().map(|row| row.digests().len()).sum();
     println!("{count} digests of {} instructions", rows.len());

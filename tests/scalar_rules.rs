@@ -10,8 +10,8 @@ use std::{
 
 use rayon::prelude::*;
 use tcnum::{
-    arithmetic::scalar::Rule,
-    device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, scalar::rule},
+    arithmetic::scalar_rule::ScalarRule,
+    device::cuda::{architecture::ARCHITECTURES, compile, executable_scalar, sass, sweeper::rule},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Form, all},
 };
@@ -100,7 +100,7 @@ fn rules_and_operands_in_cuda_are_those_of_the_reference() {
             let mut rows = outputs.iter();
             let mut differing = Vec::new();
             for form in forms {
-                let (space, rule) = (Space::new(form, SEED), Rule::new(form).unwrap());
+                let (space, rule) = (Space::new(form, SEED), ScalarRule::new(form).unwrap());
                 let mut count = 0;
                 for index in (0..space.size()).step_by(step(&space) as usize) {
                     for lane in 0..form.lanes {

@@ -4,7 +4,7 @@ use std::{fs, path::Path};
 
 use rayon::prelude::*;
 use tcnum::{
-    calc::{Answer, Check, Operator, Request, check},
+    calc::{CalcRequest, Check, CodeMeaning, Operator, check},
     format::{self, Class, Format, Rounding},
     softfloat::{Environment, NanRule, Tininess},
 };
@@ -72,7 +72,7 @@ impl Section {
             environment.nan = NanRule::Canonical;
         }
         let format = named(format).expect("a format");
-        let operator = Operator::new(&Request { operation, format, to, exact, environment }).unwrap();
+        let operator = Operator::new(&CalcRequest { operation, format, to, exact, environment }).unwrap();
         (operator, strict)
     }
 }
@@ -110,8 +110,8 @@ fn wrong_results_and_wrong_flags_are_reported() {
     sections().par_iter().for_each(|section| {
         let (operator, strict) = section.operator();
         let nan = |code: &str| match operator.answer() {
-            Answer::Code(format) => format.decode(u64::from_str_radix(code, 16).unwrap()).class == Class::Nan,
-            Answer::Truth | Answer::Class => false,
+            CodeMeaning::Code(format) => format.decode(u64::from_str_radix(code, 16).unwrap()).class == Class::Nan,
+            CodeMeaning::Truth | CodeMeaning::Class => false,
         };
         let (mut text, mut wrong) = (String::new(), Vec::new());
         for (i, line) in section.lines.lines().enumerate() {

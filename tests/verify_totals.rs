@@ -12,7 +12,7 @@ use tcnum::{
     isa::{self, Codes, Instruction, Tiles},
     verify::{
         Part, Run, State, drive, drive_all, engine,
-        merge::{Source, merge},
+        merge::{PartFile, merge},
     },
 };
 
@@ -168,9 +168,9 @@ proptest! {
             let mut part = Part::new(run, &device.identity, "hopper").unwrap();
             part.begin(&execution);
             part.state = drive_interrupted(&part.run, &mut Imaginary::new(&spots, room), &model, 3);
-            Source { file: format!("part {shard}"), part }
+            PartFile { file: format!("part {shard}"), part }
         };
-        let parts: Vec<Source> = (1..=shards).rev().map(part).collect();
+        let parts: Vec<PartFile> = (1..=shards).rev().map(part).collect();
         let (merged, notes) = merge(&parts, false).unwrap();
         prop_assert!(notes.is_empty() && merged.len() == 1);
         prop_assert_eq!(&totals(&merged[0].state), &expected);

@@ -3,10 +3,10 @@
 use libloading::Library;
 
 /// The loaded library.
-pub struct Berkeley(Library);
+pub(crate) struct Berkeley(Library);
 
 /// One operation on arrays of operands of the width of its format.
-pub enum Run<'a> {
+pub(crate) enum Run<'a> {
     /// Of 16 bits.
     Half(Arrays<'a, u16>),
     /// Of 32 bits.
@@ -16,7 +16,7 @@ pub enum Run<'a> {
 }
 
 /// Operands, results, and what makes those of these.
-pub struct Arrays<'a, T> {
+pub(crate) struct Arrays<'a, T> {
     library: &'a Library,
     operation: Operation<T>,
     operands: [Vec<T>; 3],
@@ -34,7 +34,7 @@ enum Operation<T> {
 impl Berkeley {
     /// The library that the environment names; without one, says so.
     #[allow(unsafe_code)]
-    pub fn load() -> Option<Berkeley> {
+    pub(crate) fn load() -> Option<Berkeley> {
         let Some(path) = std::env::var_os("TCNUM_SOFTFLOAT") else {
             eprintln!("Berkeley SoftFloat is left out: TCNUM_SOFTFLOAT is not set (see tools/softfloat)");
             return None;
@@ -45,7 +45,7 @@ impl Berkeley {
     }
 
     /// `operation` in `format`; `None` for what SoftFloat has not: arithmetic in bf16.
-    pub fn run(&self, format: &str, operation: &str, operands: &[Vec<u64>; 3]) -> Option<Run<'_>> {
+    pub(crate) fn run(&self, format: &str, operation: &str, operands: &[Vec<u64>; 3]) -> Option<Run<'_>> {
         let name = format!("{format}_{}", if operation == "fma" { "mulAdd" } else { operation });
         Some(match format {
             "f16" => Run::Half(Arrays::new(&self.0, &name, operands, |code| code as u16)),
@@ -93,7 +93,7 @@ impl<'a, T: Copy + 'static> Arrays<'a, T> {
 
 impl Run<'_> {
     /// Runs the operation on all operands; the union of the flags.
-    pub fn run(&mut self) -> u8 {
+    pub(crate) fn run(&mut self) -> u8 {
         match self {
             Run::Half(arrays) => arrays.run(),
             Run::Single(arrays) => arrays.run(),
@@ -102,7 +102,7 @@ impl Run<'_> {
     }
 
     /// The codes of the last results.
-    pub fn codes(&self) -> Vec<u64> {
+    pub(crate) fn codes(&self) -> Vec<u64> {
         match self {
             Run::Half(arrays) => arrays.results.iter().map(|code| u64::from(*code)).collect(),
             Run::Single(arrays) => arrays.results.iter().map(|code| u64::from(*code)).collect(),

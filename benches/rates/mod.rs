@@ -9,7 +9,7 @@ use criterion::{BenchmarkGroup, measurement::WallTime};
 
 /// What was measured: a row per task, a column per program.
 #[derive(Default)]
-pub struct Rates {
+pub(crate) struct Rates {
     columns: Vec<String>,
     rows: Vec<(String, Vec<Option<f64>>)>,
 }
@@ -17,7 +17,7 @@ pub struct Rates {
 impl Rates {
     /// Measures `task` under `group`, and keeps the rate of its fastest sample: `work` units are done by one call.
     /// Nothing is kept if criterion's filter leaves it out.
-    pub fn measure(
+    pub(crate) fn measure(
         &mut self,
         group: &mut BenchmarkGroup<'_, WallTime>,
         row: &str,
@@ -44,7 +44,7 @@ impl Rates {
     }
 
     /// Puts a rate that was measured elsewhere into the table.
-    pub fn insert(&mut self, row: &str, column: &str, rate: f64) {
+    pub(crate) fn insert(&mut self, row: &str, column: &str, rate: f64) {
         let column = place(&mut self.columns, |name| name == column, || column.to_string());
         let row = place(&mut self.rows, |(name, _)| name == row, || (row.to_string(), Vec::new()));
         let cells = &mut self.rows[row].1;
@@ -55,7 +55,7 @@ impl Rates {
     }
 
     /// Prints the table, each column after the first with how many times slower than the first it is.
-    pub fn print(&self, title: &str) {
+    pub(crate) fn print(&self, title: &str) {
         println!("\n{title}");
         print!("{:<16}", "");
         self.columns.iter().for_each(|column| print!("{column:>22}"));

@@ -4,27 +4,23 @@
 use rayon::prelude::*;
 
 use super::{
-    Program, Rule,
-    fast::{Fast, Scratch},
+    Program,
+    fast::{FastArithmetic, Scratch},
     reference::{self, Explanation, Silent},
 };
-use crate::isa::{Case, Codes, Instruction, Tiles};
+use crate::isa::{Case, Codes, Tiles};
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
 pub struct Evaluator {
     program: Program,
-    fast: Option<Fast>,
+    fast: Option<FastArithmetic>,
 }
 
 impl Evaluator {
-    /// Prepares `rule` for `instruction`.
-    ///
-    /// # Errors
-    /// What keeps the rule from holding for this instruction, with the key.
-    pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
-        let program = Program::new(rule, instruction)?;
-        Ok(Evaluator { fast: Fast::new(&program), program })
+    /// Prepares a program.
+    pub(super) fn new(program: Program) -> Evaluator {
+        Evaluator { fast: FastArithmetic::new(&program), program }
     }
 
     /// The arithmetic, operation by operation.

@@ -10,7 +10,7 @@ mod language;
 mod model;
 mod program;
 mod reference;
-pub mod scalar;
+pub mod scalar_rule;
 mod shipped;
 
 pub use evaluator::Evaluator;
@@ -19,12 +19,13 @@ pub use language::{
     keys::{KEYS, Key, NODE_KEYS, NodeKey, RuleKey},
     node::{Indices, Node, NodeKind, NodeResult, Term},
     rule::{
-        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, Rounded, Rule, Split, Start, Step,
-        Subnormals, Tininess, Wrap, ZeroSign,
+        Alignment, CPosition, Conversion, Join, Lanes, Late, NanOperand, Parts, ResultTininess, Rounded, Rule, Split,
+        Start, Step, Subnormals, Wrap, ZeroSign,
     },
 };
 pub use program::{
-    Addend, Destination, Factors, Multiply, Operation, OperationStep, Output, Program, Scaling, Source, Sum, Unpack,
+    Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Output, Program, Scaling, Source, Sum,
+    Unpack,
 };
-pub use reference::{Explanation, Line};
+pub use reference::{Explanation, ExplanationLine};
 pub use shipped::{of_target, shipped};

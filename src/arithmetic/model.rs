@@ -3,15 +3,14 @@
 use std::path::Path;
 
 use super::{
-    Evaluator, Model, Rule,
+    Evaluator, Model, Program, Rule,
     language::{file::Defect, pattern},
     shipped::{self, of_target, shipped},
 };
 use crate::{
     Error, Result,
+    base::{nearest::nearest, text},
     isa::{Instruction, Support, targets},
-    nearest::nearest,
-    text,
 };
 
 impl Model {
@@ -93,8 +92,16 @@ impl Model {
     /// A request error: the model does not cover the instruction (with who has it), or its rule cannot hold for the
     /// instruction's formats (with file, rule and key).
     pub fn evaluator(&self, instruction: &Instruction) -> Result<Evaluator> {
+        self.program(instruction).map(Evaluator::new)
+    }
+
+    /// The arithmetic of `instruction`, operation by operation: what its evaluator runs.
+    ///
+    /// # Errors
+    /// As [`Model::evaluator`].
+    pub fn program(&self, instruction: &Instruction) -> Result<Program> {
         let index = self.position(instruction).ok_or_else(|| self.lacks(&instruction.name, instruction.support))?;
-        Evaluator::new(&self.rules[index], instruction)
+        Program::new(&self.rules[index], instruction)
             .map_err(|defect| self.refused(&self.located(index, format!("for {instruction}: {defect}"))))
     }
 

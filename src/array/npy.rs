@@ -31,7 +31,7 @@ const TYPES: &[(&str, Option<&str>, usize)] = &[
 
 /// What the header says.
 #[derive(Debug, PartialEq)]
-struct Header {
+struct NpyHeader {
     descr: String,
     fortran_order: bool,
     shape: Vec<usize>,
@@ -101,7 +101,7 @@ fn kind(descr: &str) -> Result<(Content, usize)> {
 }
 
 /// Reads `{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }`, the keys in any order, each once.
-fn read_header(text: &str) -> Option<Header> {
+fn read_header(text: &str) -> Option<NpyHeader> {
     let (mut descr, mut order, mut shape) = (None, None, None);
     let mut rest = text.trim().strip_prefix('{')?.strip_suffix('}')?.trim();
     while !rest.is_empty() {
@@ -136,7 +136,7 @@ fn read_header(text: &str) -> Option<Header> {
             None => return None,
         };
     }
-    Some(Header { descr: descr?, fortran_order: order?, shape: shape? })
+    Some(NpyHeader { descr: descr?, fortran_order: order?, shape: shape? })
 }
 
 /// The string in single or double quotes that `text` begins with, and what follows it.
@@ -185,7 +185,7 @@ mod tests {
 
     #[test]
     fn headers_are_read_in_any_order_and_with_either_quote() {
-        let header = |shape: &[usize]| Header { descr: "<f4".into(), fortran_order: false, shape: shape.to_vec() };
+        let header = |shape: &[usize]| NpyHeader { descr: "<f4".into(), fortran_order: false, shape: shape.to_vec() };
         for (text, shape) in [
             ("{'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }  \n", vec![2, 3]),
             ("{\"shape\": (7,), \"descr\": \"<f4\", \"fortran_order\": False}", vec![7]),

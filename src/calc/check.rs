@@ -5,8 +5,8 @@ use std::io::{ErrorKind, Read};
 use rayon::prelude::*;
 
 use super::{
-    Difference, Operator,
-    lines::{Comparison, Piece},
+    LineDifference, Operator,
+    lines::{CheckedLines, Comparison},
 };
 use crate::{Error, Result};
 
@@ -26,13 +26,13 @@ pub struct Check {
 
 /// What a check found.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Tally {
+pub struct LineTally {
     /// Lines that were compared.
     pub lines: u64,
     /// How many of them differ.
     pub differing: u64,
     /// The first of those.
-    pub differences: Vec<Difference>,
+    pub differences: Vec<LineDifference>,
 }
 
 /// Compares the lines of `input` with what `operator` computes: operands, result and flags as bare hexadecimal numbers, with
@@ -41,9 +41,9 @@ pub struct Tally {
 /// Result and flags have to be the same, but see [`Check::strict`]. What was found before an error is returned with it: the
 /// first line that is malformed, has a code wider than its format or another count of fields (with number and word), or a
 /// failure to read.
-pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (Tally, Result<()>) {
+pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> (LineTally, Result<()>) {
     let comparison = Comparison::new(operator, check.strict, check.limit);
-    let (mut tally, mut read) = (Tally::default(), 0);
+    let (mut tally, mut read) = (LineTally::default(), 0);
     let mut block = Vec::with_capacity(BLOCK + 1);
     let mut status = fill(&mut input, &mut block);
     while !block.is_empty() {
@@ -73,7 +73,7 @@ pub fn check(operator: &Operator, check: Check, mut input: impl Read + Send) -> 
 }
 
 /// The first pieces of `text`, up to the first with a fault.
-fn compare(comparison: &Comparison<'_>, text: &[u8]) -> Vec<Piece> {
+fn compare(comparison: &Comparison<'_>, text: &[u8]) -> Vec<CheckedLines> {
     let mut pieces = Vec::with_capacity(text.len() / PIECE + 1);
     let mut rest = text;
     while !rest.is_empty() {
@@ -111,13 +111,13 @@ fn fill(input: &mut impl Read, block: &mut Vec<u8>) -> Result<()> {
     status
 }
 
-impl Tally {
+impl LineTally {
     /// Adds the next piece; `read` lines came before it.
-    fn add(&mut self, piece: Piece, read: &mut u64, limit: usize) -> Result<()> {
+    fn add(&mut self, piece: CheckedLines, read: &mut u64, limit: usize) -> Result<()> {
         self.lines += piece.compared;
         self.differing += piece.differing;
         let room = limit - self.differences.len();
-        let numbered = |difference: Difference| Difference { line: difference.line + *read, ..difference };
+        let numbered = |difference: LineDifference| LineDifference { line: difference.line + *read, ..difference };
         self.differences.extend(piece.differences.into_iter().take(room).map(numbered));
         *read += piece.lines;
         piece.fault.map_or(Ok(()), |what| Err(fault(*read + 1, what)))

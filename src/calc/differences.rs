@@ -1,6 +1,6 @@
 //! What a check found, as tables.
 
-use super::{Answer, Difference, Operator, Tally};
+use super::{CodeMeaning, LineDifference, LineTally, Operator};
 use crate::{report::Table, softfloat::Flags};
 
 crate::rows! {
@@ -44,12 +44,12 @@ crate::rows! {
 }
 
 /// How many lines agree and differ.
-pub fn counts(operator: &Operator, tally: &Tally) -> Table {
+pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
     let environment = operator.environment();
     let result = match operator.answer() {
-        Answer::Code(format) => format.name,
-        Answer::Truth => "truth value",
-        Answer::Class => "class",
+        CodeMeaning::Code(format) => format.name,
+        CodeMeaning::Truth => "truth value",
+        CodeMeaning::Class => "class",
     };
     let row = CheckRow {
         operation: operator.name(),
@@ -66,17 +66,17 @@ pub fn counts(operator: &Operator, tally: &Tally) -> Table {
 }
 
 /// The lines that differ, as far as they were kept; `None` where there are none.
-pub fn differences(operator: &Operator, tally: &Tally) -> Option<Table> {
+pub fn differences(operator: &Operator, tally: &LineTally) -> Option<Table> {
     let title = match tally.differing - tally.differences.len() as u64 {
         0 => "Lines that differ".to_string(),
         more => format!("The first lines that differ ({more} more do)"),
     };
     let result = |code: u64| match operator.answer() {
-        Answer::Code(format) => format.hex(code),
-        Answer::Truth | Answer::Class => format!("{code:x}"),
+        CodeMeaning::Code(format) => format.hex(code),
+        CodeMeaning::Truth | CodeMeaning::Class => format!("{code:x}"),
     };
     let flags = |flags: Flags| flags.names().collect::<Vec<_>>();
-    let row = |difference: &Difference| LineRow {
+    let row = |difference: &LineDifference| LineRow {
         line: difference.line,
         operands: difference.operands[..operator.operands()].iter().map(|&code| operator.format().hex(code)).collect(),
         expected: result(difference.expected),

@@ -1,7 +1,7 @@
 //! Lines of operands, expected result and expected flags, compared with what an operator computes.
 
 use super::{
-    Answer, Operator,
+    CodeMeaning, Operator,
     hex::{length, load, value},
 };
 use crate::{
@@ -14,7 +14,7 @@ const MOST: usize = 5;
 
 /// A line whose result or flags are not what was computed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Difference {
+pub struct LineDifference {
     /// Its number, from 1.
     pub line: u64,
     /// The operands; zeros where there are fewer.
@@ -29,7 +29,7 @@ pub struct Difference {
 
 /// What came of some lines.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct CheckedLines {
     /// Lines that were read, empty ones included.
     pub(super) lines: u64,
     /// Lines that were compared.
@@ -37,7 +37,7 @@ pub(super) struct Piece {
     /// How many of them differ.
     pub(super) differing: u64,
     /// The first of those; lines are counted from the start of the piece.
-    pub(super) differences: Vec<Difference>,
+    pub(super) differences: Vec<LineDifference>,
     /// What is wrong with the line after them, which ended the reading.
     pub(super) fault: Option<String>,
 }
@@ -60,17 +60,17 @@ impl<'a> Comparison<'a> {
         let count = operator.operands();
         let mut beyond = [!operator.format().code_mask(); MOST];
         beyond[count] = match operator.answer() {
-            Answer::Code(format) => !format.code_mask(),
-            Answer::Truth => !1,
-            Answer::Class => !15,
+            CodeMeaning::Code(format) => !format.code_mask(),
+            CodeMeaning::Truth => !1,
+            CodeMeaning::Class => !15,
         };
         beyond[count + 1] = !31;
         Comparison { operator, strict, limit, fields: count + 2, beyond }
     }
 
     /// Compares the lines of `text`, each of which ends with a line feed.
-    pub(super) fn run(&self, text: &[u8]) -> Piece {
-        let (mut piece, mut at) = (Piece::default(), 0);
+    pub(super) fn run(&self, text: &[u8]) -> CheckedLines {
+        let (mut piece, mut at) = (CheckedLines::default(), 0);
         while at < text.len() {
             let start = at;
             match self.fields(text, &mut at) {
@@ -133,7 +133,7 @@ impl<'a> Comparison<'a> {
     }
 
     #[inline]
-    fn compare(&self, fields: &[u64; MOST], piece: &mut Piece) {
+    fn compare(&self, fields: &[u64; MOST], piece: &mut CheckedLines) {
         let (operands, flags) = ([fields[0], fields[1], fields[2]], fields[self.fields - 1] as u8);
         let expected = fields[self.fields - 2];
         let computed = self.operator.apply(operands);
@@ -145,7 +145,7 @@ impl<'a> Comparison<'a> {
         if piece.differences.len() < self.limit {
             let mut kept = [0; 3];
             kept[..self.fields - 2].copy_from_slice(&fields[..self.fields - 2]);
-            piece.differences.push(Difference {
+            piece.differences.push(LineDifference {
                 line: piece.lines + 1,
                 operands: kept,
                 expected,
@@ -159,7 +159,8 @@ impl<'a> Comparison<'a> {
     /// integer for that of an invalid conversion.
     #[cold]
     fn stands_for(&self, computed: &Outcome, expected: u64) -> bool {
-        let (Answer::Code(format), Some(code), false) = (self.operator.answer(), computed.code, self.strict) else {
+        let (CodeMeaning::Code(format), Some(code), false) = (self.operator.answer(), computed.code, self.strict)
+        else {
             return false;
         };
         let nan = |code| format.decode(code).class == Class::Nan;
@@ -180,9 +181,9 @@ impl<'a> Comparison<'a> {
             if number & self.beyond[i] != 0 {
                 let limit = match (i.cmp(&count), self.operator.answer()) {
                     (std::cmp::Ordering::Less, _) => of_format(self.operator.format()),
-                    (std::cmp::Ordering::Equal, Answer::Code(format)) => of_format(format),
-                    (std::cmp::Ordering::Equal, Answer::Truth) => "a truth value, 0 or 1".to_string(),
-                    (std::cmp::Ordering::Equal, Answer::Class) => format!("a class, 0 to {:x}", CLASSES.len() - 1),
+                    (std::cmp::Ordering::Equal, CodeMeaning::Code(format)) => of_format(format),
+                    (std::cmp::Ordering::Equal, CodeMeaning::Truth) => "a truth value, 0 or 1".to_string(),
+                    (std::cmp::Ordering::Equal, CodeMeaning::Class) => format!("a class, 0 to {:x}", CLASSES.len() - 1),
                     (std::cmp::Ordering::Greater, _) => "the flags, of which there are 5 bits".to_string(),
                 };
                 return format!("'{shown}' is wider than {limit}");
@@ -208,12 +209,12 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{calc::Request, format::find, softfloat::Environment};
+    use crate::{calc::CalcRequest, format::find, softfloat::Environment};
 
     fn adder() -> Operator {
         let format = find("f16").unwrap();
         let environment = Environment::default();
-        Operator::new(&Request { operation: "add", format, to: None, exact: false, environment }).unwrap()
+        Operator::new(&CalcRequest { operation: "add", format, to: None, exact: false, environment }).unwrap()
     }
 
     /// The fields of a line of f16 addition, read in the plainest way.
@@ -242,7 +243,7 @@ mod tests {
             let lines: Vec<String> = lines.iter().map(|line| line.replace('\n', " ")).collect();
             let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
             let piece = Comparison::new(&adder, true, usize::MAX).run(text.as_bytes());
-            let mut expected = Piece::default();
+            let mut expected = CheckedLines::default();
             for line in &lines {
                 let Some(fields) = plainly(line.as_bytes()) else {
                     expected.fault = Some(String::new());
@@ -256,7 +257,7 @@ mod tests {
                 }
             }
             prop_assert_eq!(piece.fault.is_some(), expected.fault.is_some());
-            let counts = |piece: &Piece| (piece.lines, piece.compared, piece.differing);
+            let counts = |piece: &CheckedLines| (piece.lines, piece.compared, piece.differing);
             prop_assert_eq!(counts(&piece), counts(&expected));
             prop_assert_eq!(piece.differences.len() as u64, piece.differing);
         }

@@ -7,8 +7,8 @@ mod lines;
 mod operator;
 mod sheet;
 
-pub use check::{Check, Tally, check};
+pub use check::{Check, LineTally, check};
 pub use differences::{CheckRow, LineRow, counts, differences};
-pub use lines::Difference;
-pub use operator::{Answer, Operator, Request};
+pub use lines::LineDifference;
+pub use operator::{CalcRequest, CodeMeaning, Operator};
 pub use sheet::{OperationRow, Sheet};

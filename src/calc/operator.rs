@@ -15,7 +15,7 @@ const TESTFLOAT: [(&str, Operation); 2] = [("muladd", Operation::Fma), ("roundto
 
 /// What to compute.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct CalcRequest<'a> {
     /// The name of an operation, in any letter case, with or without `_` and `-`: those of [`Operation::TABLE`], `convert`, and
     /// `mulAdd` and `roundToInt` of TestFloat.
     pub operation: &'a str,
@@ -34,11 +34,11 @@ pub struct Request<'a> {
 pub struct Operator {
     format: &'static Format,
     environment: Environment,
-    work: Work,
+    work: Task,
 }
 
 #[derive(Debug, Clone)]
-enum Work {
+enum Task {
     Unit(Unit<'static>, Operation),
     /// The flags that stay, and the format of the result.
     Conversion(Converter<'static>, Flags, &'static Format),
@@ -46,7 +46,7 @@ enum Work {
 
 /// What the code of an operator's result means.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Answer {
+pub enum CodeMeaning {
     /// A datum of this format.
     Code(&'static Format),
     /// 0 or 1.
@@ -61,8 +61,8 @@ impl Operator {
     /// # Errors
     /// An unknown operation (with the nearest names); one that the format cannot carry; conversion without a format to convert
     /// to, such a format for another operation; `exact` where nothing is rounded to an integer.
-    pub fn new(request: &Request<'_>) -> Result<Operator> {
-        let &Request { format, environment, to, exact, .. } = request;
+    pub fn new(request: &CalcRequest<'_>) -> Result<Operator> {
+        let &CalcRequest { format, environment, to, exact, .. } = request;
         let work = match (named(request.operation)?, to) {
             (None, Some(to)) => conversion(request, to)?,
             (None, None) => return Err(Error::request("--op convert needs --to FORMAT")),
@@ -77,7 +77,7 @@ impl Operator {
                 };
                 let unit = Unit::new(format, environment)?;
                 unit.carries(operation)?;
-                Work::Unit(unit, operation)
+                Task::Unit(unit, operation)
             }
         };
         Ok(Operator { format, environment, work })
@@ -86,16 +86,16 @@ impl Operator {
     /// The name of the operation in reports.
     pub fn name(&self) -> &'static str {
         match self.work {
-            Work::Unit(_, operation) => operation.name(),
-            Work::Conversion(..) => CONVERT,
+            Task::Unit(_, operation) => operation.name(),
+            Task::Conversion(..) => CONVERT,
         }
     }
 
     /// How many operands it takes.
     pub fn operands(&self) -> usize {
         match self.work {
-            Work::Unit(_, operation) => operation.operands(),
-            Work::Conversion(..) => 1,
+            Task::Unit(_, operation) => operation.operands(),
+            Task::Conversion(..) => 1,
         }
     }
 
@@ -110,13 +110,13 @@ impl Operator {
     }
 
     /// What the result is.
-    pub fn answer(&self) -> Answer {
+    pub fn answer(&self) -> CodeMeaning {
         match self.work {
-            Work::Conversion(_, _, to) => Answer::Code(to),
-            Work::Unit(_, operation) => match operation.result() {
-                ResultKind::Number => Answer::Code(self.format),
-                ResultKind::Truth => Answer::Truth,
-                ResultKind::Class => Answer::Class,
+            Task::Conversion(_, _, to) => CodeMeaning::Code(to),
+            Task::Unit(_, operation) => match operation.result() {
+                ResultKind::Number => CodeMeaning::Code(self.format),
+                ResultKind::Truth => CodeMeaning::Truth,
+                ResultKind::Class => CodeMeaning::Class,
             },
         }
     }
@@ -125,8 +125,8 @@ impl Operator {
     #[inline]
     pub fn apply(&self, operands: [u64; 3]) -> Outcome {
         match &self.work {
-            Work::Unit(unit, operation) => unit.apply(*operation, operands),
-            Work::Conversion(converter, flags, _) => {
+            Task::Unit(unit, operation) => unit.apply(*operation, operands),
+            Task::Conversion(converter, flags, _) => {
                 let outcome = converter.convert(operands[0]);
                 Outcome { flags: Flags::from_bits(outcome.flags.bits() & flags.bits()), ..outcome }
             }
@@ -137,8 +137,8 @@ impl Operator {
     pub fn describe(&self) -> String {
         let environment = &self.environment;
         let to = match self.work {
-            Work::Conversion(_, _, to) => format!(" to {to}"),
-            Work::Unit(..) => String::new(),
+            Task::Conversion(_, _, to) => format!(" to {to}"),
+            Task::Unit(..) => String::new(),
         };
         let mut text = format!(
             "{} {}{to}, {}, overflow: {}, tininess {} rounding, NaN: {}",
@@ -159,13 +159,13 @@ impl Operator {
     }
 }
 
-fn conversion(request: &Request<'_>, to: &'static Format) -> Result<Work> {
+fn conversion(request: &CalcRequest<'_>, to: &'static Format) -> Result<Task> {
     let kept = match (to.is_integer() && !request.format.is_integer(), request.exact) {
         (false, true) => return Err(exact_without_effect(&format!("{CONVERT} from {} to {to}", request.format))),
         (true, false) => Flags::from_bits(!Flags::INEXACT.bits()),
         _ => Flags::from_bits(u8::MAX),
     };
-    Ok(Work::Conversion(Converter::new(request.format, to, request.environment), kept, to))
+    Ok(Task::Conversion(Converter::new(request.format, to, request.environment), kept, to))
 }
 
 fn exact_without_effect(operation: &str) -> Error {

@@ -1,9 +1,9 @@
 //! Operations on operands that are written out, as a table.
 
-use super::{Answer, Operator};
+use super::{CodeMeaning, Operator};
 use crate::{
     Error, Result,
-    convert::{self, Source},
+    convert::{self, ValueRead},
     format::Format,
     report::Table,
     softfloat::{CLASSES, Outcome},
@@ -92,7 +92,7 @@ impl<'a> Sheet<'a> {
         Table::of(self.operator.describe(), self.operations)
     }
 
-    fn row(&self, format: &Format, sources: &[Source], outcome: &Outcome) -> OperationRow {
+    fn row(&self, format: &Format, sources: &[ValueRead], outcome: &Outcome) -> OperationRow {
         let input = |at: usize| sources.get(at).map(|source| source.text.clone());
         let code = |at: usize| sources.get(at).and_then(|source| source.code);
         let hex = |at: usize| code(at).map(|code| format.hex(code));
@@ -118,9 +118,9 @@ impl<'a> Sheet<'a> {
     /// A result as a code, and its value.
     fn result(&self, code: u64) -> (String, String) {
         match self.operator.answer() {
-            Answer::Code(to) => (to.hex(code), to.decode(code).decimal()),
-            Answer::Truth => (code.to_string(), if code == 0 { "false" } else { "true" }.into()),
-            Answer::Class => (code.to_string(), CLASSES[code as usize].into()),
+            CodeMeaning::Code(to) => (to.hex(code), to.decode(code).decimal()),
+            CodeMeaning::Truth => (code.to_string(), if code == 0 { "false" } else { "true" }.into()),
+            CodeMeaning::Class => (code.to_string(), CLASSES[code as usize].into()),
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::{format::block::BlockFormat, number::Finite, report::Table};
 
 crate::rows! {
     /// A block format: what its elements, scales and blocks are.
-    pub struct BlockRow in "block_formats" {
+    pub(crate) struct BlockRow in "block_formats" {
         /// The name.
         format: &'static str => shown("block format").essential(),
         /// Other names that are accepted.
@@ -33,7 +33,7 @@ crate::rows! {
 }
 
 /// The records of block formats.
-pub fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> Table {
+pub(crate) fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> Table {
     Table::of("Block formats", formats.into_iter().map(row))
 }
 

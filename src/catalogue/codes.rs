@@ -4,7 +4,7 @@ use crate::{format::Format, report::Table};
 
 crate::rows! {
     /// A code of a format.
-    pub struct CodeRow in "codes" {
+    pub(crate) struct CodeRow in "codes" {
         /// The code, in hexadecimal.
         code: String => shown("code").essential(),
         /// Its bits: sign, exponent and trailing significand apart.
@@ -20,7 +20,7 @@ crate::rows! {
     }
 
     /// A code that describes a format: zeros, ends of the ranges of its classes, one, infinities, canonical NaN.
-    pub struct Landmark in "landmarks" {
+    pub(crate) struct Landmark in "landmarks" {
         /// What the code is of the format.
         landmark: &'static str => shown("landmark").essential(),
         /// The code.
@@ -32,13 +32,13 @@ crate::rows! {
 ///
 /// # Panics
 /// For a format of more than 16 bits, whose table nobody would read.
-pub fn codes(format: &Format) -> Table {
+pub(crate) fn codes(format: &Format) -> Table {
     assert!(format.bits <= 16, "a table of all codes of {format}");
     Table::of(format!("Every code of {format}"), (0..=format.code_mask()).map(|code| row(format, code)))
 }
 
 /// The landmarks of `format`.
-pub fn landmarks(format: &Format) -> Table {
+pub(crate) fn landmarks(format: &Format) -> Table {
     let landmark = |(landmark, code): (&'static str, u64)| Landmark { landmark, of: row(format, code) };
     Table::of(format!("Landmarks of {format}"), format.landmarks().into_iter().map(landmark))
 }

@@ -9,7 +9,7 @@ use crate::{
 
 crate::rows! {
     /// A GPU of this machine.
-    pub struct GpuRow in "gpus" {
+    pub(crate) struct GpuRow in "gpus" {
         /// As `--device` names it.
         device: String => shown("device").essential(),
         /// The name that the driver gives it.
@@ -31,7 +31,7 @@ crate::rows! {
     }
 
     /// A simulated device that is part of the program.
-    pub struct SimulatedRow in "simulated" {
+    pub(crate) struct SimulatedRow in "simulated" {
         /// As `--device` names it.
         device: String => shown("device").essential(),
         /// What it simulates.
@@ -41,7 +41,7 @@ crate::rows! {
     }
 
     /// A spelling that `--device` takes.
-    pub struct Spelling in "spellings" {
+    pub(crate) struct Spelling in "spellings" {
         /// The spelling.
         device: &'static str => shown("device").essential(),
         /// What it is.
@@ -62,7 +62,7 @@ const SPELLINGS: &[(&str, &str)] = &[
 ///
 /// # Errors
 /// A shipped model that is none.
-pub fn devices() -> Result<(Vec<Table>, Option<String>)> {
+pub(crate) fn devices() -> Result<(Vec<Table>, Option<String>)> {
     let (gpus, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
         Ok((gpus, versions)) => {
             (table(&gpus, &versions), gpus.is_empty().then(|| "the driver sees no GPU".to_string()))

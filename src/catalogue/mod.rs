@@ -9,12 +9,12 @@ mod models;
 mod published;
 mod records;
 
-pub use blocks::{BlockRow, blocks};
-pub use codes::{CodeRow, Landmark, codes, landmarks};
-pub use devices::{GpuRow, SimulatedRow, Spelling, devices};
-pub use instructions::{MatrixRow, ScalarRow, instructions};
-pub use models::{
+pub(crate) use blocks::{BlockRow, blocks};
+pub(crate) use codes::{CodeRow, Landmark, codes, landmarks};
+pub(crate) use devices::{GpuRow, SimulatedRow, Spelling, devices};
+pub(crate) use instructions::{MatrixRow, ScalarRow, instructions};
+pub(crate) use models::{
     EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, keys, model, models, node_keys, programs,
 };
-pub use published::{PublishedCell, published};
-pub use records::{Detail, Record, records};
+pub(crate) use published::{PublishedCell, published};
+pub(crate) use records::{Detail, FormatRecord, records};

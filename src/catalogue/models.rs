@@ -11,7 +11,7 @@ use crate::{
 
 crate::rows! {
     /// A model: what it describes, and how much of the instruction table.
-    pub struct ModelRow in "models" {
+    pub(crate) struct ModelRow in "models" {
         /// The name.
         model: String => shown("model").essential(),
         /// What it is the arithmetic of.
@@ -37,7 +37,7 @@ crate::rows! {
     }
 
     /// A rule of a model, as a paper would print it.
-    pub struct RuleRow in "rules" {
+    pub(crate) struct RuleRow in "rules" {
         /// Its number in the model.
         rule: usize => shown("rule").essential(),
         /// The patterns of instructions that it is for.
@@ -67,7 +67,7 @@ crate::rows! {
     }
 
     /// What a rule of a model rests on.
-    pub struct EvidenceRow in "evidence" {
+    pub(crate) struct EvidenceRow in "evidence" {
         /// The number of the rule.
         rule: usize => shown("rule").essential(),
         /// Its evidence.
@@ -75,7 +75,7 @@ crate::rows! {
     }
 
     /// An operation of the program of an instruction: how a value is made.
-    pub struct ProgramRow in "program" {
+    pub(crate) struct ProgramRow in "program" {
         /// The instruction.
         instruction: String => shown("instruction").if_varied().essential(),
         /// The name of the value: a, b, c, the number of an operation, or d.
@@ -85,7 +85,7 @@ crate::rows! {
     }
 
     /// A key of the nodes of trees in model files.
-    pub struct NodeKeyRow in "node_keys" {
+    pub(crate) struct NodeKeyRow in "node_keys" {
         /// The key.
         key: &'static str => shown("key").essential(),
         /// What it says.
@@ -99,7 +99,7 @@ crate::rows! {
     }
 
     /// A key of the rules of model files.
-    pub struct KeyRow in "keys" {
+    pub(crate) struct KeyRow in "keys" {
         /// The key.
         key: &'static str => shown("key").essential(),
         /// What it says.
@@ -114,10 +114,10 @@ crate::rows! {
 }
 
 /// The kinds of evidence, as the evidence of a rule names them before a colon.
-pub const EVIDENCE: [&str; 4] = ["measured", "recorded", "literature", "assumed"];
+pub(super) const EVIDENCE: [&str; 4] = ["measured", "recorded", "literature", "assumed"];
 
 /// A row for each model: what it describes, and how much of the instruction table.
-pub fn models(models: &[Model]) -> Table {
+pub(crate) fn models(models: &[Model]) -> Table {
     let row = |model: &Model| {
         let table = instructions(model);
         let [measured, recorded, literature, assumed] =
@@ -140,7 +140,7 @@ pub fn models(models: &[Model]) -> Table {
 }
 
 /// The rules of a model, as a paper would print them, and the evidence for each.
-pub fn model(model: &Model) -> [Table; 2] {
+pub(crate) fn model(model: &Model) -> [Table; 2] {
     let title = format!("{}: {}, version {}", model.name, model.title, model.version);
     let table = instructions(model);
     let numbered = || model.rules.iter().enumerate().map(|(index, rule)| (index + 1, rule));
@@ -153,7 +153,7 @@ pub fn model(model: &Model) -> [Table; 2] {
 }
 
 /// A row for each operation of the programs of instructions.
-pub fn programs(programs: &[&Program]) -> Table {
+pub(crate) fn programs(programs: &[&Program]) -> Table {
     let rows = programs.iter().flat_map(|program| {
         let instruction = program.instruction.name.clone();
         program.lines().into_iter().map(move |(value, operation)| ProgramRow {
@@ -166,7 +166,7 @@ pub fn programs(programs: &[&Program]) -> Table {
 }
 
 /// A row for each key of a node of a tree.
-pub fn node_keys() -> Table {
+pub(crate) fn node_keys() -> Table {
     let row = |key: &NodeKey| NodeKeyRow {
         key: key.name,
         meaning: key.meaning,
@@ -181,7 +181,7 @@ pub fn node_keys() -> Table {
 }
 
 /// A row for each key of a rule.
-pub fn keys() -> Table {
+pub(crate) fn keys() -> Table {
     let steps = |steps: &[Step]| match steps.len() == Step::ALL.len() {
         true => vec!["all"],
         false => steps.iter().map(|step| step.name()).collect(),

@@ -9,7 +9,7 @@ use crate::{
 
 crate::rows! {
     /// A published cell beside ours.
-    pub struct PublishedCell in "published" {
+    pub(crate) struct PublishedCell in "published" {
         /// The format.
         format: &'static str => shown("format").essential(),
         /// Which cell of its row.
@@ -29,7 +29,7 @@ crate::rows! {
 const CELLS: &str = include_str!("../../experiments/table-formats.csv");
 
 /// One printed cell.
-struct Printed {
+struct PrintedCell {
     format: &'static Format,
     cell: String,
     text: String,
@@ -41,7 +41,7 @@ struct Printed {
 ///
 /// Bits are compared as sets of codes: the printed patterns expanded, against what the codes decode to. The printed NaN
 /// of a format with infinities is taken without the codes that the same row prints as infinity.
-pub fn published(report: &mut Report) {
+pub(crate) fn published(report: &mut Report) {
     let cells = read();
     let mut rows = Vec::new();
     let (mut agreeing, mut differing) = (0, 0);
@@ -74,9 +74,9 @@ pub fn published(report: &mut Report) {
     report.holds &= differing == 0;
 }
 
-fn read() -> Vec<Printed> {
+fn read() -> Vec<PrintedCell> {
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).from_reader(CELLS.as_bytes());
-    let printed = |record: csv::StringRecord| Printed {
+    let printed = |record: csv::StringRecord| PrintedCell {
         format: find(&record[0]).expect("the cells name formats"),
         cell: record[1].to_string(),
         text: record[2].to_string(),
@@ -86,7 +86,7 @@ fn read() -> Vec<Printed> {
 }
 
 /// Our text for the cell, and whether it means the same as the printed one.
-fn compare(cells: &[Printed], printed: &Printed) -> (String, bool) {
+fn compare(cells: &[PrintedCell], printed: &PrintedCell) -> (String, bool) {
     let format = printed.format;
     let pattern = |pattern: Option<_>| pattern.map_or("n/a".to_string(), |pattern| format.split_pattern(&pattern));
     let (text, float) = (printed.text.as_str(), format.float().expect("the article's formats are floating-point"));
@@ -207,7 +207,7 @@ mod tests {
             ("e4m3", "infinity", "S 1111 000"),
         ] {
             let format = find(format).unwrap();
-            let wrong = Printed { format, cell: cell.into(), text: text.into(), misprint: String::new() };
+            let wrong = PrintedCell { format, cell: cell.into(), text: text.into(), misprint: String::new() };
             let (ours, agree) = compare(&cells, &wrong);
             assert!(!agree, "{format} {cell}: '{text}' taken for '{ours}'");
         }

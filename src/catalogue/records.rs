@@ -7,7 +7,7 @@ use crate::{
 
 crate::rows! {
     /// The record of a number format, and what follows from it.
-    pub struct Record in "formats" {
+    pub(crate) struct FormatRecord in "formats" {
         /// The canonical name.
         format: &'static str => shown("format").essential(),
         /// Other names that are accepted.
@@ -67,7 +67,7 @@ crate::rows! {
 
 /// How much of a record the views for people show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Detail {
+pub(crate) enum Detail {
     /// What distinguishes formats from one another.
     Brief,
     /// Other names and patterns of codes too.
@@ -75,7 +75,7 @@ pub enum Detail {
 }
 
 /// The records of `formats`, computed from their fields. Views for machines have all columns whatever the detail.
-pub fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail) -> Table {
+pub(crate) fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail) -> Table {
     let title = match detail {
         Detail::Brief => "Formats (~ marks a decimal that is rounded)",
         Detail::Full => "Record (~ marks a decimal that is rounded; S: either sign; x: any bit)",
@@ -83,7 +83,7 @@ pub fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail
     Table { brief: detail == Detail::Brief, ..Table::of(title, formats.into_iter().map(row)) }
 }
 
-fn row(format: &Format) -> Record {
+fn row(format: &Format) -> FormatRecord {
     let float = format.float();
     let of = |field: fn(&Float) -> i64| float.map(field);
     let float_only = |code: u64| float.map(|_| code);
@@ -93,9 +93,9 @@ fn row(format: &Format) -> Record {
     let value = |code: Option<u64>| code.map(|code| format.to_f64(code));
     let decimal = |code: Option<u64>| code.map(|code| format.decode(code).decimal());
     let hex = |code: Option<u64>| code.map(|code| format.hex(code));
-    let Specials { zeros, nan_codes, infinities, patterns: [zero_pattern, nan_pattern, infinity_pattern] } =
+    let SpecialCodes { zeros, nan_codes, infinities, patterns: [zero_pattern, nan_pattern, infinity_pattern] } =
         specials(format);
-    Record {
+    FormatRecord {
         format: format.name,
         aliases: format.aliases.to_vec(),
         bits: format.bits,
@@ -127,14 +127,14 @@ fn row(format: &Format) -> Record {
 }
 
 /// Zeros, NaN and infinity: in words or as a count, and as patterns of bits.
-struct Specials {
+struct SpecialCodes {
     zeros: &'static str,
     nan_codes: u64,
     infinities: &'static str,
     patterns: [Option<String>; 3],
 }
 
-fn specials(format: &Format) -> Specials {
+fn specials(format: &Format) -> SpecialCodes {
     let zeros = match format.float().map(|float| float.zeros) {
         Some(Zeros::None) => "none",
         Some(Zeros::Both) => "+0 -0",
@@ -146,7 +146,7 @@ fn specials(format: &Format) -> Specials {
         Some(set) if set.trailing_nonzero => Some(format!("{}, not all x 0", format.split_pattern(&set))),
         other => pattern(other),
     };
-    Specials {
+    SpecialCodes {
         zeros,
         nan_codes: nan.map_or(0, |pattern| format.count(&pattern)),
         infinities: if format.has_infinity() { "+inf -inf" } else { "none" },

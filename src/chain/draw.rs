@@ -13,26 +13,26 @@ use crate::format::{Encoding, Format};
 
 /// What the entries are before they are rounded to an operand format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) enum Draw {
+pub(super) enum EntryDraw {
     /// Normal(0, 1), drawn in binary64 and rounded to binary32: for floating-point operands.
     Normal,
-    /// 32 uniform random bits: for integer operands, see [`Draw::operand`].
+    /// 32 uniform random bits: for integer operands, see [`EntryDraw::operand`].
     Bits,
 }
 
-impl Draw {
+impl EntryDraw {
     /// The draw that operands of `format` are made from.
     pub(super) fn for_format(format: &Format) -> Self {
-        if format.is_integer() { Draw::Bits } else { Draw::Normal }
+        if format.is_integer() { EntryDraw::Bits } else { EntryDraw::Normal }
     }
 
     fn next(self, random: &mut ChaCha8Rng) -> f64 {
         match self {
-            Draw::Normal => {
+            EntryDraw::Normal => {
                 let value: f64 = StandardNormal.sample(random);
                 f64::from(value as f32)
             }
-            Draw::Bits => f64::from(random.next_u32()),
+            EntryDraw::Bits => f64::from(random.next_u32()),
         }
     }
 
@@ -41,8 +41,8 @@ impl Draw {
     /// ranges, so that a chain takes the most links before it leaves 8 bits.
     pub(super) fn operand(self, drawn: f64, format: &Format) -> f64 {
         match self {
-            Draw::Normal => drawn,
-            Draw::Bits => {
+            EntryDraw::Normal => drawn,
+            EntryDraw::Bits => {
                 let signed = matches!(format.encoding, Encoding::Integer { signed: true });
                 let choices = if signed { 3.0 } else { 2.0 };
                 (drawn * choices / 2f64.powi(32)).floor() - f64::from(signed)
@@ -53,13 +53,13 @@ impl Draw {
 
 /// The generators of the chains `first..first + chains`, one each.
 pub(super) struct Streams {
-    draw: Draw,
+    draw: EntryDraw,
     generators: Vec<ChaCha8Rng>,
 }
 
 impl Streams {
     /// The streams of chains `first..first + chains`, at their beginning.
-    pub(super) fn new(draw: Draw, seed: u64, first: u64, chains: usize) -> Self {
+    pub(super) fn new(draw: EntryDraw, seed: u64, first: u64, chains: usize) -> Self {
         let origin = ChaCha8Rng::seed_from_u64(seed);
         let stream = |chain: u64| {
             let mut generator = origin.clone();
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn a_chain_has_the_same_numbers_in_any_company() {
-        for draw in [Draw::Normal, Draw::Bits] {
+        for draw in [EntryDraw::Normal, EntryDraw::Bits] {
             let (mut many, mut few) = (Streams::new(draw, 3, 0, 9), Streams::new(draw, 3, 4, 2));
             for each in [6, 4, 4] {
                 let (many, few) = (many.take(each), few.take(each));
@@ -99,12 +99,12 @@ mod tests {
 
     #[test]
     fn another_seed_gives_other_numbers() {
-        assert_ne!(Streams::new(Draw::Normal, 3, 0, 1).take(8), Streams::new(Draw::Normal, 4, 0, 1).take(8));
+        assert_ne!(Streams::new(EntryDraw::Normal, 3, 0, 1).take(8), Streams::new(EntryDraw::Normal, 4, 0, 1).take(8));
     }
 
     #[test]
     fn normal_draws_are_binary32_numbers_of_mean_zero_and_variance_one() {
-        let drawn = Streams::new(Draw::Normal, 0, 0, 100).take(1000);
+        let drawn = Streams::new(EntryDraw::Normal, 0, 0, 100).take(1000);
         assert!(drawn.iter().all(|&v| f64::from(v as f32) == v));
         let mean = drawn.iter().sum::<f64>() / 1e5;
         let variance = drawn.iter().map(|v| v * v).sum::<f64>() / 1e5;
@@ -114,7 +114,7 @@ mod tests {
 
     #[test]
     fn the_numbers_of_a_seed_never_change() {
-        assert_eq!(Streams::new(Draw::Normal, 0, 0, 1).take(3), PINNED);
+        assert_eq!(Streams::new(EntryDraw::Normal, 0, 0, 1).take(3), PINNED);
     }
 
     /// Whatever changes them changes every published figure.

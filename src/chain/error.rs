@@ -1,27 +1,27 @@
 //! The relative error of a chain.
 
-use super::{exact::Parts, reference::Chain};
+use super::{exact::ScaledEntry, reference::ReferenceChain};
 
 /// `||low - reference||_F / ||low||_F` against the plain chain; `None` if that has an infinity or a NaN.
-pub(super) fn against_plain(low: &[f64], reference: &Chain) -> Option<f64> {
+pub(super) fn against_plain(low: &[f64], reference: &ReferenceChain) -> Option<f64> {
     let finite = (0..low.len()).all(|index| reference.plain(index).is_finite());
-    finite.then(|| relative(low, |index| Parts { high: reference.plain(index), low: 0.0, exponent: 0 }))
+    finite.then(|| relative(low, |index| ScaledEntry { high: reference.plain(index), low: 0.0, exponent: 0 }))
 }
 
 /// `||low - reference||_F / ||low||_F` against the exact chain.
-pub(super) fn against_exact(low: &[f64], reference: &Chain) -> f64 {
+pub(super) fn against_exact(low: &[f64], reference: &ReferenceChain) -> f64 {
     relative(low, |index| reference.exact(index))
 }
 
 /// The relative error of the finite matrix `low`: 0 where it equals the reference, infinite where it alone is zero.
-fn relative(low: &[f64], reference: impl Fn(usize) -> Parts) -> f64 {
+fn relative(low: &[f64], reference: impl Fn(usize) -> ScaledEntry) -> f64 {
     let largest = low.iter().fold(0f64, |largest, value| largest.max(value.abs()));
     // Scaled by a power of two, so that no square leaves the range of a double.
     let unit = if largest == 0.0 { 0 } else { exponent(largest) };
     let (mut differences, mut squares) = (0.0, 0.0);
     for (index, &value) in low.iter().enumerate() {
         let value = times_power(value, -unit);
-        let Parts { high, low, exponent } = reference(index);
+        let ScaledEntry { high, low, exponent } = reference(index);
         // Near the reference the first difference is exact.
         let difference = value - times_power(high, exponent - unit) - times_power(low, exponent - unit);
         differences += difference * difference;
@@ -46,7 +46,7 @@ fn times_power(value: f64, exponent: i64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::{
-        super::reference::{Plain, References},
+        super::reference::{Plain, ReferenceChains},
         *,
     };
 
@@ -62,7 +62,7 @@ mod tests {
 
     #[test]
     fn a_plain_chain_that_overflows_is_not_compared_with() {
-        let mut references = References::new(Plain::F32, 1, 1, &[1e30f32.into()]);
+        let mut references = ReferenceChains::new(Plain::F32, 1, 1, &[1e30f32.into()]);
         let low = [1e30f32.into()];
         assert_eq!(against_plain(&low, &references.chains()[0]), Some(0.0));
         references.advance(&[1e30f32.into()], |_| true);
@@ -72,7 +72,7 @@ mod tests {
 
     #[test]
     fn the_relative_error_is_the_ratio_of_frobenius_norms() {
-        let parts = |value: f64| Parts { high: value, low: 0.0, exponent: 0 };
+        let parts = |value: f64| ScaledEntry { high: value, low: 0.0, exponent: 0 };
         let reference = [3.0, 0.0, 0.0];
         assert_eq!(relative(&[3.0, 4.0, 0.0], |i| parts(reference[i])), 0.8);
         assert_eq!(relative(&reference, |i| parts(reference[i])), 0.0);
@@ -81,7 +81,7 @@ mod tests {
         // Beyond the range of squared doubles.
         assert_eq!(relative(&[3e300, 4e300], |i| parts([3e300, 0.0][i])), 0.8);
         // A difference below the last bit of the reference's own double.
-        let slightly_more = |_| Parts { high: 1.0, low: 2f64.powi(-60), exponent: 0 };
+        let slightly_more = |_| ScaledEntry { high: 1.0, low: 2f64.powi(-60), exponent: 0 };
         assert_eq!(relative(&[1.0], slightly_more), 2f64.powi(-60));
     }
 }

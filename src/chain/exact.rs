@@ -6,7 +6,7 @@ use crate::format::Real;
 
 /// A matrix of dyadic numbers: entry `i` is `entries[i] * 2^exponent`.
 #[derive(Debug, Clone)]
-pub(super) struct Exact {
+pub(super) struct ExactMatrix {
     entries: Vec<Integer>,
     exponent: i64,
 }
@@ -14,16 +14,16 @@ pub(super) struct Exact {
 /// An entry of an exact matrix, scaled: `(high + low) * 2^exponent`, where `high` is the number rounded to
 /// binary64 and `low` is what that lost, to a relative error below `2^-104`.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Parts {
+pub(super) struct ScaledEntry {
     pub high: f64,
     pub low: f64,
     pub exponent: i64,
 }
 
-impl Exact {
+impl ExactMatrix {
     /// The matrix with these finite values, exactly.
     pub(super) fn new(values: &[f64]) -> Self {
-        let mut exact = Exact { entries: vec![Integer::new(); values.len()], exponent: 0 };
+        let mut exact = ExactMatrix { entries: vec![Integer::new(); values.len()], exponent: 0 };
         exact.assign(values);
         exact
     }
@@ -43,7 +43,7 @@ impl Exact {
     }
 
     /// Replaces this m x k matrix by its product with the k x k matrix `b`. `row` is scratch of k integers.
-    pub(super) fn multiply(&mut self, b: &Exact, row: &mut [Integer]) {
+    pub(super) fn multiply(&mut self, b: &ExactMatrix, row: &mut [Integer]) {
         let k = row.len();
         for entries in self.entries.chunks_exact_mut(k) {
             row.iter_mut().for_each(|sum| sum.assign(0));
@@ -58,13 +58,13 @@ impl Exact {
     }
 
     /// Entry `index` as a pair of doubles.
-    pub(super) fn parts(&self, index: usize) -> Parts {
+    pub(super) fn parts(&self, index: usize) -> ScaledEntry {
         let entry = &self.entries[index];
         let (top, cut) = leading_bits(entry);
         let high = top as f64;
         let low = (top - high as i128) as f64;
         let sign = if entry.is_negative() { -1.0 } else { 1.0 };
-        Parts { high: sign * high, low: sign * low, exponent: self.exponent + i64::from(cut) }
+        ScaledEntry { high: sign * high, low: sign * low, exponent: self.exponent + i64::from(cut) }
     }
 }
 
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    fn integers(exact: &Exact) -> Vec<Integer> {
+    fn integers(exact: &ExactMatrix) -> Vec<Integer> {
         exact.entries.iter().map(|entry| Integer::from(entry << exact.exponent as u32)).collect()
     }
 
@@ -117,10 +117,10 @@ mod tests {
             c in prop::collection::vec(-1_000_000i64..1_000_000, 9),
         ) {
             let doubles = |v: &[i64]| v.iter().map(|&v| v as f64).collect::<Vec<_>>();
-            let mut exact = Exact::new(&doubles(&a));
+            let mut exact = ExactMatrix::new(&doubles(&a));
             let mut row = vec![Integer::new(); 3];
-            exact.multiply(&Exact::new(&doubles(&b)), &mut row);
-            exact.multiply(&Exact::new(&doubles(&c)), &mut row);
+            exact.multiply(&ExactMatrix::new(&doubles(&b)), &mut row);
+            exact.multiply(&ExactMatrix::new(&doubles(&c)), &mut row);
             let wide = |v: &[i64]| v.iter().map(|&v| i128::from(v)).collect::<Vec<_>>();
             let product = |a: &[i128], b: &[i128]| -> Vec<i128> {
                 (0..6).map(|i| (0..3).map(|k| a[i / 3 * 3 + k] * b[k * 3 + i % 3]).sum()).collect()
@@ -131,8 +131,8 @@ mod tests {
 
         #[test]
         fn a_double_is_kept_exactly(value in prop::num::f64::NORMAL | prop::num::f64::SUBNORMAL | prop::num::f64::ZERO) {
-            let exact = Exact::new(&[value, 1.0]);
-            let Parts { high, low, exponent } = exact.parts(0);
+            let exact = ExactMatrix::new(&[value, 1.0]);
+            let ScaledEntry { high, low, exponent } = exact.parts(0);
             let expected = rug::Float::with_val(53, high) << exponent as i32;
             prop_assert_eq!((expected.to_f64(), low), (value, 0.0));
         }
@@ -145,8 +145,8 @@ mod tests {
             if negative {
                 entry = -entry;
             }
-            let exact = Exact { entries: vec![entry.clone()], exponent: -300 };
-            let Parts { high, low, exponent } = exact.parts(0);
+            let exact = ExactMatrix { entries: vec![entry.clone()], exponent: -300 };
+            let ScaledEntry { high, low, exponent } = exact.parts(0);
             let all = rug::Float::with_val(600, &entry);
             let scaled = |value: f64| rug::Float::with_val(600, value) << (exponent + 300) as i32;
             prop_assert_eq!(rug::Float::with_val(53, &all), scaled(high));

@@ -9,18 +9,18 @@ use rayon::prelude::*;
 
 use super::{
     Plain, Point,
-    draw::{Draw, Streams},
+    draw::{EntryDraw, Streams},
     error::{against_exact, against_plain},
     low::Low,
     operand::ChainOperand,
-    reference::References,
+    reference::ReferenceChains,
 };
 use crate::{Result, device::Device, format::Format, inputs::Init, isa::Instruction};
 
 /// What decides the random numbers of a chain, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct GroupKey {
-    draw: Draw,
+    draw: EntryDraw,
     m: usize,
     k: usize,
 }
@@ -29,7 +29,7 @@ pub(super) struct GroupKey {
 pub(super) fn shapes(curves: &[(Instruction, Init)]) -> Vec<(GroupKey, Vec<usize>)> {
     let mut shapes: Vec<(GroupKey, Vec<usize>)> = Vec::new();
     for (index, (instruction, _)) in curves.iter().enumerate() {
-        let shape = GroupKey { draw: Draw::for_format(instruction.a), m: instruction.m, k: instruction.k };
+        let shape = GroupKey { draw: EntryDraw::for_format(instruction.a), m: instruction.m, k: instruction.k };
         match shapes.iter_mut().find(|(known, _)| *known == shape) {
             Some((_, members)) => members.push(index),
             None => shapes.push((shape, vec![index])),
@@ -54,14 +54,14 @@ impl fmt::Display for GroupKey {
 
 /// Which references a curve is compared with: their arithmetic, and the formats of A and B that their operands are
 /// rounded to (`None`: they are not).
-type Start = (Plain, Option<(&'static Format, &'static Format)>);
+type ReferenceKind = (Plain, Option<(&'static Format, &'static Format)>);
 
 /// Chains of one shape at one length.
 pub(super) struct Group {
     shape: GroupKey,
     streams: Streams,
     lows: Vec<(Instruction, Low)>,
-    references: Vec<(Start, References)>,
+    references: Vec<(ReferenceKind, ReferenceChains)>,
     /// For each curve, its place in `lows` and in `references`.
     places: Vec<(usize, usize)>,
 }
@@ -81,7 +81,7 @@ impl Group {
             let start = start(instruction, *init);
             let reference = position(&references, &start).unwrap_or_else(|| {
                 let a = start.1.map_or(drawn.as_slice(), |(a, _)| &operands.of(a).values);
-                references.push((start, References::new(start.0, shape.m, shape.k, a)));
+                references.push((start, ReferenceChains::new(start.0, shape.m, shape.k, a)));
                 references.len() - 1
             });
             places.push((low, reference));
@@ -130,8 +130,8 @@ impl Group {
 }
 
 /// From which values the references of a curve start.
-fn start(instruction: &Instruction, init: Init) -> Start {
-    let rounded = init == Init::Low || Draw::for_format(instruction.a) == Draw::Bits;
+fn start(instruction: &Instruction, init: Init) -> ReferenceKind {
+    let rounded = init == Init::Low || EntryDraw::for_format(instruction.a) == EntryDraw::Bits;
     (Plain::for_instruction(instruction), rounded.then_some((instruction.a, instruction.b)))
 }
 
@@ -141,13 +141,13 @@ fn position<K: PartialEq, V>(list: &[(K, V)], key: &K) -> Option<usize> {
 
 /// The same random numbers rounded to each format that is asked for.
 struct Operands<'a> {
-    draw: Draw,
+    draw: EntryDraw,
     drawn: &'a [f64],
     rounded: Vec<(&'static Format, ChainOperand)>,
 }
 
 impl<'a> Operands<'a> {
-    fn new(draw: Draw, drawn: &'a [f64]) -> Self {
+    fn new(draw: EntryDraw, drawn: &'a [f64]) -> Self {
         Operands { draw, drawn, rounded: Vec::new() }
     }
 

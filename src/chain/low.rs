@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::operand::Entry;
+use super::operand::EntryFormat;
 use crate::{
     Error, Result,
     device::Device,
@@ -12,7 +12,7 @@ use crate::{
 /// The chains of one instruction at their present length.
 pub(super) struct Low {
     instruction: Instruction,
-    entry: Entry,
+    entry: EntryFormat,
     /// How many tiles make the k columns of a product.
     blocks: usize,
     tiles: Tiles,
@@ -20,11 +20,11 @@ pub(super) struct Low {
     a: Vec<u64>,
     /// D of the last link as doubles, `[chain][m][k]`.
     pub values: Vec<f64>,
-    overflow: Vec<Overflow>,
+    overflow: Vec<Overflowed>,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Overflow {
+struct Overflowed {
     /// D has, or had in an earlier link, an infinity or a NaN, or came from a saturated entry.
     happened: bool,
     /// An entry of the next A is saturated.
@@ -37,12 +37,12 @@ impl Low {
         let blocks = instruction.k.div_ceil(instruction.n);
         Low {
             instruction: instruction.clone(),
-            entry: Entry::new(instruction.a),
+            entry: EntryFormat::new(instruction.a),
             blocks,
             tiles: Tiles::zeros(instruction, chains * blocks),
             a: a.to_vec(),
             values: vec![0.0; a.len()],
-            overflow: vec![Overflow::default(); chains],
+            overflow: vec![Overflowed::default(); chains],
         }
     }
 

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::draw::Draw;
+use super::draw::EntryDraw;
 use crate::format::{Format, Overflow, Real, Rounding};
 
 /// Entries rounded (RNE) to a format.
@@ -16,7 +16,7 @@ pub(super) struct ChainOperand {
 
 impl ChainOperand {
     /// Random entries rounded to `format`.
-    pub(super) fn new(drawn: &[f64], draw: Draw, format: &Format) -> Self {
+    pub(super) fn new(drawn: &[f64], draw: EntryDraw, format: &Format) -> Self {
         let entry = |&drawn: &f64| {
             let code = encode(format, &Real::from(draw.operand(drawn, format)));
             (code, format.to_f64(code))
@@ -27,14 +27,14 @@ impl ChainOperand {
 }
 
 /// The operand format that a chain's results are rounded to, and where it ends.
-pub(super) struct Entry {
+pub(super) struct EntryFormat {
     format: &'static Format,
     /// For a format that has neither infinity nor NaN, the least values below and above zero that do not round
     /// into its range.
     limits: Option<(f64, f64)>,
 }
 
-impl Entry {
+impl EntryFormat {
     /// Entry into `format`.
     pub(super) fn new(format: &'static Format) -> Self {
         let limit = |negative| {
@@ -45,7 +45,7 @@ impl Entry {
             largest + (largest - inner) / 2.0
         };
         let bounded = !format.has_nan() && !format.has_infinity();
-        Entry { format, limits: bounded.then(|| (limit(true), limit(false))) }
+        EntryFormat { format, limits: bounded.then(|| (limit(true), limit(false))) }
     }
 
     /// The code of a result, rounded by RNE and with overflow as the format's own standard has it, and whether it
@@ -72,7 +72,7 @@ mod tests {
 
     fn entering(operand: &str, value: f64) -> (f64, bool) {
         let (operand, result) = (format::find(operand).unwrap(), format::find("f64").unwrap());
-        let (code, saturated) = Entry::new(operand).code(result, value.to_bits());
+        let (code, saturated) = EntryFormat::new(operand).code(result, value.to_bits());
         (operand.to_f64(code), saturated)
     }
 
@@ -110,7 +110,7 @@ mod tests {
     fn random_bits_become_every_small_integer_equally_often() {
         for (name, allowed) in [("s8", &[-1.0, 0.0, 1.0][..]), ("u8", &[0.0, 1.0])] {
             let drawn: Vec<f64> = (0..3u64 << 10).map(|i| ((i << 32) / (3 << 10)) as f64).collect();
-            let operand = ChainOperand::new(&drawn, Draw::Bits, format::find(name).unwrap());
+            let operand = ChainOperand::new(&drawn, EntryDraw::Bits, format::find(name).unwrap());
             assert!(operand.values.iter().all(|value| allowed.contains(value)), "{name}");
             for value in allowed {
                 let count = operand.values.iter().filter(|v| *v == value).count();

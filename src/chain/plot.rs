@@ -55,7 +55,7 @@ pub fn svg(curves: &[Curve], title: &str) -> String {
 }
 
 fn draw(root: &Area, curves: &[Curve], title: &str) -> Drawn {
-    let lines: Vec<Line> = lines(curves);
+    let lines: Vec<PlottedLine> = lines(curves);
     root.fill(&WHITE)?;
     let (left, right) = root.split_horizontally(WIDTH - LEGEND_WIDTH);
     let (left, _) = left.split_vertically(CHART_HEIGHT);
@@ -77,7 +77,7 @@ fn draw(root: &Area, curves: &[Curve], title: &str) -> Drawn {
         .label_style((FONT, 14))
         .draw()?;
     // The longer ones first, so that where lines coincide one sees where the shorter one ends.
-    let mut order: Vec<&Line> = lines.iter().collect();
+    let mut order: Vec<&PlottedLine> = lines.iter().collect();
     order.sort_by_key(|line| std::cmp::Reverse(line.points.len()));
     for line in order {
         line.draw(&mut chart)?;
@@ -87,7 +87,7 @@ fn draw(root: &Area, curves: &[Curve], title: &str) -> Drawn {
 }
 
 /// The legend.
-fn explain(area: &Area, lines: &[Line]) -> Drawn {
+fn explain(area: &Area, lines: &[PlottedLine]) -> Drawn {
     let row = |index: usize| 76 + LEGEND_LINE as i32 * index as i32;
     area.draw(&Text::new("instruction, initialisation", (8, row(0) - 28), (FONT, 14)))?;
     for (index, line) in lines.iter().enumerate() {
@@ -109,7 +109,7 @@ struct Decades {
 
 impl Decades {
     /// The decades that enclose every error.
-    fn of(lines: &[Line]) -> Self {
+    fn of(lines: &[PlottedLine]) -> Self {
         let all = || lines.iter().flat_map(|line| line.points.iter().map(|&(_, error)| error));
         let least = all().fold(f64::INFINITY, f64::min).floor() as i32;
         let most = all().fold(f64::NEG_INFINITY, f64::max).ceil() as i32;
@@ -145,7 +145,7 @@ impl ValueFormatter<f64> for Decades {
 }
 
 /// A curve as it is drawn.
-struct Line {
+struct PlottedLine {
     name: String,
     color: RGBColor,
     dashed: bool,
@@ -155,9 +155,9 @@ struct Line {
     points: Vec<(i32, f64)>,
 }
 
-fn lines(curves: &[Curve]) -> Vec<Line> {
+fn lines(curves: &[Curve]) -> Vec<PlottedLine> {
     let mut instructions: Vec<&str> = Vec::new();
-    let line = |curve: &Curve, index: usize| Line {
+    let line = |curve: &Curve, index: usize| PlottedLine {
         name: format!("{}, {}", curve.instruction, curve.init.name()),
         color: COLORS[index % COLORS.len()],
         dashed: curve.init == Init::Fp32,
@@ -182,7 +182,7 @@ fn lines(curves: &[Curve]) -> Vec<Line> {
     lines
 }
 
-impl Line {
+impl PlottedLine {
     fn draw(&self, chart: &mut Chart) -> Drawn {
         if self.dashed {
             chart.draw_series(DashedLineSeries::new(self.points.iter().copied(), 6, 4, self.color.stroke_width(2)))?;

@@ -3,7 +3,7 @@
 use rayon::prelude::*;
 use rug::Integer;
 
-use super::exact::{Exact, Parts};
+use super::exact::{ExactMatrix, ScaledEntry};
 use crate::isa::Instruction;
 
 /// The ordinary arithmetic that a device's chain is compared with: for each element the products in ascending
@@ -41,15 +41,15 @@ impl Plain {
 }
 
 /// The reference chains of one shape and one set of operand values.
-pub(super) struct References {
+pub(super) struct ReferenceChains {
     k: usize,
-    chains: Vec<Chain>,
+    chains: Vec<ReferenceChain>,
 }
 
 /// One chain at its present length.
-pub(super) struct Chain {
+pub(super) struct ReferenceChain {
     plain: Matrix,
-    exact: Exact,
+    exact: ExactMatrix,
 }
 
 #[derive(Debug, Clone)]
@@ -59,17 +59,17 @@ enum Matrix {
     I64(Vec<i64>),
 }
 
-impl References {
+impl ReferenceChains {
     /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
-        let begin = |a: &[f64]| Chain { plain: Matrix::new(plain, a), exact: Exact::new(a) };
-        References { k, chains: a.par_chunks(m * k).map(begin).collect() }
+        let begin = |a: &[f64]| ReferenceChain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
+        ReferenceChains { k, chains: a.par_chunks(m * k).map(begin).collect() }
     }
 
     /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.
     pub(super) fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
         let k = self.k;
-        let scratch = || (Exact::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
+        let scratch = || (ExactMatrix::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
         let chains = self.chains.par_iter_mut().zip(b.par_chunks(k * k)).enumerate();
         chains.filter(|(index, _)| wanted(*index)).for_each_init(scratch, |(exact_b, row), (_, (chain, b))| {
             chain.plain.multiply(b, k);
@@ -79,12 +79,12 @@ impl References {
     }
 
     /// The chains in order.
-    pub(super) fn chains(&self) -> &[Chain] {
+    pub(super) fn chains(&self) -> &[ReferenceChain] {
         &self.chains
     }
 }
 
-impl Chain {
+impl ReferenceChain {
     /// Entry `index` of the plain chain.
     pub(super) fn plain(&self, index: usize) -> f64 {
         match &self.plain {
@@ -95,7 +95,7 @@ impl Chain {
     }
 
     /// Entry `index` of the exact chain.
-    pub(super) fn exact(&self, index: usize) -> Parts {
+    pub(super) fn exact(&self, index: usize) -> ScaledEntry {
         self.exact.parts(index)
     }
 }

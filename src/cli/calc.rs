@@ -4,10 +4,10 @@ use std::io::{BufRead, Read, stdin};
 
 use clap::{Args, ValueEnum};
 
-use super::{Destination, invocation, options::integer, rounding::RoundingFlags};
+use super::{OutputDestination, invocation, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
-    calc::{self, Check, Operator, Request, Sheet},
+    calc::{self, CalcRequest, Check, Operator, Sheet},
     format::{self, Format, block},
     report::Report,
     softfloat::{Environment, NanRule, Tininess},
@@ -29,7 +29,7 @@ use crate::{
 /// zero 8 and invalid 10. Lines that differ are reported (exit status 1). A line that cannot be read ends the work (exit
 /// status 2); what came before it is reported all the same.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The format of the operands: a name of `tcnum formats`, or a TOML file that describes one.
     #[arg(long, value_name = "FORMAT")]
     pub fmt: String,
@@ -71,7 +71,7 @@ pub struct Arguments {
     pub operands: Vec<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The name of a moment at which tininess is detected.
@@ -120,7 +120,7 @@ impl From<NanName> for NanRule {
 ///
 /// # Errors
 /// An unknown format, operation or rounding; one that the format cannot carry; input whose first line cannot be read, or none.
-pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     let environment = Environment {
         rounding: arguments.rounding.rounding()?,
         overflow: arguments.rounding.overflow.into(),
@@ -129,7 +129,7 @@ pub fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         flush_results: arguments.ftz,
         nan: arguments.nan.into(),
     };
-    let operator = Operator::new(&Request {
+    let operator = Operator::new(&CalcRequest {
         operation: &arguments.op,
         format: format_of_codes(&arguments.fmt)?,
         to: arguments.to.as_deref().map(format_of_codes).transpose()?,

@@ -32,7 +32,7 @@ const PUBLISHED: [&str; 3] =
 ///
 /// Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on bf16, f16 and tf32.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The longest chain, in links; all lengths up to it are reported.
@@ -60,7 +60,7 @@ pub struct Arguments {
 /// # Errors
 /// A request error for an unknown or unavailable instruction or a plot file that cannot be written; the errors of
 /// the device.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
     let mut instructions = chosen(&arguments.selection, common.device.as_deref())?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;

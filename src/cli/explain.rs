@@ -7,12 +7,12 @@ use std::{
 
 use clap::Args;
 
-use super::{Destination, invocation, options::integer};
+use super::{OutputDestination, invocation, options::integer};
 use crate::{
     Error, Result,
     arithmetic::Model,
     comparison::{Subject, operands},
-    convert::Conversion,
+    convert::ValueConversion,
     device::{DEFAULT_MODEL, Generation},
     explain,
     format::{Format, Overflow, Rounding},
@@ -31,7 +31,7 @@ use crate::{
 /// zero. With --against, two models side by side. Exit status 1 if results
 /// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The instruction, by its canonical name or vendor's full spelling.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
@@ -73,14 +73,14 @@ pub struct Arguments {
     column: usize,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Explains.
 ///
 /// # Errors
 /// Unknown names; a model that does not cover the instruction; operands that are no numbers, too many, or not recorded.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut default = (DEFAULT_MODEL.to_string(), None);
     let (instruction, case, recorded) = match &arguments.trace {
         Some(file) => {
@@ -162,8 +162,8 @@ fn code(format: &'static Format, text: &str) -> Result<u64> {
 }
 
 /// How operands are read.
-fn reading(format: &'static Format) -> Conversion {
-    Conversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard }
+fn reading(format: &'static Format) -> ValueConversion {
+    ValueConversion { from: Some(format), to: format, rounding: Rounding::Rne, overflow: Overflow::Standard }
 }
 
 /// Which of the operands are not numbers of their formats, and were rounded.

@@ -19,7 +19,7 @@ const KINDS: [&str; 2] = ["model:", "trace:"];
 ///
 /// # Errors
 /// A request error that names the argument, the file and its other use.
-pub fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
+pub(super) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
     let ids = command.get_arguments().map(|argument| argument.get_id().as_str());
     let named: Vec<(&str, &OsStr)> = ids
         .filter_map(|id| Some((id, given.try_get_raw(id).ok()??)))

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{
     Result,
     catalogue::{self, Detail},
@@ -32,7 +32,7 @@ const ALL_CODES: u32 = 8;
 /// source. Its numbers must be numbers of f64.
 #[derive(Args, Debug)]
 #[command(verbatim_doc_comment)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The format to print in full: its record, its landmarks and, for 8 bits and fewer, every code.
     #[arg(value_name = "FORMAT")]
     pub format: Option<String>,
@@ -41,14 +41,14 @@ pub struct Arguments {
     pub published: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The report of `tcnum formats`.
 ///
 /// # Errors
 /// An unknown format.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("formats", invocation());
     if arguments.published {
         catalogue::published(&mut report);

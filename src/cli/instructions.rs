@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     invocation,
-    options::{Destination, MAX_TIMEOUT, integer},
+    options::{MAX_TIMEOUT, OutputDestination, integer},
 };
 use crate::{Result, catalogue, report::Report};
 
@@ -18,7 +18,7 @@ use crate::{Result, catalogue, report::Report};
 /// instruction does it, emulated that a sequence does. wgmma and tcgen05 stand with their smallest n; others are written in
 /// its place. What no GPU executes here, models and exec: programs do.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Only instructions whose name, or vendor's spelling, contains this (in any letter case).
     #[arg(value_name = "PATTERN")]
     pub pattern: Option<String>,
@@ -30,14 +30,14 @@ pub struct Arguments {
     pub timeout: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The instructions that the arguments select.
 ///
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
     let mut report = Report::new("instructions", invocation());
     let timeout = Duration::from_secs(arguments.timeout);

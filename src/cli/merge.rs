@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -13,7 +13,7 @@ use crate::{
     report::Report,
     verify::{
         Part, checkpoint,
-        merge::{Source, merge},
+        merge::{PartFile, merge},
         reports, rule_digest, tables,
     },
 };
@@ -25,7 +25,7 @@ use crate::{
 /// A part is a report (JSON) or a checkpoint of `tcnum verify --shard I/N`. Exit status 1 if outputs differ; 2 if parts are
 /// missing, unfinished, given twice or of different runs.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// Reports (JSON) or checkpoints.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
@@ -37,18 +37,18 @@ pub struct Arguments {
     model: Option<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Merges.
 ///
 /// # Errors
 /// A file that is neither a report nor a checkpoint; parts that do not make a run.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut sources = Vec::new();
     for path in &arguments.files {
         let file = path.display().to_string();
-        sources.extend(read(path)?.into_iter().map(|part| Source { file: file.clone(), part }));
+        sources.extend(read(path)?.into_iter().map(|part| PartFile { file: file.clone(), part }));
     }
     let (parts, notes) = merge(&sources, arguments.partial)?;
     let mut report = Report { notes, ..Report::new("merge", invocation()) };

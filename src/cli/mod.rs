@@ -26,7 +26,7 @@ use std::{io::Write, process::ExitCode};
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{Result, report::Report};
-pub use options::{Common, Destination};
+pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
@@ -91,7 +91,7 @@ fn command() -> clap::Command {
 
 impl Command {
     /// Where the report goes.
-    fn destination(&self) -> Destination {
+    fn destination(&self) -> OutputDestination {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
@@ -110,7 +110,7 @@ impl Command {
         };
         // --out of a file that is converted, or recorded, names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_)) || matches!(self, Command::Convert(a) if a.input.is_some());
-        Destination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
+        OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{Destination, invocation};
+use super::{OutputDestination, invocation};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model, shipped},
@@ -16,7 +16,7 @@ use crate::{
 ///
 /// Example: tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The model to print: a name, or the path of a model file.
     #[arg(value_name = "MODEL")]
     pub model: Option<String>,
@@ -28,14 +28,14 @@ pub struct Arguments {
     pub keys: bool,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The report of `tcnum models`.
 ///
 /// # Errors
 /// An unknown model; a file that is not one (with file, line, key and what is allowed).
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("models", invocation());
     if arguments.keys {
         report.tables.extend([catalogue::keys(), catalogue::node_keys()]);

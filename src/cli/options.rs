@@ -13,18 +13,18 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     Error, Result,
-    nearest::nearest,
-    report::{self, Layout, Report, View, WIDTH},
+    base::nearest::nearest,
+    report::{self, Report, View, ViewLayout, WIDTH},
     tables,
     verify::MOST_SHARDS,
 };
 
 /// The longest `--timeout`, in seconds: a week.
-pub const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
+pub(super) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
 #[derive(Args, Debug, Clone)]
-pub struct Destination {
+pub struct OutputDestination {
     /// How to print the result.
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
     pub output: ViewName,
@@ -63,7 +63,7 @@ pub struct Common {
     pub seed: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The name of a view.
@@ -93,7 +93,7 @@ impl From<ViewName> for View {
     }
 }
 
-impl Destination {
+impl OutputDestination {
     /// Refuses, before any work, what cannot be written as it is asked for.
     ///
     /// # Errors
@@ -147,7 +147,9 @@ impl Destination {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
             let files = report::csv_files(report);
-            return files.iter().try_for_each(|(name, text)| crate::atomic::write(&folder.join(name), text.as_bytes()));
+            return files
+                .iter()
+                .try_for_each(|(name, text)| crate::base::atomic::write(&folder.join(name), text.as_bytes()));
         }
         let text = report::render(report, self.output.into(), &self.layout());
         match &self.out {
@@ -161,9 +163,9 @@ impl Destination {
         }
     }
 
-    fn layout(&self) -> Layout {
+    fn layout(&self) -> ViewLayout {
         let width = if self.out.is_some() { WIDTH } else { terminal_width() };
-        Layout { columns: self.columns.clone(), brief: self.brief, width }
+        ViewLayout { columns: self.columns.clone(), brief: self.brief, width }
     }
 }
 
@@ -178,7 +180,9 @@ fn terminal_width() -> usize {
 }
 
 /// Parses a whole number within `range`; the message of one that is not says what the range is.
-pub fn integer<T>(range: RangeInclusive<T>) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
+pub(super) fn integer<T>(
+    range: RangeInclusive<T>,
+) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
 where
     T: FromStr + PartialOrd + Display + Clone + Send + Sync,
 {
@@ -189,7 +193,7 @@ where
 }
 
 /// Parses a number of cases up to `most`: `1000000`, `1_000_000`, `1e6`, `10^6`.
-pub fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
+pub(super) fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + Clone + Send + Sync {
     move |text| {
         let power = |exponent: &str| 10u64.checked_pow(exponent.parse().ok()?);
         let number = match (text.split_once(['e', 'E']), text.strip_prefix("10^")) {
@@ -206,7 +210,7 @@ pub fn cases(most: u64) -> impl Fn(&str) -> std::result::Result<u64, String> + C
 }
 
 /// Parses a part of a run, `I/N`: the I-th of N, from 1.
-pub fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
+pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
     text.split_once('/')
         .and_then(|(part, parts)| Some((part.parse().ok()?, parts.parse().ok()?)))
         .filter(|(part, parts)| (1..=*parts).contains(part) && *parts <= MOST_SHARDS)
@@ -214,7 +218,7 @@ pub fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
 }
 
 /// Parses the path of a file to write, whose folder must be there: said before the work, not after it.
-pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
+pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.parent() {
         _ if text.is_empty() => Err("expected the path of a file".into()),
@@ -227,7 +231,7 @@ pub fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// Parses where a result goes: a file, or a folder that is there or ends with a slash.
-pub fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
+pub(super) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
     match text.strip_suffix('/') {
         Some(_) if PathBuf::from(text).is_file() => Err("it is a file".into()),
         // Its parent must be there.
@@ -240,7 +244,7 @@ pub fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
 }
 
 /// Parses the path of a folder, or of a file to write.
-pub fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
+pub(super) fn file_or_folder(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     if path.is_dir() { Ok(path) } else { output_file(text) }
 }

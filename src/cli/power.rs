@@ -5,14 +5,14 @@ use std::path::Path;
 use clap::Args;
 
 use super::{
-    Destination, Progress, invocation,
+    OutputDestination, Progress, invocation,
     options::{cases, integer},
     select::Selection,
 };
 use crate::{
     Error, Result,
     arithmetic::Model,
-    power::{self, Source, summaries},
+    power::{self, RefutingData, summaries},
     report::Report,
     trace::Trace,
     verify::MOST_CASES,
@@ -31,7 +31,7 @@ const DEFAULT_CASES: u64 = 1_000_000;
 /// first output that it contradicts; one that survives is not decided by the data; of one that cannot be observed no operands
 /// whatever can tell. Exit status 1 if an output contradicts the model as it is.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// Recordings: their outputs decide.
@@ -48,14 +48,14 @@ pub struct Arguments {
     seed: Option<u64>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Runs the command.
 ///
 /// # Errors
 /// Unknown names, a file that is no recording, a model that does not cover an instruction.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let model = Model::load(&arguments.model)?;
     let progress = Progress::new(&arguments.destination);
     let sources = sources(arguments, &progress)?;
@@ -88,12 +88,12 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
 }
 
 /// The data: the recordings that are named, or the stream of each instruction.
-fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<Source>> {
+fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<RefutingData>> {
     if !arguments.files.is_empty() {
         let read = |file: &String| {
             progress.step(&format!("reading {file}"));
             let file = file.strip_prefix("trace:").unwrap_or(file);
-            Ok(Source::recorded(file, Trace::read(Path::new(file))?))
+            Ok(RefutingData::recorded(file, Trace::read(Path::new(file))?))
         };
         return arguments.files.iter().map(read).collect();
     }
@@ -106,5 +106,5 @@ fn sources(arguments: &Arguments, progress: &Progress) -> Result<Vec<Source>> {
     let model = format!("model:{}", arguments.model);
     let (seed, cases) = (arguments.seed.unwrap_or(0), arguments.cases.unwrap_or(DEFAULT_CASES));
     let chosen = arguments.selection.instructions(&[], Some(&model))?;
-    Ok(chosen.iter().map(|instruction| Source::stream(instruction, seed, cases)).collect())
+    Ok(chosen.iter().map(|instruction| RefutingData::stream(instruction, seed, cases)).collect())
 }

@@ -1,6 +1,6 @@
 //! `tcnum probe`.
 
-mod scalar;
+mod sweep;
 
 use std::{collections::HashSet, path::PathBuf, time::Duration};
 
@@ -18,7 +18,7 @@ use crate::{
     device,
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
-    probe::{self, Request, table},
+    probe::{self, ProbeRequest, table},
     report::Report,
 };
 
@@ -39,12 +39,12 @@ const SAMPLES: u64 = 10_000;
 /// codes or pairs of 16-bit codes. Generation, execution and comparison with the instruction's rule happen on the
 /// GPU. Without one, the rule's two evaluations on the CPU are compared on a part of the inputs.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The operation; may be repeated. The four of matrix instructions without it.
     #[arg(long = "op", value_enum, value_name = "OP")]
-    ops: Vec<Operation>,
+    ops: Vec<ProbeOperation>,
     /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
@@ -82,40 +82,40 @@ pub struct Arguments {
 
 /// What `--op` names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Operation {
+enum ProbeOperation {
     Matrix(Op),
     Scalar(ScalarOperation),
 }
 
-impl Operation {
+impl ProbeOperation {
     fn matrix(self) -> Option<Op> {
         match self {
-            Operation::Matrix(op) => Some(op),
-            Operation::Scalar(_) => None,
+            ProbeOperation::Matrix(op) => Some(op),
+            ProbeOperation::Scalar(_) => None,
         }
     }
 
     fn scalar(self) -> Option<ScalarOperation> {
         match self {
-            Operation::Matrix(_) => None,
-            Operation::Scalar(operation) => Some(operation),
+            ProbeOperation::Matrix(_) => None,
+            ProbeOperation::Scalar(operation) => Some(operation),
         }
     }
 }
 
-impl ValueEnum for Operation {
-    fn value_variants<'a>() -> &'a [Operation] {
-        static ALL: std::sync::OnceLock<Vec<Operation>> = std::sync::OnceLock::new();
+impl ValueEnum for ProbeOperation {
+    fn value_variants<'a>() -> &'a [ProbeOperation] {
+        static ALL: std::sync::OnceLock<Vec<ProbeOperation>> = std::sync::OnceLock::new();
         ALL.get_or_init(|| {
-            let matrix = Op::ALL.map(Operation::Matrix).into_iter();
-            matrix.chain(ScalarOperation::ALL.map(Operation::Scalar)).collect()
+            let matrix = Op::ALL.map(ProbeOperation::Matrix).into_iter();
+            matrix.chain(ScalarOperation::ALL.map(ProbeOperation::Scalar)).collect()
         })
     }
 
     fn to_possible_value(&self) -> Option<PossibleValue> {
         match self {
-            Operation::Matrix(op) => op.to_possible_value(),
-            Operation::Scalar(operation) => {
+            ProbeOperation::Matrix(op) => op.to_possible_value(),
+            ProbeOperation::Scalar(operation) => {
                 Some(PossibleValue::new(operation.name()).help(format!("Scalar: {}", operation.meaning())))
             }
         }
@@ -126,11 +126,11 @@ impl ValueEnum for Operation {
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
-    if let Some(operations) = scalar::operations(arguments)? {
-        return scalar::run(arguments, &operations, report);
+    if let Some(operations) = sweep::operations(arguments)? {
+        return sweep::run(arguments, &operations, report);
     }
     if arguments.cases.is_some() || arguments.first.is_some() || arguments.digests.is_some() {
         return Err(Error::request(
@@ -157,26 +157,29 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
             return Err(error);
         }
         let evaluator = model.evaluator(instruction)?;
-        for request in requests(arguments, instruction) {
+        for requests in requests(arguments, instruction) {
+            let request = &requests[0];
+            let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
             progress.step(&format!(
                 "probing {instruction} on {}: {} samples of {}, {}, {}",
                 device.identity().name,
                 request.samples,
                 request.op.name(),
-                request.init.name(),
+                inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                 request.distribution.name(),
             ));
-            let outcome = probe::run(device.as_mut(), Some(&evaluator), &request)?;
-            report.holds &= outcome.profile.element_mismatches == 0;
+            let outcomes = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits)?;
+            let first = &outcomes[0];
+            report.holds &= first.profile.element_mismatches == 0;
             let (op, distribution) = (request.op.name(), request.distribution.name());
             let origin = Origin { op: Some(op), distribution: Some(distribution), ..Origin::default() };
-            for difference in &outcome.differences {
-                // Both initialisations give the device the same inputs.
+            for difference in &first.differences {
+                // Options that are given twice ask for the same inputs again.
                 if listed.insert((&instruction.name, op, distribution, difference.clone())) {
                     listing.add(&Subject::Matrix(instruction), &origin, difference);
                 }
             }
-            probes.push((request, outcome));
+            probes.extend(requests.into_iter().zip(outcomes));
         }
     }
     report.notes.extend(table::notes(device.identity().name.as_str(), &name));
@@ -190,7 +193,8 @@ pub fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
-fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Request<'a>> {
+/// The probes of an instruction; those that differ in their initialisation alone are together.
+fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Vec<ProbeRequest<'a>>> {
     let chosen: Vec<Op> = arguments.ops.iter().filter_map(|op| op.matrix()).collect();
     let ops: &[Op] = if chosen.is_empty() { &Op::ALL } else { &chosen };
     let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
@@ -199,17 +203,16 @@ fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Requ
         if arguments.distributions.is_empty() { &[Distribution::Normal] } else { &arguments.distributions };
     for &distribution in distributions {
         for &op in ops {
-            for &init in inits {
-                requests.push(Request {
-                    instruction,
-                    op,
-                    distribution,
-                    init,
-                    seed: arguments.common.seed,
-                    samples: arguments.samples.unwrap_or(SAMPLES),
-                    max_mismatches: arguments.max_mismatches,
-                });
-            }
+            let request = |init: &Init| ProbeRequest {
+                instruction,
+                op,
+                distribution,
+                init: *init,
+                seed: arguments.common.seed,
+                samples: arguments.samples.unwrap_or(SAMPLES),
+                max_mismatches: arguments.max_mismatches,
+            };
+            requests.push(inits.iter().map(request).collect());
         }
     }
     requests

@@ -5,10 +5,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::Destination;
+use super::OutputDestination;
 
 /// Says what is being done, until it is dropped.
-pub struct Progress {
+pub(super) struct Progress {
     /// A line for each step, that stays.
     lines: bool,
     /// One line, that the next step overwrites.
@@ -17,13 +17,13 @@ pub struct Progress {
 
 impl Progress {
     /// As the flags ask: `-v` lines that stay, `-q` nothing, neither a passing line where standard error is a terminal.
-    pub fn new(destination: &Destination) -> Self {
+    pub(super) fn new(destination: &OutputDestination) -> Self {
         let passing = !destination.quiet && !destination.verbose && std::io::stderr().is_terminal();
         Progress { lines: destination.verbose, line: passing }
     }
 
     /// Says that `what` is being done now.
-    pub fn step(&self, what: &str) {
+    pub(super) fn step(&self, what: &str) {
         // A closed standard error is no reason to stop.
         let _ = match (self.lines, self.line) {
             (true, _) => writeln!(std::io::stderr(), "{what}"),
@@ -33,7 +33,7 @@ impl Progress {
     }
 
     /// Says what only those want to know who asked for a line for each step.
-    pub fn note(&self, what: &str) {
+    pub(super) fn note(&self, what: &str) {
         if self.lines {
             self.step(what);
         }
@@ -46,7 +46,7 @@ const DRAW_EVERY: Duration = Duration::from_millis(200);
 const BAR_WIDTH: usize = 30;
 
 /// A bar with rate and time left, where the progress is one passing line.
-pub struct Bar<'a> {
+pub(super) struct Bar<'a> {
     progress: &'a Progress,
     name: &'a str,
     total: f64,
@@ -57,12 +57,12 @@ pub struct Bar<'a> {
 
 impl<'a> Bar<'a> {
     /// A bar of `total` steps of the work called `name`.
-    pub fn new(progress: &'a Progress, name: &'a str, total: f64) -> Self {
+    pub(super) fn new(progress: &'a Progress, name: &'a str, total: f64) -> Self {
         Bar { progress, name, total, start: None, drawn: None }
     }
 
     /// Shows that `done` steps are done, each of which counts as `each` in the rate.
-    pub fn show(&mut self, done: f64, each: f64) {
+    pub(super) fn show(&mut self, done: f64, each: f64) {
         let &mut (start, before) = self.start.get_or_insert((Instant::now(), done));
         if !self.progress.line || self.drawn.is_some_and(|drawn| drawn.elapsed() < DRAW_EVERY) {
             return;

@@ -13,7 +13,7 @@ use crate::{
     Error, Result, device,
     inputs::{Distribution, Op},
     isa::Instruction,
-    record::{self, Recorded, Recording},
+    record::{self, RecordedTiles, Recording},
     report::Report,
 };
 
@@ -28,7 +28,7 @@ use crate::{
 ///
 /// --out names the file; the report of what was recorded goes to standard output.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// Write one file for each instruction to this folder, NAME.safetensors, instead of the one of --out.
@@ -58,7 +58,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
@@ -105,8 +105,10 @@ fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
         (None, folder) => folder.clone().unwrap_or_default().join(format!("{instruction}.safetensors")),
     };
     let tiles = match arguments.op {
-        Some(op) => Recorded::Probe { op, distribution: arguments.distribution, samples: arguments.samples as usize },
-        None => Recorded::Mixture { count: arguments.tiles.map(|count| count as usize) },
+        Some(op) => {
+            RecordedTiles::Probe { op, distribution: arguments.distribution, samples: arguments.samples as usize }
+        }
+        None => RecordedTiles::Mixture { count: arguments.tiles.map(|count| count as usize) },
     };
     Recording {
         tiles,

@@ -5,7 +5,7 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    Destination, Progress, invocation,
+    OutputDestination, Progress, invocation,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
@@ -20,7 +20,7 @@ use crate::{
 ///
 /// Exit status 1 if a cell differs from the published one without an explanation in the file, or a finding does not hold.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The experiment: a file such as those under experiments/.
     #[arg(value_name = "FILE")]
     file: PathBuf,
@@ -41,14 +41,14 @@ pub struct Arguments {
     seed: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// Runs the experiment.
 ///
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut devices = match &arguments.devices[..] {

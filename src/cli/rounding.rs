@@ -10,7 +10,7 @@ use crate::{
 
 /// How to round.
 #[derive(Args, Debug, Clone)]
-pub struct RoundingFlags {
+pub(super) struct RoundingFlags {
     /// The rounding: RNE, RNA, RZ, RU, RD, RO (to odd) or SR (stochastic, with --random and --random-bits).
     #[arg(long, value_name = "MODE", default_value = "RNE")]
     pub round: String,
@@ -55,7 +55,7 @@ impl RoundingFlags {
     /// # Errors
     /// An unknown name; SR without random bits, or random bits without SR; random bits that are no hexadecimal number of
     /// their width.
-    pub fn rounding(&self) -> Result<Rounding> {
+    pub(super) fn rounding(&self) -> Result<Rounding> {
         let name = self.round.as_str();
         match (name.eq_ignore_ascii_case("SR"), &self.random, self.random_bits) {
             (true, Some(random), Some(bits)) => Ok(Rounding::Sr { random: random_bits(random, bits)?, bits }),

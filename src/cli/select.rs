@@ -12,7 +12,7 @@ use crate::{
 
 /// Which instructions a command runs.
 #[derive(Args, Debug, Clone)]
-pub struct Selection {
+pub(super) struct Selection {
     /// An instruction, by its canonical name or vendor's full spelling; may be repeated.
     #[arg(long = "instr", value_name = "NAME")]
     pub instructions: Vec<String>,
@@ -30,7 +30,7 @@ impl Selection {
     ///
     /// # Errors
     /// Unknown names, with the nearest; formats that no `mma` instruction multiplies.
-    pub fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
+    pub(super) fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
         if self.all {
             let gpu = device.is_none_or(|name| name.starts_with("cuda:"));
             return Ok(isa::all().iter().filter(|i| !gpu || i.missing().is_none()).cloned().collect());
@@ -51,7 +51,7 @@ impl Selection {
 ///
 /// # Errors
 /// No shipped model describes the device.
-pub fn model(named: Option<&str>, device: &dyn Device) -> Result<(String, Option<String>)> {
+pub(super) fn model(named: Option<&str>, device: &dyn Device) -> Result<(String, Option<String>)> {
     match named {
         Some(name) => Ok((name.strip_prefix("model:").unwrap_or(name).into(), None)),
         None => device.generation().model(&device.identity().name),
@@ -59,7 +59,7 @@ pub fn model(named: Option<&str>, device: &dyn Device) -> Result<(String, Option
 }
 
 /// Leaves out what the device's generation lacks or the model of a comparison does not cover, each with one note.
-pub fn available(
+pub(super) fn available(
     instructions: &mut Vec<Instruction>,
     device: &dyn Device,
     model: Option<&Model>,

@@ -256,8 +256,8 @@ fn row(number: usize, subject: &Subject, origin: &Origin, difference: &Differenc
     };
     let decimal = |code: u64| d.decode(code).decimal();
     let exact = subject.exact(case);
-    let Codes { a, b, c, scale_a, scale_b } = Codes::of(subject, case);
-    let as_found = Codes::of(subject, &found.case);
+    let CaseCodes { a, b, c, scale_a, scale_b } = CaseCodes::of(subject, case);
+    let as_found = CaseCodes::of(subject, &found.case);
     let owned = |text: Option<&str>| text.map(str::to_string);
     MismatchRow {
         number,
@@ -308,7 +308,7 @@ fn row(number: usize, subject: &Subject, origin: &Origin, difference: &Differenc
 }
 
 /// The codes of a case, in hexadecimal.
-struct Codes {
+struct CaseCodes {
     a: Vec<String>,
     b: Vec<String>,
     c: Option<String>,
@@ -316,12 +316,12 @@ struct Codes {
     scale_b: Vec<String>,
 }
 
-impl Codes {
-    fn of(subject: &Subject, case: &Case) -> Codes {
+impl CaseCodes {
+    fn of(subject: &Subject, case: &Case) -> CaseCodes {
         let hex = |format: &Format, codes: &[u64]| codes.iter().map(|code| format.hex(*code)).collect::<Vec<_>>();
         let [a, b, c, _] = subject.formats();
         let scale = subject.scale().unwrap_or(a);
-        Codes {
+        CaseCodes {
             a: hex(a, &case.a),
             b: hex(b, &case.b),
             c: subject.has_c().then(|| c.hex(case.c)),

@@ -1,6 +1,6 @@
 //! Conversion of single values to blocks: what a block format makes of each, with the scales.
 
-use super::value::Source;
+use super::value::ValueRead;
 use crate::{
     format::block::{Blocks, Quantizer},
     report::Table,
@@ -53,7 +53,7 @@ pub struct BlockConversion {
 
 impl BlockConversion {
     /// The scales and the elements of `sources`, taken as one row, as two tables.
-    pub fn tables(&self, sources: &[Source]) -> [Table; 2] {
+    pub fn tables(&self, sources: &[ValueRead]) -> [Table; 2] {
         let blocks = self.quantizer.quantize_with(sources.len(), sources.len(), |i| sources[i].value);
         [self.scales(&blocks), self.elements(&blocks, sources)]
     }
@@ -77,10 +77,10 @@ impl BlockConversion {
         Table::of(title, blocks.scales.iter().enumerate().map(row))
     }
 
-    fn elements(&self, blocks: &Blocks, sources: &[Source]) -> Table {
+    fn elements(&self, blocks: &Blocks, sources: &[ValueRead]) -> Table {
         let Quantizer { format, rounding, .. } = self.quantizer;
         let title = format!("Elements of {format} ({}), {}", format.element.format, rounding.name());
-        let row = |(i, source): (usize, &Source)| {
+        let row = |(i, source): (usize, &ValueRead)| {
             let code = blocks.elements[i].into();
             let (x, y) = (source.value.to_f64(), blocks.value(i).to_f64());
             let error = Some(y - x).filter(|error| !error.is_nan());

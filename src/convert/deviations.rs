@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Tensor, tensor::PART, values::Values};
+use super::{Tensor, tensor::PART, values::TensorValues};
 use crate::{format::Format, number::Real};
 
 /// How the values of a tensor and those of its conversion differ.
@@ -34,7 +34,7 @@ impl Deviations {
     /// Compares two tensors of as many elements. Sums are made in the order of the parts, so that they do not depend on the
     /// number of threads.
     pub(super) fn between(source: &Tensor, result: &Tensor) -> Deviations {
-        let (x, y) = (Values::of(source), Values::of(result));
+        let (x, y) = (TensorValues::of(source), TensorValues::of(result));
         let doubles = x.are_exact() && y.are_exact();
         let largest = largest(result);
         let part = |part: usize| {
@@ -140,7 +140,7 @@ fn is_beyond(x: &Real, format: &Format) -> bool {
 mod tests {
     use super::*;
     use crate::{
-        convert::{Target, convert},
+        convert::{ConversionTarget, convert},
         format::{Overflow, Rounding, find},
         isa::Codes,
     };
@@ -148,8 +148,11 @@ mod tests {
     /// What becomes of the codes of one format in another.
     fn deviations(from: &str, codes: &[u64], to: &str) -> Deviations {
         let from = find(from).unwrap();
-        let target =
-            Target::Scalar { format: find(to).unwrap(), rounding: Rounding::Rne, overflow: Overflow::Saturate };
+        let target = ConversionTarget::Scalar {
+            format: find(to).unwrap(),
+            rounding: Rounding::Rne,
+            overflow: Overflow::Saturate,
+        };
         let source = Tensor::Scalar(from, Codes::from_values(from, codes));
         convert(&source, codes.len(), &target).unwrap().1
     }

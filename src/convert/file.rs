@@ -10,7 +10,7 @@
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-use super::{Deviations, Target, Tensor, convert};
+use super::{ConversionTarget, Deviations, Tensor, convert};
 use crate::{
     Error, Result,
     array::{Array, Arrays, Container, Content, LARGEST_EXTENT, read_file},
@@ -51,7 +51,7 @@ crate::rows! {
 
 /// What the arrays of a file are.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Layout {
+pub enum FileContent {
     /// Codes of a format; `None`: of the formats that the file names.
     Scalar(Option<&'static Format>),
     /// Blocks.
@@ -62,9 +62,9 @@ pub enum Layout {
 #[derive(Debug, Clone)]
 pub struct FileConversion {
     /// What the file holds.
-    pub from: Layout,
+    pub from: FileContent,
     /// What it becomes.
-    pub to: Target,
+    pub to: ConversionTarget,
     /// The arrays; none: all.
     pub names: Vec<String>,
 }
@@ -119,18 +119,18 @@ impl FileConversion {
     ///
     /// # Errors
     /// Blocks of another format than the file says, or that lie in it otherwise.
-    fn layout(&self, arrays: &Arrays) -> Result<Layout> {
+    fn layout(&self, arrays: &Arrays) -> Result<FileContent> {
         let written = arrays.metadata.get("tcnum.format").and_then(|name| block::find(name));
         let layout = match (self.from, written) {
-            (Layout::Scalar(None), Some(format)) => Layout::Blocks(format),
-            (Layout::Blocks(given), Some(format)) if given != format => {
+            (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
+            (FileContent::Blocks(given), Some(format)) if given != format => {
                 return Err(Error::request(format!(
                     "its metadata say that it holds {format}, not {given}; leave --from out"
                 )));
             }
             (given, _) => given,
         };
-        if let Layout::Blocks(format) = layout {
+        if let FileContent::Blocks(format) = layout {
             for (key, value) in [("tcnum.axis", "-1".to_string()), ("tcnum.block", format.length.to_string())] {
                 if let Some(other) = arrays.metadata.get(key).filter(|other| **other != value) {
                     return Err(Error::request(format!(
@@ -143,7 +143,7 @@ impl FileConversion {
     }
 
     /// The names of the tensors to convert.
-    fn chosen(&self, from: Layout, arrays: &Arrays) -> Result<Vec<String>> {
+    fn chosen(&self, from: FileContent, arrays: &Arrays) -> Result<Vec<String>> {
         let is_part = |name: &str| {
             ["_scale", "_tensor_scale"]
                 .iter()
@@ -151,8 +151,8 @@ impl FileConversion {
         };
         let all = arrays.arrays.iter().map(|array| array.name.as_str());
         let tensors: Vec<&str> = match from {
-            Layout::Scalar(_) => all.collect(),
-            Layout::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
+            FileContent::Scalar(_) => all.collect(),
+            FileContent::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
         };
         if let Some(unknown) = self.names.iter().find(|name| !tensors.contains(&name.as_str())) {
             let near = crate::base::nearest::nearest(unknown, tensors.iter().copied(), 3).join(", ");
@@ -175,11 +175,11 @@ impl FileConversion {
     fn metadata(&self) -> BTreeMap<String, String> {
         let mut entries = vec![("format", self.to.name().to_string())];
         match &self.to {
-            Target::Scalar { rounding, overflow, .. } => {
+            ConversionTarget::Scalar { rounding, overflow, .. } => {
                 entries.push(("rounding", rounding.name().into()));
                 entries.push(("overflow", overflow.name().into()));
             }
-            Target::Blocks(quantizer) => {
+            ConversionTarget::Blocks(quantizer) => {
                 entries.push(("rounding", quantizer.rounding.name().into()));
                 entries.push(("scale_rule", quantizer.rule.name.into()));
                 entries.push(("block", quantizer.format.length.to_string()));
@@ -216,17 +216,17 @@ impl FileConversion {
 }
 
 /// The tensor of this name, and its shape.
-fn read(from: Layout, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>)> {
+fn read(from: FileContent, arrays: &Arrays, name: &str) -> Result<(Tensor, Vec<usize>)> {
     let array = arrays.get(name).expect("names were looked up");
     match from {
-        Layout::Scalar(format) => {
+        FileContent::Scalar(format) => {
             // A file of codes that this program wrote says of what format they are.
             let written = arrays.metadata.get("tcnum.format").filter(|_| matches!(array.kind, Content::Unsigned(_)));
             let named = || written.map(|name| format::find(name)).transpose();
             let (format, codes) = array.codes(format.map_or_else(named, |given| Ok(Some(given)))?)?;
             Ok((Tensor::Scalar(format, codes), array.shape.clone()))
         }
-        Layout::Blocks(format) => {
+        FileContent::Blocks(format) => {
             let (blocks, shape) = read_blocks(arrays, array, format)?;
             Ok((Tensor::Blocks(blocks), shape))
         }
@@ -357,9 +357,9 @@ fn tensor_shape(arrays: &Arrays, array: &Array, packed: bool) -> Result<Vec<usiz
 ///
 /// # Errors
 /// A name that neither has; a format of the user's with the name of a block format.
-pub fn layout(name: &str) -> Result<Layout> {
+pub fn layout(name: &str) -> Result<FileContent> {
     if let Some(block) = block::find(name) {
-        return Ok(Layout::Blocks(block));
+        return Ok(FileContent::Blocks(block));
     }
     let known: Vec<&str> = block::BLOCK_FORMATS.iter().map(|format| format.name).collect();
     match format::resolve(name) {
@@ -367,7 +367,7 @@ pub fn layout(name: &str) -> Result<Layout> {
         Ok(format) if block::find(format.name).is_some() => {
             Err(Error::request(format!("{name}: the name '{format}' is taken by a block format; give yours another")))
         }
-        Ok(format) => Ok(Layout::Scalar(Some(format))),
+        Ok(format) => Ok(FileContent::Scalar(Some(format))),
         Err(error) => Err(Error::request(format!("{error}; block formats are {}", known.join(", ")))),
     }
 }

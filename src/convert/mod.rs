@@ -9,6 +9,6 @@ mod values;
 
 pub use block::{BlockConversion, ElementRow, ScaleRow};
 pub use deviations::Deviations;
-pub use file::{ArrayRow, FileConversion, Layout, layout};
-pub use tensor::{Target, Tensor, convert};
-pub use value::{Conversion, ConversionRow, Converted, Source, read};
+pub use file::{ArrayRow, FileContent, FileConversion, layout};
+pub use tensor::{ConversionTarget, Tensor, convert};
+pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Deviations, values::Values};
+use super::{Deviations, values::TensorValues};
 use crate::{
     Error, Result,
     format::block::{BlockFormat, Blocks, Quantizer},
@@ -25,7 +25,7 @@ pub enum Tensor {
 
 /// What a tensor is converted to.
 #[derive(Debug, Clone, Copy)]
-pub enum Target {
+pub enum ConversionTarget {
     /// A scalar format.
     Scalar {
         /// The format.
@@ -74,12 +74,12 @@ impl Tensor {
 ///
 /// # Errors
 /// A value that the target has no code for (NaN in a format without NaN): how many there are, and where the first is.
-pub fn convert(source: &Tensor, row: usize, target: &Target) -> Result<(Tensor, Deviations)> {
+pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result<(Tensor, Deviations)> {
     let result = match target {
-        Target::Scalar { format, rounding, overflow } => {
+        ConversionTarget::Scalar { format, rounding, overflow } => {
             Tensor::Scalar(format, encode(source, format, *rounding, *overflow)?)
         }
-        Target::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
+        ConversionTarget::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
     };
     let deviations = Deviations::between(source, &result);
     Ok((result, deviations))
@@ -87,7 +87,7 @@ pub fn convert(source: &Tensor, row: usize, target: &Target) -> Result<(Tensor, 
 
 /// The values in blocks, the same by each of the ways.
 fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
-    let values = Values::of(source);
+    let values = TensorValues::of(source);
     if !values.fit_f32() {
         return quantizer.quantize_with(source.len(), row, |index| source.value(index));
     }
@@ -170,20 +170,20 @@ fn vectorised<C: Code>(values: &Codes, bytes: &mut [u8], encoder: Encoder<C>) ->
     parts.map_init(Default::default, part).sum()
 }
 
-impl Target {
+impl ConversionTarget {
     /// The block format, if it is one.
     pub fn block(&self) -> Option<&'static BlockFormat> {
         match self {
-            Target::Scalar { .. } => None,
-            Target::Blocks(quantizer) => Some(quantizer.format),
+            ConversionTarget::Scalar { .. } => None,
+            ConversionTarget::Blocks(quantizer) => Some(quantizer.format),
         }
     }
 
     /// The name of the format.
     pub fn name(&self) -> &'static str {
         match self {
-            Target::Scalar { format, .. } => format.name,
-            Target::Blocks(quantizer) => quantizer.format.name,
+            ConversionTarget::Scalar { format, .. } => format.name,
+            ConversionTarget::Blocks(quantizer) => quantizer.format.name,
         }
     }
 }

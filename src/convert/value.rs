@@ -39,7 +39,7 @@ crate::rows! {
 
 /// How to convert.
 #[derive(Debug, Clone, Copy)]
-pub struct Conversion {
+pub struct ValueConversion {
     /// The format of the codes that are given, to which values are rounded first (RNE); `None`: values are taken as they are.
     pub from: Option<&'static Format>,
     /// The format of the result.
@@ -52,7 +52,7 @@ pub struct Conversion {
 
 /// One value to convert.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Source {
+pub struct ValueRead {
     /// As it was given.
     pub text: String,
     /// Its code, where it has a format.
@@ -78,7 +78,7 @@ pub struct Converted {
 ///
 /// # Errors
 /// A code without a format or wider than it; text that is neither; a value that the format has no code for.
-pub fn read(format: Option<&Format>, text: &str) -> Result<Source> {
+pub fn read(format: Option<&Format>, text: &str) -> Result<ValueRead> {
     let lower = text.to_ascii_lowercase();
     let digits = lower.strip_prefix("0x").filter(|digits| !digits.contains('p'));
     let (code, value) = match (digits, format) {
@@ -100,15 +100,15 @@ pub fn read(format: Option<&Format>, text: &str) -> Result<Source> {
             (Some(code), format.value(code))
         }
     };
-    Ok(Source { text: text.to_string(), code, value })
+    Ok(ValueRead { text: text.to_string(), code, value })
 }
 
-impl Conversion {
+impl ValueConversion {
     /// Reads a value: see [`read`].
     ///
     /// # Errors
     /// As [`read`].
-    pub fn source(&self, text: &str) -> Result<Source> {
+    pub fn source(&self, text: &str) -> Result<ValueRead> {
         read(self.from, text)
     }
 
@@ -123,7 +123,7 @@ impl Conversion {
     }
 
     /// The conversion of all `sources` as a table, and how many of them have no code in the result's format.
-    pub fn table(&self, sources: &[Source]) -> (Table, usize) {
+    pub fn table(&self, sources: &[ValueRead]) -> (Table, usize) {
         let title = format!("To {}, {}, overflow: {}", self.to, self.rounding.name(), self.overflow.name());
         let converted: Vec<Converted> = sources.iter().map(|source| self.convert(&source.value)).collect();
         let without_code = converted.iter().filter(|converted| converted.code.is_none()).count();
@@ -131,7 +131,7 @@ impl Conversion {
         (Table::of(title, rows), without_code)
     }
 
-    fn row(&self, source: &Source, converted: &Converted) -> ConversionRow {
+    fn row(&self, source: &ValueRead, converted: &Converted) -> ConversionRow {
         let given = self.from.zip(source.code);
         let result = converted.code.map(|code| self.to.decode(code));
         let unchanged = converted.direction == Some(Ordering::Equal) || source.value == Real::Nan;
@@ -197,9 +197,9 @@ mod tests {
     use super::*;
     use crate::format::{FORMATS, find};
 
-    fn conversion(from: Option<&str>, to: &str, rounding: Rounding) -> Conversion {
+    fn conversion(from: Option<&str>, to: &str, rounding: Rounding) -> ValueConversion {
         let from = from.map(|name| find(name).unwrap());
-        Conversion { from, to: find(to).unwrap(), rounding, overflow: Overflow::Standard }
+        ValueConversion { from, to: find(to).unwrap(), rounding, overflow: Overflow::Standard }
     }
 
     #[test]
@@ -226,7 +226,7 @@ mod tests {
     #[test]
     fn infinities_and_nan_have_their_own_comparisons() {
         let to_e5m2 = conversion(None, "e5m2", Rounding::Rne);
-        let of = |conversion: &Conversion, text: &str| conversion.convert(&conversion.source(text).unwrap().value);
+        let of = |conversion: &ValueConversion, text: &str| conversion.convert(&conversion.source(text).unwrap().value);
         let overflowed = of(&to_e5m2, "-1e9");
         assert_eq!((overflowed.code, overflowed.direction), (Some(0xfc), Some(Ordering::Less)));
         assert_eq!(overflowed.error_ulps, Some(f64::NEG_INFINITY));

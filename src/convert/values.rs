@@ -6,7 +6,7 @@ use super::Tensor;
 use crate::format::{Encoding, Format};
 
 /// Reads the values of one tensor.
-pub(super) struct Values<'a> {
+pub(super) struct TensorValues<'a> {
     tensor: &'a Tensor,
     by: By,
 }
@@ -22,9 +22,9 @@ enum By {
     Each,
 }
 
-impl<'a> Values<'a> {
+impl<'a> TensorValues<'a> {
     /// The values of `tensor`.
-    pub(super) fn of(tensor: &'a Tensor) -> Values<'a> {
+    pub(super) fn of(tensor: &'a Tensor) -> TensorValues<'a> {
         let by = match tensor {
             Tensor::Scalar(format, _) if format.name == "f32" => By::Bits,
             Tensor::Scalar(format, _) if format.bits <= 16 => By::Table(table(format)),
@@ -37,7 +37,7 @@ impl<'a> Values<'a> {
                 }
             }
         };
-        Values { tensor, by }
+        TensorValues { tensor, by }
     }
 
     /// Whether every value of the tensor's format is a double: those of integers of 64 bits are not.
@@ -118,7 +118,7 @@ mod tests {
     };
 
     fn equals_each(tensor: &Tensor) {
-        let (values, mut read) = (Values::of(tensor), Vec::new());
+        let (values, mut read) = (TensorValues::of(tensor), Vec::new());
         for range in [0..tensor.len(), 0..1, 7..64, 30..31, 5..5] {
             values.read(range.clone(), &mut read);
             assert_eq!(read.len(), range.len());

@@ -23,7 +23,7 @@ pub struct Dot {
 
 /// The exact value of a dot-product-add, under the rules of IEEE 754 for NaN, infinities and zeros.
 #[derive(Debug)]
-pub enum Sum<'a> {
+pub enum ExactSum<'a> {
     /// An operand is NaN, or there is an infinity times zero, or infinities of both signs.
     Nan,
     /// Some term is infinite, all infinite terms with this sign.
@@ -50,7 +50,7 @@ impl Dot {
     ///
     /// With no pairs it is c. More pairs than the buffer was made for may wrap around.
     #[inline]
-    pub fn sum(&mut self, pairs: impl IntoIterator<Item = (u64, u64)>, c: u64) -> Sum<'_> {
+    pub fn sum(&mut self, pairs: impl IntoIterator<Item = (u64, u64)>, c: u64) -> ExactSum<'_> {
         self.accumulator.clear();
         let c = self.c.decode(c);
         let mut seen = Seen { negative_zeros_only: true, ..Seen::default() };
@@ -62,11 +62,11 @@ impl Dot {
             self.accumulator.add_product(&a, &b);
         }
         match seen {
-            Seen { nan: true, .. } | Seen { infinities: [true, true], .. } => Sum::Nan,
+            Seen { nan: true, .. } | Seen { infinities: [true, true], .. } => ExactSum::Nan,
             Seen { infinities: [false, false], negative_zeros_only, .. } => {
-                Sum::Finite { accumulator: &mut self.accumulator, negative_zero: negative_zeros_only }
+                ExactSum::Finite { accumulator: &mut self.accumulator, negative_zero: negative_zeros_only }
             }
-            Seen { infinities: [_, negative], .. } => Sum::Infinity { negative },
+            Seen { infinities: [_, negative], .. } => ExactSum::Infinity { negative },
         }
     }
 }
@@ -101,13 +101,13 @@ fn product_class(x: Class, y: Class) -> Class {
     }
 }
 
-impl Sum<'_> {
+impl ExactSum<'_> {
     /// The sum as encoding takes it: exact up to 128 bits, sticky below.
     pub fn real(&self) -> Real {
         match self {
-            Sum::Nan => Real::Nan,
-            Sum::Infinity { negative } => Real::Infinity { negative: *negative },
-            Sum::Finite { accumulator, negative_zero } => Real::Finite(match accumulator.to_finite() {
+            ExactSum::Nan => Real::Nan,
+            ExactSum::Infinity { negative } => Real::Infinity { negative: *negative },
+            ExactSum::Finite { accumulator, negative_zero } => Real::Finite(match accumulator.to_finite() {
                 zero if zero.is_zero() => Finite::zero(*negative_zero),
                 finite => finite,
             }),
@@ -125,7 +125,7 @@ impl Sum<'_> {
     /// accumulating in that width leaves. `None` for a NaN or infinite sum and for floating-point formats.
     pub fn wrapped(&self, format: &Format) -> Option<u64> {
         match self {
-            Sum::Finite { accumulator, .. } if format.is_integer() => {
+            ExactSum::Finite { accumulator, .. } if format.is_integer() => {
                 Some(accumulator.floor_modulo() & format.code_mask())
             }
             _ => None,

@@ -1,6 +1,6 @@
 //! The error of a result against the exact sum.
 
-use super::Sum;
+use super::ExactSum;
 use crate::{
     format::{Encoding, Format},
     number::{Finite, ldexp},
@@ -19,14 +19,14 @@ pub struct Deviation {
     pub ulps: f64,
 }
 
-impl Sum<'_> {
+impl ExactSum<'_> {
     /// The error of `code`, in format `d`, against this sum; `None` if either is infinite or NaN.
     ///
     /// # Panics
     /// May panic for another `d` than the one that the buffer was made for.
     pub fn deviation(&mut self, d: &Format, code: u64) -> Option<Deviation> {
         let result = d.decode(code);
-        let Sum::Finite { accumulator, .. } = self else { return None };
+        let ExactSum::Finite { accumulator, .. } = self else { return None };
         if !result.is_finite() {
             return None;
         }

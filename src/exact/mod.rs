@@ -7,5 +7,5 @@ pub mod mpfr;
 mod terms;
 
 pub use crate::number::Accumulator;
-pub use dot::{Dot, Sum};
+pub use dot::{Dot, ExactSum};
 pub use error::{Deviation, distance, ulp_exponent};

@@ -14,7 +14,7 @@ use crate::format::{
 
 /// Computes `c + sum over i of a_i * b_i` exactly and rounds it, again and again in the same buffers.
 #[derive(Debug, Clone)]
-pub struct Dot {
+pub struct MpfrDot {
     a: &'static Format,
     b: &'static Format,
     c: &'static Format,
@@ -24,7 +24,7 @@ pub struct Dot {
     rounder: Rounder,
 }
 
-impl Dot {
+impl MpfrDot {
     /// Buffers for up to `terms` products of `a` and `b` codes and one `c` code.
     ///
     /// The precision spans from the smallest quantum of a term to the largest sum, so that no addition rounds.
@@ -33,7 +33,7 @@ impl Dot {
         let (low, high) = ((a_low + b_low).min(c_low), (a_high + b_high).max(c_high));
         let precision = high.abs_diff(low) + (terms + 1).ilog2() + 1;
         let operand = Float::new(OPERAND_BITS);
-        Dot {
+        MpfrDot {
             a,
             b,
             c,
@@ -62,7 +62,7 @@ impl Dot {
         &self.sum
     }
 
-    /// The last sum rounded to a code of `format`, by the same rules as [`Sum::round`](super::Sum::round).
+    /// The last sum rounded to a code of `format`, by the same rules as [`ExactSum::round`](super::ExactSum::round).
     pub fn round(&mut self, format: &Format, rounding: Rounding, overflow: Overflow) -> Option<u64> {
         self.rounder.round(&self.sum, format, rounding, overflow)
     }

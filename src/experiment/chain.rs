@@ -1,6 +1,6 @@
 //! Running the chains of an experiment, and checking its findings.
 
-use super::{Chain, Experiment, Options, table};
+use super::{ChainFigure, Experiment, Options, table};
 use crate::{
     Result,
     chain::{self, ChainRequest, Curve},
@@ -12,7 +12,7 @@ use crate::{
 /// Computes the curves on every device, and adds their tables and those of the findings.
 pub(super) fn run(
     experiment: &Experiment,
-    declared: &Chain,
+    declared: &ChainFigure,
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Printed, finding::Check};
+use super::{Printed, finding::Condition};
 use crate::{
     Error, Result,
     base::{named::Named, text},
@@ -28,9 +28,9 @@ pub struct Experiment {
     #[serde(default)]
     pub remarks: Vec<String>,
     /// Probes of single operations.
-    pub profile: Option<Profile>,
+    pub profile: Option<ProfileTable>,
     /// Chain matrix multiplication.
-    pub chain: Option<Chain>,
+    pub chain: Option<ChainFigure>,
     /// What has to hold.
     #[serde(default, rename = "finding")]
     pub findings: Vec<Finding>,
@@ -39,20 +39,20 @@ pub struct Experiment {
 /// Probes of single operations on Normal(0, 1) operands, and the published mean absolute errors.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Profile {
+pub struct ProfileTable {
     /// Samples of each probe.
     pub samples: u64,
     /// How many samples the published means are taken to have: it sets their sampling error.
     pub published_samples: u64,
     /// The published cells.
     #[serde(rename = "cell")]
-    pub cells: Vec<Cell>,
+    pub cells: Vec<ProfileCell>,
 }
 
 /// One published cell, and where its value is found here.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Cell {
+pub struct ProfileCell {
     /// The instruction.
     #[serde(deserialize_with = "instruction")]
     pub instruction: Instruction,
@@ -63,7 +63,7 @@ pub struct Cell {
     #[serde(deserialize_with = "named")]
     pub init: Init,
     /// What the error is taken against.
-    pub reference: Column,
+    pub reference: ErrorColumn,
     /// The value as printed.
     pub published: Printed,
     /// Why the value here is expected to differ, or what else is to be said about it.
@@ -72,7 +72,7 @@ pub struct Cell {
 
 /// What an error is taken against.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-pub enum Column {
+pub enum ErrorColumn {
     /// The same expression in f32 on the CPU.
     #[serde(rename = "f32")]
     F32,
@@ -84,7 +84,7 @@ pub enum Column {
 /// Chain matrix multiplication: both initialisations of each instruction.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Chain {
+pub struct ChainFigure {
     /// The instructions.
     #[serde(deserialize_with = "instructions")]
     pub instructions: Vec<Instruction>,
@@ -101,15 +101,15 @@ pub struct Finding {
     /// The claim, in a sentence.
     pub claim: String,
     /// The condition under which it holds.
-    pub check: Check,
+    pub check: Condition,
 }
 
-impl Column {
+impl ErrorColumn {
     /// The name, as in files and reports.
     pub fn name(self) -> &'static str {
         match self {
-            Column::F32 => "f32",
-            Column::F32Rounded => "f32 to D",
+            ErrorColumn::F32 => "f32",
+            ErrorColumn::F32Rounded => "f32 to D",
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Cell, Column, Experiment, verdict::Measured};
+use super::{ErrorColumn, Experiment, ProfileCell, verdict::Measured};
 use crate::{
     chain::{Curve, Point},
     inputs::{Init, Op},
@@ -11,7 +11,7 @@ use crate::{
 /// The condition of a finding: the first three are about profiles, the others about chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
-pub enum Check {
+pub enum Condition {
     /// Every sample of these cells is equal to its reference.
     Exact(Selector),
     /// Some sample of each of these cells is not.
@@ -22,7 +22,7 @@ pub enum Check {
         #[serde(deserialize_with = "ops")]
         ops: [Op; 2],
         /// The reference of both.
-        reference: Column,
+        reference: ErrorColumn,
         /// The initialisation of both.
         #[serde(deserialize_with = "super::file::named")]
         init: Init,
@@ -81,42 +81,42 @@ pub struct Selector {
     #[serde(default, deserialize_with = "any_ops")]
     pub ops: Vec<Op>,
     /// The reference.
-    pub reference: Column,
+    pub reference: ErrorColumn,
 }
 
 /// Whether a finding holds, and the figures that say so.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Found {
+pub(super) struct FindingResult {
     pub holds: bool,
     pub measured: String,
 }
 
 impl Selector {
     /// With init low: with fp32 every sample is rounded differently.
-    fn selects(&self, cell: &Cell) -> bool {
+    fn selects(&self, cell: &ProfileCell) -> bool {
         cell.init == Init::Low
             && cell.reference == self.reference
             && (self.ops.is_empty() || self.ops.contains(&cell.op))
     }
 }
 
-impl Check {
+impl Condition {
     /// What in `experiment` the condition is about and is not there.
     pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
         let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
         let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);
         let instructions: Vec<&String> = match self {
-            Check::Exact(s) | Check::Inexact(s) => {
+            Condition::Exact(s) | Condition::Inexact(s) => {
                 return (!cells().any(|cell| s.selects(cell))).then(|| "it selects no cell with init low".to_string());
             }
-            Check::Differ { ops, reference, init, .. } => {
+            Condition::Differ { ops, reference, init, .. } => {
                 let present = |op: &Op| cells().any(|c| (c.op, c.reference, c.init) == (*op, *reference, *init));
                 return (!ops.iter().all(present)).then(|| "there is no cell of one of its operations".to_string());
             }
-            Check::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
-            Check::Coincide { pair, .. } => pair.iter().collect(),
-            Check::Overflow { instruction, .. } => vec![instruction],
-            Check::Grows { .. } | Check::Negligible { .. } | Check::Worse {} => Vec::new(),
+            Condition::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
+            Condition::Coincide { pair, .. } => pair.iter().collect(),
+            Condition::Overflow { instruction, .. } => vec![instruction],
+            Condition::Grows { .. } | Condition::Negligible { .. } | Condition::Worse {} => Vec::new(),
         };
         if experiment.chain.is_none() {
             return Some("it is about chains, and there is no [chain]".into());
@@ -128,7 +128,7 @@ impl Check {
     }
 
     /// Whether the condition holds of the cells of a profile; `None` if it is about chains.
-    pub(super) fn of_cells(&self, cells: &[(&Cell, Measured)]) -> Option<Found> {
+    pub(super) fn of_cells(&self, cells: &[(&ProfileCell, Measured)]) -> Option<FindingResult> {
         let selected = |s: &Selector| -> Vec<Measured> {
             cells.iter().filter(|(cell, _)| s.selects(cell)).map(|(_, measured)| *measured).collect()
         };
@@ -137,15 +137,18 @@ impl Check {
             format!("unequal samples: {}; of {} each", unequal.join(", "), selected.first().map_or(0, |m| m.samples))
         };
         match self {
-            Check::Exact(s) => {
+            Condition::Exact(s) => {
                 let selected = selected(s);
-                Some(Found { holds: selected.iter().all(|m| m.equal == m.samples), measured: counts(&selected) })
+                Some(FindingResult {
+                    holds: selected.iter().all(|m| m.equal == m.samples),
+                    measured: counts(&selected),
+                })
             }
-            Check::Inexact(s) => {
+            Condition::Inexact(s) => {
                 let selected = selected(s);
-                Some(Found { holds: selected.iter().all(|m| m.equal < m.samples), measured: counts(&selected) })
+                Some(FindingResult { holds: selected.iter().all(|m| m.equal < m.samples), measured: counts(&selected) })
             }
-            Check::Differ { ops, reference, init, deviations } => {
+            Condition::Differ { ops, reference, init, deviations } => {
                 let kept = cells.iter().filter(|(c, _)| (c.reference, c.init) == (*reference, *init));
                 Some(differ(&kept.copied().collect::<Vec<_>>(), *ops, *deviations))
             }
@@ -154,48 +157,50 @@ impl Check {
     }
 
     /// Whether the condition holds of the curves of chains; `None` if it is about profiles.
-    pub(super) fn of_curves(&self, curves: &[Curve]) -> Option<Found> {
+    pub(super) fn of_curves(&self, curves: &[Curve]) -> Option<FindingResult> {
         match self {
-            Check::Exact(_) | Check::Inexact(_) | Check::Differ { .. } => None,
-            Check::Grows { at_least } => Some(grows(curves, *at_least)),
-            Check::Above { upper, lower, from, factor } => {
+            Condition::Exact(_) | Condition::Inexact(_) | Condition::Differ { .. } => None,
+            Condition::Grows { at_least } => Some(grows(curves, *at_least)),
+            Condition::Above { upper, lower, from, factor } => {
                 let ratios = lower.iter().flat_map(|lower| ratios(curves, upper, lower));
                 let least = ratios.filter(|(n, _)| n >= from).map(|(_, ratio)| ratio).reduce(f64::min);
-                Some(Found::bound("smallest ratio", least, |least| least >= *factor))
+                Some(FindingResult::bound("smallest ratio", least, |least| least >= *factor))
             }
-            Check::Coincide { pair: [first, second], from, within } => {
+            Condition::Coincide { pair: [first, second], from, within } => {
                 let later = ratios(curves, first, second).into_iter().filter(|(n, _)| n >= from);
                 let apart = later.map(|(_, ratio)| (ratio - 1.0).abs());
-                Some(Found::bound("largest relative difference", apart.reduce(f64::max), |apart| apart <= *within))
+                Some(FindingResult::bound("largest relative difference", apart.reduce(f64::max), |apart| {
+                    apart <= *within
+                }))
             }
-            Check::Overflow { instruction, from, to } => Some(overflow(curves, instruction, *from, *to)),
-            Check::Negligible { below } => {
+            Condition::Overflow { instruction, from, to } => Some(overflow(curves, instruction, *from, *to)),
+            Condition::Negligible { below } => {
                 let first = curves.iter().filter(|c| c.init == Init::Low).filter_map(|c| error(c.points.first()?));
-                Some(Found::bound("largest error at N = 1", first.reduce(f64::max), |largest| largest < *below))
+                Some(FindingResult::bound("largest error at N = 1", first.reduce(f64::max), |largest| largest < *below))
             }
-            Check::Worse {} => {
+            Condition::Worse {} => {
                 let pairs = curves.iter().filter(|c| c.init == Init::Low).flat_map(|low| {
                     let wide = curves.iter().find(|c| c.init == Init::Fp32 && c.instruction == low.instruction);
                     common(wide, Some(low))
                 });
                 let least = pairs.map(|(_, wide, low)| wide / low).reduce(f64::min);
-                Some(Found::bound("smallest ratio fp32 to low", least, |least| least > 1.0))
+                Some(FindingResult::bound("smallest ratio fp32 to low", least, |least| least > 1.0))
             }
         }
     }
 }
 
-impl Found {
+impl FindingResult {
     /// A condition on one number; it does not hold if there is none.
-    fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> Found {
+    fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> FindingResult {
         match value {
-            Some(value) => Found { holds: condition(value), measured: format!("{what}: {}", digits(value)) },
-            None => Found { holds: false, measured: "nothing to compare".into() },
+            Some(value) => FindingResult { holds: condition(value), measured: format!("{what}: {}", digits(value)) },
+            None => FindingResult { holds: false, measured: "nothing to compare".into() },
         }
     }
 }
 
-fn differ(cells: &[(&Cell, Measured)], ops: [Op; 2], deviations: f64) -> Found {
+fn differ(cells: &[(&ProfileCell, Measured)], ops: [Op; 2], deviations: f64) -> FindingResult {
     let of = |op: Op| cells.iter().filter(move |(cell, _)| cell.op == op);
     let mut least: Option<f64> = None;
     for (first, a) in of(ops[0]) {
@@ -207,20 +212,20 @@ fn differ(cells: &[(&Cell, Measured)], ops: [Op; 2], deviations: f64) -> Found {
             least = Some(least.map_or(apart, |least| least.min(apart)));
         }
     }
-    Found::bound("smallest difference in standard errors", least, |least| least > deviations)
+    FindingResult::bound("smallest difference in standard errors", least, |least| least > deviations)
 }
 
-fn grows(curves: &[Curve], at_least: f64) -> Found {
+fn grows(curves: &[Curve], at_least: f64) -> FindingResult {
     let share = |curve: &Curve| {
         let errors: Vec<f64> = curve.without_overflow().iter().filter_map(error).collect();
         let up = errors.windows(2).filter(|pair| pair[1] > pair[0]).count();
         (errors.len() > 1).then(|| up as f64 / (errors.len() - 1) as f64)
     };
     let least = curves.iter().filter_map(share).reduce(f64::min);
-    Found::bound("smallest share of steps that go up", least, |share| share >= at_least)
+    FindingResult::bound("smallest share of steps that go up", least, |share| share >= at_least)
 }
 
-fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> Found {
+fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> FindingResult {
     let first = |curve: &Curve| curve.points.iter().find(|p| p.overflowed > 0).map(|p| p.length);
     let half = |curve: &Curve| curve.points.iter().find(|p| p.overflowed > p.finite).map(|p| p.length);
     let says = |n: Option<usize>| n.map_or("none".to_string(), |n| format!("N = {n}"));
@@ -234,7 +239,7 @@ fn overflow(curves: &[Curve], instruction: &str, from: usize, to: usize) -> Foun
         says(others.iter().filter_map(|c| first(c)).min()),
     );
     let within = |n: &Option<usize>| n.is_some_and(|n| (from..=to).contains(&n));
-    Found { holds: !own.is_empty() && own.iter().all(within) && alone, measured }
+    FindingResult { holds: !own.is_empty() && own.iter().all(within) && alone, measured }
 }
 
 /// For each init and each length before either overflows: the length, and the ratio of the first to the second error.

@@ -12,7 +12,7 @@ mod sample;
 pub mod table;
 mod verdict;
 
-pub use file::{Cell, Chain, Column, Experiment, Finding, Profile};
+pub use file::{ChainFigure, ErrorColumn, Experiment, Finding, ProfileCell, ProfileTable};
 pub use sample::SampleSize;
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 

@@ -1,7 +1,7 @@
 //! Running the probes of an experiment, and judging its cells.
 
 use super::{
-    Cell, Column, Experiment, Options, Profile, SampleSize, Verdict,
+    ErrorColumn, Experiment, Options, ProfileCell, ProfileTable, SampleSize, Verdict,
     table::{self, MeasuredCell, ProbePairRow},
     verdict::Measured,
 };
@@ -9,27 +9,27 @@ use crate::{
     Result,
     device::Device,
     inputs::{Distribution, Init},
-    probe::{self, Outcome, Request},
+    probe::{self, ProbeRequest, ProbeResult},
     report::Report,
 };
 
 /// Probes every cell's operation on every device, and adds the tables of the cells.
 pub(super) fn run(
     experiment: &Experiment,
-    plan: &Profile,
+    plan: &ProfileTable,
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
 ) -> Result<()> {
     let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
-    let mut outcomes: Vec<Vec<Outcome>> = Vec::new();
+    let mut outcomes: Vec<Vec<ProbeResult>> = Vec::new();
     for device in devices.iter_mut() {
-        let run = |cell: &&Cell| probe::run(device.as_mut(), None, &request(cell, plan, options));
+        let run = |cell: &&ProfileCell| probe::run(device.as_mut(), None, &request(cell, plan, options));
         outcomes.push(probes.iter().map(run).collect::<Result<_>>()?);
     }
     let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
-    let outcome = |device: usize, cell: &Cell| {
+    let outcome = |device: usize, cell: &ProfileCell| {
         let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
         &outcomes[device][at]
     };
@@ -48,7 +48,7 @@ pub(super) fn run(
     report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::explanations(&plan.cells));
 
-    let measured_on = |device: usize| -> Vec<(&Cell, Measured)> {
+    let measured_on = |device: usize| -> Vec<(&ProfileCell, Measured)> {
         plan.cells.iter().map(|cell| (cell, measured(cell, outcome(device, cell)))).collect()
     };
     let by_device: Vec<_> = names.iter().enumerate().map(|(device, name)| (*name, measured_on(device))).collect();
@@ -62,7 +62,7 @@ pub(super) fn run(
 /// Adds the tables of the findings and of the estimated published number of samples, for each device.
 fn conclude(
     experiment: &Experiment,
-    by_device: &[(&str, Vec<(&Cell, Measured)>)],
+    by_device: &[(&str, Vec<(&ProfileCell, Measured)>)],
     published_samples: u64,
     report: &mut Report,
 ) {
@@ -83,7 +83,7 @@ fn conclude(
 }
 
 /// The rows that set each probe on the first device beside the same on every other one.
-fn compared(names: &[&str], probes: &[&Cell], outcomes: &[Vec<Outcome>]) -> Vec<ProbePairRow> {
+fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<ProbeResult>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {
         for other in 1..names.len() {
@@ -94,8 +94,8 @@ fn compared(names: &[&str], probes: &[&Cell], outcomes: &[Vec<Outcome>]) -> Vec<
 }
 
 /// The first cell of each different probe.
-fn distinct(cells: &[Cell]) -> Vec<&Cell> {
-    let mut probes: Vec<&Cell> = Vec::new();
+fn distinct(cells: &[ProfileCell]) -> Vec<&ProfileCell> {
+    let mut probes: Vec<&ProfileCell> = Vec::new();
     for cell in cells {
         if !probes.iter().any(|probe| same_probe(probe, cell)) {
             probes.push(cell);
@@ -104,12 +104,12 @@ fn distinct(cells: &[Cell]) -> Vec<&Cell> {
     probes
 }
 
-fn same_probe(x: &Cell, y: &Cell) -> bool {
+fn same_probe(x: &ProfileCell, y: &ProfileCell) -> bool {
     (&x.instruction, x.op, x.init) == (&y.instruction, y.op, y.init)
 }
 
-fn request<'a>(cell: &'a Cell, plan: &Profile, options: Options) -> Request<'a> {
-    Request {
+fn request<'a>(cell: &'a ProfileCell, plan: &ProfileTable, options: Options) -> ProbeRequest<'a> {
+    ProbeRequest {
         instruction: &cell.instruction,
         op: cell.op,
         distribution: Distribution::Normal,
@@ -120,19 +120,19 @@ fn request<'a>(cell: &'a Cell, plan: &Profile, options: Options) -> Request<'a> 
     }
 }
 
-fn measured(cell: &Cell, outcome: &Outcome) -> Measured {
+fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> Measured {
     let p = &outcome.profile;
     let (errors, equal) = match cell.reference {
-        Column::F32 => (p.f32_error, p.f32),
-        Column::F32Rounded => (p.f32_rounded_error, p.f32_rounded),
+        ErrorColumn::F32 => (p.f32_error, p.f32),
+        ErrorColumn::F32Rounded => (p.f32_rounded_error, p.f32_rounded),
     };
     Measured { errors, equal, samples: p.samples }
 }
 
 /// The published number of samples, from the cells with init fp32 against f32: one for each operation, whose random
 /// numbers are taken to be independent.
-fn sample_size(cells: &[(&Cell, Measured)]) -> Option<SampleSize> {
-    let used = cells.iter().filter(|(cell, _)| cell.init == Init::Fp32 && cell.reference == Column::F32);
+fn sample_size(cells: &[(&ProfileCell, Measured)]) -> Option<SampleSize> {
+    let used = cells.iter().filter(|(cell, _)| cell.init == Init::Fp32 && cell.reference == ErrorColumn::F32);
     let implied: Vec<f64> = used.filter_map(|(cell, measured)| measured.implied_samples(&cell.published)).collect();
     SampleSize::estimate(&implied)
 }

@@ -1,9 +1,10 @@
 //! The tables and notes of a report on an experiment.
 
 use super::{
-    Cell as Published, Experiment, Options, SampleSize, Verdict, ZERO_PROBABILITY, finding::Found, verdict::Measured,
+    Experiment, Options, ProfileCell as Published, SampleSize, Verdict, ZERO_PROBABILITY, finding::FindingResult,
+    verdict::Measured,
 };
-use crate::{chain::Curve, device::Identity, probe::Outcome, report::Table};
+use crate::{chain::Curve, device::Identity, probe::ProbeResult, report::Table};
 
 crate::rows! {
     /// A device that ran the experiment.
@@ -153,7 +154,7 @@ crate::rows! {
 pub(super) struct MeasuredCell<'a> {
     pub device: &'a str,
     pub cell: &'a Published,
-    pub outcome: &'a Outcome,
+    pub outcome: &'a ProbeResult,
     pub measured: &'a Measured,
     pub verdict: Verdict,
 }
@@ -252,7 +253,7 @@ pub(super) fn findings(rows: Vec<FindingRow>) -> Table {
 }
 
 /// A row of [`findings`].
-pub(super) fn finding(device: &str, claim: &str, found: &Found) -> FindingRow {
+pub(super) fn finding(device: &str, claim: &str, found: &FindingResult) -> FindingRow {
     FindingRow { claim: claim.into(), device: device.into(), measured: found.measured.clone(), holds: found.holds }
 }
 
@@ -280,7 +281,7 @@ pub(super) fn probe_pairs(rows: Vec<ProbePairRow>) -> Table {
 }
 
 /// A row of [`probe_pairs`]: one probe on two devices, each with its name.
-pub(super) fn probe_pair(cell: &Published, ours: (&str, &Outcome), theirs: (&str, &Outcome)) -> ProbePairRow {
+pub(super) fn probe_pair(cell: &Published, ours: (&str, &ProbeResult), theirs: (&str, &ProbeResult)) -> ProbePairRow {
     let ((first, ours), (other, theirs)) = (ours, theirs);
     ProbePairRow {
         instruction: cell.instruction.name.clone(),

@@ -37,7 +37,7 @@ pub(crate) struct Layout {
 
 /// A magnitude rounded to a format's precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Rounded {
+pub(crate) struct RoundedMagnitude {
     /// The magnitude; above [`Layout::largest`] if the value overflows.
     pub magnitude: u64,
     /// Whether the rounded number differs from the value.
@@ -111,11 +111,17 @@ impl Layout {
     ///
     /// The word must be at least 2 bits wider than the precision, for stochastic rounding wider by one more than the random bits.
     #[inline]
-    pub(crate) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
+    pub(crate) fn round<W: Word>(
+        &self,
+        negative: bool,
+        leading: i32,
+        significand: W,
+        rounding: Rounding,
+    ) -> RoundedMagnitude {
         match self.is_inside(leading) {
             true => {
                 let (magnitude, inexact) = self.round_inside(negative, leading, significand, rounding);
-                Rounded { magnitude, inexact, tiny_before: false, tiny_after: false }
+                RoundedMagnitude { magnitude, inexact, tiny_before: false, tiny_after: false }
             }
             false => self.round_outside(negative, leading, significand, rounding),
         }
@@ -145,9 +151,15 @@ impl Layout {
 
     /// [`Layout::round`] of a value that has no normal number at or below it, or none above.
     #[cold]
-    fn round_outside<W: Word>(&self, negative: bool, leading: i32, significand: W, rounding: Rounding) -> Rounded {
+    fn round_outside<W: Word>(
+        &self,
+        negative: bool,
+        leading: i32,
+        significand: W,
+        rounding: Rounding,
+    ) -> RoundedMagnitude {
         if leading > self.emax {
-            return Rounded { magnitude: u64::MAX, inexact: true, tiny_before: false, tiny_after: false };
+            return RoundedMagnitude { magnitude: u64::MAX, inexact: true, tiny_before: false, tiny_after: false };
         }
         let round = |places: u32| {
             let (kept, rest) = (significand.shift_right(places), significand.rest(places));
@@ -162,6 +174,6 @@ impl Layout {
             true => (units, inexact),
             false => (units.saturating_sub(1 << self.trailing_bits), true),
         };
-        Rounded { magnitude, inexact, tiny_before: true, tiny_after: !carries }
+        RoundedMagnitude { magnitude, inexact, tiny_before: true, tiny_after: !carries }
     }
 }

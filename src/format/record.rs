@@ -39,7 +39,7 @@ struct Record {
     zeros: Spanned<ZerosName>,
     subnormals: Option<Spanned<bool>>,
     specials: Spanned<SpecialsName>,
-    overflow: Option<Spanned<OverflowName>>,
+    overflow: Option<Spanned<OverflowKey>>,
     source: Option<String>,
 }
 
@@ -62,7 +62,7 @@ enum SpecialsName {
 
 #[derive(Deserialize, Clone, Copy)]
 #[serde(rename_all = "lowercase")]
-enum OverflowName {
+enum OverflowKey {
     Infinity,
     Nan,
     Saturate,
@@ -77,14 +77,14 @@ fn none() -> Spanned<i64> {
 }
 
 /// Something impossible: the key, where its value stands, what is wrong and what is allowed.
-struct Defect {
+struct RecordDefect {
     key: &'static str,
     at: usize,
     what: String,
 }
 
-fn defect<T>(key: &'static str, value: &Spanned<T>, what: impl Into<String>) -> Defect {
-    Defect { key, at: value.span().start, what: what.into() }
+fn defect<T>(key: &'static str, value: &Spanned<T>, what: impl Into<String>) -> RecordDefect {
+    RecordDefect { key, at: value.span().start, what: what.into() }
 }
 
 impl Format {
@@ -105,7 +105,7 @@ impl Format {
     pub fn from_toml(text: &str, origin: &str) -> Result<Format> {
         let record: Record = toml::from_str(text)
             .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
-        record.format().map_err(|Defect { key, at, what }| {
+        record.format().map_err(|RecordDefect { key, at, what }| {
             let line = text[..at.min(text.len())].matches('\n').count() + 1;
             Error::request(format!("{origin}, line {line}: '{key}' {what}"))
         })
@@ -113,7 +113,7 @@ impl Format {
 }
 
 impl Record {
-    fn format(&self) -> std::result::Result<Format, Defect> {
+    fn format(&self) -> std::result::Result<Format, RecordDefect> {
         let name = self.checked_name()?;
         let float = self.fields()?;
         self.specials_fit(&float)?;
@@ -130,7 +130,7 @@ impl Record {
         })
     }
 
-    fn checked_name(&self) -> std::result::Result<String, Defect> {
+    fn checked_name(&self) -> std::result::Result<String, RecordDefect> {
         let name = self.name.get_ref();
         let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
         if name.is_empty() || name.len() > 40 || !name.chars().all(plain) {
@@ -143,7 +143,7 @@ impl Record {
     }
 
     /// The fields, each within its own range.
-    fn fields(&self) -> std::result::Result<Float, Defect> {
+    fn fields(&self) -> std::result::Result<Float, RecordDefect> {
         let within = |key, value: &Spanned<i64>, least: i64, most: i64| {
             let number = *value.get_ref();
             let fits = (least..=most).contains(&number);
@@ -164,15 +164,15 @@ impl Record {
             ZerosName::Both => Zeros::Both,
         };
         let (specials, default) = match self.specials.get_ref() {
-            SpecialsName::Ieee => (Specials::Ieee, OverflowName::Infinity),
-            SpecialsName::AllOnesNan => (Specials::AllOnesNan, OverflowName::Nan),
-            SpecialsName::NegativeZeroNan => (Specials::NegativeZeroNan, OverflowName::Nan),
-            SpecialsName::None => (Specials::None, OverflowName::Saturate),
+            SpecialsName::Ieee => (Specials::Ieee, OverflowKey::Infinity),
+            SpecialsName::AllOnesNan => (Specials::AllOnesNan, OverflowKey::Nan),
+            SpecialsName::NegativeZeroNan => (Specials::NegativeZeroNan, OverflowKey::Nan),
+            SpecialsName::None => (Specials::None, OverflowKey::Saturate),
         };
         let overflow = match self.overflow.as_ref().map_or(default, |overflow| *overflow.get_ref()) {
-            OverflowName::Infinity => Overflow::Infinity,
-            OverflowName::Nan => Overflow::Nan,
-            OverflowName::Saturate => Overflow::Saturate,
+            OverflowKey::Infinity => Overflow::Infinity,
+            OverflowKey::Nan => Overflow::Nan,
+            OverflowKey::Saturate => Overflow::Saturate,
         };
         Ok(Float {
             signed,
@@ -188,7 +188,7 @@ impl Record {
     }
 
     /// Whether zeros, subnormal numbers, infinities and NaNs leave one another room.
-    fn specials_fit(&self, float: &Float) -> std::result::Result<(), Defect> {
+    fn specials_fit(&self, float: &Float) -> std::result::Result<(), RecordDefect> {
         if let Some(subnormals) = self.subnormals.as_ref().filter(|given| *given.get_ref() != float.subnormals) {
             let only = "must be true in a format with a zero, and false in one without";
             return Err(defect("subnormals", subnormals, only));
@@ -231,7 +231,7 @@ impl Record {
     }
 
     /// Whether every number is one of binary64.
-    fn range_fits(&self, float: &Float) -> std::result::Result<(), Defect> {
+    fn range_fits(&self, float: &Float) -> std::result::Result<(), RecordDefect> {
         let (lowest, highest) = (float.emin() - float.trailing_bits as i32, float.emax());
         if lowest >= -1074 && highest <= 1023 {
             return Ok(());

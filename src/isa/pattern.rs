@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 /// alternatives (which may be empty, and contain no braces).
 ///
 /// The time is at most proportional to the product of the lengths, squared: no pattern takes long.
-pub fn matches(pattern: &str, name: &str) -> bool {
+pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     // Where in `name` the part of the pattern that has been read can end.
     let mut ends = BTreeSet::from([0]);
     let mut rest = pattern;
@@ -33,7 +33,7 @@ pub fn matches(pattern: &str, name: &str) -> bool {
 }
 
 /// What is wrong with `pattern`, if anything: no characters, or braces that do not pair up.
-pub fn defect(pattern: &str) -> Option<&'static str> {
+pub(crate) fn defect(pattern: &str) -> Option<&'static str> {
     if pattern.is_empty() {
         return Some("empty");
     }

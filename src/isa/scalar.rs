@@ -174,7 +174,7 @@ pub fn container_bits(format: &Format) -> u32 {
 }
 
 #[derive(Deserialize)]
-struct Row<'a> {
+struct FormRow<'a> {
     ptx: &'a str,
     operation: &'a str,
     a: &'a str,
@@ -198,14 +198,14 @@ pub fn all() -> &'static [Form] {
         let mut reader = csv::Reader::from_reader(include_bytes!("scalar.csv").as_slice());
         let headers = reader.headers().expect("the table of scalar instructions has a header line").clone();
         let form = |record: csv::StringRecord| {
-            let row: Row<'_> = record.deserialize(Some(&headers)).expect("a row has the columns of the header");
+            let row: FormRow<'_> = record.deserialize(Some(&headers)).expect("a row has the columns of the header");
             form(&row).unwrap_or_else(|what| panic!("scalar.csv, {}: {what}", row.ptx))
         };
         reader.records().map(|record| form(record.expect("the table is well-formed"))).collect()
     })
 }
 
-fn form(row: &Row<'_>) -> std::result::Result<Form, String> {
+fn form(row: &FormRow<'_>) -> std::result::Result<Form, String> {
     let (source, source_lanes) = packed(row.a)?;
     let (result, lanes) = packed(row.d)?;
     if source_lanes != 1 && source_lanes != lanes {

@@ -22,7 +22,7 @@ const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv")];
 const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
 
 #[derive(Deserialize)]
-struct Row<'a> {
+struct InstructionRow<'a> {
     name: &'a str,
     ptx: &'a str,
     m: usize,
@@ -51,7 +51,7 @@ fn rows(table: &str) -> Vec<Instruction> {
     reader.records().map(|record| row(record.expect("an instruction table is well-formed"))).collect()
 }
 
-fn instruction(row: Row<'_>) -> Instruction {
+fn instruction(row: InstructionRow<'_>) -> Instruction {
     let format = |name| format::find(name).expect("an instruction table names formats of the format table");
     Instruction {
         name: row.name.into(),

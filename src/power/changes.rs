@@ -40,13 +40,13 @@ struct Site<'a> {
     value: Option<&'a Value>,
 }
 
-type Values = Vec<Option<Value>>;
+type KeyValues = Vec<Option<Value>>;
 
 /// A key of a rule, and what it is changed to.
-pub struct Key {
+pub struct ChangedKey {
     /// The key, with the table that it lies in.
     pub name: &'static str,
-    values: fn(&Site) -> Values,
+    values: fn(&Site) -> KeyValues,
     /// The word that is meant where the key is absent.
     default: Option<&'static str>,
     /// The numbers that are looked through beside the neighbours.
@@ -58,27 +58,27 @@ const WIDTHS: fn(i64) -> std::ops::RangeInclusive<i64> = |_| 0..=60;
 /// Exponents around the one at hand.
 const EXPONENTS: fn(i64) -> std::ops::RangeInclusive<i64> = |now| now - 24..=now + 24;
 
-const fn key(name: &'static str, values: fn(&Site) -> Values) -> Key {
-    Key { name, values, default: None, range: None }
+const fn key(name: &'static str, values: fn(&Site) -> KeyValues) -> ChangedKey {
+    ChangedKey { name, values, default: None, range: None }
 }
 
 const fn ranged(
     name: &'static str,
     range: fn(i64) -> std::ops::RangeInclusive<i64>,
-    values: fn(&Site) -> Values,
-) -> Key {
-    Key { name, values, default: None, range: Some(range) }
+    values: fn(&Site) -> KeyValues,
+) -> ChangedKey {
+    ChangedKey { name, values, default: None, range: Some(range) }
 }
 
 /// A key that means `default` where a rule leaves it out.
-const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> Values) -> Key {
-    Key { name, values, default: Some(default), range: None }
+const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> KeyValues) -> ChangedKey {
+    ChangedKey { name, values, default: Some(default), range: None }
 }
 
 /// Every key that a change can have, in the order of the computation. `instructions` and `evidence` say nothing of an
 /// arithmetic; with another `step` a rule has other keys; the keys of a node are among those of a rule.
 #[rustfmt::skip]
-pub const KEYS: &[Key] = &[
+pub const KEYS: &[ChangedKey] = &[
     key("unpack", |s| or_none(s, formats(s, &["f16", "bf16", "f32"]))),
     key("unpack-c", |s| or_none(s, formats(s, &["f32"]))),
     usual("operand-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
@@ -146,7 +146,7 @@ pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     places.flat_map(|(place, table)| KEYS.iter().flat_map(move |key| key.changes(&place, table, instruction))).collect()
 }
 
-impl Key {
+impl ChangedKey {
     /// The changes of this key in the table at `place`, which is a rule or a node.
     fn changes(&self, place: &str, table: &Table, instruction: &Instruction) -> Vec<Change> {
         if !has_place(table, self.name) {
@@ -169,27 +169,27 @@ fn text(word: &str) -> Option<Value> {
 }
 
 /// The other words of a list.
-fn words(site: &Site, words: &[&str]) -> Values {
+fn words(site: &Site, words: &[&str]) -> KeyValues {
     let now = site.value.and_then(Value::as_str);
     words.iter().filter(|word| Some(**word) != now).map(|word| text(word)).collect()
 }
 
-fn formats(site: &Site, names: &[&str]) -> Values {
+fn formats(site: &Site, names: &[&str]) -> KeyValues {
     let now = site.value.and_then(Value::as_str);
     names.iter().filter(|name| Some(**name) != now).map(|name| text(name)).collect()
 }
 
 /// Other values of a key that may be left out, and that it is.
-fn or_none(site: &Site, others: Values) -> Values {
+fn or_none(site: &Site, others: KeyValues) -> KeyValues {
     others.into_iter().chain(site.value.map(|_| None)).collect()
 }
 
-fn flag(site: &Site) -> Values {
+fn flag(site: &Site) -> KeyValues {
     vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
 }
 
 /// The other definitions of tininess, where anything is flushed.
-fn tininess(site: &Site) -> Values {
+fn tininess(site: &Site) -> KeyValues {
     match get(site.rule, "result-subnormals").and_then(Value::as_str) {
         None | Some("keep") => Vec::new(),
         Some(_) => words(site, &["before", "after", "after, unbounded exponent"]),
@@ -197,7 +197,7 @@ fn tininess(site: &Site) -> Values {
 }
 
 /// Nearby widths.
-fn widths(site: &Site) -> Values {
+fn widths(site: &Site) -> KeyValues {
     site.value.and_then(Value::as_integer).map_or_else(Vec::new, |now| {
         [now - 2, now - 1, now + 1, now + 2]
             .into_iter()
@@ -208,7 +208,7 @@ fn widths(site: &Site) -> Values {
 }
 
 /// Nearby exponents, and none; where there is none, that of the smallest normal result.
-fn exponents(site: &Site) -> Values {
+fn exponents(site: &Site) -> KeyValues {
     match site.value.and_then(Value::as_integer) {
         Some(now) => vec![Some(Value::Integer(now - 1)), Some(Value::Integer(now + 1)), None],
         None => site.instruction.d.float().map(|d| Some(Value::Integer(d.emin().into()))).into_iter().collect(),
@@ -216,13 +216,13 @@ fn exponents(site: &Site) -> Values {
 }
 
 /// Half of a number, and twice as much.
-fn counts(site: &Site) -> Values {
+fn counts(site: &Site) -> KeyValues {
     let now = site.value.and_then(Value::as_integer);
     now.map_or_else(Vec::new, |now| [now / 2, now * 2].map(|count| Some(Value::Integer(count))).to_vec())
 }
 
 /// The other divisors of k, and a step twice as long where k has it.
-fn groups(site: &Site) -> Values {
+fn groups(site: &Site) -> KeyValues {
     let k = site.instruction.stored_k() as i64;
     let now = site.value.and_then(Value::as_integer);
     let sizes = (1..=k).filter(|size| k % size == 0 && Some(*size) != now);
@@ -230,7 +230,7 @@ fn groups(site: &Site) -> Values {
 }
 
 /// A target of a step that has none: to nearest; and none where there is one.
-fn targets(site: &Site, formats: &[&str]) -> Values {
+fn targets(site: &Site, formats: &[&str]) -> KeyValues {
     if site.value.is_some() {
         return vec![None];
     }
@@ -243,7 +243,7 @@ fn parsed(text: &str) -> Option<Value> {
 }
 
 /// Other ways to split k: in the other order, in none, by the last bit, and by the last bit but one.
-fn parts(site: &Site) -> Values {
+fn parts(site: &Site) -> KeyValues {
     let mut others = vec![
         parsed("{ period = 2, residues = [[0], [1]] }"),
         parsed("{ period = 4, residues = [[0, 1], [2, 3]] }"),
@@ -255,7 +255,7 @@ fn parts(site: &Site) -> Values {
 }
 
 /// Two lanes as wide as the alignment, or none.
-fn lanes(site: &Site) -> Values {
+fn lanes(site: &Site) -> KeyValues {
     match (site.value, get(site.rule, "alignment.bits")) {
         (Some(_), _) => vec![None],
         (None, Some(bits)) => vec![parsed(&format!("{{ period = 2, bits = {bits}, rounding = 'RZ' }}"))],
@@ -264,7 +264,7 @@ fn lanes(site: &Site) -> Values {
 }
 
 /// A late c as wide as the alignment, or none.
-fn late(site: &Site) -> Values {
+fn late(site: &Site) -> KeyValues {
     match (site.value, get(site.rule, "alignment.bits")) {
         (Some(_), _) => vec![None],
         (None, Some(bits)) => vec![parsed(&format!("{{ sum-bits = {bits}, c-bits = {bits}, rounding = 'RZ' }}"))],
@@ -273,7 +273,7 @@ fn late(site: &Site) -> Values {
 }
 
 /// The other orders of a, b and c, and none.
-fn nan_operands(site: &Site) -> Values {
+fn nan_operands(site: &Site) -> KeyValues {
     let Some(now) = site.value else { return Vec::new() };
     let orders = ["abc", "acb", "bac", "bca", "cab", "cba"];
     let order = |letters: &str| Some(Value::Array(letters.chars().map(|c| Value::String(c.into())).collect()));
@@ -281,7 +281,7 @@ fn nan_operands(site: &Site) -> Values {
 }
 
 /// Other NaNs of D: of either sign, with all bits set and with only the first.
-fn nan(site: &Site) -> Values {
+fn nan(site: &Site) -> KeyValues {
     let d: &Format = site.instruction.d;
     let Some(now) = site.value.and_then(Value::as_str) else { return Vec::new() };
     let (all, sign) = (d.code_mask(), 1u64 << (d.bits - 1));

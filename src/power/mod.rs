@@ -2,7 +2,7 @@
 //!
 //! Changes come from one table of the model language's keys ([`changes()`]); a changed rule is an ordinary model, whose
 //! outputs are compared with those that were recorded, or with those of the rule itself on the verification stream
-//! ([`Source`]). Where no operands whatever could tell a change, `proof` says why.
+//! ([`RefutingData`]). Where no operands whatever could tell a change, `proof` says why.
 
 mod changes;
 mod proof;
@@ -12,7 +12,7 @@ mod summary;
 pub mod tables;
 mod values;
 
-pub use changes::{Change, KEYS, Key, changes};
+pub use changes::{Change, ChangedKey, KEYS, changes};
 pub use rule::Changed;
-pub use run::{Place, Source, Tested, Verdict, power};
-pub use summary::{Decision, Summary, sentences, summaries};
+pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
+pub use summary::{Decision, KeySummary, sentences, summaries};

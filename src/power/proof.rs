@@ -1,6 +1,6 @@
 //! Changes that no operands whatever can show, and why.
 
-use super::{Change, rule::Pair};
+use super::{Change, rule::RulePair};
 use crate::{
     arithmetic::{Rule, Step},
     format::{Format, Overflow, Rounding},
@@ -9,7 +9,7 @@ use crate::{
 
 /// Why the two rules of `pair`, which differ by `change`, give the same results for all operands; `None` where that is not
 /// known.
-pub(super) fn proof(pair: &Pair, change: &Change) -> Option<String> {
+pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
     if pair.is_same() {
         return Some("it is the same program".into());
     }
@@ -22,7 +22,7 @@ pub(super) fn proof(pair: &Pair, change: &Change) -> Option<String> {
 
 /// What the terms of a fused step can be: the smallest exponent that one of a kind has in the alignment, and the exponent of
 /// what all of the kind are multiples of.
-struct Terms {
+struct TermRange {
     smallest: i32,
     quantum: i32,
 }
@@ -33,7 +33,7 @@ fn quantum(format: &Format) -> Option<i32> {
 }
 
 /// The products of an instruction, and c with the results that take its place.
-fn terms(rule: &Rule, i: &Instruction) -> Option<[Terms; 2]> {
+fn terms(rule: &Rule, i: &Instruction) -> Option<[TermRange; 2]> {
     let plain = i.scale.is_none()
         && rule.split.is_none()
         && rule.scale_sums.is_none()
@@ -49,15 +49,15 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[Terms; 2]> {
         (None, None | Some(false)) => format.float().map(|float| float.emin()),
         _ => Some(quantum),
     };
-    let products = Terms { smallest: exponent(i.a, a)? + exponent(i.b, b)?, quantum: a + b };
+    let products = TermRange { smallest: exponent(i.a, a)? + exponent(i.b, b)?, quantum: a + b };
     let results = [rule.result.map(|to| to.format), rule.between.map(|to| to.format), Some(i.c)];
     let c = results.into_iter().flatten().map(|format| {
         let quantum = quantum(format)?;
         let smallest = if rule.unpack_c.is_some() { quantum } else { format.float()?.emin() };
-        Some(Terms { smallest, quantum })
+        Some(TermRange { smallest, quantum })
     });
-    let c = c.collect::<Option<Vec<Terms>>>()?;
-    let c = Terms {
+    let c = c.collect::<Option<Vec<TermRange>>>()?;
+    let c = TermRange {
         smallest: c.iter().map(|terms| terms.smallest).min()?,
         quantum: c.iter().map(|terms| terms.quantum).min()?,
     };
@@ -66,12 +66,12 @@ fn terms(rule: &Rule, i: &Instruction) -> Option<[Terms; 2]> {
 
 /// A floor is reached only where every term's exponent is below it. It changes nothing where such terms are multiples of
 /// the last bit that it keeps.
-fn floor(pair: &Pair) -> Option<String> {
+fn floor(pair: &RulePair) -> Option<String> {
     let [products, c] = terms(pair.rules[0], pair.instruction)?;
     let harmless = |rule: &Rule| {
         let alignment = rule.alignment?;
         let Some(floor) = alignment.floor else { return Some(true) };
-        let kept = |terms: &Terms| terms.smallest >= floor || terms.quantum >= floor - alignment.bits;
+        let kept = |terms: &TermRange| terms.smallest >= floor || terms.quantum >= floor - alignment.bits;
         Some(kept(&products) && kept(&c))
     };
     let both = harmless(pair.rules[0])? && harmless(pair.rules[1])?;
@@ -86,7 +86,7 @@ fn floor(pair: &Pair) -> Option<String> {
 /// `infinity` and `standard` differ only for finite sums that overflow, and there only where rounding is directed. Finite sums
 /// overflow only where the products reach half the last place of the largest c. (`nan` and `saturate` speak of infinite
 /// operands too.)
-fn overflow(pair: &Pair) -> Option<String> {
+fn overflow(pair: &RulePair) -> Option<String> {
     let (rule, i) = (pair.rules[0], pair.instruction);
     let result = rule.result?;
     let overflows = [Some(result), pair.rules[1].result].map(|to| to.map(|to| to.overflow));

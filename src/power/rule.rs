@@ -52,15 +52,15 @@ impl Changed {
 }
 
 /// Two arithmetics of one instruction: the rule, and the rule with a change.
-pub(super) struct Pair<'a> {
+pub(super) struct RulePair<'a> {
     pub instruction: &'a Instruction,
     pub rules: [&'a Rule; 2],
     pub evaluators: [&'a Evaluator; 2],
 }
 
-impl Pair<'_> {
+impl RulePair<'_> {
     /// Whether both are one program.
-    pub fn is_same(&self) -> bool {
+    pub(super) fn is_same(&self) -> bool {
         let [one, other] = self.evaluators.map(Evaluator::program);
         one == other
     }

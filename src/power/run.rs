@@ -2,7 +2,7 @@
 
 use rayon::prelude::*;
 
-use super::{Change, Changed, changes, proof::proof, rule::Pair};
+use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model},
@@ -16,7 +16,7 @@ const FIRST_BATCH: usize = 1 << 8;
 const LARGEST_BATCH: usize = 1 << 15;
 
 /// Data that can refute a change.
-pub struct Source {
+pub struct RefutingData {
     /// The file, or what was generated.
     pub name: String,
     /// The instruction, as large as the tiles that are known of it.
@@ -31,18 +31,18 @@ enum Data {
     Stream { sequence: Sequence, tiles: u64 },
 }
 
-impl Source {
+impl RefutingData {
     /// A recording.
-    pub fn recorded(name: &str, trace: Trace) -> Source {
+    pub fn recorded(name: &str, trace: Trace) -> RefutingData {
         let part = Instruction { m: trace.m, n: trace.n, ..trace.instruction.clone() };
-        Source { name: name.into(), part, data: Data::Trace(Box::new(trace)) }
+        RefutingData { name: name.into(), part, data: Data::Trace(Box::new(trace)) }
     }
 
     /// `cases` cases of the verification stream, rounded up to whole tiles.
-    pub fn stream(instruction: &Instruction, seed: u64, cases: u64) -> Source {
+    pub fn stream(instruction: &Instruction, seed: u64, cases: u64) -> RefutingData {
         let tiles = cases.div_ceil((instruction.m * instruction.n) as u64);
         let data = Data::Stream { sequence: Sequence::Random { seed }, tiles };
-        Source { name: format!("{instruction}, seed {seed}"), part: instruction.clone(), data }
+        RefutingData { name: format!("{instruction}, seed {seed}"), part: instruction.clone(), data }
     }
 
     /// The instruction, as large as the tiles that are known of it.
@@ -80,7 +80,7 @@ impl Source {
 
 /// Where an output is that refutes a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub struct Refutation {
     /// The source, by its place in the list.
     pub source: usize,
     /// The tile.
@@ -95,9 +95,9 @@ pub struct Place {
 
 /// What became of a change.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Verdict {
+pub enum ChangeVerdict {
     /// An output contradicts it: the first one.
-    Refuted(Place),
+    Refuted(Refutation),
     /// No output does.
     Survives,
     /// No output of any operands could, for this reason.
@@ -116,16 +116,16 @@ pub struct Tested {
     /// Outputs of these sources.
     pub cases: u64,
     /// The output that refutes the rule as it is, if there is one.
-    pub refuted: Option<Place>,
+    pub refuted: Option<Refutation>,
     /// Each change, with its verdict.
-    pub changes: Vec<(Change, Verdict)>,
+    pub changes: Vec<(Change, ChangeVerdict)>,
 }
 
 /// What `sources` decide of the rules of `model` that they are of.
 ///
 /// # Errors
 /// The model does not cover an instruction.
-pub fn power(model: &Model, sources: &[Source]) -> Result<Vec<Tested>> {
+pub fn power(model: &Model, sources: &[RefutingData]) -> Result<Vec<Tested>> {
     let mut all: Vec<Tested> = Vec::new();
     for (at, source) in sources.iter().enumerate() {
         let rule = Changed::of(model, &source.part)?;
@@ -148,12 +148,12 @@ struct Candidate {
     change: Option<Change>,
     /// For each source of the rule its evaluator; `None` where the changed rule cannot hold for its instruction.
     evaluators: Vec<Option<Evaluator>>,
-    place: Option<Place>,
+    place: Option<Refutation>,
     proof: Option<String>,
 }
 
-fn test(model: &Model, sources: &[Source], tested: &mut Tested) -> Result<()> {
-    let own: Vec<&Source> = tested.sources.iter().map(|at| &sources[*at]).collect();
+fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested) -> Result<()> {
+    let own: Vec<&RefutingData> = tested.sources.iter().map(|at| &sources[*at]).collect();
     let truths = own.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;
     let mut all: Vec<Change> = Vec::new();
     for source in &own {
@@ -185,11 +185,11 @@ fn test(model: &Model, sources: &[Source], tested: &mut Tested) -> Result<()> {
     Ok(())
 }
 
-fn verdict(place: Option<Place>, proof: Option<String>) -> Verdict {
+fn verdict(place: Option<Refutation>, proof: Option<String>) -> ChangeVerdict {
     match (place, proof) {
-        (Some(place), _) => Verdict::Refuted(place),
-        (None, Some(reason)) => Verdict::CannotBeObserved(reason),
-        (None, None) => Verdict::Survives,
+        (Some(place), _) => ChangeVerdict::Refuted(place),
+        (None, Some(reason)) => ChangeVerdict::CannotBeObserved(reason),
+        (None, None) => ChangeVerdict::Survives,
     }
 }
 
@@ -198,7 +198,7 @@ fn candidate(
     model: &Model,
     rule: &Changed,
     change: Change,
-    sources: &[&Source],
+    sources: &[&RefutingData],
     truths: &[Evaluator],
 ) -> Option<Candidate> {
     let changed = rule.model(Some(&change))?;
@@ -207,7 +207,7 @@ fn candidate(
     let reasons = sources.iter().zip(truths).zip(&evaluators).filter_map(|((source, truth), other)| {
         let evaluators = [truth, other.as_ref()?];
         let rules = [model.rule(&source.part)?, changed.rule(&source.part)?];
-        Some(proof(&Pair { instruction: &source.part, rules, evaluators }, &change))
+        Some(proof(&RulePair { instruction: &source.part, rules, evaluators }, &change))
     });
     // A change that one of the instructions can show is not beyond observation.
     let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());
@@ -215,7 +215,7 @@ fn candidate(
 }
 
 /// Compares the outputs of a source with those of every candidate that still stands.
-fn refute(source: &Source, number: usize, before: u64, truth: &Evaluator, candidates: &mut [Candidate]) {
+fn refute(source: &RefutingData, number: usize, before: u64, truth: &Evaluator, candidates: &mut [Candidate]) {
     let each = source.each();
     let (mut from, mut outputs) = (0, FIRST_BATCH);
     while from < source.tiles() {
@@ -238,7 +238,7 @@ fn refute(source: &Source, number: usize, before: u64, truth: &Evaluator, candid
             candidate.place = differs.map(|at| {
                 let (output, n) = (from * each + at as u64, source.part.n as u64);
                 let (tile, row, column) = (output / each, output % each / n, output % n);
-                Place { source: number, tile, row, column, case: before + output + 1 }
+                Refutation { source: number, tile, row, column, case: before + output + 1 }
             });
         });
         from = to;

@@ -2,11 +2,11 @@
 
 use std::collections::HashSet;
 
-use super::{Change, Tested, Verdict};
+use super::{Change, ChangeVerdict, Tested};
 
 /// What data decide of one key.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Summary {
+pub struct KeySummary {
     /// The key.
     pub key: String,
     /// The value of the rule.
@@ -46,7 +46,7 @@ impl Decision {
 }
 
 /// What the data decide of each key, in the order of the language's table.
-pub fn summaries(tested: &Tested) -> Vec<Summary> {
+pub fn summaries(tested: &Tested) -> Vec<KeySummary> {
     let changes = &tested.changes;
     let mut keys: Vec<&str> = changes.iter().map(|(change, _)| change.key.as_str()).collect();
     let mut seen = HashSet::new();
@@ -54,10 +54,10 @@ pub fn summaries(tested: &Tested) -> Vec<Summary> {
     keys.into_iter().map(|key| summary(key, changes.iter().filter(|(change, _)| change.key == key).collect())).collect()
 }
 
-fn summary(key: &str, changes: Vec<&(Change, Verdict)>) -> Summary {
-    let count = |wanted: fn(&Verdict) -> bool| changes.iter().filter(|(_, verdict)| wanted(verdict)).count();
-    let refuted = count(|verdict| matches!(verdict, Verdict::Refuted(_)));
-    let surviving = count(|verdict| *verdict == Verdict::Survives);
+fn summary(key: &str, changes: Vec<&(Change, ChangeVerdict)>) -> KeySummary {
+    let count = |wanted: fn(&ChangeVerdict) -> bool| changes.iter().filter(|(_, verdict)| wanted(verdict)).count();
+    let refuted = count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_)));
+    let surviving = count(|verdict| *verdict == ChangeVerdict::Survives);
     let decision = match (refuted, surviving) {
         (0, 0) => Decision::CannotBeObserved,
         (all, 0) if all == changes.len() => Decision::Decided,
@@ -65,14 +65,14 @@ fn summary(key: &str, changes: Vec<&(Change, Verdict)>) -> Summary {
         (0, _) => Decision::Undecided,
         _ => Decision::Partly,
     };
-    Summary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
+    KeySummary { key: key.into(), value: changes[0].0.from(), agreeing: agreeing(&changes), decision }
 }
 
 /// The values that agree: of numbers the range around the rule's own, and other values one by one.
-fn agreeing(changes: &[&(Change, Verdict)]) -> String {
+fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> String {
     let number = |change: &Change| change.to.as_ref().and_then(toml::Value::as_integer);
     let own = changes[0].0.from.as_ref().and_then(toml::Value::as_integer);
-    let stands = |verdict: &Verdict| !matches!(verdict, Verdict::Refuted(_));
+    let stands = |verdict: &ChangeVerdict| !matches!(verdict, ChangeVerdict::Refuted(_));
     let standing = || changes.iter().filter(|(_, verdict)| stands(verdict)).map(|(change, _)| change);
     match own.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {
         Some(own) => {
@@ -102,14 +102,14 @@ fn range(own: i64, tried: &[i64], standing: &[i64]) -> String {
 }
 
 /// The summary of the keys that have a value, in sentences: `They decide .... They narrow ....`, as evidence lines have them.
-pub fn sentences(summaries: &[Summary]) -> String {
-    let keys = |wanted: Decision, shown: fn(&Summary) -> String| {
+pub fn sentences(summaries: &[KeySummary]) -> String {
+    let keys = |wanted: Decision, shown: fn(&KeySummary) -> String| {
         let with_value = summaries.iter().filter(|summary| summary.decision == wanted && summary.value != "absent");
         let keys: Vec<String> = with_value.map(shown).collect();
         (!keys.is_empty()).then(|| keys.join(", "))
     };
-    let name = |summary: &Summary| summary.key.to_string();
-    let values = |summary: &Summary| format!("{} to {}", summary.key, summary.agreeing.replace(", ", " or "));
+    let name = |summary: &KeySummary| summary.key.to_string();
+    let values = |summary: &KeySummary| format!("{} to {}", summary.key, summary.agreeing.replace(", ", " or "));
     let parts = [
         ("decide", keys(Decision::Decided, name)),
         ("narrow, as far as can be observed,", keys(Decision::AsFarAsObservable, values)),

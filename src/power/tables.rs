@@ -1,6 +1,6 @@
 //! The tables of what data decide.
 
-use super::{Source, Tested, Verdict, summaries, summary::sentences};
+use super::{ChangeVerdict, RefutingData, Tested, summaries, summary::sentences};
 use crate::report::Table;
 
 crate::rows! {
@@ -68,12 +68,12 @@ crate::rows! {
 }
 
 /// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
-pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
+pub fn changes(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         let single = rule.changes.iter().filter(|(change, _)| !change.ranged);
         single.map(|(change, verdict)| {
             let place = match verdict {
-                Verdict::Refuted(place) => Some(place),
+                ChangeVerdict::Refuted(place) => Some(place),
                 _ => None,
             };
             ChangeRow {
@@ -82,9 +82,9 @@ pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
                 from: change.from(),
                 to: change.to(),
                 verdict: match verdict {
-                    Verdict::Refuted(_) => "refuted",
-                    Verdict::Survives => "survives",
-                    Verdict::CannotBeObserved(_) => "cannot be observed",
+                    ChangeVerdict::Refuted(_) => "refuted",
+                    ChangeVerdict::Survives => "survives",
+                    ChangeVerdict::CannotBeObserved(_) => "cannot be observed",
                 },
                 case: place.map(|place| place.case),
                 source: place.map(|place| sources[place.source].name.clone()),
@@ -92,7 +92,7 @@ pub fn changes(tested: &[Tested], sources: &[Source]) -> Table {
                 row: place.map(|place| place.row),
                 column: place.map(|place| place.column),
                 reason: match verdict {
-                    Verdict::CannotBeObserved(reason) => Some(reason.clone()),
+                    ChangeVerdict::CannotBeObserved(reason) => Some(reason.clone()),
                     _ => None,
                 },
             }
@@ -116,9 +116,9 @@ pub fn decisions(tested: &[Tested]) -> Table {
 }
 
 /// A row for each rule.
-pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
+pub fn rules(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().map(|rule| {
-        let count = |wanted: fn(&Verdict) -> bool| {
+        let count = |wanted: fn(&ChangeVerdict) -> bool| {
             rule.changes.iter().filter(|(change, verdict)| !change.ranged && wanted(verdict)).count()
         };
         TestedRow {
@@ -127,9 +127,9 @@ pub fn rules(tested: &[Tested], sources: &[Source]) -> Table {
             sources: rule.sources.iter().map(|at| sources[*at].name.clone()).collect(),
             cases: rule.cases,
             agrees: rule.refuted.is_none(),
-            refuted: count(|verdict| matches!(verdict, Verdict::Refuted(_))),
-            surviving: count(|verdict| *verdict == Verdict::Survives),
-            unobservable: count(|verdict| matches!(verdict, Verdict::CannotBeObserved(_))),
+            refuted: count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
+            surviving: count(|verdict| *verdict == ChangeVerdict::Survives),
+            unobservable: count(|verdict| matches!(verdict, ChangeVerdict::CannotBeObserved(_))),
             summary: sentences(&summaries(rule)),
         }
     });

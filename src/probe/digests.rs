@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::scalar::{Outcome, Request};
+use super::sweep::{SweepRequest, SweepResult};
 use crate::{Error, Result, base::atomic, device::Chunks};
 
 /// The most chunks of one instruction that are recorded.
@@ -15,7 +15,7 @@ const MOST: usize = 16;
 
 /// The digests of one instruction.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Recorded {
+pub struct RecordedDigests {
     /// Spelling of the instruction.
     pub ptx: String,
     /// Seed of sampled inputs.
@@ -32,13 +32,13 @@ pub struct Recorded {
     digests: String,
 }
 
-impl Recorded {
+impl RecordedDigests {
     /// Chunks of a sweep at equal distances, with their digests.
-    pub fn of(request: &Request, outcome: &Outcome) -> Recorded {
+    pub fn of(request: &SweepRequest, outcome: &SweepResult) -> RecordedDigests {
         let every = outcome.swept.digests.len().div_ceil(MOST).max(1);
         let digests: Vec<String> =
             outcome.swept.digests.iter().step_by(every).map(|digest| format!("{digest:016x}")).collect();
-        Recorded {
+        RecordedDigests {
             ptx: request.form.ptx.clone(),
             seed: request.seed,
             compared: outcome.swept.compared.iter().sum(),
@@ -68,7 +68,7 @@ impl Recorded {
 ///
 /// # Errors
 /// The file cannot be written.
-pub fn write(path: &Path, rows: &[Recorded]) -> Result<()> {
+pub fn write(path: &Path, rows: &[RecordedDigests]) -> Result<()> {
     let mut writer = csv::Writer::from_writer(Vec::new());
     for row in rows {
         writer.serialize(row).expect("rows of texts and numbers can be written to memory");
@@ -80,10 +80,10 @@ pub fn write(path: &Path, rows: &[Recorded]) -> Result<()> {
 ///
 /// # Errors
 /// The file cannot be read, or has a row that is none.
-pub fn read(path: &Path) -> Result<Vec<Recorded>> {
+pub fn read(path: &Path) -> Result<Vec<RecordedDigests>> {
     let malformed = |error: csv::Error| Error::request(format!("{}: {error}", path.display()));
     let mut reader = csv::Reader::from_path(path).map_err(malformed)?;
-    let rows: Vec<Recorded> = reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)?;
+    let rows: Vec<RecordedDigests> = reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)?;
     match rows.iter().find(|row| row.numbers().is_none()) {
         Some(row) => {
             Err(Error::request(format!("{}: the digests of {} are no hexadecimal numbers", path.display(), row.ptx)))

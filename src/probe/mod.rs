@@ -5,9 +5,9 @@
 
 pub mod digests;
 mod reference;
-pub mod scalar;
 mod statistics;
-pub mod sweeps;
+pub mod sweep;
+pub mod sweep_table;
 pub mod table;
 
 use rayon::prelude::*;
@@ -15,14 +15,14 @@ use rayon::prelude::*;
 use crate::{
     Result,
     arithmetic::Evaluator,
+    base::digest::fnv1a,
     comparison::{Answer, Difference, Place},
     device::{Device, Execution, Spot},
-    digest::fnv1a,
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };
-use reference::References;
-pub use statistics::{HISTOGRAM_EDGES, Profile, Tally};
+use reference::SampleReferences;
+pub use statistics::{HISTOGRAM_EDGES, Profile, SampleTally};
 
 /// Samples drawn, executed and compared at a time, so that memory stays bounded.
 const CHUNK: usize = 1 << 14;
@@ -32,7 +32,7 @@ pub const MAX_SAMPLES: u64 = 1_000_000_000_000;
 
 /// What to probe.
 #[derive(Debug, Clone)]
-pub struct Request<'a> {
+pub struct ProbeRequest<'a> {
     /// The instruction.
     pub instruction: &'a Instruction,
     /// The operation to isolate.
@@ -51,7 +51,7 @@ pub struct Request<'a> {
 
 /// The result of one probe.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct ProbeResult {
     /// How the device executed the instruction.
     pub execution: Execution,
     /// Digest of every operand's bits: equal digests mean equal inputs.
@@ -68,31 +68,53 @@ pub struct Outcome {
 ///
 /// # Errors
 /// Whatever the device reports.
-pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request<'_>) -> Result<Outcome> {
+pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &ProbeRequest<'_>) -> Result<ProbeResult> {
+    let mut results = run_each(device, model, request, &[request.init])?;
+    Ok(results.remove(0))
+}
+
+/// Runs the probe under each of `inits`, whatever its own is. The tiles are the same under all of them, and executed once.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_each(
+    device: &mut dyn Device,
+    model: Option<&Evaluator>,
+    request: &ProbeRequest<'_>,
+    inits: &[Init],
+) -> Result<Vec<ProbeResult>> {
     let execution = device.prepare(request.instruction)?;
     let per_tile = request.op.samples_per_tile(request.instruction);
     let chunk = CHUNK.next_multiple_of(per_tile) as u64;
+    let drawn = if inits.contains(&Init::Fp32) { Init::Fp32 } else { Init::Low };
+    let mut profiles = vec![Profile::default(); inits.len()];
+    // What does not depend on the initialisation.
     let mut outcome =
-        Outcome { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
+        ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         let samples = chunk.min(request.samples - start) as usize;
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
-        let batch = inputs::draw(request.instruction, request.op, request.distribution, request.init, source, samples);
+        let batch = inputs::draw(request.instruction, request.op, request.distribution, drawn, source, samples);
         let d = device.execute(request.instruction, &batch.tiles)?;
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
         outcome.outputs_digest = outcome.outputs_digest.rotate_left(1) ^ fnv1a(d.as_bytes());
         if let Some(model) = model {
             compare_with_model(model, request, &batch, start / per_tile as u64, &d, &mut outcome);
         }
-        let tallies: Vec<Tally> = batch
-            .samples
-            .par_iter()
-            .map_init(|| References::new(request), |references, at| references.tally(&batch, *at, &d))
-            .collect();
-        // In order, so that sums do not depend on the number of threads.
-        tallies.iter().for_each(|tally| outcome.profile.add(tally));
+        for (init, profile) in inits.iter().zip(&mut profiles) {
+            let references = || SampleReferences::new(request, *init);
+            let tally = |references: &mut SampleReferences<'_>, at: &Position| references.tally(&batch, *at, &d);
+            let tallies: Vec<SampleTally> = batch.samples.par_iter().map_init(references, tally).collect();
+            // In order, so that sums do not depend on the number of threads.
+            tallies.iter().for_each(|tally| profile.add(tally));
+        }
     }
-    Ok(outcome)
+    let Profile { model, elements, element_mismatches, .. } = outcome.profile;
+    let result = |profile| ProbeResult {
+        profile: Profile { model, elements, element_mismatches, ..profile },
+        ..outcome.clone()
+    };
+    Ok(profiles.into_iter().map(result).collect())
 }
 
 /// Compares every element of D with the model, not only the samples.
@@ -100,11 +122,11 @@ pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &Request
 /// `first` is the number of the batch's first tile in the probe.
 fn compare_with_model(
     model: &Evaluator,
-    request: &Request<'_>,
+    request: &ProbeRequest<'_>,
     batch: &Batch,
     first: u64,
     d: &Codes,
-    outcome: &mut Outcome,
+    outcome: &mut ProbeResult,
 ) {
     let i = request.instruction;
     let expected = model.execute(&batch.tiles);

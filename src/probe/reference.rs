@@ -1,6 +1,6 @@
 //! The references of one sample: f32 arithmetic on the CPU, and the exact result.
 
-use super::{Request, statistics::Tally};
+use super::{ProbeRequest, statistics::SampleTally};
 use crate::{
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
@@ -9,20 +9,21 @@ use crate::{
 };
 
 /// Buffers for the references of one request's samples.
-pub(super) struct References<'a> {
+pub(super) struct SampleReferences<'a> {
     instruction: &'a Instruction,
     terms: usize,
     has_c: bool,
+    init: Init,
     /// Formats of the operands that the references see.
     operands: [&'static Format; 3],
     exact: Dot,
     pairs: Vec<(u64, u64)>,
 }
 
-impl<'a> References<'a> {
-    pub(super) fn new(request: &Request<'a>) -> Self {
+impl<'a> SampleReferences<'a> {
+    pub(super) fn new(request: &ProbeRequest<'a>, init: Init) -> Self {
         let i = request.instruction;
-        let seen = |format: &'static Format| match request.init {
+        let seen = |format: &'static Format| match init {
             // The unrounded values are f32 numbers; integers stay integers, and f64 numbers may have more bits.
             Init::Fp32 if !format.is_integer() && format.bits <= 32 => format::find("f32").expect("f32 is a format"),
             _ => format,
@@ -34,10 +35,11 @@ impl<'a> References<'a> {
             (operands[0], operands[1]) = (f64, f64);
         }
         let [a, b, c] = operands;
-        References {
+        SampleReferences {
             instruction: i,
             terms: request.op.terms(i),
             has_c: request.op.has_c(),
+            init,
             operands,
             exact: Dot::new(a, b, c, i.d, i.k),
             pairs: Vec::with_capacity(i.k),
@@ -45,7 +47,7 @@ impl<'a> References<'a> {
     }
 
     /// Compares the device's result at `at` with its references.
-    pub(super) fn tally(&mut self, batch: &Batch, at: Position, d: &Codes) -> Tally {
+    pub(super) fn tally(&mut self, batch: &Batch, at: Position, d: &Codes) -> SampleTally {
         let c = self.load(batch, at);
         let result = d.get(at.index(self.instruction));
         let mut tally = self.against_exact(c, result);
@@ -72,10 +74,10 @@ impl<'a> References<'a> {
                 (None, None) => own,
                 (wide, scale) => code(as_seen, wide.unwrap_or_else(|| format.to_f64(own)) * scale.unwrap_or(1.0)),
             };
+        let wide = batch.wide.as_ref().filter(|_| self.init == Init::Fp32);
         self.pairs.clear();
         for term in 0..self.terms {
             let k = case.logical(i, term);
-            let wide = batch.wide.as_ref();
             let wide_a = wide.map(|wide| wide.a[(at.tile * i.m + at.row) * i.stored_k() + term]);
             let wide_b = wide.map(|wide| wide.b[(at.tile * i.k + k) * i.n + at.column]);
             self.pairs.push((
@@ -83,10 +85,10 @@ impl<'a> References<'a> {
                 seen(i.b, b, case.b[k], wide_b, scale(&case.scale_b, k)),
             ));
         }
-        seen(i.c, c, case.c, batch.wide.as_ref().map(|wide| wide.c[at.index(i)]), None)
+        seen(i.c, c, case.c, wide.map(|wide| wide.c[at.index(i)]), None)
     }
 
-    fn against_exact(&mut self, c: u64, result: u64) -> Tally {
+    fn against_exact(&mut self, c: u64, result: u64) -> SampleTally {
         let d = self.instruction.d;
         let saturates = self.instruction.has_qualifier("satfinite");
         let mut sum = self.exact.sum(self.pairs.iter().copied(), c);
@@ -95,18 +97,18 @@ impl<'a> References<'a> {
             _ => sum.round(d, Rounding::Rne, Overflow::Standard),
         };
         let deviation = sum.deviation(d, result);
-        Tally {
+        SampleTally {
             exact_equal: equal(d, result, rounded),
             absolute: deviation.map(|x| x.absolute),
             relative: deviation.and_then(|x| x.relative),
             ulps: deviation.map(|x| x.ulps),
-            ..Tally::default()
+            ..SampleTally::default()
         }
     }
 
     /// The same expression in f32 (f64 for f64 operands): products and sums rounded one by one over ascending k,
     /// c added last.
-    fn against_float(&self, c: u64, result: u64, tally: &mut Tally) {
+    fn against_float(&self, c: u64, result: u64, tally: &mut SampleTally) {
         let d = self.instruction.d;
         let [a, b, c_format] = self.operands;
         let double = d.bits == 64;
@@ -132,7 +134,7 @@ impl<'a> References<'a> {
     }
 
     /// The same expression in integers, wrapped or saturated into the format of D.
-    fn against_integers(&self, c: u64, result: u64, tally: &mut Tally) {
+    fn against_integers(&self, c: u64, result: u64, tally: &mut SampleTally) {
         let d = self.instruction.d;
         let [a, b, c_format] = self.operands;
         let products: i64 = self.pairs.iter().map(|(x, y)| a.to_f64(*x) as i64 * b.to_f64(*y) as i64).sum();

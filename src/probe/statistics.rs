@@ -8,7 +8,7 @@ pub const HISTOGRAM_EDGES: [f64; 10] = [0.0, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 64.0
 
 /// The comparison of one sample with its references.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Tally {
+pub struct SampleTally {
     /// Equal to the reference in f32 (f64, integer) arithmetic, in every bit; NaN equals NaN.
     pub f32_equal: bool,
     /// Equal to that reference rounded to the format of D.
@@ -60,7 +60,7 @@ pub struct Profile {
 
 impl Profile {
     /// Takes one sample in.
-    pub fn add(&mut self, tally: &Tally) {
+    pub fn add(&mut self, tally: &SampleTally) {
         self.samples += 1;
         self.f32 += u64::from(tally.f32_equal);
         self.f32_rounded += u64::from(tally.f32_rounded_equal);

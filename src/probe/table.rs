@@ -1,6 +1,6 @@
 //! The tables of probes: a row for each, or one for each instruction and operation.
 
-use super::{HISTOGRAM_EDGES, Outcome, Request};
+use super::{HISTOGRAM_EDGES, ProbeRequest, ProbeResult};
 use crate::{
     inputs::{Distribution, Init},
     report::Table,
@@ -106,7 +106,7 @@ crate::rows! {
 }
 
 /// One probe with what it found.
-pub type Probe<'a> = (Request<'a>, Outcome);
+pub type Probe<'a> = (ProbeRequest<'a>, ProbeResult);
 
 /// The table of probes, a row for each; `model` is the model as it was asked for.
 pub fn profile(probes: &[Probe], model: &str) -> Table {

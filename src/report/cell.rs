@@ -46,7 +46,7 @@ pub enum Kind {
 }
 
 /// A type whose values are cells.
-pub trait Value {
+pub trait CellValue {
     /// What its cells hold.
     const KIND: Kind;
 
@@ -54,7 +54,7 @@ pub trait Value {
     fn cell(&self) -> Cell;
 }
 
-impl Value for String {
+impl CellValue for String {
     const KIND: Kind = Kind::Text;
 
     fn cell(&self) -> Cell {
@@ -62,7 +62,7 @@ impl Value for String {
     }
 }
 
-impl Value for &str {
+impl CellValue for &str {
     const KIND: Kind = Kind::Text;
 
     fn cell(&self) -> Cell {
@@ -70,7 +70,7 @@ impl Value for &str {
     }
 }
 
-impl Value for f64 {
+impl CellValue for f64 {
     const KIND: Kind = Kind::Real;
 
     fn cell(&self) -> Cell {
@@ -78,7 +78,7 @@ impl Value for f64 {
     }
 }
 
-impl Value for bool {
+impl CellValue for bool {
     const KIND: Kind = Kind::Flag;
 
     fn cell(&self) -> Cell {
@@ -88,7 +88,7 @@ impl Value for bool {
 
 macro_rules! integers {
     ($($type:ty),*) => {$(
-        impl Value for $type {
+        impl CellValue for $type {
             const KIND: Kind = Kind::Integer;
 
             /// An integer; beyond 63 bits (steps between f64 numbers of opposite signs) in double precision.
@@ -100,7 +100,7 @@ macro_rules! integers {
 }
 integers!(i32, u32, i64, u64, usize);
 
-impl<T: Value> Value for Option<T> {
+impl<T: CellValue> CellValue for Option<T> {
     const KIND: Kind = Kind::Optional(&T::KIND);
 
     fn cell(&self) -> Cell {
@@ -108,7 +108,7 @@ impl<T: Value> Value for Option<T> {
     }
 }
 
-impl<T: Value> Value for Vec<T> {
+impl<T: CellValue> CellValue for Vec<T> {
     const KIND: Kind = Kind::List(&T::KIND);
 
     fn cell(&self) -> Cell {

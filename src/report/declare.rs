@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, Kind, cell::Value};
+use super::{Cell, Kind, cell::CellValue};
 
 /// One column of a table.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -89,7 +89,7 @@ pub trait Field {
     fn append(&self, cells: &mut Vec<Cell>);
 }
 
-impl<T: Value> Field for T {
+impl<T: CellValue> Field for T {
     fn columns(key: &'static str, meaning: &'static str, look: Look) -> Vec<Column> {
         vec![Column { key: key.into(), meaning, kind: T::KIND, look }]
     }

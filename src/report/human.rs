@@ -1,6 +1,6 @@
 //! What the views for people share: how a value reads, which columns show, and the lines above the tables.
 
-use super::{Cell, Layout, Report, Table, Where};
+use super::{Cell, Report, Table, ViewLayout, Where};
 use crate::{COMMIT, VERSION};
 
 /// A table as people see it: the shown columns, every cell as text.
@@ -17,7 +17,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// What `layout` shows of `table`, with `print` turning a cell into text.
-    pub fn new(table: &Table, layout: &Layout, print: impl Fn(&Cell) -> String) -> Self {
+    pub(super) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
         let shown = columns(table, layout);
         Shown {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
@@ -28,7 +28,7 @@ impl Shown {
     }
 
     /// Only these columns of it.
-    pub fn only(self, kept: &[usize]) -> Shown {
+    pub(super) fn only(self, kept: &[usize]) -> Shown {
         Shown {
             labels: kept.iter().map(|&i| self.labels[i].clone()).collect(),
             numeric: kept.iter().map(|&i| self.numeric[i]).collect(),
@@ -41,7 +41,7 @@ impl Shown {
 /// What a view for people shows of a report: each table as it is shown, but those that have none of the columns that are asked for.
 pub(super) fn tables<'a>(
     report: &'a Report,
-    layout: &'a Layout,
+    layout: &'a ViewLayout,
     print: impl Fn(&Cell) -> String + 'a,
 ) -> impl Iterator<Item = (&'a str, Shown)> {
     let shown = report.tables.iter().map(move |table| (&table.title[..], Shown::new(table, layout, &print)));
@@ -49,7 +49,7 @@ pub(super) fn tables<'a>(
 }
 
 /// The columns that are shown: those that are asked for, else those that the declaration shows.
-fn columns(table: &Table, layout: &Layout) -> Vec<usize> {
+fn columns(table: &Table, layout: &ViewLayout) -> Vec<usize> {
     let all = 0..table.columns.len();
     if !layout.columns.is_empty() {
         let named = |key: &String| table.columns.iter().position(|column| column.key == *key);

@@ -1,7 +1,7 @@
 //! LaTeX: ruled tables (booktabs), as a longtable where they are long, cut into parts where they are wide.
 
 use super::{
-    Cell, Layout, Report,
+    Cell, Report, ViewLayout,
     human::{self, MISMATCH, Shown},
     parts::Room,
 };
@@ -11,7 +11,7 @@ const LONG: usize = 40;
 /// What fits a line of the class `article` at its own size of text, in `\footnotesize`: digits, with the space between columns.
 const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
 
-pub(super) fn render(report: &Report, layout: &Layout) -> String {
+pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let mut text = comment(&format!("tcnum {}: {}", human::program(), report.invocation));
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));

@@ -1,11 +1,11 @@
 //! Markdown: tables of GitHub Flavored Markdown, readable as text too.
 
 use super::{
-    Layout, Report,
+    Report, ViewLayout,
     human::{self, MISMATCH, Shown},
 };
 
-pub(super) fn render(report: &Report, layout: &Layout) -> String {
+pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let mut text = format!("# tcnum {}\n\n", escaped(report.command));
     text += &format!("- command: {}\n- tcnum: {}\n", code(&report.invocation), human::program());
     for (key, value) in human::provenance(report) {

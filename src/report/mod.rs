@@ -14,7 +14,7 @@ mod parts;
 pub mod schema;
 mod table;
 
-pub use cell::{Cell, Kind, Value};
+pub use cell::{Cell, CellValue, Kind};
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 
 /// A rendering of a report.
@@ -35,7 +35,7 @@ pub enum View {
 
 /// What the views for people (terminal, Markdown, LaTeX) show of each table, and how wide.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Layout {
+pub struct ViewLayout {
     /// The keys of the columns to show, in this order; tables that have none of them are left out. Empty: as declared.
     pub columns: Vec<String>,
     /// Show the essential columns only.
@@ -44,9 +44,9 @@ pub struct Layout {
     pub width: usize,
 }
 
-impl Default for Layout {
-    fn default() -> Layout {
-        Layout { columns: Vec::new(), brief: false, width: WIDTH }
+impl Default for ViewLayout {
+    fn default() -> ViewLayout {
+        ViewLayout { columns: Vec::new(), brief: false, width: WIDTH }
     }
 }
 
@@ -57,7 +57,7 @@ pub const WIDTH: usize = 120;
 ///
 /// Human views (terminal, Markdown, LaTeX) print real numbers with three significant digits, counts with
 /// thousands separators and an empty cell as `-`; JSON and CSV keep every digit, and all columns whatever the layout.
-pub fn render(report: &Report, view: View, layout: &Layout) -> String {
+pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
     match view {
         View::Table => table::render(report, layout),
         View::Json => json::render(report),

@@ -19,19 +19,19 @@ pub(super) struct Room {
 
 impl Room {
     /// The width of columns side by side.
-    pub fn total(&self, widths: impl Iterator<Item = usize>) -> usize {
+    pub(super) fn total(&self, widths: impl Iterator<Item = usize>) -> usize {
         let (count, sum) = widths.fold((0, 0), |(count, sum), width| (count + 1, sum + width));
         sum + self.gap * usize::saturating_sub(count, 1)
     }
 
     /// Whether columns of these widths fit side by side.
-    pub fn fits(&self, widths: impl Iterator<Item = usize>) -> bool {
+    pub(super) fn fits(&self, widths: impl Iterator<Item = usize>) -> bool {
         self.total(widths) <= self.width
     }
 
     /// The columns of a too wide table that say the same in every row, as `heading: cell`, and the table without them.
     /// Numbers stay, for they are the result, as do long texts, and at least one column that differs.
-    pub fn hoisted(&self, shown: Shown) -> (Vec<String>, Shown) {
+    pub(super) fn hoisted(&self, shown: Shown) -> (Vec<String>, Shown) {
         let columns = shown.labels.len();
         let width = |i: usize| shown.rows.iter().map(|row| (self.measure)(&row[i])).max().unwrap_or(0);
         let wide = !self.fits((0..columns).map(|i| width(i).max((self.measure)(&shown.labels[i]))));
@@ -48,7 +48,13 @@ impl Room {
 
     /// The columns of each part: as many as fit, after those that name the row. `widths` are those of the columns, and `beside` says which
     /// stay beside the one before them.
-    pub fn parts(&self, widths: &[usize], numeric: &[bool], beside: &[bool], rows: &[Vec<String>]) -> Vec<Vec<usize>> {
+    pub(super) fn parts(
+        &self,
+        widths: &[usize],
+        numeric: &[bool],
+        beside: &[bool],
+        rows: &[Vec<String>],
+    ) -> Vec<Vec<usize>> {
         let names = self.naming_columns(widths, numeric, rows);
         let own = |part: &[usize]| part.iter().filter(|i| !names.contains(i)).count();
         let mut parts: Vec<Vec<usize>> = vec![Vec::new()];

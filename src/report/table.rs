@@ -17,7 +17,7 @@ use tabled::{
 };
 
 use super::{
-    Cell, Layout, Report,
+    Cell, Report, ViewLayout,
     human::{self, MISMATCH, Shown},
     parts::{Room, cell_width},
 };
@@ -28,7 +28,7 @@ const GAP: usize = 2;
 /// Text cells longer than this are wrapped, or than the terminal.
 const LONGEST_CELL: usize = 72;
 
-pub(super) fn render(report: &Report, layout: &Layout) -> String {
+pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let room = Room { width: layout.width, gap: GAP, longest: LONGEST_CELL.min(layout.width), measure: cell_width };
     let mut text = String::new();
     for (key, value) in human::provenance(report) {

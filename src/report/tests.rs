@@ -121,7 +121,7 @@ fn probe_table() -> Table {
 /// Compares with the file, or with `TCNUM_WRITE_SNAPSHOTS` set writes it anew, to be read before it is committed.
 fn compare(name: &str, view: View) {
     let path = format!("{}/tests/snapshots/{name}", env!("CARGO_MANIFEST_DIR"));
-    let mut got = render(&synthetic(), view, &Layout::default());
+    let mut got = render(&synthetic(), view, &ViewLayout::default());
     for lead in ["\"tcnum\": \"", "tcnum: ", "% tcnum "] {
         got = got.replace(&format!("{lead}{VERSION}"), &format!("{lead}VERSION"));
     }
@@ -176,7 +176,7 @@ fn wide(rows: usize) -> Report {
 
 #[test]
 fn a_table_that_is_too_wide_is_cut_into_parts_without_losing_a_cell() {
-    let text = render(&wide(3), View::Table, &Layout::default());
+    let text = render(&wide(3), View::Table, &ViewLayout::default());
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     let words: Vec<&str> = text.split_whitespace().collect();
     let count = |word: &str| words.iter().filter(|&&other| other == word).count();
@@ -203,7 +203,7 @@ fn every_part_of_a_cut_table_tells_its_rows_apart() {
         row[4..30].fill((i % 2).cell());
         row[31..].fill((i % 3).cell());
     }
-    let text = render(&report, View::Table, &Layout::default());
+    let text = render(&report, View::Table, &ViewLayout::default());
     assert!(text.lines().all(|line| line.chars().count() <= 120), "{text}");
     let grids: Vec<&str> = text.split("\n\n").collect();
     assert!(grids.len() > 2, "{text}");
@@ -233,11 +233,11 @@ fn a_wide_table_says_once_what_every_row_says_and_keeps_numbers() {
         row[1] = "native".cell();
         row[2] = 0.5.cell();
     }
-    let text = render(&report, View::Table, &Layout::default());
+    let text = render(&report, View::Table, &ViewLayout::default());
     assert_eq!((text.matches("native").count(), text.matches("0.500").count()), (1, 3), "{text}");
     assert!((0..3).all(|i| text.contains(&format!("row{i}"))), "{text}");
     report.tables[0].rows.truncate(1);
-    assert!(render(&report, View::Table, &Layout::default()).contains("row0"));
+    assert!(render(&report, View::Table, &ViewLayout::default()).contains("row0"));
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn columns_that_belong_side_by_side_stay_so_in_a_cut_table() {
     let mut report = wide(3);
     let pairs = || (1..40).step_by(3);
     pairs().for_each(|i| report.tables[0].columns[i + 1].look = shown("a longer heading").beside());
-    let text = render(&report, View::Table, &Layout::default());
+    let text = render(&report, View::Table, &ViewLayout::default());
     for i in pairs() {
         let line = text.lines().find(|line| line.contains(&format!("cell-1-{i} "))).unwrap();
         assert!(line.contains(&format!("cell-1-{i}  cell-1-{}", i + 1)), "{text}");
@@ -254,7 +254,7 @@ fn columns_that_belong_side_by_side_stay_so_in_a_cut_table() {
 
 #[test]
 fn a_single_row_that_is_too_wide_is_a_list_of_its_cells() {
-    let text = render(&wide(1), View::Table, &Layout::default());
+    let text = render(&wide(1), View::Table, &ViewLayout::default());
     let lines: Vec<&str> = text.lines().collect();
     assert_eq!(
         (lines.len(), lines[0], lines[1], lines[40]),
@@ -268,9 +268,12 @@ fn nothing_in_a_report_steers_the_terminal() {
     report.notes.push("\u{1b}[2Jgone\r".to_string());
     report.tables[1].rows[0][0] = "\u{1b}]0;title\u{7}\u{9b}31m\nx".cell();
     for view in [View::Table, View::Markdown, View::Latex] {
-        assert!(render(&report, view, &Layout::default()).chars().all(|c| c == '\n' || !c.is_control()), "{view:?}");
+        assert!(
+            render(&report, view, &ViewLayout::default()).chars().all(|c| c == '\n' || !c.is_control()),
+            "{view:?}"
+        );
     }
-    let text = render(&report, View::Table, &Layout::default());
+    let text = render(&report, View::Table, &ViewLayout::default());
     assert!(text.contains("\\u{1b}]0;title\\u{7}\\u{9b}31m\\nx"), "{text}");
 }
 
@@ -279,8 +282,8 @@ fn notes_that_span_lines_stay_comments_in_latex_and_one_line_in_markdown() {
     let mut report = synthetic();
     report.notes = vec!["first\nsecond \\input{x}".to_string()];
     report.tables.clear();
-    assert!(render(&report, View::Latex, &Layout::default()).lines().all(|line| line.starts_with('%')));
-    assert!(render(&report, View::Markdown, &Layout::default()).contains("\nfirst second \\\\input{x}\n"));
+    assert!(render(&report, View::Latex, &ViewLayout::default()).lines().all(|line| line.starts_with('%')));
+    assert!(render(&report, View::Markdown, &ViewLayout::default()).contains("\nfirst second \\\\input{x}\n"));
 }
 
 #[test]
@@ -293,7 +296,7 @@ fn every_cell_of_a_row_has_its_column() {
 #[test]
 fn a_table_fits_terminals_narrow_and_wide() {
     for width in [60, 80, 200] {
-        let text = render(&synthetic(), View::Table, &Layout { width, ..Layout::default() });
+        let text = render(&synthetic(), View::Table, &ViewLayout { width, ..ViewLayout::default() });
         assert!(text.lines().all(|line| line.chars().count() <= width), "{width}: {text}");
     }
 }
@@ -302,7 +305,7 @@ fn a_table_fits_terminals_narrow_and_wide() {
 fn columns_are_shown_as_they_are_asked_for_and_tables_without_them_are_left_out() {
     let columns = ["seconds", "op"].map(String::from).to_vec();
     for view in [View::Table, View::Markdown, View::Latex] {
-        let text = render(&synthetic(), view, &Layout { columns: columns.clone(), ..Layout::default() });
+        let text = render(&synthetic(), view, &ViewLayout { columns: columns.clone(), ..ViewLayout::default() });
         let at = |word: &str| text.find(word).unwrap_or_else(|| panic!("no {word} in {text}"));
         assert!(at("seconds") < at("multiply") && at("1.23") < at("multiply"), "{text}");
         assert!(!text.contains("samples") && !text.contains("First mismatches"), "{text}");
@@ -311,7 +314,7 @@ fn columns_are_shown_as_they_are_asked_for_and_tables_without_them_are_left_out(
 
 #[test]
 fn brief_keeps_the_essential_columns_of_tables_that_have_some() {
-    let text = render(&synthetic(), View::Markdown, &Layout { brief: true, ..Layout::default() });
+    let text = render(&synthetic(), View::Markdown, &ViewLayout { brief: true, ..ViewLayout::default() });
     assert!(text.contains("agree with model") && !text.contains("agree with f32"), "{text}");
     assert!(text.contains("codes"), "{text}");
 }
@@ -319,20 +322,20 @@ fn brief_keeps_the_essential_columns_of_tables_that_have_some() {
 #[test]
 fn columns_that_say_nothing_or_always_the_same_are_left_out_where_they_are_declared_so() {
     let mut report = synthetic();
-    let text = render(&report, View::Markdown, &Layout::default());
+    let text = render(&report, View::Markdown, &ViewLayout::default());
     assert!(!text.contains("machine code") && text.matches("device |").count() == 1, "{text}");
     let last = report.tables[0].columns.len() - 2;
     report.tables[0].rows[1][last] = "cuda:1".cell();
-    assert_eq!(render(&report, View::Markdown, &Layout::default()).matches("device |").count(), 2);
+    assert_eq!(render(&report, View::Markdown, &ViewLayout::default()).matches("device |").count(), 2);
 }
 
 #[test]
 fn long_tables_break_over_pages_in_latex_and_wide_ones_are_cut() {
-    let text = render(&wide(41), View::Latex, &Layout::default());
+    let text = render(&wide(41), View::Latex, &ViewLayout::default());
     assert!(text.matches("\\begin{longtable}").count() > 3, "{text}");
     assert_eq!(text.matches("(continued)").count() + 1, text.matches("\\caption").count());
     assert!(!text.contains("\\begin{table}"));
-    let text = render(&wide(40), View::Latex, &Layout::default());
+    let text = render(&wide(40), View::Latex, &ViewLayout::default());
     assert_eq!((text.matches("\\begin{table}").count(), text.contains("longtable}{")), (1, false));
     for i in 0..40 {
         assert!(text.contains(&format!("cell-39-{i} ")), "{i}");
@@ -345,5 +348,5 @@ fn the_tables_are_files_of_their_own_in_csv() {
     let names: Vec<&str> = files.iter().map(|(name, _)| &name[..]).collect();
     assert_eq!(names, ["results.csv", "mismatches.csv"]);
     let together: Vec<&str> = files.iter().map(|(_, text)| &text[..]).collect();
-    assert_eq!(together.join("\n"), render(&synthetic(), View::Csv, &Layout::default()));
+    assert_eq!(together.join("\n"), render(&synthetic(), View::Csv, &ViewLayout::default()));
 }

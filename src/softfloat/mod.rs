@@ -34,4 +34,4 @@ pub use map::Mapped;
 pub use nan::NanRule;
 pub use operation::{CLASSES, Operation, ResultKind};
 pub use unit::Unit;
-pub use values::{Target, add, fma};
+pub use values::{ResultTarget, add, fma};

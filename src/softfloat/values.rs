@@ -7,7 +7,7 @@ use crate::{
 
 /// Where an operation's result goes and how it is rounded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Target {
+pub struct ResultTarget {
     /// Format of the result.
     pub format: &'static Format,
     /// Rounding direction.
@@ -18,7 +18,7 @@ pub struct Target {
     pub nan: u64,
 }
 
-impl Target {
+impl ResultTarget {
     /// `value` rounded to the target.
     #[inline]
     pub fn round(&self, value: &Real) -> u64 {
@@ -38,7 +38,7 @@ impl Target {
 ///
 /// Infinities of opposite signs give NaN. A sum of zero has the sign of its terms where they agree, else +0
 /// (-0 under RD).
-pub fn add(x: &Real, y: &Real, target: &Target) -> u64 {
+pub fn add(x: &Real, y: &Real, target: &ResultTarget) -> u64 {
     target.round(&sum(x, y, target.cancels_to_negative()))
 }
 
@@ -46,7 +46,7 @@ pub fn add(x: &Real, y: &Real, target: &Target) -> u64 {
 ///
 /// Zero times infinity, and infinities of opposite signs, give NaN. Significands of x and y together may have
 /// at most 110 bits.
-pub fn fma(x: &Real, y: &Real, z: &Real, target: &Target) -> u64 {
+pub fn fma(x: &Real, y: &Real, z: &Real, target: &ResultTarget) -> u64 {
     target.round(&sum(&product(x, y), z, target.cancels_to_negative()))
 }
 
@@ -59,8 +59,13 @@ mod tests {
     };
     use proptest::prelude::*;
 
-    fn f32_target() -> Target {
-        Target { format: find("f32").unwrap(), rounding: Rounding::Rne, overflow: Overflow::Standard, nan: 0x7fc0_0000 }
+    fn f32_target() -> ResultTarget {
+        ResultTarget {
+            format: find("f32").unwrap(),
+            rounding: Rounding::Rne,
+            overflow: Overflow::Standard,
+            nan: 0x7fc0_0000,
+        }
     }
 
     fn same(ours: u64, host: f32) -> bool {
@@ -91,7 +96,7 @@ mod tests {
         #[test]
         fn f64_fma_is_the_hosts(x: u64, y: u64, z: u64, near in -40i64..40) {
             let f64 = find("f64").unwrap();
-            let target = Target { format: f64, nan: 0x7ff8_0000_0000_0000, ..f32_target() };
+            let target = ResultTarget { format: f64, nan: 0x7ff8_0000_0000_0000, ..f32_target() };
             let product = f64::from_bits(x) * f64::from_bits(y);
             for z in [z, (-product).to_bits().wrapping_add_signed(near)] {
                 let host = f64::from_bits(x).mul_add(f64::from_bits(y), f64::from_bits(z));
@@ -109,7 +114,7 @@ mod tests {
             for (format, rounding) in ["f32", "f16", "e5m2"].into_iter().flat_map(|f| Rounding::DETERMINISTIC.map(|r| (f, r))) {
                 let format = find(format).unwrap();
                 let unit = Unit::new(format, Environment { rounding, ..Environment::default() }).unwrap();
-                let target = Target { format, rounding, overflow: Overflow::Standard, nan: format.nan().unwrap() };
+                let target = ResultTarget { format, rounding, overflow: Overflow::Standard, nan: format.nan().unwrap() };
                 let [x, y, z] = [x, y, z].map(|code| u64::from(code) & format.code_mask());
                 for z in [z, unit.mul(x, y).code.unwrap().wrapping_add_signed(near.into()) & format.code_mask()] {
                     let [a, b, c] = [x, y, z].map(|code| format.value(code));

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     Part,
-    shrink::{Pair, shrink},
+    shrink::{Compared, shrink},
 };
 use crate::{
     Result,
@@ -59,7 +59,7 @@ pub fn counterexamples(part: &Part, device: &mut dyn Device, model: &Model) -> R
         let case = tiles.case(instruction, 0, row, column);
         let device_code = device.execute(instruction, &tiles)?.get(row * instruction.n + column);
         let found = Answer { device: device_code, model: evaluator.dot(&case), case };
-        let mut pair = Pair { device, model: evaluator, instruction };
+        let mut pair = Compared { device, model: evaluator, instruction };
         let shrunk = shrink(&mut pair, spot, &found.case)?;
         all.push(Counterexample { spot: *spot, regime: sequence.regime(instruction, spot.tile), found, shrunk });
     }

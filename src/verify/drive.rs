@@ -82,7 +82,7 @@ pub fn drive_all<'a>(
 }
 
 /// The pieces of a chunk, and where it starts.
-type Answer = Result<(u64, Vec<Piece>)>;
+type ChunkPieces = Result<(u64, Vec<Piece>)>;
 
 /// What one thread of [`drive_all`] does: units from the queue until there are none.
 fn work(
@@ -92,7 +92,7 @@ fn work(
     queue: &Mutex<u64>,
     wanted: usize,
     open: impl FnOnce() -> Result<Box<dyn Device>>,
-    sender: &mpsc::Sender<Answer>,
+    sender: &mpsc::Sender<ChunkPieces>,
 ) -> Result<()> {
     let mut device = open()?;
     let instruction = run.instruction()?;
@@ -131,7 +131,7 @@ fn collect(
     run: &Run,
     state: &mut State,
     cut: &Cut,
-    receiver: &mpsc::Receiver<Answer>,
+    receiver: &mpsc::Receiver<ChunkPieces>,
     watch: &mut dyn FnMut(&mut State) -> Result<()>,
 ) -> Result<()> {
     let mut early: BTreeMap<u64, Vec<Piece>> = BTreeMap::new();

@@ -24,20 +24,15 @@ const ROOM: usize = 1 << 12;
 /// # Errors
 /// The device or the model lacks the instruction.
 pub fn engine<'a>(device: &'a mut dyn Device, work: &Work) -> Result<Box<dyn Engine + 'a>> {
-    let judge = Judge {
-        instruction: work.instruction.clone(),
-        sequence: work.sequence,
-        model: work.model.evaluator(work.instruction)?,
-        room: ROOM.max(work.instruction.m * work.instruction.n),
-    };
     if let Some(simulated) = device.model() {
+        let judge = Judge::new(work)?;
         return Ok(Box::new(Simulated { device: simulated.evaluator(work.instruction)?, judge }));
     }
     if let Some(own) = device.engine(work)? {
         return Ok(own);
     }
     device.has(work.instruction)?;
-    Ok(Box::new(Remote { device, judge }))
+    Ok(Box::new(Remote { device, judge: Judge::new(work)? }))
 }
 
 /// What is compared with what.
@@ -49,6 +44,15 @@ struct Judge {
 }
 
 impl Judge {
+    fn new(work: &Work) -> Result<Judge> {
+        Ok(Judge {
+            instruction: work.instruction.clone(),
+            sequence: work.sequence,
+            model: work.model.evaluator(work.instruction)?,
+            room: ROOM.max(work.instruction.m * work.instruction.n),
+        })
+    }
+
     /// Tiles of a batch of `outputs` outputs.
     fn tiles(&self, outputs: usize) -> u64 {
         (outputs / (self.instruction.m * self.instruction.n)).max(1) as u64

@@ -5,7 +5,7 @@ use crate::{Error, Result, device::Count};
 
 /// A part, and the file that it is from, for messages.
 #[derive(Debug, Clone)]
-pub struct Source {
+pub struct PartFile {
     /// The name of the file.
     pub file: String,
     /// The part.
@@ -20,8 +20,8 @@ pub struct Source {
 /// # Errors
 /// A request error: parts of runs that differ in something but the instruction, that were split differently, that
 /// are given twice, are missing, or are not finished.
-pub fn merge(sources: &[Source], partial: bool) -> Result<(Vec<Part>, Vec<String>)> {
-    let mut groups: Vec<Vec<&Source>> = Vec::new();
+pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<String>)> {
+    let mut groups: Vec<Vec<&PartFile>> = Vec::new();
     for source in sources {
         let run = &source.part.run;
         match groups.iter_mut().find(|group| group[0].part.run.instruction == run.instruction) {
@@ -37,8 +37,8 @@ pub fn merge(sources: &[Source], partial: bool) -> Result<(Vec<Part>, Vec<String
     Ok((merged, notes))
 }
 
-fn same_run(one: &Source, other: &Source) -> Result<()> {
-    let parts = |source: &Source| Run { shard: 1, ..source.part.run.clone() };
+fn same_run(one: &PartFile, other: &PartFile) -> Result<()> {
+    let parts = |source: &PartFile| Run { shard: 1, ..source.part.run.clone() };
     match parts(one).difference(&parts(other)) {
         None => Ok(()),
         Some((key, there, here)) => Err(Error::request(format!(
@@ -48,7 +48,7 @@ fn same_run(one: &Source, other: &Source) -> Result<()> {
     }
 }
 
-fn merge_one(mut group: Vec<&Source>, partial: bool, notes: &mut Vec<String>) -> Result<Part> {
+fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) -> Result<Part> {
     group.sort_by_key(|source| source.part.run.shard);
     let first = group[0];
     let Run { instruction, shards, .. } = &first.part.run;

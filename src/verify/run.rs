@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    arithmetic::{Model, Program},
     base::digest,
     device::{Device, Identity},
     inputs::{Sequence, exhaustive},
@@ -67,7 +67,7 @@ impl Run {
         max_mismatches: u64,
     ) -> Result<Run> {
         // An error says what the model covers.
-        model.evaluator(instruction)?;
+        let program = model.program(instruction)?;
         let (seed, position, cases) = match (sequence, cases) {
             (Sequence::Random { seed }, Some(cases)) => (Some(seed), None, cases),
             (Sequence::Random { .. }, None) => {
@@ -79,7 +79,7 @@ impl Run {
             instruction: instruction.name.clone(),
             device: identify(device, instruction),
             model: model.name.clone(),
-            model_digest: rule_digest(model, instruction),
+            model_digest: program_digest(&program),
             seed,
             position,
             cases,
@@ -177,7 +177,7 @@ impl Run {
 }
 
 /// Tiles of a unit: 2^16 dot-product-adds or a tile.
-pub fn unit_tiles(i: &Instruction) -> u64 {
+pub(super) fn unit_tiles(i: &Instruction) -> u64 {
     (UNIT / (i.m * i.n) as u64).max(1)
 }
 
@@ -195,5 +195,9 @@ pub fn identify(device: &dyn Device, i: &Instruction) -> String {
 /// A digest of how an instruction computes in a model: of the canonical text of its program, or of nothing if the model does not
 /// cover it.
 pub fn rule_digest(model: &Model, i: &Instruction) -> String {
-    digest::of_text(&model.evaluator(i).map_or(String::new(), |evaluator| evaluator.program().to_string()))
+    model.program(i).map_or_else(|_| digest::of_text(""), |program| program_digest(&program))
+}
+
+fn program_digest(program: &Program) -> String {
+    digest::of_text(&program.to_string())
 }

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::shrink::{Pair, shrink};
+use super::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
@@ -136,7 +136,7 @@ pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -
     let mut reduced: Vec<Difference> = Vec::new();
     for mut difference in std::mem::take(&mut found.differences) {
         if let Place::Output(spot) = difference.place {
-            let mut pair = Pair { device: judge, model: &evaluator, instruction: &trace.instruction };
+            let mut pair = Compared { device: judge, model: &evaluator, instruction: &trace.instruction };
             let case = trace.padded(spot.tile as usize, spot.tile as usize + 1).case(
                 &trace.instruction,
                 0,

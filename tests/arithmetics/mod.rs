@@ -2,7 +2,7 @@
 //!
 //! Every rule is one that the program accepts. Most are the arithmetic of no hardware.
 
-pub mod trees;
+pub(crate) mod trees;
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ use tcnum::{
 
 /// An instruction, and a model file with one rule, for it.
 #[derive(Clone)]
-pub struct Arithmetic {
+pub(crate) struct Arithmetic {
     /// The instruction.
     pub instruction: &'static Instruction,
     /// The model file.
@@ -33,7 +33,7 @@ impl Arithmetic {
     ///
     /// # Panics
     /// If the program refuses the rule.
-    pub fn evaluator(&self) -> Evaluator {
+    pub(crate) fn evaluator(&self) -> Evaluator {
         let model = Model::parse(&self.text, "random.toml").unwrap_or_else(|error| panic!("{error}\n{self:?}"));
         model.evaluator(self.instruction).unwrap_or_else(|error| panic!("{error}\n{self:?}"))
     }
@@ -47,7 +47,7 @@ impl fmt::Debug for Arithmetic {
 
 /// A random arithmetic of a random instruction. Small tables draw often what large ones do: sparse, block-scaled,
 /// integer and every other instruction are drawn in fixed shares.
-pub fn arithmetics() -> impl Strategy<Value = Arithmetic> {
+pub(crate) fn arithmetics() -> impl Strategy<Value = Arithmetic> {
     let kind = |wanted: fn(&Instruction) -> bool| isa::all().iter().filter(|i| wanted(i)).collect::<Vec<_>>();
     fn dense(i: &Instruction) -> bool {
         i.scale.is_none() && !i.is_sparse() && !i.d.is_integer()
@@ -63,7 +63,7 @@ pub fn arithmetics() -> impl Strategy<Value = Arithmetic> {
 }
 
 /// A random arithmetic of one instruction.
-pub fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy<Value = Arithmetic> {
+pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy<Value = Arithmetic> {
     let steps: &[&str] = match instruction {
         i if i.d.is_integer() => &["integer"],
         i if i.scale.is_some() => &["fused", "fused", "exact", "tree"],
@@ -282,7 +282,7 @@ fn nan(format: &'static Format) -> impl Strategy<Value = String> {
 
 /// Random operands of one dot-product-add: any codes; or finite ones of few exponents, zeros and neighbours of zero, whose
 /// terms meet.
-pub fn cases(i: &'static Instruction) -> impl Strategy<Value = Case> {
+pub(crate) fn cases(i: &'static Instruction) -> impl Strategy<Value = Case> {
     let blocks = i.scale.map_or(0, |scale| i.k / scale.block);
     let scale = move || i.scale.map_or(Just(0u64).boxed(), |scale| codes(scale.format));
     let codes =

@@ -10,7 +10,7 @@ use tcnum::{
 };
 
 /// The lines of a rule with nodes, but for its head, for one instruction.
-pub fn lines(i: &Instruction, seed: u64) -> String {
+pub(crate) fn lines(i: &Instruction, seed: u64) -> String {
     let mut draw = Draw(ChaCha8Rng::seed_from_u64(seed));
     let mut tree = Tree { draw: &mut draw, i, pieces: Vec::new(), nodes: Vec::new(), pool: vec![("c".into(), false)] };
     let split = tree.split();
@@ -32,7 +32,7 @@ pub fn lines(i: &Instruction, seed: u64) -> String {
 }
 
 /// The definitions of tininess, as model files write them.
-pub const TININESS: &[&str] = &["before", "after", "after, unbounded exponent"];
+pub(crate) const TININESS: &[&str] = &["before", "after", "after, unbounded exponent"];
 
 struct Draw(ChaCha8Rng);
 

@@ -13,7 +13,7 @@ const MODEL: &str = include_str!("../../models/hopper.toml");
 
 /// One change of the rule of an instruction.
 #[derive(Debug, Clone)]
-pub enum Edit {
+pub(crate) enum Edit {
     /// Adds to a number.
     Add(&'static str, i64),
     /// Sets a key, written as TOML.
@@ -23,17 +23,17 @@ pub enum Edit {
 }
 
 /// The model of Hopper.
-pub fn hopper() -> Model {
+pub(crate) fn hopper() -> Model {
     Model::parse(MODEL, "hopper").unwrap()
 }
 
 /// The model of Hopper whose rule for `i` is changed.
-pub fn changed(i: &Instruction, edit: &Edit) -> Evaluator {
+pub(crate) fn changed(i: &Instruction, edit: &Edit) -> Evaluator {
     Model::parse(&changed_file(i, edit), "changed").unwrap().evaluator(i).unwrap()
 }
 
 /// The text of that model's file.
-pub fn changed_file(i: &Instruction, edit: &Edit) -> String {
+pub(crate) fn changed_file(i: &Instruction, edit: &Edit) -> String {
     let index = {
         let model = hopper();
         let rule = model.rule(i).expect("Hopper has the instruction");

@@ -11,7 +11,7 @@ use std::{
 use serde_json::Value;
 
 /// What a run of the program left.
-pub struct Run {
+pub(crate) struct Run {
     /// The exit status.
     pub status: i32,
     /// Standard output.
@@ -21,7 +21,7 @@ pub struct Run {
 }
 
 /// Runs `tcnum` with `arguments` and `input` on its standard input.
-pub fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
+pub(crate) fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
     let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
         .args(arguments)
         .stdin(Stdio::piped())
@@ -40,12 +40,12 @@ pub fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
 }
 
 /// Runs `tcnum` with `arguments` and nothing to read.
-pub fn tcnum(arguments: &[&str]) -> Run {
+pub(crate) fn tcnum(arguments: &[&str]) -> Run {
     tcnum_with_input(arguments, b"")
 }
 
 /// The errors of a document against `schemas/report.schema.json`, each with where it is.
-pub fn schema_errors(document: &Value) -> Vec<String> {
+pub(crate) fn schema_errors(document: &Value) -> Vec<String> {
     let schema: Value = serde_json::from_str(include_str!("../../schemas/report.schema.json")).expect("JSON");
     let validator = jsonschema::draft202012::new(&schema).expect("a schema");
     validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
@@ -56,7 +56,7 @@ pub fn schema_errors(document: &Value) -> Vec<String> {
 ///
 /// # Panics
 /// With all that is wrong.
-pub fn validate_report(json: &str) -> Value {
+pub(crate) fn validate_report(json: &str) -> Value {
     let document: Value = serde_json::from_str(json).unwrap_or_else(|error| panic!("{error} in:\n{json}"));
     let errors = schema_errors(&document);
     assert!(errors.is_empty(), "not as the schema says:\n{}\nin:\n{json}", errors.join("\n"));

@@ -8,18 +8,18 @@ use tcnum::{
 use crate::{environments, operands, tally::Tally};
 
 /// The floating-point formats of at most so many bits.
-pub fn narrow(bits: u32) -> Vec<&'static Format> {
+pub(crate) fn narrow(bits: u32) -> Vec<&'static Format> {
     FORMATS.iter().filter(|format| !format.is_integer() && format.bits <= bits).collect()
 }
 
 /// The operations that a format carries.
-pub fn carried(format: &Format) -> Vec<Operation> {
+pub(crate) fn carried(format: &Format) -> Vec<Operation> {
     let unit = Unit::new(format, Environment::default()).unwrap();
     Operation::all().filter(|operation| unit.carries(*operation).is_ok()).collect()
 }
 
 /// Whether the result depends on more of the environment than flushing of operands and the rule for NaNs.
-pub fn rounds(operation: Operation) -> bool {
+pub(crate) fn rounds(operation: Operation) -> bool {
     use Operation::*;
     matches!(operation, Add | Sub | Mul | Div | Sqrt | Fma | Rem | Rint | RintExact)
 }

@@ -10,7 +10,7 @@ use tcnum::{
 use crate::environments::mixed;
 
 /// Operands of one operation, drawn by the seed: half of them as codes at random, half near the edges.
-pub fn drawn(format: &Format, operation: Operation, seed: u64) -> [u64; 3] {
+pub(crate) fn drawn(format: &Format, operation: Operation, seed: u64) -> [u64; 3] {
     let mut rng = ChaCha8Rng::seed_from_u64(mixed(seed));
     let mut operands = [rng.next_u64(), rng.next_u64(), rng.next_u64()];
     let Some(record) = format.float().filter(|_| rng.random()) else { return operands };

@@ -12,7 +12,7 @@ const SHOWN: usize = 20;
 
 /// How many comparisons agreed, and how the first others differ.
 #[derive(Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     agreed: u64,
     differing: u64,
     shown: Vec<String>,
@@ -20,7 +20,13 @@ pub struct Tally {
 
 impl Tally {
     /// One operation in the soft-float and in the reference.
-    pub fn operation(&mut self, reference: &mut Reference, unit: &Unit, operation: Operation, operands: [u64; 3]) {
+    pub(crate) fn operation(
+        &mut self,
+        reference: &mut Reference,
+        unit: &Unit,
+        operation: Operation,
+        operands: [u64; 3],
+    ) {
         let found = unit.apply(operation, operands);
         let expected = reference.apply(unit.format(), unit.environment(), operation, operands);
         if found == expected {
@@ -40,7 +46,7 @@ impl Tally {
     }
 
     /// One conversion in the soft-float and in the reference.
-    pub fn conversion(
+    pub(crate) fn conversion(
         &mut self,
         reference: &mut Reference,
         from: &Format,
@@ -77,7 +83,7 @@ impl Tally {
     }
 
     /// Tallies of many parts, on all threads; each part adds its comparisons.
-    pub fn over<I: IntoParallelIterator>(
+    pub(crate) fn over<I: IntoParallelIterator>(
         parts: I,
         compare: impl Fn(&mut Tally, &mut Reference, I::Item) + Sync + Send,
     ) -> Tally {
@@ -91,7 +97,7 @@ impl Tally {
 
     /// # Panics
     /// If a comparison differs, or none was made.
-    pub fn agree(&self) {
+    pub(crate) fn agree(&self) {
         assert!(self.differing == 0, "{} differ, as\n{}", self.differing, self.shown.join("\n"));
         assert!(self.agreed > 0, "nothing was compared");
     }
@@ -100,7 +106,7 @@ impl Tally {
     ///
     /// # Panics
     /// If a comparison differs, or none was made.
-    pub fn settle(&self, what: &str) {
+    pub(crate) fn settle(&self, what: &str) {
         println!("{what}: {} agree, {} differ", self.agreed, self.differing);
         self.agree();
     }

@@ -8,14 +8,14 @@ use std::{collections::BTreeMap, path::Path};
 use safetensors::{Dtype, SafeTensors};
 
 /// What stands for a conversion that the package refused.
-pub const REFUSED: u64 = 0xffff;
+pub(crate) const REFUSED: u64 = 0xffff;
 
 /// One file of tables: for each its name, split at the slashes, and its numbers.
-pub struct Tables(Vec<(Vec<String>, Vec<u64>)>);
+pub(crate) struct Tables(Vec<(Vec<String>, Vec<u64>)>);
 
 impl Tables {
     /// Reads `tests/tables/NAME.safetensors`; the runs of tables of 65,536 results are expanded.
-    pub fn read(name: &str) -> Tables {
+    pub(crate) fn read(name: &str) -> Tables {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/tables/{name}.safetensors"));
         let bytes = std::fs::read(path).unwrap();
         let tensors = SafeTensors::deserialize(&bytes).unwrap();
@@ -35,14 +35,14 @@ impl Tables {
     }
 
     /// The tables whose names begin with `first`.
-    pub fn matching(&self, first: &str) -> impl Iterator<Item = (Vec<&str>, &[u64])> {
+    pub(crate) fn matching(&self, first: &str) -> impl Iterator<Item = (Vec<&str>, &[u64])> {
         let first = first.to_string();
         let found = self.0.iter().filter(move |(parts, _)| parts[0] == first);
         found.map(|(parts, words)| (parts.iter().map(String::as_str).collect(), words.as_slice()))
     }
 
     /// The table of this name.
-    pub fn get(&self, name: &str) -> &[u64] {
+    pub(crate) fn get(&self, name: &str) -> &[u64] {
         &self.0.iter().find(|(parts, _)| parts.join("/") == name).unwrap_or_else(|| panic!("no table {name}")).1
     }
 }
@@ -53,7 +53,7 @@ fn expanded(runs: &[u64]) -> Vec<u64> {
 }
 
 /// Compares the counted differences with those expected.
-pub fn check_counts(counts: &BTreeMap<(String, &'static str), u64>, expected: &[(&str, &str, u64)]) {
+pub(crate) fn check_counts(counts: &BTreeMap<(String, &'static str), u64>, expected: &[(&str, &str, u64)]) {
     let counted: Vec<_> = counts.iter().map(|((target, rule), count)| (target.as_str(), *rule, *count)).collect();
     let mut expected = expected.to_vec();
     expected.sort();

@@ -7,13 +7,13 @@ use libloading::{Library, Symbol};
 use crate::sequence;
 
 /// A library of its own: TestFloat and SoftFloat keep their state in global variables, so every thread loads a copy.
-pub struct Cases {
+pub(crate) struct Cases {
     library: Library,
 }
 
 /// Cases side by side, as codes.
 #[derive(Default)]
-pub struct Batch {
+pub(crate) struct Batch {
     pub operands: [Vec<u64>; 3],
     /// SoftFloat's results and flags: of all cases in one set of options, then in the next. Sets of options are all roundings, each
     /// with tininess before and after rounding.
@@ -24,7 +24,7 @@ pub struct Batch {
 impl Cases {
     /// Loads a copy of `folder/libcases-FORMAT.so`, which it writes to `copy` and removes again.
     #[allow(unsafe_code)]
-    pub fn load(folder: &Path, format: &str, copy: &Path) -> Cases {
+    pub(crate) fn load(folder: &Path, format: &str, copy: &Path) -> Cases {
         let path = folder.join(format!("libcases-{format}.so"));
         fs::copy(&path, copy).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
         // SAFETY: loading the library runs no code of its own.
@@ -41,7 +41,7 @@ impl Cases {
 
     /// The number of cases in all.
     #[allow(unsafe_code)]
-    pub fn total(&mut self) -> u64 {
+    pub(crate) fn total(&mut self) -> u64 {
         let total = self.symbol::<unsafe extern "C" fn() -> u64>("cases_total");
         // SAFETY: it has no parameters, and this thread alone uses the library.
         unsafe { total() }
@@ -49,7 +49,7 @@ impl Cases {
 
     /// Goes to case `2 * pair`, before which rand was called `drawn` times.
     #[allow(unsafe_code)]
-    pub fn seek(&mut self, pair: u64, drawn: u64) {
+    pub(crate) fn seek(&mut self, pair: u64, drawn: u64) {
         let seek = self.symbol::<unsafe extern "C" fn(u64, u64, *const u32)>("cases_seek");
         let state = sequence::state(drawn);
         // SAFETY: it reads 31 numbers, and this thread alone uses the library.
@@ -58,7 +58,7 @@ impl Cases {
 
     /// How often rand was called before the next case.
     #[allow(unsafe_code)]
-    pub fn drawn(&self) -> u64 {
+    pub(crate) fn drawn(&self) -> u64 {
         let drawn = self.symbol::<unsafe extern "C" fn() -> u64>("cases_drawn");
         // SAFETY: it has no parameters, and this thread alone uses the library.
         unsafe { drawn() }
@@ -66,7 +66,7 @@ impl Cases {
 
     /// Sets the operands of the batch to those of the next `count` cases.
     #[allow(unsafe_code)]
-    pub fn next(&mut self, count: usize, batch: &mut Batch) {
+    pub(crate) fn next(&mut self, count: usize, batch: &mut Batch) {
         let next = self.symbol::<unsafe extern "C" fn(u64, *mut u64, *mut u64, *mut u64)>("cases_next");
         let [x, y, z] = batch.operands.each_mut().map(|operand| {
             operand.resize(count, 0);
@@ -78,7 +78,7 @@ impl Cases {
 
     /// Sets the results and flags of the batch to those of SoftFloat's mulAdd, by SoftFloat's numbers of roundings.
     #[allow(unsafe_code)]
-    pub fn mul_add(&mut self, roundings: &[u8], batch: &mut Batch) {
+    pub(crate) fn mul_add(&mut self, roundings: &[u8], batch: &mut Batch) {
         type MulAdd = unsafe extern "C" fn(u64, *const u8, u64, *const u64, *const u64, *const u64, *mut u64, *mut u8);
         let mul_add = self.symbol::<MulAdd>("cases_mul_add");
         let (sets, count) = (roundings.len(), batch.operands[0].len());

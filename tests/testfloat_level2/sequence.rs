@@ -1,7 +1,7 @@
 //! The sequence of random numbers behind TestFloat's cases, glibc's `rand` after `srand(1)`, from any place on.
 
 /// glibc's state reaches back so far: z[i] = z[i - 3] + z[i - 31] modulo 2^32.
-pub const LAG: usize = 31;
+pub(crate) const LAG: usize = 31;
 
 /// A polynomial in x of degree below 31, lowest coefficient first, modulo x^31 = x^28 + 1 and 2^32: what a step does to the
 /// sequence, x does to polynomials.
@@ -37,7 +37,7 @@ fn seeded() -> Vec<u32> {
 }
 
 /// The next 31 numbers of the sequence after `drawn` of them; an output of `rand` is the upper 31 bits of one.
-pub fn state(drawn: u64) -> [u32; LAG] {
+pub(crate) fn state(drawn: u64) -> [u32; LAG] {
     let (mut power, mut step) = ([0; LAG], [0; LAG]);
     (power[0], step[1]) = (1, 1);
     for bit in 0..u64::BITS {

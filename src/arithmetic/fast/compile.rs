@@ -1,17 +1,18 @@
 //! The compilation of a program: which fast operation each of its operations becomes, and where values are held.
 
 use super::{
-    decoder::Decoder,
-    encoder::Encoder,
-    floating::{FastOperation, Floating, Input, Product, Step},
-    fused::{FusedAddend, Sum, Width},
+    decoder::NumberDecoder,
+    encoder::NumberEncoder,
+    floating::{FastOperation, Floating, FloatingStep, Input, OrderedProduct},
+    fused::{FusedAddend, FusedSum, Width},
     scale::Scales,
     stage::Stage,
     step::SumStep,
 };
 use crate::{
     arithmetic::{
-        Addend, Alignment, Destination, Multiply, Operation, Program, Scaling, Source, Sum as ProgramSum, ZeroSign,
+        Addend, Alignment, Destination, ElementaryOperation, Multiply, Program, Scaling, Source, Sum as ProgramSum,
+        ZeroSign,
     },
     format::Rounding,
 };
@@ -19,9 +20,9 @@ use crate::{
 /// Makes the steps of a program.
 struct Compiler<'a> {
     program: &'a Program,
-    factors: [&'a Decoder; 2],
+    factors: [&'a NumberDecoder; 2],
     scales: Option<&'a Scales>,
-    c: Decoder,
+    c: NumberDecoder,
     /// Where the factors of each operation begin in the order of the kernel.
     begins: &'a [usize],
     /// For each operation the one that uses its value last.
@@ -37,12 +38,12 @@ impl Floating {
     /// begin in the order of the kernel.
     pub(super) fn new(
         program: &Program,
-        factors: [&Decoder; 2],
+        factors: [&NumberDecoder; 2],
         scales: Option<&Scales>,
         begins: &[usize],
     ) -> Option<Floating> {
         let [.., unpack] = &program.unpack;
-        let c = Decoder::new(program.instruction.c, unpack.subnormals, unpack.wider)?;
+        let c = NumberDecoder::new(program.instruction.c, unpack.subnormals, unpack.wider)?;
         let count = program.steps.len();
         let mut last_uses = vec![0; count];
         for (at, operation) in program.operations().enumerate() {
@@ -60,16 +61,16 @@ impl Floating {
         let passes_nan = program.output.passes_nan;
         // A NaN of an overflow has a code of its own.
         let own_nan = |to: &Destination| Stage::makes_nan(&to.target);
-        if passes_nan && program.operations().filter_map(Operation::destination).any(own_nan) {
+        if passes_nan && program.operations().filter_map(ElementaryOperation::destination).any(own_nan) {
             return None;
         }
         let slots = compiler.slots;
-        Some(Floating { steps, slots, output: Encoder::to_output(&program.output.target)?, passes_nan, c })
+        Some(Floating { steps, slots, output: NumberEncoder::to_output(&program.output.target)?, passes_nan, c })
     }
 }
 
 impl Compiler<'_> {
-    fn steps(&mut self) -> Option<Vec<Step>> {
+    fn steps(&mut self) -> Option<Vec<FloatingStep>> {
         let count = self.program.steps.len();
         let mut steps = Vec::new();
         let mut at = 0;
@@ -86,7 +87,7 @@ impl Compiler<'_> {
                 self.release(&used, end);
                 let slot = self.take();
                 self.held[end] = slot;
-                steps.push(Step { operation, stage, slot });
+                steps.push(FloatingStep { operation, stage, slot });
             }
             at = end + 1;
         }
@@ -95,9 +96,11 @@ impl Compiler<'_> {
 
     /// The rounding behind a sum, where nothing else uses the sum.
     fn rounding_of(&self, at: usize) -> Option<&Destination> {
-        let Operation::Sum(_) = &self.program.steps[at].operation else { return None };
+        let ElementaryOperation::Sum(_) = &self.program.steps[at].operation else { return None };
         match &self.program.steps.get(at + 1)?.operation {
-            Operation::Round { value, to, .. } if *value == Source::Value(at) && self.last_uses[at] == at + 1 => {
+            ElementaryOperation::Round { value, to, .. }
+                if *value == Source::Value(at) && self.last_uses[at] == at + 1 =>
+            {
                 Some(to)
             }
             _ => None,
@@ -133,8 +136,8 @@ impl Compiler<'_> {
     fn step(&self, at: usize) -> Option<Option<(FastOperation, Option<Stage>)>> {
         let down = |to: &Destination| to.target.rounding == Rounding::Rd;
         Some(Some(match &self.program.steps[at].operation {
-            Operation::Multiply(_) => return Some(None),
-            Operation::Sum(sum) => {
+            ElementaryOperation::Multiply(_) => return Some(None),
+            ElementaryOperation::Sum(sum) => {
                 let to = self.rounding_of(at);
                 let stage = match to {
                     Some(to) => Some(self.stage(to)?),
@@ -143,15 +146,17 @@ impl Compiler<'_> {
                 let inputs = sum.addends.iter().map(|addend| self.input(addend.source)).collect::<Option<_>>()?;
                 (FastOperation::Sum(Box::new(self.sum(sum, to)?), inputs), stage)
             }
-            Operation::Round { value, to, .. } => (FastOperation::Copy(self.input(*value)?), Some(self.stage(to)?)),
-            Operation::Add { terms: [x, y], to, .. } => {
+            ElementaryOperation::Round { value, to, .. } => {
+                (FastOperation::Copy(self.input(*value)?), Some(self.stage(to)?))
+            }
+            ElementaryOperation::Add { terms: [x, y], to, .. } => {
                 (FastOperation::Add([self.input(*x)?, self.input(*y)?], down(to)), Some(self.stage(to)?))
             }
-            Operation::Fma { addend, to, .. } => {
-                let product = Box::new(Product { at: self.begins[at], stage: None, limit: None });
+            ElementaryOperation::Fma { addend, to, .. } => {
+                let product = Box::new(OrderedProduct { at: self.begins[at], stage: None, limit: None });
                 (FastOperation::Fma(product, self.input(*addend)?, down(to)), Some(self.stage(to)?))
             }
-            Operation::Integer(_) => return None,
+            ElementaryOperation::Integer(_) => return None,
         }))
     }
 
@@ -166,7 +171,7 @@ impl Compiler<'_> {
                     Some(to) => Some(self.stage(to)?),
                     None => None,
                 };
-                Input::Product(Box::new(Product { at: self.begins[step] + at, stage, limit: multiply.limit }))
+                Input::Product(Box::new(OrderedProduct { at: self.begins[step] + at, stage, limit: multiply.limit }))
             }
         })
     }
@@ -213,7 +218,8 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        let sum = Sum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
+        let sum =
+            FusedSum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // What is not rounded has to reach the next operation as it is.
         let bits = own
@@ -253,13 +259,13 @@ impl Compiler<'_> {
     fn lifted(&self, step: &SumStep) -> Option<i32> {
         let alignment = step.sum.alignment.filter(|_| step.is_simple())?;
         let alike = self.program.operations().all(|operation| match operation {
-            Operation::Multiply(multiply) => {
+            ElementaryOperation::Multiply(multiply) => {
                 multiply.rounded.is_none() && !multiply.normalised && !matches!(multiply.scaling, Scaling::Sums(_))
             }
-            Operation::Sum(sum) => {
+            ElementaryOperation::Sum(sum) => {
                 sum.products.is_empty() || sum.alignment.is_some_and(|other| other.bits == alignment.bits)
             }
-            Operation::Fma { .. } => false,
+            ElementaryOperation::Fma { .. } => false,
             other => other.sources().iter().all(|source| !matches!(source, Source::Product(..))),
         });
         let bits = self.factors[0].precision + self.scales.map_or(0, Scales::factor_bits);
@@ -276,7 +282,7 @@ impl Compiler<'_> {
         };
         let of_addend = |addend: &Addend| match addend.source {
             Source::Value(value) => match &self.program.steps[value].operation {
-                Operation::Sum(sum) => (self.headroom(sum), 1),
+                ElementaryOperation::Sum(sum) => (self.headroom(sum), 1),
                 _ => (1, 1),
             },
             _ => (1, 1),
@@ -288,22 +294,22 @@ impl Compiler<'_> {
 
     /// An addend of a sum: how wide it is.
     fn addend(&self, addend: &Addend) -> Option<FusedAddend> {
-        let of = |decoder: &Decoder| (decoder.fraction_bits as i32, decoder.precision, false);
+        let of = |decoder: &NumberDecoder| (decoder.fraction_bits as i32, decoder.precision, false);
         let (fraction_bits, precision, is_sum) = match addend.source {
             Source::C => of(&self.c),
             Source::Zero => (0, 1, false),
             Source::Product(..) => return None,
             Source::Value(value) => match &self.program.steps[value].operation {
-                Operation::Sum(sum) if sum.normalised => (60, 61, true),
-                Operation::Sum(sum) => {
+                ElementaryOperation::Sum(sum) if sum.normalised => (60, 61, true),
+                ElementaryOperation::Sum(sum) => {
                     let bits = sum.addends.iter().filter_map(|addend| addend.bits).fold(sum.alignment?.bits, i32::max);
                     (bits, (bits + self.headroom(sum)).min(61) as u32, true)
                 }
-                operation => of(&Decoder::plain(operation.destination()?.target.format)?),
+                operation => of(&NumberDecoder::plain(operation.destination()?.target.format)?),
             },
         };
         let normalises = matches!(addend.source, Source::Value(value)
-            if matches!(&self.program.steps[value].operation, Operation::Sum(sum) if sum.normalised));
+            if matches!(&self.program.steps[value].operation, ElementaryOperation::Sum(sum) if sum.normalised));
         Some(FusedAddend { fraction_bits, precision, is_sum, normalises, bits: addend.bits, drop: addend.drop })
     }
 }

@@ -2,17 +2,17 @@
 
 use super::{
     number::{INFINITY, NAN, Number, TRUE, ZERO},
-    word::Batch,
+    word::PieceLanes,
 };
 use crate::{
     arithmetic::Subnormals,
+    base::vectors::vectorised,
     format::{Encoding, Float, Format, Specials, Zeros},
-    vectors::vectorised,
 };
 
 /// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Element {
+pub(super) struct DecodedCode {
     pub(super) significand: u32,
     /// A mask.
     pub(super) negative: u32,
@@ -24,7 +24,7 @@ pub(super) struct Element {
 
 /// How the codes of a format of at most 32 bits decode.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Decoder {
+pub(super) struct NumberDecoder {
     /// Of an integer format, the unused bits of 32, and whether codes have a sign.
     integer: Option<(u32, bool)>,
     padding_bits: u32,
@@ -52,12 +52,16 @@ pub(super) struct Decoder {
     emax: i32,
 }
 
-impl Decoder {
+impl NumberDecoder {
     /// `None` for formats that the kernel does not have: those of more than 32 bits, those without subnormal numbers.
-    pub(super) fn new(format: &Format, subnormals: Subnormals, unpack: Option<&'static Format>) -> Option<Decoder> {
+    pub(super) fn new(
+        format: &Format,
+        subnormals: Subnormals,
+        unpack: Option<&'static Format>,
+    ) -> Option<NumberDecoder> {
         if let Encoding::Integer { signed } = format.encoding {
             return (format.bits <= 32)
-                .then(|| Decoder { integer: Some((32 - format.bits, signed)), ..Decoder::default() });
+                .then(|| NumberDecoder { integer: Some((32 - format.bits, signed)), ..NumberDecoder::default() });
         }
         let f = supported(format)?;
         let unpacked = unpack.map(supported);
@@ -81,7 +85,7 @@ impl Decoder {
             Specials::None => (0, 0, 1, u32::MAX),
         };
         let wide = unpacked.unwrap_or(f);
-        Some(Decoder {
+        Some(NumberDecoder {
             integer: None,
             padding_bits: f.padding_bits,
             trailing_bits: f.trailing_bits,
@@ -103,8 +107,8 @@ impl Decoder {
     }
 
     /// The decoder of a format whose numbers stay as they are.
-    pub(super) fn plain(format: &Format) -> Option<Decoder> {
-        Decoder::new(format, Subnormals::Keep, None)
+    pub(super) fn plain(format: &Format) -> Option<NumberDecoder> {
+        NumberDecoder::new(format, Subnormals::Keep, None)
     }
 
     /// The smallest exponent.
@@ -119,7 +123,7 @@ impl Decoder {
 
     /// The datum of a code.
     #[inline(always)]
-    pub(super) fn decode(&self, code: u32) -> Element {
+    pub(super) fn decode(&self, code: u32) -> DecodedCode {
         let key = (code & self.special_mask).wrapping_sub(self.special_offset);
         let special = if key >= self.special_low { NAN } else { 0 };
         let special = if key == self.infinity { INFINITY } else { special };
@@ -130,7 +134,7 @@ impl Decoder {
         let significand = if subnormal { trailing & self.subnormal_mask } else { trailing | 1 << self.trailing_bits };
         let signed = !(subnormal && self.unsigned_subnormals && trailing != 0);
         let exponent = biased.max(1) as i32 - 1 + self.emin;
-        Element {
+        DecodedCode {
             significand,
             negative: if code & self.sign_mask != 0 && signed { TRUE } else { 0 },
             exponent: if significand == 0 { ZERO } else { exponent },
@@ -140,7 +144,7 @@ impl Decoder {
 
     /// Calls `each` with the place and the datum of every code: one plain loop for every kind of format.
     #[inline(always)]
-    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, Element)) {
+    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, DecodedCode)) {
         // A copy: what a loop reads of it stays in registers.
         let own = *self;
         // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
@@ -170,14 +174,14 @@ impl Decoder {
 
     /// The datum as a format with this smallest exponent has it.
     #[inline(always)]
-    fn unpacked(&self, code: u32, emin: i32) -> Element {
+    fn unpacked(&self, code: u32, emin: i32) -> DecodedCode {
         let element = self.decode(code);
-        let Element { significand, exponent, .. } = element;
+        let DecodedCode { significand, exponent, .. } = element;
         let length = 32 - (significand | 1).leading_zeros() as i32;
         let quantum = exponent - self.trailing_bits as i32;
         let unpacked = (quantum + length - 1).max(emin);
         let left = (quantum - (unpacked - self.fraction_bits as i32)).clamp(0, 31);
-        Element {
+        DecodedCode {
             significand: significand << left,
             exponent: if significand == 0 { ZERO } else { unpacked },
             ..element
@@ -187,7 +191,7 @@ impl Decoder {
 
 vectorised! {
     /// The numbers of codes.
-    pub(super) fn numbers_into(decoder: &Decoder, codes: &Batch<u32>, number: &mut Number) {
+    pub(super) fn numbers_into(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
         decoder.operands(codes, |at, element| {
             number.magnitude[at] = element.significand.into();
             number.negative[at] = element.negative;
@@ -199,7 +203,7 @@ vectorised! {
 }
 
 /// The numbers of codes.
-pub(super) fn numbers(decoder: &Decoder, codes: &Batch<u32>) -> Number {
+pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>) -> Number {
     let mut number = Number::ZERO;
     numbers_into(decoder, codes, &mut number);
     number
@@ -207,11 +211,11 @@ pub(super) fn numbers(decoder: &Decoder, codes: &Batch<u32>) -> Number {
 
 /// An integer of which some upper bits of 32 are unused.
 #[inline(always)]
-fn integer(code: u32, unused: u32, signed: bool) -> Element {
+fn integer(code: u32, unused: u32, signed: bool) -> DecodedCode {
     let aligned = code << unused;
     let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
     let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
-    Element { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
+    DecodedCode { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
 }
 
 /// The record of a format that the kernel has.

@@ -2,11 +2,11 @@
 
 use super::word::{LANES, each};
 use crate::{
-    arithmetic::{Destination, Operation, Program, Source, Subnormals},
+    arithmetic::{Destination, ElementaryOperation, Program, Source, Subnormals},
+    base::vectors::vectorised,
     format::{self, Overflow, Rounding},
     isa::{Codes, Tiles},
-    softfloat::{Target, fma},
-    vectors::vectorised,
+    softfloat::{ResultTarget, fma},
 };
 
 /// Fused multiply-adds over k, from c.
@@ -16,7 +16,7 @@ pub(super) struct Double {
     n: usize,
     k: usize,
     order: Vec<usize>,
-    target: Target,
+    target: ResultTarget,
 }
 
 impl Double {
@@ -27,7 +27,7 @@ impl Double {
         let mut order = Vec::new();
         let mut target = None;
         for (at, operation) in program.operations().enumerate() {
-            let Operation::Fma { factors, addend, to, .. } = operation else { return None };
+            let ElementaryOperation::Fma { factors, addend, to, .. } = operation else { return None };
             let from = at.checked_sub(1).map_or(Source::C, Source::Value);
             let Destination { target: own, subnormals, .. } = to;
             let whole = factors.a == u64::MAX && factors.b == u64::MAX;

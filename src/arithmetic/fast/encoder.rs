@@ -3,18 +3,18 @@
 use super::{
     decoder::supported,
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number},
-    word::Batch,
+    word::PieceLanes,
 };
 use crate::{
-    arithmetic::{Destination, Subnormals, Tininess, ZeroSign},
+    arithmetic::{Destination, ResultTininess, Subnormals, ZeroSign},
+    base::vectors::vectorised,
     format::{Finite, Float, Real, Rounding, Zeros},
-    softfloat::Target,
-    vectors::vectorised,
+    softfloat::ResultTarget,
 };
 
 /// How numbers are rounded to a target.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Encoder {
+pub(super) struct NumberEncoder {
     rounding: Rounding,
     trailing_bits: u32,
     padding_bits: u32,
@@ -31,12 +31,12 @@ pub(super) struct Encoder {
     /// The codes that subnormal results become, by sign.
     flushed: Option<[u32; 2]>,
     /// Which those are.
-    tininess: Tininess,
+    tininess: ResultTininess,
 }
 
-impl Encoder {
+impl NumberEncoder {
     /// `None` for formats that the kernel does not have.
-    pub(super) fn new(to: &Destination) -> Option<Encoder> {
+    pub(super) fn new(to: &Destination) -> Option<NumberEncoder> {
         let Destination { target, subnormals, tininess, zero } = to;
         let subnormals = *subnormals;
         let f = supported(target.format).filter(|f| f.signed)?;
@@ -46,7 +46,7 @@ impl Encoder {
         let negative_zero = target.format.zero(true)? as u32;
         let (biased, trailing) = f.largest_fields();
         let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20))) as u32;
-        Some(Encoder {
+        Some(NumberEncoder {
             rounding: target.rounding,
             trailing_bits: f.trailing_bits,
             padding_bits: f.padding_bits,
@@ -71,14 +71,14 @@ impl Encoder {
     }
 
     /// The conversion of a last value to D, which flushes nothing.
-    pub(super) fn to_output(target: &Target) -> Option<Encoder> {
-        let (subnormals, tininess, zero) = (Subnormals::Keep, Tininess::After, ZeroSign::Ieee);
-        Encoder::new(&Destination { target: *target, subnormals, tininess, zero })
+    pub(super) fn to_output(target: &ResultTarget) -> Option<NumberEncoder> {
+        let (subnormals, tininess, zero) = (Subnormals::Keep, ResultTininess::After, ZeroSign::Ieee);
+        NumberEncoder::new(&Destination { target: *target, subnormals, tininess, zero })
     }
 
     /// Flushes what is tiny before rounding, or after it with any exponent.
     #[cold]
-    fn flush_tiny(&self, number: &Number, flushed: [u32; 2], codes: &mut Batch<u32>) {
+    fn flush_tiny(&self, number: &Number, flushed: [u32; 2], codes: &mut PieceLanes<u32>) {
         for (l, code) in codes.iter_mut().enumerate() {
             let (magnitude, exponent) = (number.magnitude[l], number.exponent[l]);
             if magnitude == 0 || number.special[l] != 0 {
@@ -86,7 +86,7 @@ impl Encoder {
             }
             let leading = exponent + 63 - magnitude.leading_zeros() as i32;
             let units = Finite::exact(number.negative[l] != 0, magnitude.into(), exponent);
-            let carries = self.tininess == Tininess::AfterUnbounded && {
+            let carries = self.tininess == ResultTininess::AfterUnbounded && {
                 let quantum = leading - self.trailing_bits as i32;
                 units.round_to_quantum(quantum, self.rounding).0 >> (self.trailing_bits + 1) != 0
             };
@@ -98,14 +98,14 @@ impl Encoder {
 
     /// This encoder followed by the conversion of its codes from `from` to the format of `to`; `None` unless finite codes
     /// stay as they are.
-    pub(super) fn then(&self, from: &Target, to: &Target) -> Option<Encoder> {
+    pub(super) fn then(&self, from: &ResultTarget, to: &ResultTarget) -> Option<NumberEncoder> {
         let (f, t) = (from.format.float()?, to.format.float()?);
         let layout =
             |float: &Float| (float.exponent_bits, float.trailing_bits + float.padding_bits, float.bias, float.zeros);
         let same = from.format == to.format
             || layout(f) == layout(t) && t.specials == f.specials && t.trailing_bits >= f.trailing_bits;
         let convert = |code: u32| to.round(&from.format.value(code.into())) as u32;
-        same.then(|| Encoder {
+        same.then(|| NumberEncoder {
             overflowed: self.overflowed.map(convert),
             specials: self.specials.map(convert),
             ..*self
@@ -114,7 +114,7 @@ impl Encoder {
 
     /// Sets the codes of what is not finite.
     #[inline(always)]
-    fn set_specials(&self, specials: &Batch<u32>, codes: &mut Batch<u32>) {
+    fn set_specials(&self, specials: &PieceLanes<u32>, codes: &mut PieceLanes<u32>) {
         let [infinity, minus_infinity, nan] = self.specials;
         for (code, special) in codes.iter_mut().zip(specials) {
             let sign = special & (INFINITY | MINUS_INFINITY);
@@ -128,7 +128,7 @@ impl Encoder {
     // Lane by lane over arrays of one length: the loop that the compiler turns into vector instructions.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> Batch<u32> {
+    fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> PieceLanes<u32> {
         let mut codes = [0; COUNT];
         // A copy: what the loop reads of it stays in registers.
         let own = *self;
@@ -160,7 +160,7 @@ impl Encoder {
 
 vectorised! {
     /// The codes of numbers; those of unknown ones are void.
-    pub(super) fn encode(encoder: &Encoder, number: &Number) -> Batch<u32> {
+    pub(super) fn encode(encoder: &NumberEncoder, number: &Number) -> PieceLanes<u32> {
         let mut codes = match encoder.rounding {
             Rounding::Rz | Rounding::Sr { .. } => encoder.round(number, |_, _, _, _| false),
             Rounding::Rne => {
@@ -178,7 +178,7 @@ vectorised! {
         if special != 0 {
             encoder.set_specials(&number.special, &mut codes);
         }
-        if let Some(flushed) = encoder.flushed.filter(|_| encoder.tininess != Tininess::After) {
+        if let Some(flushed) = encoder.flushed.filter(|_| encoder.tininess != ResultTininess::After) {
             encoder.flush_tiny(number, flushed, &mut codes);
         } else if let Some(flushed) = encoder.flushed {
             let own = *encoder;

@@ -1,33 +1,33 @@
 //! Floating-point programs compiled for many elements of D at a time: the interpreter of their operations.
 
 use super::{
-    decoder::{Decoder, numbers},
-    encoder::{Encoder, encode},
+    decoder::{NumberDecoder, numbers},
+    encoder::{NumberEncoder, encode},
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
     pieces::Pieces,
     product::exact,
     stage::Stage,
     step::{SumStep, sums},
     terms::Stored,
-    word::{Batch, over, set_piece},
+    word::{PieceLanes, over, set_piece},
 };
 
 /// The floating-point arithmetic of one instruction.
 #[derive(Debug, Clone)]
 pub(super) struct Floating {
-    pub(super) c: Decoder,
+    pub(super) c: NumberDecoder,
     /// The operations, in order; the last one gives D.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<FloatingStep>,
     /// Values that are held at the same time.
     pub(super) slots: usize,
-    pub(super) output: Encoder,
+    pub(super) output: NumberEncoder,
     /// Whether a NaN keeps its payload in D.
     pub(super) passes_nan: bool,
 }
 
 /// An operation, and what becomes of its value.
 #[derive(Debug, Clone)]
-pub(super) struct Step {
+pub(super) struct FloatingStep {
     pub(super) operation: FastOperation,
     /// The rounding of the value; `None`: it stays as it is.
     pub(super) stage: Option<Stage>,
@@ -40,7 +40,7 @@ pub(super) enum FastOperation {
     Sum(Box<SumStep>, Vec<Input>),
     Copy(Input),
     Add([Input; 2], bool),
-    Fma(Box<Product>, Input, bool),
+    Fma(Box<OrderedProduct>, Input, bool),
 }
 
 /// A value that an operation takes.
@@ -49,12 +49,12 @@ pub(super) enum Input {
     C,
     Zero,
     Slot(usize),
-    Product(Box<Product>),
+    Product(Box<OrderedProduct>),
 }
 
 /// One product by its place in the order of the factors.
 #[derive(Debug, Clone)]
-pub(super) struct Product {
+pub(super) struct OrderedProduct {
     pub(super) at: usize,
     /// Its rounding.
     pub(super) stage: Option<Stage>,
@@ -63,10 +63,10 @@ pub(super) struct Product {
 }
 
 /// Codes of D, and which of them are unknown.
-pub(super) struct Outcome {
-    pub(super) codes: Batch<u32>,
+pub(super) struct RoundedCodes {
+    pub(super) codes: PieceLanes<u32>,
     /// Bits, among them [`UNKNOWN`].
-    pub(super) special: Batch<u32>,
+    pub(super) special: PieceLanes<u32>,
 }
 
 /// Storage for values between operations and the terms of a sum.
@@ -87,7 +87,7 @@ impl Floating {
     }
 
     /// D for some pieces, with the elements of C.
-    pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>, workspace: &mut Workspace) -> Outcome {
+    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> RoundedCodes {
         let c = numbers(&self.c, c);
         workspace.slots.resize(self.slots, Number::ZERO);
         let (last, steps) = self.steps.split_last().expect("a program has a step");
@@ -102,19 +102,19 @@ impl Floating {
         let value = last.operation.run(pieces, &c, workspace);
         match &last.stage {
             Some(Stage { last: Some(encoder), .. }) => {
-                Outcome { codes: encode(encoder, &value), special: self.known(&value) }
+                RoundedCodes { codes: encode(encoder, &value), special: self.known(&value) }
             }
             Some(stage) => {
                 let mut held = Number::ZERO;
                 stage.hold(&value, &mut held);
-                Outcome { codes: encode(&self.output, &held), special: self.known(&held) }
+                RoundedCodes { codes: encode(&self.output, &held), special: self.known(&held) }
             }
-            None => Outcome { codes: encode(&self.output, &value), special: self.known(&value) },
+            None => RoundedCodes { codes: encode(&self.output, &value), special: self.known(&value) },
         }
     }
 
     /// What is not finite of the last value; a NaN is unknown where it keeps its payload.
-    fn known(&self, total: &Number) -> Batch<u32> {
+    fn known(&self, total: &Number) -> PieceLanes<u32> {
         let mut special = total.special;
         if self.passes_nan {
             for special in &mut special {
@@ -192,7 +192,7 @@ impl Input {
     }
 }
 
-impl Product {
+impl OrderedProduct {
     fn number(&self, pieces: &Pieces) -> Number {
         let pieces = Pieces { group: (self.at, self.at + 1), ..*pieces };
         let mut number = exact(&pieces);

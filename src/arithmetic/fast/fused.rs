@@ -4,14 +4,14 @@ use std::hint::black_box;
 
 use super::{
     number::{NONE, Number, UNKNOWN, ZERO},
-    terms::{Factors, Stored, Terms},
-    word::{LANES, Lane, Word, each, over, piece},
+    terms::{FusedTerms, GroupFactors, Stored},
+    word::{LANES, Lane, SignedWord, each, over, piece},
 };
 use crate::{arithmetic::Alignment, format::Rounding};
 
 /// The alignment of a sum with everything that its integers depend on.
 #[derive(Debug, Clone)]
-pub(super) struct Sum {
+pub(super) struct FusedSum {
     pub(super) alignment: Option<Alignment>,
     /// What is added to the products.
     pub(super) addends: Vec<FusedAddend>,
@@ -45,15 +45,15 @@ pub(super) struct FusedAddend {
 impl FusedAddend {
     /// Its value in a piece.
     #[inline(always)]
-    pub(super) fn value(&self, number: &Number, at: usize) -> Value {
-        let value = Value::new(number, at, if self.normalises { 0 } else { self.fraction_bits });
+    pub(super) fn value(&self, number: &Number, at: usize) -> AddendValue {
+        let value = AddendValue::new(number, at, if self.normalises { 0 } else { self.fraction_bits });
         if self.normalises { value.normalised() } else { value }
     }
 }
 
 /// A finite part of a sum: units of `2^(exponent - bits)`; the exponent is below [`NONE`] if all terms are zero.
 #[derive(Clone, Copy)]
-struct Part<S> {
+struct FinitePart<S> {
     units: Lane<S>,
     exponent: Lane<i32>,
     bits: i32,
@@ -61,19 +61,19 @@ struct Part<S> {
 
 /// An addend's value, in units of `2^(exponent - fraction bits)`.
 #[derive(Clone, Copy)]
-pub(super) struct Value {
+pub(super) struct AddendValue {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
     pub(super) fraction_bits: i32,
 }
 
-impl Value {
+impl AddendValue {
     /// The elements of a piece of numbers that were decoded from a format with these fraction bits.
     #[inline(always)]
-    pub(super) fn new(number: &Number, at: usize, fraction_bits: i32) -> Value {
+    pub(super) fn new(number: &Number, at: usize, fraction_bits: i32) -> AddendValue {
         let magnitude = piece(&number.magnitude, at);
         let (negative, exponent) = (piece(&number.negative, at), piece(&number.exponent, at));
-        Value {
+        AddendValue {
             units: each(|l| {
                 let flip = negative[l] as i32 as i64;
                 (magnitude[l] as i64 ^ flip) - flip
@@ -86,22 +86,22 @@ impl Value {
 
     /// The same with the exponents of the leading bits, of which 60 others are behind the binary point.
     #[inline(always)]
-    fn normalised(self) -> Value {
+    fn normalised(self) -> AddendValue {
         let left = over(&self.units, |units| (units.unsigned_abs() | 1).leading_zeros() as i32 - 3);
         let exponent =
             each(|l| if self.units[l] == 0 { ZERO } else { self.exponent[l] - self.fraction_bits + 60 - left[l] });
-        Value { units: each(|l| self.units[l] << left[l].clamp(0, 63)), exponent, fraction_bits: 60 }
+        AddendValue { units: each(|l| self.units[l] << left[l].clamp(0, 63)), exponent, fraction_bits: 60 }
     }
 
     #[inline(always)]
-    fn part<S: Word>(&self) -> Part<S> {
-        Part { units: over(&self.units, S::of), exponent: self.exponent, bits: self.fraction_bits }
+    fn part<S: SignedWord>(&self) -> FinitePart<S> {
+        FinitePart { units: over(&self.units, S::of), exponent: self.exponent, bits: self.fraction_bits }
     }
 }
 
 /// A sum before it is rounded: `units * 2^exponent`.
 #[derive(Clone, Copy)]
-pub(super) struct Exact {
+pub(super) struct UnroundedSum {
     pub(super) units: Lane<i64>,
     pub(super) exponent: Lane<i32>,
     /// Whether it is left to the reference evaluator: [`UNKNOWN`] or 0.
@@ -119,7 +119,7 @@ pub(super) enum Width {
     Wide,
 }
 
-impl Sum {
+impl FusedSum {
     /// The bits after the binary point of the sum.
     fn bits(&self, alignment: &Alignment) -> i32 {
         self.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
@@ -149,7 +149,7 @@ impl Sum {
 
     /// The sum of products and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_factors(&self, width: Width, terms: &Factors, addends: &[Value]) -> Exact {
+    pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, terms, addends),
             (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, addends, alignment),
@@ -160,7 +160,7 @@ impl Sum {
 
     /// The sum of stored terms and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[Value]) -> Exact {
+    pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, &terms, addends),
             (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
@@ -169,12 +169,12 @@ impl Sum {
     }
 
     #[inline(always)]
-    fn run<P: Word, S: Word + From<P>, T: Terms<P>>(
+    fn run<P: SignedWord, S: SignedWord + From<P>, T: FusedTerms<P>>(
         &self,
         terms: &T,
-        addends: &[Value],
+        addends: &[AddendValue],
         alignment: &Alignment,
-    ) -> Exact {
+    ) -> UnroundedSum {
         match alignment.rounding {
             Rounding::Rz => self.aligned::<P, S, T>(terms, addends, alignment, Rounding::Rz),
             rounding => self.aligned::<P, S, T>(terms, addends, alignment, rounding),
@@ -183,13 +183,13 @@ impl Sum {
 
     /// The terms and addends aligned to the largest of their exponents, cut and added.
     #[inline(always)]
-    fn aligned<P: Word, S: Word + From<P>, T: Terms<P>>(
+    fn aligned<P: SignedWord, S: SignedWord + From<P>, T: FusedTerms<P>>(
         &self,
         terms: &T,
-        addends: &[Value],
+        addends: &[AddendValue],
         alignment: &Alignment,
         rounding: Rounding,
-    ) -> Exact {
+    ) -> UnroundedSum {
         let terms = &terms.trimmed();
         let count = terms.len();
         // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
@@ -225,7 +225,7 @@ impl Sum {
         let mut units: Lane<S> = over(&products, |sum| S::from(sum).lifted((bits - alignment.bits) as u32));
         for (own, value) in self.addends.iter().zip(addends) {
             let kept = own.bits.unwrap_or(alignment.bits);
-            let part: Part<S> = value.part();
+            let part: FinitePart<S> = value.part();
             let cut = cut(&part, &largest, kept, rounding);
             units = each(|l| {
                 let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
@@ -233,17 +233,17 @@ impl Sum {
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });
         }
-        narrowed(&Part { units, exponent: largest, bits })
+        narrowed(&FinitePart { units, exponent: largest, bits })
     }
 
     /// The exact sum; unknown where its terms lie too far apart.
     #[inline(always)]
-    fn exact<T: Terms<i128>>(&self, terms: &T, addends: &[Value]) -> Exact {
+    fn exact<T: FusedTerms<i128>>(&self, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
         let fraction_bits = self.fraction_bits + self.lifted;
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
         let (mut lowest, mut highest) = ([i32::MAX; LANES], [ZERO; LANES]);
         for value in addends {
-            let part: Part<i128> = value.part();
+            let part: FinitePart<i128> = value.part();
             for l in 0..LANES {
                 lowest[l] = lowest[l].min(low(part.exponent[l], part.bits));
                 highest[l] = highest[l].max(part.exponent[l].saturating_add(part.units[l].length() - part.bits));
@@ -259,7 +259,7 @@ impl Sum {
         let room = i128::CAPACITY as i32 - (usize::BITS - (self.terms + addends.len()).leading_zeros()) as i32 - 1;
         let mut sum = [0i128; LANES];
         for value in addends {
-            let part: Part<i128> = value.part();
+            let part: FinitePart<i128> = value.part();
             for l in 0..LANES {
                 let left = (part.exponent[l] - part.bits).saturating_sub(lowest[l]).clamp(0, 127);
                 sum[l] = sum[l].plus(part.units[l].lifted(left as u32));
@@ -273,7 +273,7 @@ impl Sum {
             }
         }
         let exponent = over(&lowest, |e| if e == i32::MAX { ZERO } else { e });
-        let mut sum = narrowed(&Part { units: sum, exponent, bits: 0 });
+        let mut sum = narrowed(&FinitePart { units: sum, exponent, bits: 0 });
         for l in 0..LANES {
             sum.unknown[l] = if lowest[l] != i32::MAX && highest[l] - lowest[l] > room { UNKNOWN } else { 0 };
         }
@@ -283,19 +283,24 @@ impl Sum {
 
 /// Sums of 128 bits, for which there are no vector instructions: compiled once.
 #[inline(never)]
-fn wide<T: Terms<i128>>(sum: &Sum, terms: &T, addends: &[Value], alignment: &Alignment) -> Exact {
+fn wide<T: FusedTerms<i128>>(
+    sum: &FusedSum,
+    terms: &T,
+    addends: &[AddendValue],
+    alignment: &Alignment,
+) -> UnroundedSum {
     sum.run::<i128, i128, _>(terms, addends, alignment)
 }
 
 /// Exact sums, the same.
 #[inline(never)]
-fn exact<T: Terms<i128>>(sum: &Sum, terms: &T, addends: &[Value]) -> Exact {
+fn exact<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
     sum.exact(terms, addends)
 }
 
 /// A part in units of `2^(largest - bits)`, cut.
 #[inline(always)]
-fn cut<S: Word>(part: &Part<S>, largest: &Lane<i32>, bits: i32, rounding: Rounding) -> Lane<S> {
+fn cut<S: SignedWord>(part: &FinitePart<S>, largest: &Lane<i32>, bits: i32, rounding: Rounding) -> Lane<S> {
     let excess = part.bits - bits;
     let (left, right) = ((-excess).max(0) as u32, excess.max(0));
     each(|l| {
@@ -305,9 +310,9 @@ fn cut<S: Word>(part: &Part<S>, largest: &Lane<i32>, bits: i32, rounding: Roundi
 }
 
 #[inline(always)]
-fn narrowed<S: Word>(part: &Part<S>) -> Exact {
+fn narrowed<S: SignedWord>(part: &FinitePart<S>) -> UnroundedSum {
     let units = over(&part.units, S::narrowed);
-    Exact {
+    UnroundedSum {
         units: over(&units, |(units, _)| units),
         exponent: each(|l| part.exponent[l] - part.bits + units[l].1),
         unknown: [0; LANES],

@@ -1,13 +1,13 @@
 //! Exact integer sums.
 
 use super::{
-    floating::Outcome,
+    floating::RoundedCodes,
     number::COUNT,
     pieces::Pieces,
-    terms::Terms,
-    word::{Batch, LANES, Lane, over, set_piece},
+    terms::FusedTerms,
+    word::{LANES, Lane, PieceLanes, over, set_piece},
 };
-use crate::{arithmetic::Wrap, format::Format, isa::Instruction, vectors::vectorised};
+use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
 
 /// Sums of products of 8 bits and fewer, and c and D of 32 bits with a sign.
 #[derive(Debug, Clone)]
@@ -26,7 +26,7 @@ impl Integer {
 
 vectorised! {
     /// D for some pieces, with the elements of C.
-    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &Batch<u32>) -> Outcome {
+    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>) -> RoundedCodes {
         let mut codes = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
@@ -46,6 +46,6 @@ vectorised! {
                 Wrap::Saturate => sum.saturating_add(c),
             } as u32;
         }
-        Outcome { codes, special: [0; COUNT] }
+        RoundedCodes { codes, special: [0; COUNT] }
     }
 }

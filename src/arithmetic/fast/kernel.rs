@@ -1,21 +1,21 @@
 //! A program compiled for many elements of D at a time.
 
 use super::{
-    decoder::Decoder,
-    floating::{Floating, Outcome, Workspace},
+    decoder::NumberDecoder,
+    floating::{Floating, RoundedCodes, Workspace},
     integer::{Integer, integers},
     pieces::Pieces,
     scale::Scales,
     tile::Shape,
-    word::Batch,
+    word::PieceLanes,
 };
-use crate::arithmetic::{Factors, Operation, Program, Scaling};
+use crate::arithmetic::{ElementaryOperation, Factors, Program, Scaling};
 
 /// The arithmetic of one instruction, compiled.
 #[derive(Debug, Clone)]
-pub(super) struct Kernel {
-    pub(super) a: Decoder,
-    pub(super) b: Decoder,
+pub(super) struct FastKernel {
+    pub(super) a: NumberDecoder,
+    pub(super) b: NumberDecoder,
     /// The stored k of the factors in the order in which they are summed.
     pub(super) order: Vec<usize>,
     /// Whether that is the order in which they are stored.
@@ -34,21 +34,21 @@ enum Arithmetic {
     Floating(Box<Floating>),
 }
 
-impl Kernel {
+impl FastKernel {
     /// `None` if the program needs what the kernel does not have.
-    pub(super) fn new(program: &Program) -> Option<Kernel> {
+    pub(super) fn new(program: &Program) -> Option<FastKernel> {
         let i = &program.instruction;
         let [a, b, _] = &program.unpack;
-        let (a, b) = (Decoder::new(i.a, a.subnormals, a.wider)?, Decoder::new(i.b, b.subnormals, b.wider)?);
-        if let Some(Operation::Integer(wrap)) = program.operations().next() {
+        let (a, b) = (NumberDecoder::new(i.a, a.subnormals, a.wider)?, NumberDecoder::new(i.b, b.subnormals, b.wider)?);
+        if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
             let arithmetic = Arithmetic::Integer(Integer::new(i, *wrap)?);
             let order = (0..i.stored_k()).collect();
-            return Some(Kernel { ordered: true, order, masks: None, lifted: 0, scales: None, arithmetic, a, b });
+            return Some(FastKernel { ordered: true, order, masks: None, lifted: 0, scales: None, arithmetic, a, b });
         }
         let (factors, begins) = factors(program);
         let order: Vec<usize> = factors.iter().map(|factors| factors.k).collect();
         let runs = program.operations().find_map(|operation| match operation {
-            Operation::Multiply(multiply) => match multiply.scaling {
+            ElementaryOperation::Multiply(multiply) => match multiply.scaling {
                 Scaling::Sums(run) => Some(run),
                 _ => None,
             },
@@ -71,7 +71,7 @@ impl Kernel {
         });
         let ordered = masks.is_none() && order.iter().copied().eq(0..i.stored_k());
         let arithmetic = Arithmetic::Floating(Box::new(floating));
-        Some(Kernel { ordered, order, masks, lifted, scales, arithmetic, a, b })
+        Some(FastKernel { ordered, order, masks, lifted, scales, arithmetic, a, b })
     }
 
     /// Rows of B that are decoded: of sparse forms all of them, from which those of A choose.
@@ -80,7 +80,7 @@ impl Kernel {
     }
 
     /// D for some pieces, with the elements of C.
-    pub(super) fn run(&self, pieces: &Pieces, c: &Batch<u32>, workspace: &mut Workspace) -> Outcome {
+    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> RoundedCodes {
         match &self.arithmetic {
             Arithmetic::Integer(integer) => integers(integer, pieces, c),
             Arithmetic::Floating(floating) => floating.run(pieces, c, workspace),
@@ -94,8 +94,8 @@ fn factors(program: &Program) -> (Vec<Factors>, Vec<usize>) {
     for operation in program.operations() {
         begins.push(all.len());
         match operation {
-            Operation::Multiply(multiply) => all.extend_from_slice(&multiply.factors),
-            Operation::Fma { factors, .. } => all.push(*factors),
+            ElementaryOperation::Multiply(multiply) => all.extend_from_slice(&multiply.factors),
+            ElementaryOperation::Fma { factors, .. } => all.push(*factors),
             _ => {}
         }
     }
@@ -105,7 +105,7 @@ fn factors(program: &Program) -> (Vec<Factors>, Vec<usize>) {
 /// Whether scales take part in all products in one way.
 fn scaled_alike(program: &Program) -> bool {
     let mut scalings = program.operations().filter_map(|operation| match operation {
-        Operation::Multiply(multiply) => Some(multiply.scaling),
+        ElementaryOperation::Multiply(multiply) => Some(multiply.scaling),
         _ => None,
     });
     let first = scalings.next();

@@ -27,37 +27,37 @@ mod tile;
 mod word;
 
 use double::{Double, chains};
-use kernel::Kernel;
-use tile::{Shape, Tile};
+use kernel::FastKernel;
+use tile::{DecodedTile, Shape};
 
 use super::Program;
 use crate::isa::Tiles;
 
 /// The arithmetic of one instruction, compiled.
 #[derive(Debug, Clone)]
-pub(super) struct Fast {
+pub(super) struct FastArithmetic {
     shape: Shape,
-    compiled: Compiled,
+    compiled: Lowered,
 }
 
 #[derive(Debug, Clone)]
-enum Compiled {
-    Kernel(Box<Kernel>),
+enum Lowered {
+    Kernel(Box<FastKernel>),
     Double(Double),
 }
 
 /// Storage that one thread needs for its tiles.
 #[derive(Debug, Default)]
-pub(super) struct Scratch(Tile);
+pub(super) struct Scratch(DecodedTile);
 
-impl Fast {
+impl FastArithmetic {
     /// `None` if the program needs what the fast evaluator does not have.
-    pub(super) fn new(program: &Program) -> Option<Fast> {
+    pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
         let compiled = match Double::new(program) {
-            Some(double) => Compiled::Double(double),
-            None => Compiled::Kernel(Box::new(Kernel::new(program)?)),
+            Some(double) => Lowered::Double(double),
+            None => Lowered::Kernel(Box::new(FastKernel::new(program)?)),
         };
-        Some(Fast { shape: Shape::new(&program.instruction), compiled })
+        Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled })
     }
 
     /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that this evaluator leaves out.
@@ -70,8 +70,8 @@ impl Fast {
         reference: impl Fn(usize) -> u64,
     ) {
         match &self.compiled {
-            Compiled::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
-            Compiled::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
+            Lowered::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
+            Lowered::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
         }
         let width = self.shape.width;
         for &at in &scratch.0.unknown {
@@ -82,12 +82,12 @@ impl Fast {
 
 #[cfg(test)]
 mod tests {
-    use super::{Fast, Scratch};
+    use super::{FastArithmetic, Scratch};
     use crate::{
         arithmetic::Model,
+        base::vectors::{FORCED, Vectors},
         inputs::stream,
         isa,
-        vectors::{FORCED, Vectors},
     };
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
         ] {
             let i = isa::find(name).unwrap();
             let evaluator = model.evaluator(&i).unwrap();
-            let fast = Fast::new(evaluator.program()).expect("a program that the fast evaluator has");
+            let fast = FastArithmetic::new(evaluator.program()).expect("a program that the fast evaluator has");
             let tiles = stream::tiles(&i, 1, 0, 30);
             let each = i.m * i.n;
             for tile in 0..tiles.count {

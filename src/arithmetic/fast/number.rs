@@ -1,7 +1,7 @@
 //! Numbers between two operations, many at a time.
 
-use super::word::{Batch, LANES, PIECES};
-use crate::vectors::vectorised;
+use super::word::{LANES, PIECES, PieceLanes};
+use crate::base::vectors::vectorised;
 
 /// The exponent of zeros: below every other, and two of them may be added.
 pub(super) const ZERO: i32 = -(1 << 20);
@@ -27,12 +27,12 @@ pub(super) const COUNT: usize = PIECES * LANES;
 /// `(-1)^negative * magnitude * 2^exponent`, where a last bit of 1 may stand for a fraction. Magnitudes have at most 62 bits.
 #[derive(Debug, Clone)]
 pub(super) struct Number {
-    pub(super) magnitude: Batch<u64>,
+    pub(super) magnitude: PieceLanes<u64>,
     /// Masks: [`TRUE`] or 0.
-    pub(super) negative: Batch<u32>,
-    pub(super) exponent: Batch<i32>,
+    pub(super) negative: PieceLanes<u32>,
+    pub(super) exponent: PieceLanes<i32>,
     /// What it is in truth if it is not finite: bits, of which a sum has those of its terms.
-    pub(super) special: Batch<u32>,
+    pub(super) special: PieceLanes<u32>,
 }
 
 impl Number {
@@ -41,7 +41,7 @@ impl Number {
         Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
 
     /// Adds what is not finite.
-    pub(super) fn add_special(&mut self, special: &Batch<u32>) {
+    pub(super) fn add_special(&mut self, special: &PieceLanes<u32>) {
         for (own, special) in self.special.iter_mut().zip(special) {
             *own |= special;
         }

@@ -1,17 +1,17 @@
 //! The operands of pieces of rows of D that are computed together.
 
 use super::{
-    terms::{Factors, Row},
+    terms::{DecodedRow, GroupFactors},
     word::{Lane, PIECES},
 };
 
 /// Decoded elements of A and of B, and which of them each piece takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces<'a> {
-    pub(super) a: Row<'a, i32, u32>,
-    pub(super) b: Row<'a, Lane<i32>, Lane<u32>>,
+    pub(super) a: DecodedRow<'a, i32, u32>,
+    pub(super) b: DecodedRow<'a, Lane<i32>, Lane<u32>>,
     /// Scales of the same elements, where those are not scaled already.
-    pub(super) scales: Option<Factors<'a>>,
+    pub(super) scales: Option<GroupFactors<'a>>,
     /// Where the elements of A and of B begin that a piece takes.
     pub(super) starts: &'a [(usize, usize); PIECES],
     /// Whether an element may be infinite or NaN.
@@ -33,19 +33,24 @@ impl<'a> Pieces<'a> {
 
     /// The factors of the group for one piece.
     #[inline(always)]
-    pub(super) fn factors(&self, piece: usize) -> Factors<'a> {
+    pub(super) fn factors(&self, piece: usize) -> GroupFactors<'a> {
         self.part(self.a, self.b, piece)
     }
 
     /// Their scales.
     #[inline(always)]
-    pub(super) fn scales(&self, piece: usize) -> Option<Factors<'a>> {
+    pub(super) fn scales(&self, piece: usize) -> Option<GroupFactors<'a>> {
         self.scales.map(|scales| self.part(scales.a, scales.b, piece))
     }
 
     #[inline(always)]
-    fn part(&self, a: Row<'a, i32, u32>, b: Row<'a, Lane<i32>, Lane<u32>>, piece: usize) -> Factors<'a> {
+    fn part(
+        &self,
+        a: DecodedRow<'a, i32, u32>,
+        b: DecodedRow<'a, Lane<i32>, Lane<u32>>,
+        piece: usize,
+    ) -> GroupFactors<'a> {
         let ((a_start, b_start), (from, to)) = (self.starts[piece], self.group);
-        Factors { a: a.part(a_start + from, a_start + to), b: b.part(b_start + from, b_start + to) }
+        GroupFactors { a: a.part(a_start + from, a_start + to), b: b.part(b_start + from, b_start + to) }
     }
 }

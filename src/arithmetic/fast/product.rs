@@ -3,10 +3,10 @@
 use super::{
     number::Number,
     pieces::Pieces,
-    terms::Terms,
+    terms::FusedTerms,
     word::{Lane, over, set_piece},
 };
-use crate::vectors::vectorised;
+use crate::base::vectors::vectorised;
 
 vectorised! {
     /// The exact products of the only term of the group.
@@ -15,7 +15,7 @@ vectorised! {
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             let value: Lane<i64> = factors.value(0);
-            let exponent = Terms::<i64>::exponent(&factors, 0);
+            let exponent = FusedTerms::<i64>::exponent(&factors, 0);
             set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
             set_piece(&mut number.negative, at, &factors.negative(0));
             set_piece(&mut number.exponent, at, &over(&exponent, |e| e - pieces.fraction_bits));

@@ -1,7 +1,7 @@
 //! Block scales.
 
 use super::{
-    decoder::{Decoder, Element},
+    decoder::{DecodedCode, NumberDecoder},
     number::{INFINITY, NAN, ZERO},
 };
 use crate::{format::Class, isa::Scale};
@@ -14,7 +14,7 @@ pub(super) struct Scales {
     /// Products summed exactly before they are scaled; 0: none, the factors are scaled.
     pub(super) run: usize,
     /// By code.
-    table: Vec<Element>,
+    table: Vec<DecodedCode>,
     precision: u32,
     fraction_bits: i32,
     /// The smallest exponents of A and B: of the fixed-point numbers that hold the factors of exact sums.
@@ -25,11 +25,11 @@ pub(super) struct Scales {
 
 impl Scales {
     /// `None` for scales with a sign or of more than 8 bits.
-    pub(super) fn new(scale: Scale, run: Option<usize>, factors: [&Decoder; 2]) -> Option<Scales> {
+    pub(super) fn new(scale: Scale, run: Option<usize>, factors: [&NumberDecoder; 2]) -> Option<Scales> {
         let float = scale.format.float().filter(|float| scale.format.bits <= 8 && !float.signed)?;
         let factor = |code| {
             let datum = scale.format.decode(code);
-            Element {
+            DecodedCode {
                 significand: datum.significand as u32,
                 negative: 0,
                 exponent: if datum.significand == 0 { ZERO } else { datum.exponent + float.trailing_bits as i32 },
@@ -46,14 +46,14 @@ impl Scales {
             table: (0..=scale.format.code_mask()).map(factor).collect(),
             precision: float.precision(),
             fraction_bits: float.trailing_bits as i32,
-            lowest: factors.map(Decoder::lowest),
-            widths: factors.map(Decoder::span),
+            lowest: factors.map(NumberDecoder::lowest),
+            widths: factors.map(NumberDecoder::span),
         })
     }
 
     /// The scale with this code.
     #[inline(always)]
-    pub(super) fn decode(&self, code: u32) -> Element {
+    pub(super) fn decode(&self, code: u32) -> DecodedCode {
         self.table[code as usize & (self.table.len() - 1)]
     }
 

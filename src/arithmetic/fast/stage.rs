@@ -1,36 +1,36 @@
 //! A rounding between two operations.
 
 use super::{
-    decoder::{Decoder, numbers_into},
-    encoder::{Encoder, encode},
+    decoder::{NumberDecoder, numbers_into},
+    encoder::{NumberEncoder, encode},
     number::Number,
 };
 use crate::{
     arithmetic::Destination,
     format::{Finite, Real},
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 /// The rounding of a value to a format, in which the next operation finds it.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
-    encoder: Encoder,
-    pub(super) decoder: Decoder,
+    encoder: NumberEncoder,
+    pub(super) decoder: NumberDecoder,
     /// Encodes straight to D, where every finite code stays as it is.
-    pub(super) last: Option<Encoder>,
+    pub(super) last: Option<NumberEncoder>,
 }
 
 impl Stage {
     /// `None` for a format that the kernel does not have.
-    pub(super) fn new(to: &Destination, output: &Target) -> Option<Stage> {
-        let encoder = Encoder::new(to)?;
-        let decoder = Decoder::plain(to.target.format)?;
+    pub(super) fn new(to: &Destination, output: &ResultTarget) -> Option<Stage> {
+        let encoder = NumberEncoder::new(to)?;
+        let decoder = NumberDecoder::plain(to.target.format)?;
         let last = encoder.then(&to.target, output);
         Some(Stage { encoder, decoder, last })
     }
 
     /// Whether finite values become NaN.
-    pub(super) fn makes_nan(target: &Target) -> bool {
+    pub(super) fn makes_nan(target: &ResultTarget) -> bool {
         let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20)));
         [false, true].into_iter().any(|negative| target.format.value(beyond(negative)) == Real::Nan)
     }

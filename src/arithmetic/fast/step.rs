@@ -1,20 +1,20 @@
 //! A sum: its terms, and what they add up to, many elements at a time.
 
 use super::{
-    fused::{Sum, Value, Width},
+    fused::{AddendValue, FusedSum, Width},
     number::{Number, TRUE, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
     stage::Stage,
-    terms::{Factors, Stored, Terms},
+    terms::{FusedTerms, GroupFactors, Stored},
     word::{LANES, Lane, PIECES, each, over, piece, set_piece},
 };
-use crate::{format::Rounding, vectors::vectorised};
+use crate::{base::vectors::vectorised, format::Rounding};
 
 /// A sum, and how its terms are made.
 #[derive(Debug, Clone)]
 pub(super) struct SumStep {
-    pub(super) sum: Sum,
+    pub(super) sum: FusedSum,
     pub(super) width: Width,
     /// The places of its factors in the order of the kernel.
     pub(super) group: (usize, usize),
@@ -42,7 +42,7 @@ impl SumStep {
 
     /// Computes the terms; what a sum of them is if one is not finite by its rounding or its scales.
     #[inline(always)]
-    fn store(&self, factors: &Factors, pieces: &Pieces, at: usize, stored: &mut Stored) -> Lane<u32> {
+    fn store(&self, factors: &GroupFactors, pieces: &Pieces, at: usize, stored: &mut Stored) -> Lane<u32> {
         stored.values.clear();
         stored.exponents.clear();
         stored.negative.clear();
@@ -86,7 +86,7 @@ impl SumStep {
             let mut rounded = Number::ZERO;
             stage.hold(&exact, &mut rounded);
             for at in 0..terms {
-                let term = Value::new(&rounded, at, stage.decoder.fraction_bits as i32);
+                let term = AddendValue::new(&rounded, at, stage.decoder.fraction_bits as i32);
                 let own = piece(&rounded.special, at);
                 special = each(|l| special[l] | own[l]);
                 self.push(stored, (term.units, term.exponent), piece(&rounded.negative, at));
@@ -113,8 +113,8 @@ impl SumStep {
 
     /// The signs of zero sums by IEEE 754, as masks.
     #[inline(always)]
-    fn zero_signs(&self, factors: &Factors, addends: &[&Number], at: usize, stored: &Stored) -> Lane<u32> {
-        let mut zeros = Zeros { minus: [true; LANES], plus: [true; LANES] };
+    fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: &Stored) -> Lane<u32> {
+        let mut zeros = ZeroSigns { minus: [true; LANES], plus: [true; LANES] };
         for addend in addends {
             zeros.add(&over(&piece(&addend.magnitude, at), |units| units as i64), &piece(&addend.negative, at));
         }
@@ -141,7 +141,7 @@ vectorised! {
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             // One addend, as hardware has it, needs no room elsewhere.
-            let (one, many): ([Value; 1], Vec<Value>);
+            let (one, many): ([AddendValue; 1], Vec<AddendValue>);
             let values = match (addends, &step.sum.addends[..]) {
                 ([addend], [own]) => {
                     one = [own.value(addend, at)];
@@ -181,12 +181,12 @@ vectorised! {
 }
 
 /// Whether all terms are negative zeros, or positive ones.
-struct Zeros {
+struct ZeroSigns {
     minus: Lane<bool>,
     plus: Lane<bool>,
 }
 
-impl Zeros {
+impl ZeroSigns {
     #[inline(always)]
     fn add(&mut self, values: &Lane<i64>, negative: &Lane<u32>) {
         for l in 0..LANES {
@@ -198,13 +198,13 @@ impl Zeros {
 
 /// The exponents of products.
 #[inline(always)]
-fn exponent(factors: &Factors, term: usize) -> Lane<i32> {
-    Terms::<i64>::exponent(factors, term)
+fn exponent(factors: &GroupFactors, term: usize) -> Lane<i32> {
+    FusedTerms::<i64>::exponent(factors, term)
 }
 
 /// The exact sum of products times their common scales.
 #[inline(always)]
-fn scaled_sum(runs: &Scales, run: &Factors, scales: &Factors, first: usize) -> (Lane<i64>, Lane<i32>) {
+fn scaled_sum(runs: &Scales, run: &GroupFactors, scales: &GroupFactors, first: usize) -> (Lane<i64>, Lane<i32>) {
     let fixed =
         |significand: i32, exponent: i32, lowest: i32| i64::from(significand) << (exponent - lowest).clamp(0, 62);
     let mut sum = [0i64; LANES];

@@ -2,19 +2,19 @@
 
 use super::{
     number::{INFINITY, MINUS_INFINITY, NAN},
-    word::{LANES, Lane, Word, each, over},
+    word::{LANES, Lane, SignedWord, each, over},
 };
 
 /// The factors of the products of one group, in order: for each one value of A, and one of B for each lane.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Factors<'a> {
-    pub(super) a: Row<'a, i32, u32>,
-    pub(super) b: Row<'a, Lane<i32>, Lane<u32>>,
+pub(super) struct GroupFactors<'a> {
+    pub(super) a: DecodedRow<'a, i32, u32>,
+    pub(super) b: DecodedRow<'a, Lane<i32>, Lane<u32>>,
 }
 
 /// Decoded elements, one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Row<'a, T, M> {
+pub(super) struct DecodedRow<'a, T, M> {
     /// With their signs.
     pub(super) significands: &'a [T],
     pub(super) exponents: &'a [T],
@@ -24,11 +24,11 @@ pub(super) struct Row<'a, T, M> {
     pub(super) special: &'a [M],
 }
 
-impl<'a, T, M> Row<'a, T, M> {
+impl<'a, T, M> DecodedRow<'a, T, M> {
     /// The elements `from..to`.
     #[inline(always)]
-    pub(super) fn part(&self, from: usize, to: usize) -> Row<'a, T, M> {
-        Row {
+    pub(super) fn part(&self, from: usize, to: usize) -> DecodedRow<'a, T, M> {
+        DecodedRow {
             significands: &self.significands[from..to],
             exponents: &self.exponents[from..to],
             negative: &self.negative[from..to],
@@ -38,7 +38,7 @@ impl<'a, T, M> Row<'a, T, M> {
 }
 
 /// Terms of a sum: values in units of `2^(exponent - fraction bits)`.
-pub(super) trait Terms<P: Word>: Sized {
+pub(super) trait FusedTerms<P: SignedWord>: Sized {
     /// The same, with nothing that is no term.
     fn trimmed(&self) -> Self;
     fn len(&self) -> usize;
@@ -46,7 +46,7 @@ pub(super) trait Terms<P: Word>: Sized {
     fn value(&self, term: usize) -> Lane<P>;
 }
 
-impl<P: Word> Terms<P> for Factors<'_> {
+impl<P: SignedWord> FusedTerms<P> for GroupFactors<'_> {
     #[inline(always)]
     fn trimmed(&self) -> Self {
         let count = self.a.significands.len();
@@ -71,11 +71,11 @@ impl<P: Word> Terms<P> for Factors<'_> {
     }
 }
 
-impl<'a> Factors<'a> {
+impl<'a> GroupFactors<'a> {
     /// The products `from..to`.
     #[inline(always)]
-    pub(super) fn part(&self, from: usize, to: usize) -> Factors<'a> {
-        Factors { a: self.a.part(from, to), b: self.b.part(from, to) }
+    pub(super) fn part(&self, from: usize, to: usize) -> GroupFactors<'a> {
+        GroupFactors { a: self.a.part(from, to), b: self.b.part(from, to) }
     }
 
     /// The signs of a product, as masks.
@@ -123,7 +123,7 @@ impl<'a> Factors<'a> {
     pub(super) fn largest(&self) -> Lane<i32> {
         let mut largest = [i32::MIN; LANES];
         for term in 0..self.a.significands.len() {
-            let exponent = Terms::<i32>::exponent(self, term);
+            let exponent = FusedTerms::<i32>::exponent(self, term);
             largest = each(|l| largest[l].max(exponent[l]));
         }
         largest
@@ -139,7 +139,7 @@ pub(super) struct Stored {
     pub(super) negative: Vec<Lane<u32>>,
 }
 
-impl<P: Word> Terms<P> for &Stored {
+impl<P: SignedWord> FusedTerms<P> for &Stored {
     #[inline(always)]
     fn trimmed(&self) -> Self {
         self

@@ -1,18 +1,18 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
-    decoder::{Decoder, Element},
+    decoder::{DecodedCode, NumberDecoder},
     floating::Workspace,
-    kernel::Kernel,
+    kernel::FastKernel,
     number::{COUNT, NAN, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
-    terms::{Factors, Row},
+    terms::{DecodedRow, GroupFactors},
     word::{LANES, PIECES},
 };
 use crate::{
+    base::vectors::vectorised,
     isa::{Chunk, Codes, Instruction, Tiles},
-    vectors::vectorised,
 };
 
 /// The shape of an instruction.
@@ -42,7 +42,7 @@ impl Shape {
 
 /// A piece of a row of D: [`LANES`] columns, or as many as there are.
 #[derive(Debug, Clone, Copy, Default)]
-struct Place {
+struct RowPiece {
     row: usize,
     block: usize,
     columns: usize,
@@ -63,7 +63,7 @@ struct Elements {
 
 /// The decoded operands of a tile.
 #[derive(Debug, Default)]
-pub(super) struct Tile {
+pub(super) struct DecodedTile {
     codes: Vec<u32>,
     ordered: Vec<u32>,
     c: Vec<u32>,
@@ -130,7 +130,7 @@ impl Elements {
         self.special.extend_from_slice(&other.special[range]);
     }
 
-    fn push(&mut self, element: &Element) {
+    fn push(&mut self, element: &DecodedCode) {
         self.significands.push(element.significand as i32);
         self.exponents.push(element.exponent);
         self.negative.push(element.negative);
@@ -138,8 +138,8 @@ impl Elements {
         self.any_special |= element.special != 0;
     }
 
-    fn row(&self) -> Row<'_, i32, u32> {
-        Row {
+    fn row(&self) -> DecodedRow<'_, i32, u32> {
+        DecodedRow {
             significands: &self.significands,
             exponents: &self.exponents,
             negative: &self.negative,
@@ -147,8 +147,8 @@ impl Elements {
         }
     }
 
-    fn lanes(&self) -> Row<'_, [i32; LANES], [u32; LANES]> {
-        Row {
+    fn lanes(&self) -> DecodedRow<'_, [i32; LANES], [u32; LANES]> {
+        DecodedRow {
             significands: self.significands.as_chunks().0,
             exponents: self.exponents.as_chunks().0,
             negative: self.negative.as_chunks().0,
@@ -157,9 +157,9 @@ impl Elements {
     }
 }
 
-impl Tile {
+impl DecodedTile {
     /// Computes the bytes of the D codes `[m][n]` of a tile, and notes the elements that are unknown.
-    pub(super) fn run(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
+    pub(super) fn run(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         self.unknown.clear();
         if let Some(positions) = &tiles.positions {
             widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
@@ -170,11 +170,11 @@ impl Tile {
         if let Some(scales) = &kernel.scales {
             self.load_scales(kernel, scales, i, tiles, tile);
         }
-        let mut places = [Place::default(); PIECES];
+        let mut places = [RowPiece::default(); PIECES];
         let mut count = 0;
         for row in 0..i.m {
             for (block, first) in (0..i.n).step_by(LANES).enumerate() {
-                places[count] = Place { row, block, columns: LANES.min(i.n - first), element: row * i.n + first };
+                places[count] = RowPiece { row, block, columns: LANES.min(i.n - first), element: row * i.n + first };
                 count += 1;
                 if count == PIECES {
                     self.batch(kernel, i, &places, d);
@@ -188,7 +188,7 @@ impl Tile {
     }
 
     /// Decodes A.
-    fn load_a(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize) {
+    fn load_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.a, tile * i.m * i.stored, i.m * i.stored, &mut self.codes);
         let codes = if kernel.ordered {
             &self.codes
@@ -206,7 +206,7 @@ impl Tile {
     }
 
     /// Decodes B.
-    fn load_b(&mut self, kernel: &Kernel, i: &Shape, tiles: &Tiles, tile: usize) {
+    fn load_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
         let in_place = i.n == LANES && (kernel.ordered || i.chunk.is_some());
         let codes = if in_place {
@@ -230,7 +230,7 @@ impl Tile {
     }
 
     /// Decodes the scales, and scales A and B where their sums are not.
-    fn load_scales(&mut self, kernel: &Kernel, scales: &Scales, i: &Shape, tiles: &Tiles, tile: usize) {
+    fn load_scales(&mut self, kernel: &FastKernel, scales: &Scales, i: &Shape, tiles: &Tiles, tile: usize) {
         let blocks = i.k / scales.block;
         let [a, b] = &mut self.scales;
         tiles.scale_a.iter().for_each(|codes| widen(codes, tile * i.m * blocks, i.m * blocks, a));
@@ -261,7 +261,7 @@ impl Tile {
     }
 
     /// The elements of D in some pieces.
-    fn batch(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], d: &mut [u8]) {
+    fn batch(&mut self, kernel: &FastKernel, i: &Shape, places: &[RowPiece], d: &mut [u8]) {
         let mut c = [0; COUNT];
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
@@ -278,7 +278,7 @@ impl Tile {
         let pieces = Pieces {
             a: self.a.row(),
             b: b.lanes(),
-            scales: sums.then(|| Factors { a: self.a_scales.row(), b: b_scales.lanes() }),
+            scales: sums.then(|| GroupFactors { a: self.a_scales.row(), b: b_scales.lanes() }),
             starts: &starts,
             special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
             count: places.len(),
@@ -305,7 +305,7 @@ impl Tile {
 
     /// Notes the elements that are unknown.
     #[cold]
-    fn note_unknown(&mut self, special: &[u32; COUNT], places: &[Place]) {
+    fn note_unknown(&mut self, special: &[u32; COUNT], places: &[RowPiece]) {
         for (at, place) in places.iter().enumerate() {
             let unknown = (0..place.columns).filter(|lane| special[at * LANES + lane] & UNKNOWN != 0);
             self.unknown.extend(unknown.map(|lane| place.element + lane));
@@ -313,10 +313,10 @@ impl Tile {
     }
 
     /// Collects the elements of B that the rows of a sparse A are multiplied by.
-    fn choose(&mut self, kernel: &Kernel, i: &Shape, places: &[Place], scales: bool) {
+    fn choose(&mut self, kernel: &FastKernel, i: &Shape, places: &[RowPiece], scales: bool) {
         self.chosen.clear();
         self.chosen_scales.clear();
-        for &Place { row, block, .. } in places {
+        for &RowPiece { row, block, .. } in places {
             for &at in &kernel.order {
                 let k = block * i.k + i.logical(&self.positions[row * i.stored..], at);
                 self.chosen.push_lanes(&self.b, k);
@@ -333,7 +333,7 @@ impl Tile {
 
 vectorised! {
     /// The data of codes that `decoder` decodes, shifted left.
-    fn decode(elements: &mut Elements, decoder: &Decoder, codes: &[u32], lifted: u32) {
+    fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32], lifted: u32) {
         elements.resize(codes.len());
         let mut special = 0;
         let count = codes.len();

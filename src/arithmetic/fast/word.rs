@@ -30,22 +30,22 @@ pub(super) fn over<T: Copy, U: Copy + Default>(lanes: &Lane<T>, mut value: impl 
 pub(super) const PIECES: usize = 16;
 
 /// One value for each element of those pieces.
-pub(super) type Batch<T> = [T; PIECES * LANES];
+pub(super) type PieceLanes<T> = [T; PIECES * LANES];
 
 /// The lanes of one piece.
 #[inline(always)]
-pub(super) fn piece<T: Copy + Default>(batch: &Batch<T>, piece: usize) -> Lane<T> {
+pub(super) fn piece<T: Copy + Default>(batch: &PieceLanes<T>, piece: usize) -> Lane<T> {
     each(|lane| batch[piece * LANES + lane])
 }
 
 /// Sets the lanes of one piece.
 #[inline(always)]
-pub(super) fn set_piece<T: Copy>(batch: &mut Batch<T>, piece: usize, lanes: &Lane<T>) {
+pub(super) fn set_piece<T: Copy>(batch: &mut PieceLanes<T>, piece: usize, lanes: &Lane<T>) {
     batch[piece * LANES..][..LANES].copy_from_slice(lanes);
 }
 
 /// A signed integer of some width.
-pub(super) trait Word: Copy + Default {
+pub(super) trait SignedWord: Copy + Default {
     /// Bits that a term may have, and a sum of terms: two fewer than the width, so that the largest shift leaves less
     /// than half a unit of any term.
     const CAPACITY: u32;
@@ -71,7 +71,7 @@ pub(super) trait Word: Copy + Default {
 
 macro_rules! word {
     ($word:ty, $unsigned:ty, $narrowed:expr) => {
-        impl Word for $word {
+        impl SignedWord for $word {
             const CAPACITY: u32 = <$word>::BITS - 3;
             const LIFTED: bool = <$word>::BITS == 32;
 

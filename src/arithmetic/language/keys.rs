@@ -6,7 +6,7 @@ use super::{
         sum_format,
     },
     node::{Node, NodeKind},
-    rule::{CPosition, Join, Rule, Start, Step, Subnormals, Tininess},
+    rule::{CPosition, Join, ResultTininess, Rule, Start, Step, Subnormals},
 };
 
 /// A key of a table of a model file: of a rule, whose steps differ in the keys that they have, or of a node, whose kinds do.
@@ -81,7 +81,7 @@ pub const KEYS: &[RuleKey] = &[
         "what becomes of subnormal operands; absent: keep"),
     key!("result-subnormals", FLOATING, OPTIONAL, |r| r.result_subnormals != Subnormals::Keep, any!(), "keep, signed-zero or positive-zero",
         "what becomes of subnormal results of steps, rounded products and additions; absent: keep"),
-    key!("result-tininess", FLOATING, OPTIONAL, |r| r.result_tininess != Tininess::After, any!(), "before, after, or \"after, unbounded exponent\"",
+    key!("result-tininess", FLOATING, OPTIONAL, |r| r.result_tininess != ResultTininess::After, any!(), "before, after, or \"after, unbounded exponent\"",
         "when a result counts as subnormal: the exact one is below the smallest normal number; the rounded one is; it is when rounded to the format's precision with any exponent; absent: after"),
     key!("split", FLOATING, OPTIONAL, |r| r.split.is_some(), split, "{ a, b }: lists of widths, from the leading bit down, which add up to the precision",
         "how the significands of A and B are cut into pieces; the product of two pieces is a term with the exponent of the whole product; absent: they are not"),

@@ -112,7 +112,7 @@ impl<'de> Deserialize<'de> for Term {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Term, D::Error> {
         #[derive(Deserialize)]
         #[serde(deny_unknown_fields)]
-        struct Table {
+        struct TermTable {
             term: String,
             bits: Option<i32>,
             drop: Option<i32>,
@@ -121,11 +121,11 @@ impl<'de> Deserialize<'de> for Term {
         #[serde(untagged)]
         enum Written {
             Name(String),
-            Table(Table),
+            Table(TermTable),
         }
         match Written::deserialize(deserializer) {
             Ok(Written::Name(name)) => Ok(Term { name, bits: None, drop: None }),
-            Ok(Written::Table(Table { term, bits, drop })) => Ok(Term { name: term, bits, drop }),
+            Ok(Written::Table(TermTable { term, bits, drop })) => Ok(Term { name: term, bits, drop }),
             Err(_) => Err(D::Error::custom("a term is a name, or { term = NAME, bits = BITS, drop = EXPONENTS }")),
         }
     }

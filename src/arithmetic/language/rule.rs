@@ -38,7 +38,7 @@ pub struct Rule {
     pub result_subnormals: Subnormals,
     /// When a result counts as subnormal.
     #[serde(default, deserialize_with = "tininess")]
-    pub result_tininess: Tininess,
+    pub result_tininess: ResultTininess,
     /// How the significands of A and B are cut into pieces, whose products are terms of their own; absent: they are not.
     pub split: Option<Split>,
     /// How k is split before it is grouped.
@@ -174,7 +174,7 @@ pub enum Subnormals {
 
 /// When a result counts as subnormal, where subnormal results are flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Tininess {
+pub enum ResultTininess {
     /// The exact result lies below the smallest normal number.
     Before,
     /// The result, rounded to the format, does.
@@ -185,16 +185,17 @@ pub enum Tininess {
     AfterUnbounded,
 }
 
-impl Tininess {
+impl ResultTininess {
     /// Every definition.
-    pub const ALL: &'static [Tininess] = &[Tininess::Before, Tininess::After, Tininess::AfterUnbounded];
+    pub const ALL: &'static [ResultTininess] =
+        &[ResultTininess::Before, ResultTininess::After, ResultTininess::AfterUnbounded];
 
     /// The name in model files.
     pub fn name(self) -> &'static str {
         match self {
-            Tininess::Before => "before",
-            Tininess::After => "after",
-            Tininess::AfterUnbounded => "after, unbounded exponent",
+            ResultTininess::Before => "before",
+            ResultTininess::After => "after",
+            ResultTininess::AfterUnbounded => "after, unbounded exponent",
         }
     }
 }
@@ -343,7 +344,7 @@ pub struct Rounded {
     pub subnormals: Option<Subnormals>,
     /// When a result counts as subnormal; absent: as the rule's `result-tininess` says.
     #[serde(default, deserialize_with = "some_tininess")]
-    pub tininess: Option<Tininess>,
+    pub tininess: Option<ResultTininess>,
 }
 
 /// What an integer sum beyond the range of D becomes.

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::rule::{Rounded, Tininess};
+use super::rule::{ResultTininess, Rounded};
 use crate::format::{self, Format, Overflow, Rounding};
 
 pub(super) fn standard() -> Overflow {
@@ -42,15 +42,16 @@ pub(super) fn code<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<
     })
 }
 
-pub(super) fn tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Tininess, D::Error> {
+pub(super) fn tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ResultTininess, D::Error> {
     let text = String::deserialize(deserializer)?;
-    Tininess::ALL.iter().find(|tininess| tininess.name() == text).copied().ok_or_else(|| {
-        let names: Vec<String> = Tininess::ALL.iter().map(|tininess| format!("\"{}\"", tininess.name())).collect();
+    ResultTininess::ALL.iter().find(|tininess| tininess.name() == text).copied().ok_or_else(|| {
+        let names: Vec<String> =
+            ResultTininess::ALL.iter().map(|tininess| format!("\"{}\"", tininess.name())).collect();
         D::Error::custom(format!("unknown tininess '{text}'; expected {}", names.join(", ")))
     })
 }
 
-pub(super) fn some_tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Tininess>, D::Error> {
+pub(super) fn some_tininess<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<ResultTininess>, D::Error> {
     tininess(deserializer).map(Some)
 }
 

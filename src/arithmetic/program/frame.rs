@@ -7,7 +7,7 @@ use super::{
 use crate::{
     format::{Class, Format, Overflow, Rounding},
     isa::Instruction,
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 /// What a rule says of every step of an instruction: what both ways of lowering begin and end with.
@@ -83,7 +83,7 @@ impl<'a> Frame<'a> {
     pub(super) fn destination(&self, to: &Rounded, zero: ZeroSign) -> Destination {
         let nan = if to.format == self.instruction.d { self.nan } else { to.format.nan().unwrap_or(0) };
         Destination {
-            target: Target { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
+            target: ResultTarget { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
             subnormals: to.subnormals.unwrap_or(self.rule.result_subnormals),
             tininess: to.tininess.unwrap_or(self.rule.result_tininess),
             zero,
@@ -94,7 +94,7 @@ impl<'a> Frame<'a> {
     pub(super) fn program(&self, steps: Vec<OperationStep>, value: Source, passes_nan: bool) -> Program {
         let (i, rule) = (self.instruction, self.rule);
         let unpack = |wider| Unpack { subnormals: rule.operand_subnormals, wider };
-        let target = Target {
+        let target = ResultTarget {
             format: i.d,
             rounding: rule.output.map_or(Rounding::Rne, |to| to.rounding),
             overflow: rule.output.map_or(Overflow::Standard, |to| to.overflow),

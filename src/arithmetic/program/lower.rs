@@ -2,7 +2,7 @@
 
 use super::{
     super::{Alignment, CPosition, Join, NanOperand, Parts, Rounded, Rule, Start, Step, ZeroSign},
-    Addend, Destination, Factors, Multiply, Operation, OperationStep, Program, Source, Sum,
+    Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Program, Source, Sum,
     frame::Frame,
 };
 use crate::isa::Instruction;
@@ -16,7 +16,7 @@ pub(super) fn program(rule: &Rule, instruction: &Instruction) -> Result<Program,
     let mut lowering = Lowering { frame: &frame, steps: Vec::new(), group: None };
     if rule.step == Step::Integer {
         let wrap = rule.wrap.ok_or("the key 'wrap' is missing")?;
-        let value = lowering.push("sum", Operation::Integer(wrap));
+        let value = lowering.push("sum", ElementaryOperation::Integer(wrap));
         return Ok(frame.program(lowering.steps, value, false));
     }
     let value = lowering.whole()?;
@@ -34,7 +34,7 @@ struct Lowering<'a> {
 }
 
 impl Lowering<'_> {
-    fn push(&mut self, name: impl Into<String>, operation: Operation) -> Source {
+    fn push(&mut self, name: impl Into<String>, operation: ElementaryOperation) -> Source {
         self.steps.push(OperationStep { operation, group: self.group, name: name.into() });
         Source::Value(self.steps.len() - 1)
     }
@@ -94,7 +94,7 @@ impl Lowering<'_> {
                         false => {
                             let factors = Factors { k, a: u64::MAX, b: u64::MAX };
                             let nans = self.nans();
-                            self.push("sum", Operation::Fma { factors, addend: sum, to, nans })
+                            self.push("sum", ElementaryOperation::Fma { factors, addend: sum, to, nans })
                         }
                     };
                 }
@@ -123,12 +123,12 @@ impl Lowering<'_> {
 
     fn add(&mut self, x: Source, y: Source, to: Destination) -> Source {
         let to = Destination { zero: ZeroSign::Ieee, ..to };
-        self.push("addition", Operation::Add { terms: [x, y], to, nans: Vec::new() })
+        self.push("addition", ElementaryOperation::Add { terms: [x, y], to, nans: Vec::new() })
     }
 
     fn round(&mut self, name: &str, value: Source, to: Destination) -> Source {
         let passes_nan = !self.nans().is_empty();
-        self.push(name, Operation::Round { value, to, passes_nan })
+        self.push(name, ElementaryOperation::Round { value, to, passes_nan })
     }
 
     /// The step that makes the products of a group.
@@ -142,7 +142,7 @@ impl Lowering<'_> {
             normalised: rule.normalised == Some(true) && rule.scale_sums.is_none(),
             nans: Vec::new(),
         };
-        self.push("product", Operation::Multiply(multiply));
+        self.push("product", ElementaryOperation::Multiply(multiply));
         Ok(self.steps.len() - 1)
     }
 
@@ -187,7 +187,7 @@ impl Lowering<'_> {
                 let indices: Vec<usize> = of_lane.flatten().copied().collect();
                 let product = self.multiply_scaled(&indices)?;
                 let sum = self.sum(vec![product], Vec::new(), rule.alignment);
-                addends.push(Addend::from(self.push(format!("lane {}", lane + 1), Operation::Sum(sum))));
+                addends.push(Addend::from(self.push(format!("lane {}", lane + 1), ElementaryOperation::Sum(sum))));
             }
             addends.extend(rule.late.is_none().then_some(early));
             let alignment = Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None };
@@ -198,13 +198,14 @@ impl Lowering<'_> {
             self.sum(vec![product], addends, rule.alignment)
         };
         if let Some(late) = &rule.late {
-            let products = Addend { bits: Some(late.sum_bits), ..self.push("products", Operation::Sum(sum)).into() };
+            let products =
+                Addend { bits: Some(late.sum_bits), ..self.push("products", ElementaryOperation::Sum(sum)).into() };
             let c = Addend { bits: Some(late.c_bits), drop: late.drop, ..early };
             let bits = late.sum_bits.max(late.c_bits);
             let alignment = Alignment { bits, rounding: late.rounding, floor: late.floor };
             sum = self.sum(Vec::new(), vec![products, c], Some(alignment));
         }
-        let sum = self.push("sum", Operation::Sum(sum));
+        let sum = self.push("sum", ElementaryOperation::Sum(sum));
         Ok(self.round("sum", sum, to))
     }
 

@@ -1,7 +1,7 @@
 //! The arithmetic of one instruction as a list of elementary operations over values: what a rule is lowered to, and what
 //! every evaluator runs.
 //!
-//! Each operation makes one value ([`Operation::Multiply`] a list of them) from the operands of the instruction and from
+//! Each operation makes one value ([`ElementaryOperation::Multiply`] a list of them) from the operands of the instruction and from
 //! values before it. What an operation means is written once in each evaluator (the reference, the fast one, CUDA); how
 //! operations are strung together is written here alone.
 
@@ -10,8 +10,8 @@ mod lower;
 mod text;
 mod tree;
 
-use super::{Alignment, NanOperand, Rule, Step, Subnormals, Tininess, Wrap, ZeroSign};
-use crate::{format::Format, isa::Instruction, softfloat::Target};
+use super::{Alignment, NanOperand, ResultTininess, Rule, Step, Subnormals, Wrap, ZeroSign};
+use crate::{format::Format, isa::Instruction, softfloat::ResultTarget};
 
 /// The arithmetic of one instruction.
 #[derive(Debug, Clone, PartialEq)]
@@ -39,7 +39,7 @@ pub struct Unpack {
 #[derive(Debug, Clone, PartialEq)]
 pub struct OperationStep {
     /// What it computes.
-    pub operation: Operation,
+    pub operation: ElementaryOperation,
     /// The group or node that it belongs to, counted from 0; `None` for what comes after all of them.
     pub group: Option<usize>,
     /// What its value is called.
@@ -61,7 +61,7 @@ pub enum Source {
 
 /// An elementary operation.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Operation {
+pub enum ElementaryOperation {
     /// A list of products.
     Multiply(Multiply),
     /// Values aligned, cut and added exactly; the sum is not rounded.
@@ -191,11 +191,11 @@ impl From<Source> for Addend {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Destination {
     /// Format, rounding, overflow, and the code of a NaN that has no payload.
-    pub target: Target,
+    pub target: ResultTarget,
     /// What becomes of subnormal results.
     pub subnormals: Subnormals,
     /// Which those are, where they are not kept.
-    pub tininess: Tininess,
+    pub tininess: ResultTininess,
     /// The sign of zero results.
     pub zero: ZeroSign,
 }
@@ -206,7 +206,7 @@ pub struct Output {
     /// The value.
     pub value: Source,
     /// Its conversion to D; the code of NaN.
-    pub target: Target,
+    pub target: ResultTarget,
     /// Whether a NaN keeps its payload.
     pub passes_nan: bool,
 }
@@ -235,37 +235,39 @@ impl Program {
     }
 
     /// The steps, as operations.
-    pub fn operations(&self) -> impl DoubleEndedIterator<Item = &Operation> + ExactSizeIterator {
+    pub fn operations(&self) -> impl DoubleEndedIterator<Item = &ElementaryOperation> + ExactSizeIterator {
         self.steps.iter().map(|step| &step.operation)
     }
 
     /// The products of the step with this number; `None` if it is another operation.
     pub fn products(&self, step: usize) -> Option<&Multiply> {
         match &self.steps[step].operation {
-            Operation::Multiply(multiply) => Some(multiply),
+            ElementaryOperation::Multiply(multiply) => Some(multiply),
             _ => None,
         }
     }
 }
 
-impl Operation {
+impl ElementaryOperation {
     /// The values that it takes.
     pub fn sources(&self) -> Vec<Source> {
         match self {
-            Operation::Multiply(_) | Operation::Integer(_) => Vec::new(),
-            Operation::Sum(sum) => sum.addends.iter().map(|addend| addend.source).collect(),
-            Operation::Round { value, .. } => vec![*value],
-            Operation::Add { terms, .. } => terms.to_vec(),
-            Operation::Fma { addend, .. } => vec![*addend],
+            ElementaryOperation::Multiply(_) | ElementaryOperation::Integer(_) => Vec::new(),
+            ElementaryOperation::Sum(sum) => sum.addends.iter().map(|addend| addend.source).collect(),
+            ElementaryOperation::Round { value, .. } => vec![*value],
+            ElementaryOperation::Add { terms, .. } => terms.to_vec(),
+            ElementaryOperation::Fma { addend, .. } => vec![*addend],
         }
     }
 
     /// Where its value goes, if it is rounded.
     pub fn destination(&self) -> Option<&Destination> {
         match self {
-            Operation::Round { to, .. } | Operation::Add { to, .. } | Operation::Fma { to, .. } => Some(to),
-            Operation::Multiply(multiply) => multiply.rounded.as_ref(),
-            Operation::Sum(_) | Operation::Integer(_) => None,
+            ElementaryOperation::Round { to, .. }
+            | ElementaryOperation::Add { to, .. }
+            | ElementaryOperation::Fma { to, .. } => Some(to),
+            ElementaryOperation::Multiply(multiply) => multiply.rounded.as_ref(),
+            ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => None,
         }
     }
 }

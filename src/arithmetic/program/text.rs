@@ -4,12 +4,12 @@
 use std::fmt;
 
 use super::{
-    super::{Alignment, NanOperand, Subnormals, Tininess, Wrap, ZeroSign},
-    Addend, Destination, Factors, Multiply, Operation, Program, Scaling, Source, Sum, Unpack,
+    super::{Alignment, NanOperand, ResultTininess, Subnormals, Wrap, ZeroSign},
+    Addend, Destination, ElementaryOperation, Factors, Multiply, Program, Scaling, Source, Sum, Unpack,
 };
 use crate::{
     format::{Format, Overflow},
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 impl fmt::Display for Program {
@@ -54,22 +54,22 @@ fn source(source: &Source) -> String {
     }
 }
 
-fn words(operation: &Operation) -> String {
+fn words(operation: &ElementaryOperation) -> String {
     match operation {
-        Operation::Multiply(multiply) => products(multiply),
-        Operation::Sum(own) => sum(own),
-        Operation::Round { value, to, passes_nan } => {
+        ElementaryOperation::Multiply(multiply) => products(multiply),
+        ElementaryOperation::Sum(own) => sum(own),
+        ElementaryOperation::Round { value, to, passes_nan } => {
             let passes = if *passes_nan { ", NaNs with their payload" } else { "" };
             format!("{} to {}{passes}", source(value), destination(to))
         }
-        Operation::Add { terms: [x, y], to, nans: order } => {
+        ElementaryOperation::Add { terms: [x, y], to, nans: order } => {
             format!("{} + {} to {}{}", source(x), source(y), destination(to), nans(order))
         }
-        Operation::Fma { factors, addend, to, nans: order } => {
+        ElementaryOperation::Fma { factors, addend, to, nans: order } => {
             format!("{} + {} to {}{}", product(factors), source(addend), destination(to), nans(order))
         }
-        Operation::Integer(Wrap::Wrap) => "all products and c, modulo 2^32".into(),
-        Operation::Integer(Wrap::Saturate) => "all products and c, saturated".into(),
+        ElementaryOperation::Integer(Wrap::Wrap) => "all products and c, modulo 2^32".into(),
+        ElementaryOperation::Integer(Wrap::Saturate) => "all products and c, saturated".into(),
     }
 }
 
@@ -138,9 +138,9 @@ fn addend(addend: &Addend) -> String {
 
 fn destination(to: &Destination) -> String {
     let when = match to.tininess {
-        Tininess::Before => " before rounding",
-        Tininess::After => "",
-        Tininess::AfterUnbounded => " with any exponent",
+        ResultTininess::Before => " before rounding",
+        ResultTininess::After => "",
+        ResultTininess::AfterUnbounded => " with any exponent",
     };
     let flushed = match to.subnormals {
         Subnormals::Keep => String::new(),
@@ -155,7 +155,7 @@ fn destination(to: &Destination) -> String {
     format!("{}{flushed}{zero}", target(&to.target))
 }
 
-fn target(to: &Target) -> String {
+fn target(to: &ResultTarget) -> String {
     if to.format.is_integer() {
         return to.format.to_string();
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{Node, NodeKind, NodeResult, Rule, ZeroSign, language::tree::ordered},
-    Addend, Destination, Factors, Multiply, Operation, OperationStep, Program, Scaling, Source, Sum,
+    Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Program, Scaling, Source, Sum,
     frame::Frame,
 };
 use crate::isa::Instruction;
@@ -87,7 +87,7 @@ struct Tree<'a> {
 }
 
 impl<'a> Tree<'a> {
-    fn push(&mut self, number: usize, name: &str, operation: Operation) -> usize {
+    fn push(&mut self, number: usize, name: &str, operation: ElementaryOperation) -> usize {
         self.steps.push(OperationStep { operation, group: Some(number), name: name.into() });
         self.steps.len() - 1
     }
@@ -132,12 +132,16 @@ impl<'a> Tree<'a> {
         let passes_nan = !node.nan_operands.is_empty();
         Ok(match (node.kind, to) {
             (NodeKind::Sum, to) => {
-                let multiply = (!factors.is_empty()).then(|| Operation::Multiply(multiply(&[])));
+                let multiply = (!factors.is_empty()).then(|| ElementaryOperation::Multiply(multiply(&[])));
                 let products = multiply.map(|multiply| self.push(number, name, multiply)).into_iter().collect();
-                let sum = Operation::Sum(self.sum(node, products));
+                let sum = ElementaryOperation::Sum(self.sum(node, products));
                 let sum = Source::Value(self.push(number, name, sum));
                 match to {
-                    Some(to) => Source::Value(self.push(number, name, Operation::Round { value: sum, to, passes_nan })),
+                    Some(to) => Source::Value(self.push(
+                        number,
+                        name,
+                        ElementaryOperation::Round { value: sum, to, passes_nan },
+                    )),
                     None => sum,
                 }
             }
@@ -147,7 +151,7 @@ impl<'a> Tree<'a> {
                 let mut terms: Vec<Source> = node.terms.iter().map(|term| self.source(&term.name)).collect();
                 if let Some(multiply) = multiply {
                     let count = multiply.len();
-                    let step = self.push(number, name, Operation::Multiply(multiply));
+                    let step = self.push(number, name, ElementaryOperation::Multiply(multiply));
                     terms.extend((0..count).map(|at| Source::Product(step, at)));
                 }
                 self.additions(number, name, node, &terms, to)
@@ -182,15 +186,19 @@ impl<'a> Tree<'a> {
                     normalised: false,
                     nans: node.nan_operands.clone(),
                 };
-                let value = Source::Product(self.push(number, name, Operation::Multiply(multiply)), 0);
+                let value = Source::Product(self.push(number, name, ElementaryOperation::Multiply(multiply)), 0);
                 let passes_nan = !node.nan_operands.is_empty();
-                Source::Value(self.push(number, name, Operation::Round { value, to, passes_nan }))
+                Source::Value(self.push(number, name, ElementaryOperation::Round { value, to, passes_nan }))
             }
             (start, _) => self.source(start),
         };
         for factors in rest {
             let nans = node.nan_operands.clone();
-            sum = Source::Value(self.push(number, name, Operation::Fma { factors: *factors, addend: sum, to, nans }));
+            sum = Source::Value(self.push(
+                number,
+                name,
+                ElementaryOperation::Fma { factors: *factors, addend: sum, to, nans },
+            ));
         }
         sum
     }
@@ -200,11 +208,15 @@ impl<'a> Tree<'a> {
         let [first, rest @ ..] = terms else { return Source::Zero };
         if rest.is_empty() {
             let passes_nan = !node.nan_operands.is_empty();
-            return Source::Value(self.push(number, name, Operation::Round { value: *first, to, passes_nan }));
+            return Source::Value(self.push(
+                number,
+                name,
+                ElementaryOperation::Round { value: *first, to, passes_nan },
+            ));
         }
         rest.iter().fold(*first, |sum, &term| {
             let nans = node.nan_operands.clone();
-            Source::Value(self.push(number, name, Operation::Add { terms: [sum, term], to, nans }))
+            Source::Value(self.push(number, name, ElementaryOperation::Add { terms: [sum, term], to, nans }))
         })
     }
 }

@@ -1,6 +1,6 @@
 //! A value between two operations: exact, with what alignments and NaNs need to know of it.
 
-use super::super::{Destination, NanOperand, Subnormals, Tininess, Unpack, ZeroSign};
+use super::super::{Destination, NanOperand, ResultTininess, Subnormals, Unpack, ZeroSign};
 use crate::format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding};
 
 /// A value between two operations.
@@ -123,9 +123,9 @@ fn is_flushed(value: &Finite, code: u64, to: &Destination) -> bool {
         value.leading_exponent().is_some_and(|leading| leading < float.emin()) || value.significand == 0 && value.sticky
     };
     match to.tininess {
-        Tininess::Before => tiny(),
-        Tininess::After => to.target.format.decode(code).class == Class::Subnormal,
-        Tininess::AfterUnbounded => {
+        ResultTininess::Before => tiny(),
+        ResultTininess::After => to.target.format.decode(code).class == Class::Subnormal,
+        ResultTininess::AfterUnbounded => {
             // Below the smallest normal number by less than half (or all) of a unit of the precision, it is rounded up to it.
             let quantum = value.leading_exponent().map(|leading| leading - float.trailing_bits as i32);
             let rounded = quantum.map(|quantum| value.round_to_quantum(quantum, to.target.rounding).0);

@@ -4,15 +4,15 @@ mod held;
 mod observer;
 mod sum;
 
-use super::{Destination, Factors, Multiply, Operation, Program, Scaling, Source, Unpack, Wrap};
+use super::{Destination, ElementaryOperation, Factors, Multiply, Program, Scaling, Source, Unpack, Wrap};
 use crate::{
     format::Format,
     isa::Case,
     number::{Finite, Real, Rounding, exact_sum, special_sum},
-    softfloat::{self, Target},
+    softfloat::{self, ResultTarget},
 };
 use held::{Held, first_nan, unpacked};
-pub use observer::{Explanation, Line};
+pub use observer::{Explanation, ExplanationLine};
 pub(super) use observer::{Observer, Silent};
 use sum::{Summand, sum};
 
@@ -22,7 +22,7 @@ use sum::{Summand, sum};
 pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O) -> u64 {
     let i = &program.instruction;
     assert!(case.a.len() == i.stored_k() && case.b.len() == i.k, "the operands of {i}");
-    if let Some(Operation::Integer(wrap)) = program.operations().next() {
+    if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
         return integer(program, *wrap, case, observer);
     }
     let mut machine = Machine { program, inputs: Inputs::new(program, case), values: Vec::new(), observer };
@@ -99,8 +99,8 @@ impl<O: Observer> Machine<'_, O> {
         let program = self.program;
         let step = &program.steps[number];
         match &step.operation {
-            Operation::Multiply(multiply) => self.multiply(number, multiply),
-            Operation::Sum(own) => {
+            ElementaryOperation::Multiply(multiply) => self.multiply(number, multiply),
+            ElementaryOperation::Sum(own) => {
                 let summand = |held, bits, drop, factors| Summand { held, bits, drop, factors };
                 let mut names = Vec::new();
                 let mut products = Vec::new();
@@ -123,12 +123,12 @@ impl<O: Observer> Machine<'_, O> {
                 };
                 vec![sum(own, &products, &addends, step.group, &name, self.observer)]
             }
-            Operation::Round { value, to, passes_nan } => {
+            ElementaryOperation::Round { value, to, passes_nan } => {
                 let held = self.value(*value);
                 let held = if *passes_nan { held } else { held.without_payload() };
                 vec![self.deliver(number, &step.name, held, to)]
             }
-            Operation::Add { terms, to, nans } => {
+            ElementaryOperation::Add { terms, to, nans } => {
                 let [x, y] = terms.map(|term| self.value(term));
                 let sum = match first_nan(nans, [Some(&x), Some(&y), None]) {
                     Some(nan) => nan,
@@ -136,7 +136,7 @@ impl<O: Observer> Machine<'_, O> {
                 };
                 vec![self.deliver(number, &step.name, sum, to)]
             }
-            Operation::Fma { factors, addend, to, nans } => {
+            ElementaryOperation::Fma { factors, addend, to, nans } => {
                 let addend = self.value(*addend);
                 let (a, b) = (&self.inputs.a[factors.k], &self.inputs.b[factors.k]);
                 let sum = match first_nan(nans, [Some(a), Some(b), Some(&addend)]) {
@@ -145,7 +145,7 @@ impl<O: Observer> Machine<'_, O> {
                 };
                 vec![self.deliver(number, &format!("+ {}", factors_name(factors)), sum, to)]
             }
-            Operation::Integer(_) => unreachable!("integers are summed at once"),
+            ElementaryOperation::Integer(_) => unreachable!("integers are summed at once"),
         }
     }
 
@@ -179,13 +179,12 @@ impl<O: Observer> Machine<'_, O> {
             Scaling::Sums(run) => multiply.factors.chunks(run).map(|run| self.scaled_sum(multiply, run)).collect(),
             _ => {
                 let products: Vec<Held> = multiply.factors.iter().map(|factors| self.term(multiply, factors)).collect();
-                let summed =
-                    |operation: &Operation| matches!(operation, Operation::Sum(sum) if sum.products.contains(&number));
+                let summed = |operation: &ElementaryOperation| matches!(operation, ElementaryOperation::Sum(sum) if sum.products.contains(&number));
                 // The products of a sum are explained there, with what is kept of them.
                 if !self.program.operations().any(summed) {
                     let group = self.program.steps[number].group;
                     for (at, held) in products.iter().enumerate() {
-                        self.observer.line(|| Line::new(group, product_name(multiply, at), held.value));
+                        self.observer.line(|| ExplanationLine::new(group, product_name(multiply, at), held.value));
                     }
                 }
                 products
@@ -265,13 +264,13 @@ fn integer<O: Observer>(program: &Program, wrap: Wrap, case: &Case, observer: &m
     };
     let exact = |sum: i128| Real::Finite(Finite::exact(sum < 0, sum.unsigned_abs(), 0));
     let mut sum = signed(i.c, case.c);
-    observer.line(|| Line::new(None, "c", exact(sum)));
+    observer.line(|| ExplanationLine::new(None, "c", exact(sum)));
     for (at, &a) in case.a.iter().enumerate() {
         let product = signed(i.a, a) * signed(i.b, case.b[case.logical(i, at)]);
-        observer.line(|| Line::new(None, format!("a[{at}]*b[{at}]"), exact(product)));
+        observer.line(|| ExplanationLine::new(None, format!("a[{at}]*b[{at}]"), exact(product)));
         sum += product;
     }
-    observer.line(|| Line::new(None, "sum", exact(sum)));
+    observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
     let code = match wrap {
         Wrap::Wrap => sum as u64 & i.d.code_mask(),
         Wrap::Saturate => program.output.target.round(&exact(sum)),
@@ -308,10 +307,13 @@ fn product_name(multiply: &Multiply, at: usize) -> String {
 }
 
 /// The line of a rounding to `code`.
-fn rounding(group: Option<usize>, what: &str, target: &Target, code: u64) -> Line {
+fn rounding(group: Option<usize>, what: &str, target: &ResultTarget, code: u64) -> ExplanationLine {
     let what = match target.format.is_integer() {
         true => what.to_string(),
         false => format!("{what} to {} {}", target.format, target.rounding.name()),
     };
-    Line { code: Some((target.format, code)), ..Line::new(group, what, target.format.value(code)) }
+    ExplanationLine {
+        code: Some((target.format, code)),
+        ..ExplanationLine::new(group, what, target.format.value(code))
+    }
 }

@@ -6,14 +6,14 @@ use crate::format::{Finite, Format, Real};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanation {
     /// What happened, in order.
-    pub lines: Vec<Line>,
+    pub lines: Vec<ExplanationLine>,
     /// The code of D.
     pub d: u64,
 }
 
 /// One line of an explanation.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Line {
+pub struct ExplanationLine {
     /// The group that it belongs to, counted from 0; `None` for what happens outside of groups.
     pub group: Option<usize>,
     /// What it is about: `a[3]*b[3]`, `c`, `sum`, `rounded to f32 RZ`.
@@ -28,17 +28,17 @@ pub struct Line {
     pub code: Option<(&'static Format, u64)>,
 }
 
-impl Line {
+impl ExplanationLine {
     /// A line without exponent, kept part and code.
-    pub(super) fn new(group: Option<usize>, what: impl Into<String>, value: Real) -> Line {
-        Line { group, what: what.into(), value, exponent: None, kept: None, code: None }
+    pub(super) fn new(group: Option<usize>, what: impl Into<String>, value: Real) -> ExplanationLine {
+        ExplanationLine { group, what: what.into(), value, exponent: None, kept: None, code: None }
     }
 }
 
 /// Observes an evaluation.
 pub(in crate::arithmetic) trait Observer {
     /// Takes a line; it is only made where somebody observes.
-    fn line(&mut self, line: impl FnOnce() -> Line);
+    fn line(&mut self, line: impl FnOnce() -> ExplanationLine);
 }
 
 /// Observes nothing.
@@ -46,11 +46,11 @@ pub(in crate::arithmetic) struct Silent;
 
 impl Observer for Silent {
     #[inline]
-    fn line(&mut self, _: impl FnOnce() -> Line) {}
+    fn line(&mut self, _: impl FnOnce() -> ExplanationLine) {}
 }
 
-impl Observer for Vec<Line> {
-    fn line(&mut self, line: impl FnOnce() -> Line) {
+impl Observer for Vec<ExplanationLine> {
+    fn line(&mut self, line: impl FnOnce() -> ExplanationLine) {
         self.push(line());
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     super::{NanOperand, Sum},
     held::{Held, first_nan},
-    observer::{Line, Observer},
+    observer::{ExplanationLine, Observer},
 };
 use crate::number::{Finite, Real, exact_sum, special_sum};
 
@@ -58,7 +58,7 @@ pub(super) fn sum<O: Observer>(
     }
     let exact = exact_sum(parts);
     let exponent = if sum.normalised { exact.leading_exponent() } else { largest };
-    observer.line(|| Line { exponent, ..Line::new(group, "aligned sum", Real::Finite(exact)) });
+    observer.line(|| ExplanationLine { exponent, ..ExplanationLine::new(group, "aligned sum", Real::Finite(exact)) });
     let (signed_zero, negative) =
         zero_sign(all().map(|term| &term.held)).map_or((false, false), |negative| (true, negative));
     match exact.is_zero() {
@@ -67,9 +67,13 @@ pub(super) fn sum<O: Observer>(
     }
 }
 
-fn line(group: Option<usize>, name: String, held: &Held, kept: Option<Finite>) -> Line {
+fn line(group: Option<usize>, name: String, held: &Held, kept: Option<Finite>) -> ExplanationLine {
     let exponent = held.exponent;
-    Line { exponent, kept: kept.filter(|_| exponent.is_some()), ..Line::new(group, name, held.value) }
+    ExplanationLine {
+        exponent,
+        kept: kept.filter(|_| exponent.is_some()),
+        ..ExplanationLine::new(group, name, held.value)
+    }
 }
 
 /// The sign that all terms have if all are zeros that have one.

@@ -10,7 +10,7 @@ use crate::{
 
 crate::rows! {
     /// A matrix instruction.
-    pub struct MatrixRow in "instructions" {
+    pub(crate) struct MatrixRow in "instructions" {
         /// The canonical name.
         instruction: String => shown("instruction").essential(),
         /// The vendor's spelling.
@@ -41,16 +41,16 @@ crate::rows! {
 }
 
 /// An instruction, and how the device at hand executes it, if there is one.
-pub type Listed = (&'static Instruction, Option<String>);
+pub(super) type ListedInstruction = (&'static Instruction, Option<String>);
 
 /// The instructions whose name or vendor's spelling contains `wanted`, which is in lower case.
-pub fn matching(wanted: &str) -> Vec<&'static Instruction> {
+pub(super) fn matching(wanted: &str) -> Vec<&'static Instruction> {
     let matches = |i: &&Instruction| [&i.name, &i.ptx].iter().any(|name| name.to_lowercase().contains(wanted));
     isa::all().iter().filter(matches).collect()
 }
 
 /// Those that a target has.
-pub fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<Listed> {
+pub(super) fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<ListedInstruction> {
     matching.iter().filter_map(|i| Some((*i, Some(how(i.support_on(target)?))))).collect()
 }
 
@@ -58,7 +58,10 @@ pub fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<Listed>
 ///
 /// # Errors
 /// The device fails.
-pub fn on_device(device: &mut dyn Device, matching: &[&'static Instruction]) -> Result<(Vec<Listed>, Option<Error>)> {
+pub(super) fn on_device(
+    device: &mut dyn Device,
+    matching: &[&'static Instruction],
+) -> Result<(Vec<ListedInstruction>, Option<Error>)> {
     let (mut present, mut refusal) = (Vec::new(), None);
     for instruction in matching {
         match device.prepare(instruction) {
@@ -71,7 +74,7 @@ pub fn on_device(device: &mut dyn Device, matching: &[&'static Instruction]) -> 
 }
 
 /// What is to be said of the table.
-pub fn notes(rows: &[Listed]) -> Vec<String> {
+pub(super) fn notes(rows: &[ListedInstruction]) -> Vec<String> {
     let executed = rows.iter().filter(|(i, _)| i.missing().is_none()).count();
     let mut notes = vec![format!("{} matrix instructions, {executed} of them with a kernel", rows.len())];
     if rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05") {
@@ -84,7 +87,7 @@ pub fn notes(rows: &[Listed]) -> Vec<String> {
 }
 
 /// The table.
-pub fn table(rows: &[Listed]) -> Table {
+pub(super) fn table(rows: &[ListedInstruction]) -> Table {
     Table::of("Matrix instructions", rows.iter().map(|(i, here)| row(i, here.as_deref())))
 }
 

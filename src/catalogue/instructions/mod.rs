@@ -1,18 +1,18 @@
 //! The instruction tables: matrix and scalar instructions, where each exists, and what a device at hand executes of them.
 
+mod forms;
 mod matrix;
-mod scalar;
 
 use std::time::Duration;
 
-pub use matrix::MatrixRow;
-pub use scalar::ScalarRow;
+pub(crate) use forms::ScalarRow;
+pub(crate) use matrix::MatrixRow;
 
 use crate::{
     Error, Result,
+    base::nearest::nearest,
     device::{self, cuda},
     isa::{self, Support},
-    nearest::nearest,
     report::Report,
 };
 
@@ -21,8 +21,8 @@ use crate::{
 ///
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
-pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
-    let (matrix, scalar) = (matrix::matching(wanted), scalar::matching(wanted));
+pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, report: &mut Report) -> Result<()> {
+    let (matrix, scalar) = (matrix::matching(wanted), forms::matching(wanted));
     if matrix.is_empty() && scalar.is_empty() {
         let names = isa::all().iter().map(|i| i.name.as_str()).chain(isa::scalar::all().iter().map(|i| i.ptx.as_str()));
         let near = nearest(wanted, names, 3).join(", ");
@@ -38,13 +38,13 @@ pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, repor
         Some((_, Some(ordinal))) => {
             let (identity, architecture) = cuda::identify(&cuda::gpu::get(ordinal?)?)?;
             let target = architecture.table;
-            (Some(identity), matrix::on_target(target, &matrix), scalar::on_target(target, &scalar))
+            (Some(identity), matrix::on_target(target, &matrix), forms::on_target(target, &scalar))
         }
         Some((name, None)) => {
             let mut device = device::open(Some(name), timeout)?;
             let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
             refusal = refused;
-            (Some(device.identity().clone()), matrix, scalar::on_device(device.as_ref(), &scalar))
+            (Some(device.identity().clone()), matrix, forms::on_device(device.as_ref(), &scalar))
         }
     };
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
@@ -61,15 +61,15 @@ pub fn instructions(wanted: &str, device: Option<&str>, timeout: Duration, repor
         report.tables.push(matrix::table(&matrix));
     }
     if !scalar.is_empty() {
-        report.notes.push(scalar::note(&scalar));
-        report.tables.push(scalar::table(&scalar));
+        report.notes.push(forms::note(&scalar));
+        report.tables.push(forms::table(&scalar));
     }
     Ok(())
 }
 
 crate::rows! {
     /// Who has an instruction, or how the device at hand executes it.
-    pub struct SupportRow in "support" {
+    pub(crate) struct SupportRow in "support" {
         /// How the device executes it, where one was asked for.
         here: Option<String> => shown("on this device").if_filled().essential(),
         /// The targets on which one machine instruction does it, without a device.

@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Arguments, invocation, quantizer, refuse_block_flags};
 use crate::{
     Error, Result,
-    convert::{FileConversion, Layout, Target},
+    convert::{ConversionTarget, FileContent, FileConversion},
     format::{Format, find},
     report::Report,
 };
@@ -14,24 +14,29 @@ use crate::{
 ///
 /// # Errors
 /// A target that is missing; those of [`FileConversion::run`].
-pub fn run(arguments: &Arguments, input: &Path, from: Option<Layout>, to: Option<Layout>) -> Result<Report> {
+pub(super) fn run(
+    arguments: &Arguments,
+    input: &Path,
+    from: Option<FileContent>,
+    to: Option<FileContent>,
+) -> Result<Report> {
     let to = match (from, to) {
-        (_, Some(Layout::Blocks(format))) => Target::Blocks(quantizer(arguments, format)?),
-        (_, Some(Layout::Scalar(Some(format)))) => scalar(arguments, format)?,
-        (Some(Layout::Blocks(_)), _) => scalar(arguments, find("f32")?)?,
+        (_, Some(FileContent::Blocks(format))) => ConversionTarget::Blocks(quantizer(arguments, format)?),
+        (_, Some(FileContent::Scalar(Some(format)))) => scalar(arguments, format)?,
+        (Some(FileContent::Blocks(_)), _) => scalar(arguments, find("f32")?)?,
         _ => return Err(Error::request("--to is missing: the format to convert to")),
     };
     arguments.destination.one_file()?;
     let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
     let conversion =
-        FileConversion { from: from.unwrap_or(Layout::Scalar(None)), to, names: arguments.tensors.clone() };
+        FileConversion { from: from.unwrap_or(FileContent::Scalar(None)), to, names: arguments.tensors.clone() };
     let mut report = Report::new("convert", invocation());
     report.tables.push(conversion.run(input, output)?);
     Ok(report)
 }
 
-fn scalar(arguments: &Arguments, format: &'static Format) -> Result<Target> {
+fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {
     refuse_block_flags(arguments, format)?;
     let rounding = arguments.rounding.rounding()?;
-    Ok(Target::Scalar { format, rounding, overflow: arguments.rounding.overflow.into() })
+    Ok(ConversionTarget::Scalar { format, rounding, overflow: arguments.rounding.overflow.into() })
 }

@@ -9,10 +9,10 @@ use std::{
 
 use clap::Args;
 
-use super::{Destination, invocation, rounding::RoundingFlags};
+use super::{OutputDestination, invocation, rounding::RoundingFlags};
 use crate::{
     Error, Result,
-    convert::{BlockConversion, Conversion, Layout, Source, layout, read},
+    convert::{BlockConversion, FileContent, ValueConversion, ValueRead, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow},
     report::Report,
@@ -40,7 +40,7 @@ use crate::{
 /// NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again. A value without a code stops the conversion of a file: exit status 2,
 /// and nothing is written.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     /// The format of the given codes, to which other values are rounded first; of a file, what its integers are codes of.
     #[arg(long, value_name = "FORMAT")]
     pub from: Option<String>,
@@ -68,32 +68,32 @@ pub struct Arguments {
     pub values: Vec<String>,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// The report of `tcnum convert`.
 ///
 /// # Errors
 /// An unknown format, rounding or rule; a value or a file that cannot be read, with where it is wrong.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let from = arguments.from.as_deref().map(layout).transpose()?;
     let to = arguments.to.as_deref().map(layout).transpose()?;
     if let Some(input) = &arguments.input {
         return file::run(arguments, input, from, to);
     }
     let from = match from {
-        Some(Layout::Blocks(format)) => {
+        Some(FileContent::Blocks(format)) => {
             return Err(Error::request(format!(
                 "values are not codes of {format}; blocks are read from files, by --input"
             )));
         }
-        Some(Layout::Scalar(format)) => format,
+        Some(FileContent::Scalar(format)) => format,
         None => None,
     };
     let sources = sources(arguments, from)?;
     match to {
-        Some(Layout::Blocks(format)) => blocks(arguments, format, &sources),
-        Some(Layout::Scalar(Some(format))) => scalars(arguments, from, format, &sources),
+        Some(FileContent::Blocks(format)) => blocks(arguments, format, &sources),
+        Some(FileContent::Scalar(Some(format))) => scalars(arguments, from, format, &sources),
         _ => Err(Error::request("--to is missing: the format to convert to")),
     }
 }
@@ -102,12 +102,12 @@ fn scalars(
     arguments: &Arguments,
     from: Option<&'static Format>,
     to: &'static Format,
-    sources: &[Source],
+    sources: &[ValueRead],
 ) -> Result<Report> {
     refuse_block_flags(arguments, to)?;
     let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow.into());
     let mut report = Report::new("convert", invocation());
-    let (table, without_code) = Conversion { from, to, rounding, overflow }.table(sources);
+    let (table, without_code) = ValueConversion { from, to, rounding, overflow }.table(sources);
     report.tables.push(table);
     if without_code > 0 {
         report
@@ -118,7 +118,7 @@ fn scalars(
     Ok(report)
 }
 
-fn blocks(arguments: &Arguments, format: &'static BlockFormat, sources: &[Source]) -> Result<Report> {
+fn blocks(arguments: &Arguments, format: &'static BlockFormat, sources: &[ValueRead]) -> Result<Report> {
     let mut report = Report::new("convert", invocation());
     report.tables.extend(BlockConversion { quantizer: quantizer(arguments, format)? }.tables(sources));
     Ok(report)
@@ -152,7 +152,7 @@ fn refuse_block_flags(arguments: &Arguments, to: &Format) -> Result<()> {
     }
 }
 
-fn sources(arguments: &Arguments, from: Option<&Format>) -> Result<Vec<Source>> {
+fn sources(arguments: &Arguments, from: Option<&Format>) -> Result<Vec<ValueRead>> {
     let sources = if arguments.values.is_empty() {
         from_lines(from, stdin().lock())?
     } else {
@@ -166,7 +166,7 @@ fn sources(arguments: &Arguments, from: Option<&Format>) -> Result<Vec<Source>> 
     Ok(sources)
 }
 
-fn from_lines(from: Option<&Format>, input: impl BufRead) -> Result<Vec<Source>> {
+fn from_lines(from: Option<&Format>, input: impl BufRead) -> Result<Vec<ValueRead>> {
     let mut sources = Vec::new();
     for (i, line) in input.lines().enumerate() {
         let place = || format!("standard input, line {}", i + 1);

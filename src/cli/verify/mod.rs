@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::{
-    Destination,
+    OutputDestination,
     options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
@@ -24,7 +24,7 @@ use crate::{Error, Result, report::Report, verify::MOST_CASES};
 /// compared. Elements that differ are reduced to minimal ones. Without them, every output of the recordings that are
 /// named is compared. Exit status 1 if something differs.
 #[derive(Args, Debug)]
-pub struct Arguments {
+pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The device, or devices of one kind that share the work: cuda:N, cuda:all, model:NAME, exec:'PROGRAM ARGS'; or a
@@ -72,7 +72,7 @@ pub struct Arguments {
     timeout: u64,
     /// Output flags.
     #[command(flatten)]
-    pub destination: Destination,
+    pub destination: OutputDestination,
 }
 
 /// An operation all operands of which are tried.
@@ -86,7 +86,7 @@ enum Exhaustive {
 ///
 /// # Errors
 /// Unknown names, a device or a model that lacks an instruction, a device that fails, a file that is not what it should be.
-pub fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let Selection { instructions, formats, all } = &arguments.selection;
     if *all || !instructions.is_empty() || !formats.is_empty() {
         return campaign::run(arguments);

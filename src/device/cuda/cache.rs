@@ -17,7 +17,7 @@ use crate::base::{atomic, digest::fnv1a};
 
 /// A compiled kernel.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Compiled {
+pub(super) struct Compiled {
     /// The machine code, as the driver loads it.
     pub cubin: Vec<u8>,
     /// The compiler: `NVRTC 13.0`.
@@ -36,7 +36,7 @@ struct Record {
 
 /// The folder of compiled kernels: `$TCNUM_CACHE`, else `$XDG_CACHE_HOME/tcnum`, else `~/.cache/tcnum`.
 /// `None` where none of these variables is set.
-pub fn folder() -> Option<PathBuf> {
+pub(super) fn folder() -> Option<PathBuf> {
     let variable = |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
     variable("TCNUM_CACHE")
         .or_else(|| variable("XDG_CACHE_HOME").map(|base| base.join("tcnum")))
@@ -45,18 +45,18 @@ pub fn folder() -> Option<PathBuf> {
 
 /// The place of one kernel in the cache.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub(super) struct CacheEntry {
     cubin: PathBuf,
     record: PathBuf,
     compiler_file: Option<String>,
 }
 
-impl Entry {
+impl CacheEntry {
     /// The entry of `source` compiled for `target`, in `folder`. `label` makes the file's name readable.
-    pub fn new(folder: &Path, label: &str, source: &str, target: &str) -> Entry {
+    pub(super) fn new(folder: &Path, label: &str, source: &str, target: &str) -> CacheEntry {
         let input = [source, target, &compile::options(target).join(" ")].join("\0");
         let name = format!("{label}-{target}-{:016x}", fnv1a(input.as_bytes()));
-        Entry {
+        CacheEntry {
             cubin: folder.join(format!("{name}.cubin")),
             record: folder.join(format!("{name}.json")),
             compiler_file: loader::nvrtc_file().and_then(|path| identity(&path)),
@@ -64,7 +64,7 @@ impl Entry {
     }
 
     /// The compiled kernel, if it is there, whole, and by the compiler that is there now.
-    pub fn read(&self) -> Option<Compiled> {
+    pub(super) fn read(&self) -> Option<Compiled> {
         let record: Record = serde_json::from_slice(&std::fs::read(&self.record).ok()?).ok()?;
         let cubin = std::fs::read(&self.cubin).ok()?;
         let current = self.compiler_file.is_none() || self.compiler_file == record.compiler_file;
@@ -76,7 +76,7 @@ impl Entry {
     }
 
     /// Keeps a compiled kernel, if the folder can be written.
-    pub fn write(&self, compiled: &Compiled) {
+    pub(super) fn write(&self, compiled: &Compiled) {
         let record = Record {
             compiler: compiled.compiler.clone(),
             compiler_file: self.compiler_file.clone(),
@@ -113,19 +113,19 @@ mod tests {
     #[test]
     fn what_was_written_is_read_and_other_sources_are_not() {
         let folder = tempfile::tempdir().unwrap();
-        let entry = Entry::new(&folder.path().join("new"), "mma", "source", "sm_90a");
+        let entry = CacheEntry::new(&folder.path().join("new"), "mma", "source", "sm_90a");
         assert_eq!(entry.read(), None);
         entry.write(&compiled());
         assert_eq!(entry.read(), Some(compiled()));
         for (source, target) in [("source ", "sm_90a"), ("source", "sm_80")] {
-            assert_eq!(Entry::new(&folder.path().join("new"), "mma", source, target).read(), None);
+            assert_eq!(CacheEntry::new(&folder.path().join("new"), "mma", source, target).read(), None);
         }
     }
 
     #[test]
     fn a_damaged_entry_is_not_used() {
         let folder = tempfile::tempdir().unwrap();
-        let entry = Entry::new(folder.path(), "mma", "source", "sm_90a");
+        let entry = CacheEntry::new(folder.path(), "mma", "source", "sm_90a");
         entry.write(&compiled());
         std::fs::write(&entry.cubin, [1, 2]).unwrap();
         assert_eq!(entry.read(), None);
@@ -137,9 +137,9 @@ mod tests {
     #[test]
     fn another_compiler_makes_an_entry_stale_and_no_compiler_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let with = |file: Option<&str>| Entry {
+        let with = |file: Option<&str>| CacheEntry {
             compiler_file: file.map(Into::into),
-            ..Entry::new(folder.path(), "mma", "source", "sm_90a")
+            ..CacheEntry::new(folder.path(), "mma", "source", "sm_90a")
         };
         with(Some("old")).write(&compiled());
         assert_eq!(with(Some("new")).read(), None);
@@ -150,7 +150,7 @@ mod tests {
     #[test]
     fn an_unwritable_folder_is_no_failure() {
         let file = tempfile::NamedTempFile::new().unwrap();
-        let entry = Entry::new(file.path(), "mma", "source", "sm_90a");
+        let entry = CacheEntry::new(file.path(), "mma", "source", "sm_90a");
         entry.write(&compiled());
         assert_eq!(entry.read(), None);
     }

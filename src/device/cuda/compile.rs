@@ -13,7 +13,7 @@ use crate::{Error, Result};
 /// A device error: NVRTC is not there, does not know the architecture, or refuses the source (with its log).
 pub fn compile(source: &str, target: &str) -> Result<Vec<u8>> {
     loader::nvrtc()?;
-    let program = Program::new(source)?;
+    let program = NvrtcProgram::new(source)?;
     program.compile(&options(target)).map_err(|cause| {
         let version = version().map_or_else(|_| "NVRTC".into(), |v| format!("NVRTC {v}"));
         match targets() {
@@ -70,13 +70,15 @@ fn failure(function: &str, error: result::NvrtcError) -> Error {
 }
 
 /// A program of NVRTC, destroyed when dropped.
-struct Program(sys::nvrtcProgram);
+struct NvrtcProgram(sys::nvrtcProgram);
 
-impl Program {
-    fn new(source: &str) -> Result<Program> {
+impl NvrtcProgram {
+    fn new(source: &str) -> Result<NvrtcProgram> {
         let source = CString::new(source).map_err(|_| Error::device("a kernel source contains a NUL byte"))?;
         // NVRTC copies the source.
-        result::create_program(&source, Some(c"tcnum.cu")).map(Program).map_err(|e| failure("nvrtcCreateProgram", e))
+        result::create_program(&source, Some(c"tcnum.cu"))
+            .map(NvrtcProgram)
+            .map_err(|e| failure("nvrtcCreateProgram", e))
     }
 
     /// Compiles; the error is NVRTC's log.
@@ -105,7 +107,7 @@ impl Program {
     }
 }
 
-impl Drop for Program {
+impl Drop for NvrtcProgram {
     #[allow(unsafe_code)]
     fn drop(&mut self) {
         // SAFETY: created by NVRTC, destroyed once. Nothing can be done about a failure.

@@ -73,7 +73,7 @@ fn padding(format: &Format) -> u32 {
 }
 
 /// A loaded verifier.
-pub struct CudaEngine {
+pub(super) struct CudaEngine {
     /// The stream that everything runs on.
     pub stream: Arc<CudaStream>,
     /// The kernel's entry.

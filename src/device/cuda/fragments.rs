@@ -24,7 +24,7 @@ pub(super) struct Fragment {
 
 impl Fragment {
     /// Bits that a code takes in a register: integers of 4 bits are packed, every other code is as in memory.
-    pub fn bits(&self) -> usize {
+    pub(super) fn bits(&self) -> usize {
         match self.format.bits {
             4 if self.format.is_integer() => 4,
             _ => 8 * self.format.bytes(),

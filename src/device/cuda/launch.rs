@@ -22,7 +22,7 @@ const POISON: u8 = 0xa5;
 const NULL: u64 = 0;
 
 /// A kernel, loaded, and how to launch it.
-pub struct Launcher {
+pub(super) struct Launcher {
     /// The stream that everything runs on.
     pub stream: Arc<CudaStream>,
     /// The kernel's entry.
@@ -39,7 +39,7 @@ impl Launcher {
     /// # Errors
     /// A request error if the tiles are not this instruction's; a device error that says how many tiles were
     /// answered before the GPU failed.
-    pub fn run(&self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+    pub(super) fn run(&self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         check(instruction, tiles)?;
         let arrays = [Some(&tiles.a), Some(&tiles.b), Some(&tiles.c), tiles.positions.as_ref()];
         let bytes = arrays.map(|codes| codes.map_or(&[][..], Codes::as_bytes));

@@ -16,9 +16,9 @@ mod launch;
 pub mod loader;
 mod pool;
 pub mod sass;
-pub mod scalar;
 pub mod specialise;
 mod statement;
+pub mod sweeper;
 
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
@@ -184,7 +184,7 @@ impl Device for CudaDevice {
             None => ExecutionKind::Native,
             Some(_) => ExecutionKind::Emulated,
         };
-        Ok(Some(Box::new(scalar::CudaSweeper {
+        Ok(Some(Box::new(sweeper::CudaSweeper {
             stream: self.context.default_stream(),
             function,
             blocks: self.blocks,
@@ -212,9 +212,9 @@ fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Archi
 
 /// The kernel that does `work`, to be compiled; `None` if there is none.
 fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialised, Job)>> {
-    let evaluator = work.model.evaluator(work.instruction)?;
+    let program = work.model.program(work.instruction)?;
     let label = format!("{}-verify", work.instruction);
-    Ok(verifier(evaluator.program(), work.sequence).map(|kernel| {
+    Ok(verifier(&program, work.sequence).map(|kernel| {
         let job = Job { label, source: kernel.source.clone(), target: architecture.target, listed: false };
         (kernel, job)
     }))
@@ -287,7 +287,7 @@ pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(St
     let support = form.support_on(architecture.table).ok_or_else(|| {
         Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
-    let source = scalar::kernel(form)
+    let source = sweeper::kernel(form)
         .ok_or_else(|| Error::request(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
     Ok((source, support))
 }

@@ -15,11 +15,11 @@ use super::{
     cache::{self, Compiled},
     compile, sass,
 };
-use crate::{Error, Result, digest::fnv1a};
+use crate::{Error, Result, base::digest::fnv1a};
 
 /// A kernel to compile.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Job {
+pub(super) struct Job {
     /// The instruction's name: for messages, and for the file in the cache.
     pub label: String,
     /// CUDA C++, complete.
@@ -38,7 +38,7 @@ impl Job {
 
 /// Where the time went, in seconds of all threads together.
 #[derive(Debug, Clone, Copy, Default, PartialEq)]
-pub struct Times {
+pub(super) struct Times {
     /// Kernels that were compiled.
     pub compiled: usize,
     /// Kernels that the cache had.
@@ -62,23 +62,23 @@ impl Times {
 }
 
 /// What makes a job a kernel.
-type Work = fn(&Job) -> (Result<Compiled>, Times);
+type Making = fn(&Job) -> (Result<Compiled>, Times);
 
 /// Kernels that are compiled, being compiled, and waiting to be.
-pub struct Pool {
+pub(super) struct Pool {
     shared: Arc<Shared>,
     workers: Mutex<Vec<JoinHandle<()>>>,
 }
 
 struct Shared {
-    state: Mutex<State>,
+    state: Mutex<PoolState>,
     /// A kernel is done.
     done: Condvar,
-    work: Work,
+    work: Making,
 }
 
 #[derive(Default)]
-struct State {
+struct PoolState {
     queue: VecDeque<u64>,
     kernels: HashMap<u64, Slot>,
     times: Times,
@@ -92,7 +92,7 @@ enum Slot {
 
 impl Pool {
     /// The pool of this process: one for all GPUs, for as long as one is open.
-    pub fn shared() -> Arc<Pool> {
+    pub(super) fn shared() -> Arc<Pool> {
         static POOL: Mutex<Weak<Pool>> = Mutex::new(Weak::new());
         let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
         pool.upgrade().unwrap_or_else(|| {
@@ -102,18 +102,18 @@ impl Pool {
         })
     }
 
-    fn new(work: Work) -> Pool {
+    fn new(work: Making) -> Pool {
         let shared = Shared { state: Mutex::default(), done: Condvar::new(), work };
         Pool { shared: Arc::new(shared), workers: Mutex::default() }
     }
 
     /// Compiles `jobs` in the background, in this order.
-    pub fn announce(&self, jobs: impl IntoIterator<Item = Job>) {
+    pub(super) fn announce(&self, jobs: impl IntoIterator<Item = Job>) {
         let waiting = {
             let mut state = self.shared.lock();
             for job in jobs {
                 let key = job.key();
-                let State { queue, kernels, .. } = &mut *state;
+                let PoolState { queue, kernels, .. } = &mut *state;
                 if let Entry::Vacant(slot) = kernels.entry(key) {
                     slot.insert(Slot::Queued(job));
                     queue.push_back(key);
@@ -136,7 +136,7 @@ impl Pool {
     ///
     /// # Errors
     /// A device error: there is no compiler, or it refuses the source.
-    pub fn get(&self, job: Job) -> Result<Arc<Compiled>> {
+    pub(super) fn get(&self, job: Job) -> Result<Arc<Compiled>> {
         let (key, start) = (job.key(), Instant::now());
         let mut state = self.shared.lock();
         let found = loop {
@@ -158,7 +158,7 @@ impl Pool {
     }
 
     /// Where the time went until now.
-    pub fn times(&self) -> Times {
+    pub(super) fn times(&self) -> Times {
         self.shared.lock().times
     }
 }
@@ -174,7 +174,7 @@ impl Drop for Pool {
 }
 
 impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, PoolState> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -213,8 +213,8 @@ fn compiled(job: &Job) -> (Result<Compiled>, Times) {
 
 fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
     let Job { label, source, target, listed } = job;
-    let entry = cache::folder().map(|folder| cache::Entry::new(&folder, label, source, target));
-    let cached = entry.as_ref().and_then(cache::Entry::read);
+    let entry = cache::folder().map(|folder| cache::CacheEntry::new(&folder, label, source, target));
+    let cached = entry.as_ref().and_then(cache::CacheEntry::read);
     let known = cached.clone();
     let mut compiled = match cached {
         Some(cached) => {

@@ -73,7 +73,7 @@ pub fn disassemble(program: &Path, cubin: &[u8]) -> Option<String> {
 pub fn arithmetic(disassembly: &str) -> Vec<String> {
     let mut counted: Vec<(String, usize)> = Vec::new();
     let mut results = HashSet::new();
-    for instruction in disassembly.lines().filter_map(Instruction::parse) {
+    for instruction in disassembly.lines().filter_map(SassLine::parse) {
         if instruction.is_arithmetic() {
             let name = instruction.described(&results);
             match counted.iter_mut().find(|(known, _)| *known == name) {
@@ -111,12 +111,12 @@ pub fn is_listed(opcode: &str) -> bool {
 }
 
 /// One line of a disassembly: an opcode with its modifiers, and its operands.
-struct Instruction<'a> {
+struct SassLine<'a> {
     opcode: &'a str,
     operands: Vec<&'a str>,
 }
 
-impl<'a> Instruction<'a> {
+impl<'a> SassLine<'a> {
     /// From `/*06c0*/ @P0 HMMA.16816.F32.BF16 R8, R12, R18, R8 ;`; `None` for other lines and for instructions
     /// that never execute.
     fn parse(line: &'a str) -> Option<Self> {
@@ -135,7 +135,7 @@ impl<'a> Instruction<'a> {
         }
         let (opcode, operands) = text.split_once(char::is_whitespace).unwrap_or((text, ""));
         let operands = operands.split(',').map(|o| o.trim().trim_end_matches(".reuse")).filter(|o| !o.is_empty());
-        Some(Instruction { opcode, operands: operands.collect() })
+        Some(SassLine { opcode, operands: operands.collect() })
     }
 
     fn is_matrix(&self) -> bool {

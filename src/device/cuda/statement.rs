@@ -4,7 +4,7 @@ use super::fragments::{Fragment, Fragments};
 use crate::isa::{Instruction, Kernel};
 
 /// The macros through which the kernel source uses the instruction.
-pub fn statements(i: &Instruction, kernel: Kernel, fragments: &Fragments) -> String {
+pub(super) fn statements(i: &Instruction, kernel: Kernel, fragments: &Fragments) -> String {
     match kernel {
         Kernel::Mma | Kernel::Mma884 => mma(i, fragments),
         Kernel::Wmma => wmma(i, fragments),

@@ -50,7 +50,7 @@ impl Dequantizer {
             // A power of two: what the mask leaves is in the table.
             let mask = self.factors.len() - 1;
             let factors: Vec<f32> = scales.iter().map(|code| self.factors[usize::from(*code) & mask]).collect();
-            slices::scale(&decoded, slices::Blocks { length, each: &factors }, self.common, values);
+            slices::scale(&decoded, slices::BlockedSlice { length, each: &factors }, self.common, values);
         });
         values
     }

@@ -89,7 +89,7 @@ impl<'a> VectorQuantizer<'a> {
         match &self.elements {
             Elements::Shifted { encoder, exponents, smallest } => {
                 let each: Vec<i32> = scales.iter().map(|code| exponents[usize::from(*code)]).collect();
-                encoder.encode_blocks(values, slices::Blocks { length, each: &each }, elements);
+                encoder.encode_blocks(values, slices::BlockedSlice { length, each: &each }, elements);
                 self.amend(values, scales, elements, |block| each[block] < *smallest);
             }
             Elements::Counted { steps, sign_bit } => {
@@ -105,7 +105,7 @@ impl<'a> VectorQuantizer<'a> {
                 };
                 let each: Vec<&Steps> = scales.iter().map(of).collect();
                 let signed = asks_for_sign(self.quantizer.rounding);
-                encode_steps(values, slices::Blocks { length, each: &each }, signed, *sign_bit, elements);
+                encode_steps(values, slices::BlockedSlice { length, each: &each }, signed, *sign_bit, elements);
                 self.amend(values, scales, elements, |_| false);
             }
         }

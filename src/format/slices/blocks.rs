@@ -7,7 +7,7 @@ use crate::base::vectors::vectorised;
 
 /// Elements in blocks of `length`, the last of them possibly short, and what each block's conversion depends on.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Blocks<'a, T> {
+pub(crate) struct BlockedSlice<'a, T> {
     pub(crate) length: usize,
     pub(crate) each: &'a [T],
 }
@@ -17,7 +17,7 @@ pub(super) trait PerBlock<T, A, B> {
     fn block(&self, own: T, inputs: &[A], outputs: &mut [B]);
 }
 
-impl<T: Copy> Blocks<'_, T> {
+impl<T: Copy> BlockedSlice<'_, T> {
     /// Does `step` to each block. The common lengths are constants, for the sake of what the compiler makes of it.
     #[inline(always)]
     pub(super) fn run<A, B>(&self, inputs: &[A], outputs: &mut [B], step: &impl PerBlock<T, A, B>) {
@@ -117,11 +117,11 @@ pub(crate) struct Steps(pub(crate) [[i32; STEPS]; 2]);
 pub(crate) const NEVER: i32 = i32::MAX;
 
 /// Counts steps; `SIGNED` where those of negative numbers are others.
-struct Count<const SIGNED: bool> {
+struct StepCounter<const SIGNED: bool> {
     sign_bit: u32,
 }
 
-impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for Count<SIGNED> {
+impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for StepCounter<SIGNED> {
     #[inline(always)]
     fn block(&self, Steps([positive, negative]): &Steps, values: &[f32], codes: &mut [C]) {
         for (code, value) in codes.iter_mut().zip(values) {
@@ -142,19 +142,19 @@ vectorised! {
     /// The code of each value: how many steps of its block and sign its magnitude reaches, and `sign_bit` if it is negative.
     /// Unless `signed`, the steps of positive numbers hold for all.
     pub(crate) fn encode_steps<C: Code>(
-        values: &[f32], blocks: Blocks<&Steps>, signed: bool, sign_bit: u32, codes: &mut [C],
+        values: &[f32], blocks: BlockedSlice<&Steps>, signed: bool, sign_bit: u32, codes: &mut [C],
     ) {
         match signed {
-            true => blocks.run(values, codes, &Count::<true> { sign_bit }),
-            false => blocks.run(values, codes, &Count::<false> { sign_bit }),
+            true => blocks.run(values, codes, &StepCounter::<true> { sign_bit }),
+            false => blocks.run(values, codes, &StepCounter::<false> { sign_bit }),
         }
     }
 }
 
 /// Multiplies by a block's factor, and then by this.
-struct Multiply(f32);
+struct MultiplyTwice(f32);
 
-impl PerBlock<f32, f32, f32> for Multiply {
+impl PerBlock<f32, f32, f32> for MultiplyTwice {
     #[inline(always)]
     fn block(&self, factor: f32, inputs: &[f32], outputs: &mut [f32]) {
         let canonical = f32::from_bits(0x7fc0_0000);
@@ -167,8 +167,8 @@ impl PerBlock<f32, f32, f32> for Multiply {
 
 vectorised! {
     /// Each value times its block's factor, and then times `common`; every NaN is the canonical one.
-    pub(crate) fn scale(values: &[f32], factors: Blocks<f32>, common: f32, products: &mut [f32]) {
-        factors.run(values, products, &Multiply(common));
+    pub(crate) fn scale(values: &[f32], factors: BlockedSlice<f32>, common: f32, products: &mut [f32]) {
+        factors.run(values, products, &MultiplyTwice(common));
     }
 }
 

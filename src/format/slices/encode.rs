@@ -4,7 +4,7 @@ use std::marker::PhantomData;
 
 use super::{
     Code, SliceElement,
-    blocks::{Blocks, PerBlock},
+    blocks::{BlockedSlice, PerBlock},
     constants::{FloatConstants, INFINITY, Overlap},
     fits,
     integer::{self, IntegerConstants},
@@ -84,7 +84,7 @@ impl<E: SliceElement> Encoder<E> {
     /// Writes the codes of values divided by 2 to the exponent of their block: exactly, however small the quotient is. The
     /// codes of blocks with a smaller exponent than [`Encoder::smallest_exponent`] are void, and what has no code is
     /// not counted.
-    pub(crate) fn encode_blocks(&self, values: &[f32], exponents: Blocks<i32>, codes: &mut [E]) {
+    pub(crate) fn encode_blocks(&self, values: &[f32], exponents: BlockedSlice<i32>, codes: &mut [E]) {
         assert!(self.smallest_exponent().is_some(), "a conversion that scales");
         run(&self.kind, self.rounding, values, Some(exponents), E::codes_mut(codes));
     }
@@ -147,9 +147,9 @@ vectorised! {
 
 vectorised! {
     fn run<C: Code>(
-        kind: &Constants, rounding: Rounding, values: &[f32], exponents: Option<Blocks<i32>>, codes: &mut [C],
+        kind: &Constants, rounding: Rounding, values: &[f32], exponents: Option<BlockedSlice<i32>>, codes: &mut [C],
     ) {
-        let job = Job { kind, values, exponents };
+        let job = EncodeJob { kind, values, exponents };
         match rounding {
             Rounding::Rne => job.run(codes, |odd, half, _| half - 1 + odd),
             Rounding::Rna => job.run(codes, |_, half, _| half),
@@ -163,13 +163,13 @@ vectorised! {
 }
 
 /// Values to be converted.
-struct Job<'a> {
+struct EncodeJob<'a> {
     kind: &'a Constants,
     values: &'a [f32],
-    exponents: Option<Blocks<'a, i32>>,
+    exponents: Option<BlockedSlice<'a, i32>>,
 }
 
-impl Job<'_> {
+impl EncodeJob<'_> {
     /// Converts every value. `increment` is what a rounding adds to a significand before its low bits are cut off: of the
     /// last bit that stays, the weight of the first that goes, and the sign as a mask.
     #[inline(always)]

@@ -33,7 +33,7 @@ mod parallel;
 mod placement;
 
 pub(crate) use blocks::{
-    Blocks, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch,
+    BlockedSlice, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch,
 };
 pub use decode::Decoder;
 pub use element::SliceElement;

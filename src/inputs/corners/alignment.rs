@@ -1,6 +1,6 @@
 //! How wide the alignment of terms is, what it does with the rest, and how the sum is rounded.
 
-use super::sketch::{Product, SWEEP, Sketch, code};
+use super::sketch::{FactorCodes, SWEEP, Sketch, code};
 use crate::format::Format;
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -124,7 +124,7 @@ fn cancellation(s: &mut Sketch<'_>) {
     let (a, b) = (s.i.a, s.i.b);
     let product = |k: usize, negative: bool, (first, second): (i32, i32)| {
         let code_a = near_one(a, first)? | if negative { 1 << (a.bits - 1) } else { 0 };
-        Some(Product { k, a: code_a, b: near_one(b, second)? })
+        Some(FactorCodes { k, a: code_a, b: near_one(b, second)? })
     };
     let zero = s.c_zero(false);
     for (name, first, second) in [

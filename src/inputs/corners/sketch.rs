@@ -17,7 +17,7 @@ pub(super) struct NamedCase {
 
 /// The codes of the two factors at one position of k.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Product {
+pub(super) struct FactorCodes {
     pub(super) k: usize,
     pub(super) a: u64,
     pub(super) b: u64,
@@ -44,8 +44,8 @@ impl<'a> Sketch<'a> {
 
     /// Adds a case of these products and c; leaves it out if one of them has no code or lies beyond k. Elsewhere A is +0
     /// and B has the first product's factor, so that cases share columns.
-    pub(super) fn add(&mut self, name: impl Into<String>, products: &[Option<Product>], c: Option<u64>) {
-        let there = |product: &Option<Product>| product.is_some_and(|product| product.k < self.i.k);
+    pub(super) fn add(&mut self, name: impl Into<String>, products: &[Option<FactorCodes>], c: Option<u64>) {
+        let there = |product: &Option<FactorCodes>| product.is_some_and(|product| product.k < self.i.k);
         let (Some(c), true) = (c, products.iter().all(there)) else { return };
         let mut case = Case { c, ..Case::zeros(self.i) };
         if let Some(Some(first)) = products.first() {
@@ -88,12 +88,12 @@ impl<'a> Sketch<'a> {
     }
 
     /// The product (-1)^negative * 2^e at position k, of normal operands where that is possible.
-    pub(super) fn power(&self, k: usize, negative: bool, e: i32) -> Option<Product> {
+    pub(super) fn power(&self, k: usize, negative: bool, e: i32) -> Option<FactorCodes> {
         self.scaled(k, negative, e, (1, 1))
     }
 
     /// The product (-1)^negative * (x/2)*(y/2) * 2^e for odd factors (x, y) = (3, 3), (3, 1), or 2^e for (1, 1).
-    pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, factors: (u128, u128)) -> Option<Product> {
+    pub(super) fn scaled(&self, k: usize, negative: bool, e: i32, factors: (u128, u128)) -> Option<FactorCodes> {
         let (a, b) = (self.i.a.float()?, self.i.b.float()?);
         let b_low = exponents(self.i.b).0;
         let normal = [0, b.emin(), b.emax(), b_low].into_iter().find(|eb| (a.emin()..=a.emax()).contains(&(e - eb)));
@@ -103,12 +103,19 @@ impl<'a> Sketch<'a> {
 
     /// The product (-1)^negative * 2^e at position k, where e sweeps the 32 exponents from `from`: eight cases share a
     /// row of A, and four a column of B.
-    pub(super) fn swept(&self, k: usize, negative: bool, e: i32, from: i32) -> Option<Product> {
+    pub(super) fn swept(&self, k: usize, negative: bool, e: i32, from: i32) -> Option<FactorCodes> {
         self.swept_scaled(k, negative, e, from, 1)
     }
 
     /// As `swept`, times 3/2 for the factor 3.
-    pub(super) fn swept_scaled(&self, k: usize, negative: bool, e: i32, from: i32, factor: u128) -> Option<Product> {
+    pub(super) fn swept_scaled(
+        &self,
+        k: usize,
+        negative: bool,
+        e: i32,
+        from: i32,
+        factor: u128,
+    ) -> Option<FactorCodes> {
         let (b_low, b_high) = exponents(self.i.b);
         let base = (from / 2).min(from - exponents(self.i.a).0).clamp(b_low, b_low.max(b_high - 7));
         let eb = base + (e - from).rem_euclid(8);
@@ -123,13 +130,13 @@ impl<'a> Sketch<'a> {
         negative: bool,
         exponents: (i32, i32),
         (x, y): (u128, u128),
-    ) -> Option<Product> {
+    ) -> Option<FactorCodes> {
         if k >= self.i.k {
             return None;
         }
         let a = code(self.i.a, negative, x, exponents.0 - i32::from(x > 1))?;
         let b = code(self.i.b, false, y, exponents.1 - i32::from(y > 1))?;
-        Some(Product { k, a, b })
+        Some(FactorCodes { k, a, b })
     }
 
     /// c = (-1)^negative * 2^e.

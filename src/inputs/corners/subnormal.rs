@@ -1,6 +1,6 @@
 //! Subnormal operands: the exponent that their products count with.
 
-use super::sketch::{Product, SWEEP, Sketch};
+use super::sketch::{FactorCodes, SWEEP, Sketch};
 use crate::inputs::values::exponents;
 
 /// Which operand is subnormal.
@@ -18,7 +18,7 @@ pub(super) fn add(s: &mut Sketch<'_>) {
             "b" => (a_high, b_low),
             _ => (a_low, b_low),
         };
-        let large = |s: &Sketch<'_>, k, negative| -> Option<Product> { s.factors(k, negative, (ea, eb), (1, 1)) };
+        let large = |s: &Sketch<'_>, k, negative| -> Option<FactorCodes> { s.factors(k, negative, (ea, eb), (1, 1)) };
         let from = ea + eb - SWEEP;
         for q in 1..=SWEEP {
             let small = s.swept(z, false, ea + eb - q, from);

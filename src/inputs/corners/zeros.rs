@@ -1,6 +1,6 @@
 //! Zero operands, zero products and sums of zero.
 
-use super::sketch::{Product, SWEEP, Sketch};
+use super::sketch::{FactorCodes, SWEEP, Sketch};
 use crate::{inputs::values::exponents, isa::Case};
 
 pub(super) fn add(s: &mut Sketch<'_>) {
@@ -13,8 +13,8 @@ pub(super) fn add(s: &mut Sketch<'_>) {
 fn beside_small_terms(s: &mut Sketch<'_>) {
     let ([x, y, ..], none) = (s.slots(), s.c_zero(false));
     let (a, b) = (s.i.a, s.i.b);
-    let left = a.zero(false).map(|zero| Product { k: x, a: zero, b: b.largest(false) });
-    let right = b.zero(true).map(|zero| Product { k: x, a: a.largest(true), b: zero });
+    let left = a.zero(false).map(|zero| FactorCodes { k: x, a: zero, b: b.largest(false) });
+    let right = b.zero(true).map(|zero| FactorCodes { k: x, a: a.largest(true), b: zero });
     let products = exponents(a).0 + exponents(b).0;
     let from = products.max(exponents(s.i.d).0);
     for e in from..from + SWEEP {

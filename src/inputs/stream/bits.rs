@@ -11,11 +11,11 @@ pub(super) fn scaled(x: u32, n: u32) -> u32 {
 
 /// The numbers that the parameters of a tile are made from, in order: the upper half of a 64-bit linear congruential
 /// sequence (multiplier: Knuth, The Art of Computer Programming 2, 3.3.4).
-pub(super) struct Draw {
+pub(super) struct ParameterBits {
     pub(super) state: u64,
 }
 
-impl Draw {
+impl ParameterBits {
     /// Uniform in `0..n`.
     pub(super) fn below(&mut self, n: i32) -> i32 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

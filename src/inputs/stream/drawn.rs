@@ -2,9 +2,9 @@
 
 use super::{
     Regime,
-    bits::{Draw, GOLDEN, scaled},
+    bits::{GOLDEN, ParameterBits, scaled},
     fields::Ranges,
-    parameters::{Addend, PAIR, Parameters, Split, kind},
+    parameters::{AddendKind, ExponentSplit, PAIR, Parameters, kind},
     regimes,
 };
 use crate::inputs::mix::{GOLDEN_WORD, mix};
@@ -20,7 +20,7 @@ pub(super) fn regime(tile: u64) -> Regime {
 pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
     let seed = mix(seed.wrapping_add(GOLDEN_WORD));
     let key = mix(seed.wrapping_add(tile.wrapping_mul(GOLDEN_WORD)));
-    let mut draw = Draw { state: mix(key.wrapping_add(GOLDEN_WORD)) };
+    let mut draw = ParameterBits { state: mix(key.wrapping_add(GOLDEN_WORD)) };
     let mut plan = Parameters {
         key: key as u32,
         rows: (key >> 32) as u32 | 1,
@@ -37,7 +37,7 @@ pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
         rest_gap: 0,
         rest_span: 0,
         dropout: 0,
-        split: Split::Anyhow,
+        split: ExponentSplit::Anyhow,
         signs: draw.below(2) as u32,
         padding: draw.below(2) != 0,
         patterns: if draw.one_in(4) { 0 } else { 1 + draw.below(2) as u32 },
@@ -50,7 +50,7 @@ pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
         special_a: 0,
         special_b: 0,
         special_c: 0,
-        c: Addend::Zero,
+        c: AddendKind::Zero,
         c_slot: 0,
         c_gap: 0,
         c_kind: kind::POWER,
@@ -60,7 +60,7 @@ pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
     if shape.a.integer {
         plan.flips = 1;
         plan.rest = if draw.one_in(2) { 0 } else { PAIR };
-        plan.c = Addend::ALL[draw.below(5) as usize];
+        plan.c = AddendKind::ALL[draw.below(5) as usize];
     } else {
         regimes::fill(&mut plan, shape, &mut draw);
     }

@@ -4,7 +4,7 @@ use super::{
     bits::{GOLDEN, scaled},
     code::Fraction,
     fields::Ranges,
-    parameters::{MINUS, NO_TERM, PAIR, Parameters, SPREAD, Split},
+    parameters::{ExponentSplit, MINUS, NO_TERM, PAIR, Parameters, SPREAD},
 };
 
 /// Numbers of lines begin here among those of elements.
@@ -82,10 +82,10 @@ fn split(plan: &Parameters, shape: &Ranges, product: i32, choice: u32) -> (i32, 
     let width = (product - b.low).clamp(low, a.high) - low;
     let few = width.min((choice >> 28) as i32);
     let above = match plan.split {
-        Split::Anyhow => scaled(choice, width as u32 + 1) as i32,
-        Split::ALow => few,
-        Split::BLow => width - few,
-        Split::Evenly => width / 2,
+        ExponentSplit::Anyhow => scaled(choice, width as u32 + 1) as i32,
+        ExponentSplit::ALow => few,
+        ExponentSplit::BLow => width - few,
+        ExponentSplit::Evenly => width / 2,
     };
     (low + above, product - low - above)
 }

@@ -27,7 +27,7 @@ use crate::{
     kernels::source,
 };
 use fields::Ranges;
-use operand::Tile;
+use operand::StreamedTile;
 
 /// The same functions in CUDA C++: to be put after the definitions that specialise a kernel (M, N, K, STORED_K, the format
 /// records FormatA, FormatB, FormatC and FormatD; of block-scaled forms FormatScale and SCALE_BLOCK).
@@ -41,7 +41,7 @@ pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
     let operands = operands(i);
     let mut arrays: Vec<Vec<u8>> =
         operands.iter().map(|o| Vec::with_capacity(count * o.len() * o.format.bytes())).collect();
-    let mut tile = Tile::new(&shape, seed, first);
+    let mut tile = StreamedTile::new(&shape, seed, first);
     for number in 0..count as u64 {
         if number > 0 {
             tile.make(seed, first.wrapping_add(number));

@@ -7,7 +7,7 @@ use super::{
     drawn,
     fields::{Fields, Ranges},
     line::{Factor, Line, Sides, mask},
-    parameters::{Addend, Parameters},
+    parameters::{AddendKind, Parameters},
     sparse,
     word::CodeWord,
 };
@@ -19,7 +19,7 @@ const SCALES_A: u32 = 0x80000;
 const SCALES_B: u32 = 0x90000;
 
 /// One tile at a time of an instruction's stream.
-pub(super) struct Tile<'a> {
+pub(super) struct StreamedTile<'a> {
     shape: &'a Ranges,
     plan: Parameters,
     lines: Vec<Line>,
@@ -31,10 +31,10 @@ pub(super) struct Tile<'a> {
     c: Vec<u64>,
 }
 
-impl<'a> Tile<'a> {
+impl<'a> StreamedTile<'a> {
     /// The tile `number` of the stream of `seed`.
-    pub(super) fn new(shape: &'a Ranges, seed: u64, number: u64) -> Tile<'a> {
-        let mut tile = Tile {
+    pub(super) fn new(shape: &'a Ranges, seed: u64, number: u64) -> StreamedTile<'a> {
+        let mut tile = StreamedTile {
             shape,
             plan: drawn::draw(shape, seed, number),
             lines: Vec::new(),
@@ -128,7 +128,7 @@ impl<'a> Tile<'a> {
                 specials(plan, &b, plan.special_b, B + source, |at| self.columns.sign[at], out);
             }
         }
-        if c.integer || plan.special_c == 0 && plan.c != Addend::Cancels {
+        if c.integer || plan.special_c == 0 && plan.c != AddendKind::Cancels {
             return;
         }
         for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
@@ -137,7 +137,7 @@ impl<'a> Tile<'a> {
             if (hash >> 24 & 127) < self.plan.special_c {
                 let magnitude = code::special(&c, hash.wrapping_mul(GOLDEN));
                 self.c[at] = code::code(&self.plan, &c, magnitude, hash >> 23, hash);
-            } else if self.plan.c == Addend::Cancels {
+            } else if self.plan.c == AddendKind::Cancels {
                 self.c[at] = self.c_cancels(row, column, hash);
             }
         }
@@ -208,15 +208,15 @@ impl<'a> Tile<'a> {
 
 /// Fills a tile with the vector instructions of this machine.
 #[allow(unsafe_code)]
-fn vectorised(tile: &mut Tile<'_>) {
+fn vectorised(tile: &mut StreamedTile<'_>) {
     #[cfg(target_arch = "x86_64")]
     {
         #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl")]
-        fn avx512(tile: &mut Tile<'_>) {
+        fn avx512(tile: &mut StreamedTile<'_>) {
             tile.mostly();
         }
         #[target_feature(enable = "avx2")]
-        fn avx2(tile: &mut Tile<'_>) {
+        fn avx2(tile: &mut StreamedTile<'_>) {
             tile.mostly();
         }
         if is_x86_feature_detected!("avx512f")
@@ -305,9 +305,9 @@ fn addends<W: CodeWord>(
     let spread = if plan.c_spread { u32::MAX } else { 0 };
     let fraction = Fraction::of(plan.c_kind, &fields);
     let (number, any, largest) = (
-        W::of(mask(plan.c == Addend::Number)),
-        W::of(mask(plan.c == Addend::Any)),
-        W::of(mask(plan.c == Addend::Largest)),
+        W::of(mask(plan.c == AddendKind::Number)),
+        W::of(mask(plan.c == AddendKind::Any)),
+        W::of(mask(plan.c == AddendKind::Largest)),
     );
     for column in 0..count {
         let hash = plan.hash(first + column as u32);
@@ -324,11 +324,11 @@ fn integer_addend(plan: &Parameters, fields: &Fields, hash: u32) -> u64 {
     let most = fields.largest as u32;
     let near = hash >> 12 >> (hash & 15);
     u64::from(match plan.c {
-        Addend::Zero => 0,
-        Addend::Number => near,
-        Addend::Cancels => most - near,
-        Addend::Largest => most + 1 + near,
-        Addend::Any => hash,
+        AddendKind::Zero => 0,
+        AddendKind::Number => near,
+        AddendKind::Cancels => most - near,
+        AddendKind::Largest => most + 1 + near,
+        AddendKind::Any => hash,
     })
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     Regime,
-    bits::{Draw, GOLDEN},
+    bits::{GOLDEN, ParameterBits},
 };
 
 /// Fractions of significands: none, random, few bits, all, the last bit, the first bit.
@@ -27,7 +27,7 @@ pub(super) const NO_TERM: i32 = 255;
 
 /// How c is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Addend {
+pub(super) enum AddendKind {
     Zero,
     /// Of an exponent `c_gap` below the tile's.
     Number,
@@ -37,21 +37,23 @@ pub(super) enum Addend {
     Any,
 }
 
-impl Addend {
-    pub(super) const ALL: [Addend; 5] = [Addend::Zero, Addend::Number, Addend::Cancels, Addend::Largest, Addend::Any];
+impl AddendKind {
+    pub(super) const ALL: [AddendKind; 5] =
+        [AddendKind::Zero, AddendKind::Number, AddendKind::Cancels, AddendKind::Largest, AddendKind::Any];
 }
 
 /// How the exponent of a product is split between its factors.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Split {
+pub(super) enum ExponentSplit {
     Anyhow,
     ALow,
     BLow,
     Evenly,
 }
 
-impl Split {
-    pub(super) const ALL: [Split; 4] = [Split::Anyhow, Split::ALow, Split::BLow, Split::Evenly];
+impl ExponentSplit {
+    pub(super) const ALL: [ExponentSplit; 4] =
+        [ExponentSplit::Anyhow, ExponentSplit::ALow, ExponentSplit::BLow, ExponentSplit::Evenly];
 }
 
 /// The parameters of a tile.
@@ -78,7 +80,7 @@ pub(super) struct Parameters {
     pub(super) rest_span: u32,
     /// Of 4 of their elements of A, how many are zero.
     pub(super) dropout: u32,
-    pub(super) split: Split,
+    pub(super) split: ExponentSplit,
     /// Masks: how much rows and columns shift all exponents, and lower those of spread slots.
     pub(super) shift: u32,
     pub(super) spread_rows: u32,
@@ -95,7 +97,7 @@ pub(super) struct Parameters {
     pub(super) special_a: u32,
     pub(super) special_b: u32,
     pub(super) special_c: u32,
-    pub(super) c: Addend,
+    pub(super) c: AddendKind,
     pub(super) c_slot: u32,
     pub(super) c_gap: i32,
     pub(super) c_kind: u32,
@@ -122,14 +124,14 @@ impl Parameters {
     }
 
     pub(super) fn c_number(&mut self, gap: i32, kind: u32) {
-        (self.c, self.c_gap, self.c_kind) = (Addend::Number, gap, kind);
+        (self.c, self.c_gap, self.c_kind) = (AddendKind::Number, gap, kind);
     }
 
     pub(super) fn c_cancels(&mut self, slot: u32) {
-        (self.c, self.c_slot) = (Addend::Cancels, slot);
+        (self.c, self.c_slot) = (AddendKind::Cancels, slot);
     }
 
-    pub(super) fn spread(&mut self, draw: &mut Draw) {
+    pub(super) fn spread(&mut self, draw: &mut ParameterBits) {
         self.spread_rows = 0x7310 >> (4 * draw.below(4)) & 15;
         self.spread_columns = 0x7310 >> (4 * draw.below(4)) & 15;
     }

@@ -2,16 +2,16 @@
 
 use super::{
     Regime,
-    bits::Draw,
+    bits::ParameterBits,
     fields::Ranges,
-    parameters::{Addend, MINUS, NO_TERM, PAIR, Parameters, SPREAD, Split, kind},
+    parameters::{AddendKind, ExponentSplit, MINUS, NO_TERM, PAIR, Parameters, SPREAD, kind},
 };
 
 /// Widths of alignments, and of results, that are known of matrix units; and those of double precision.
 const WIDTHS: [i32; 8] = [13, 14, 23, 24, 25, 26, 35, 36];
 const WIDTHS_F64: [i32; 8] = [52, 53, 54, 55, 104, 105, 106, 107];
 
-pub(super) fn fill(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+pub(super) fn fill(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     match plan.regime {
         Regime::AllExponents => all_exponents(plan, shape, draw),
         Regime::Cancellation => cancellation(plan, shape, draw),
@@ -27,7 +27,7 @@ pub(super) fn fill(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
 }
 
 /// The exponent of a leading term: moderate or anywhere; where the range is narrow, at its upper end.
-fn anchor(shape: &Ranges, draw: &mut Draw) -> i32 {
+fn anchor(shape: &Ranges, draw: &mut ParameterBits) -> i32 {
     let moderate = draw.below(2) != 0;
     let count = shape.top - shape.bottom + 1;
     if shape.narrow {
@@ -40,7 +40,7 @@ fn anchor(shape: &Ranges, draw: &mut Draw) -> i32 {
 }
 
 /// A distance about the width of an alignment.
-fn window(shape: &Ranges, draw: &mut Draw) -> i32 {
+fn window(shape: &Ranges, draw: &mut ParameterBits) -> i32 {
     if draw.one_in(4) {
         return draw.from(8, 32);
     }
@@ -49,18 +49,18 @@ fn window(shape: &Ranges, draw: &mut Draw) -> i32 {
     draw.from(width - 2, 4)
 }
 
-fn all_exponents(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn all_exponents(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     plan.any = draw.below(2) != 0;
     plan.base = shape.top;
     let flags = draw.kinds();
     plan.others(flags, 0, shape.top - shape.bottom + 9);
-    plan.c = if plan.any { Addend::Any } else { Addend::Number };
+    plan.c = if plan.any { AddendKind::Any } else { AddendKind::Number };
     plan.c_kind = kind::RANDOM;
     plan.c_gap = draw.below(shape.top - shape.bottom + 1);
     plan.dropout = draw.below(4) as u32;
 }
 
-fn cancellation(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn cancellation(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     plan.base = anchor(shape, draw);
     plan.flips = draw.below(2) as u32;
     let kinds = draw.kinds();
@@ -96,7 +96,7 @@ fn cancellation(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn alignment_gap(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn alignment_gap(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     plan.base = anchor(shape, draw);
     let large = draw.kinds();
     let small = draw.kinds() | SPREAD;
@@ -157,7 +157,7 @@ fn alignment_gap(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn tie(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn tie(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     plan.base = anchor(shape, draw);
     let precision = match draw.below(4) {
         2 if shape.precision == 24 => 14,
@@ -196,7 +196,7 @@ fn tie(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     plan.c_spread = c_takes == 2;
 }
 
-fn floor(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn floor(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     let low = if shape.reaches { shape.d.low } else { shape.low };
     plan.base = low + 32;
     plan.shift = 0;
@@ -234,7 +234,7 @@ fn floor(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn subnormal(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn subnormal(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     let (a, b) = (&shape.a, &shape.b);
     let kinds = draw.kinds();
     let kinds = kinds | if draw.below(4) != 0 { 0 } else { PAIR };
@@ -243,15 +243,15 @@ fn subnormal(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     match draw.below(4) {
         0 => {
             plan.base = a.low + draw.from(b.low, b.high - b.low + 1);
-            plan.split = Split::ALow;
+            plan.split = ExponentSplit::ALow;
         }
         1 => {
             plan.base = b.low + draw.from(a.low, a.high - a.low + 1);
-            plan.split = Split::BLow;
+            plan.split = ExponentSplit::BLow;
         }
         2 => {
             plan.base = shape.d.low + draw.from(0, 30);
-            plan.split = Split::ALL[draw.below(4) as usize];
+            plan.split = ExponentSplit::ALL[draw.below(4) as usize];
         }
         _ => plan.base = shape.low + draw.from(0, a.trailing + b.trailing + 2),
     }
@@ -263,7 +263,7 @@ fn subnormal(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     let kinds = draw.kinds();
     let little = draw.below(4);
     let span = 1 + draw.below(3);
@@ -288,7 +288,7 @@ fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
         }
         // c at the largest number, and about half its unit.
         2 => {
-            plan.c = Addend::Largest;
+            plan.c = AddendKind::Largest;
             plan.base = shape.d.high;
             let flags = if draw.below(2) != 0 { kinds } else { 0 };
             plan.slot(0, shape.precision + 2 - little, flags);
@@ -310,7 +310,7 @@ fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn sparse(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn sparse(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     plan.base = anchor(shape, draw);
     let [a, b] = [draw.below(2), draw.below(2)].map(|power| if power != 0 { kind::POWER } else { kind::FEW });
     let span = 1 + draw.below(40);
@@ -322,7 +322,7 @@ fn sparse(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn zeros(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn zeros(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     let kinds = draw.kinds();
     let gap = window(shape, draw);
     plan.base = anchor(shape, draw);
@@ -358,7 +358,7 @@ fn zeros(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     }
 }
 
-fn non_finite(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
+fn non_finite(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     plan.base = anchor(shape, draw);
     plan.any = draw.below(2) != 0;
     let kinds = draw.kinds();
@@ -366,7 +366,7 @@ fn non_finite(plan: &mut Parameters, shape: &Ranges, draw: &mut Draw) {
     plan.others(kinds, 0, span);
     plan.dropout = draw.below(4) as u32;
     if draw.below(2) != 0 {
-        plan.c = Addend::Any;
+        plan.c = AddendKind::Any;
     }
     let most = (128 / shape.stored as i32).max(1);
     plan.special_a = if draw.below(4) != 0 { 1 + draw.below(most) as u32 } else { 0 };

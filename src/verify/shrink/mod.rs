@@ -25,7 +25,7 @@ const MOST_SUBSETS: usize = 10_000;
 const BATCH: usize = 256;
 
 /// A device and a model that are asked for the outputs of cases.
-pub struct Pair<'a> {
+pub struct Compared<'a> {
     /// The device.
     pub device: &'a mut dyn Device,
     /// The model.
@@ -34,7 +34,7 @@ pub struct Pair<'a> {
     pub instruction: &'a Instruction,
 }
 
-impl Pair<'_> {
+impl Compared<'_> {
     /// Executes each case, all else in its tile being zero (of other cases, where several share a tile): the first of each
     /// tile in the row and column of `spot`, up to `lanes` more on the diagonal from there.
     fn answers(&mut self, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<Answer>> {
@@ -68,7 +68,7 @@ impl Pair<'_> {
 ///
 /// # Errors
 /// The device fails.
-pub fn shrink(pair: &mut Pair, spot: &Spot, case: &Case) -> Result<Option<Answer>> {
+pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case) -> Result<Option<Answer>> {
     let i = pair.instruction;
     // Cases that share tiles are a shortcut, which the last word, a tile of its own, may not confirm.
     for lanes in [i.m.min(i.n), 1] {
@@ -87,7 +87,7 @@ pub fn shrink(pair: &mut Pair, spot: &Spot, case: &Case) -> Result<Option<Answer
 
 /// A search under way.
 struct Search<'a, 'b> {
-    pair: &'a mut Pair<'b>,
+    pair: &'a mut Compared<'b>,
     spot: &'a Spot,
     lanes: usize,
     /// How many cases may still be executed.

@@ -1,6 +1,6 @@
 //! Changes of a case that may make it simpler.
 
-use super::terms::{Term, terms, without};
+use super::terms::{CaseTerm, terms, without};
 use crate::{
     comparison::leading,
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
@@ -14,10 +14,10 @@ const FEW: usize = 6;
 pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
     let present = terms(i, case);
     let mut found: Vec<Case> = present.iter().map(|term| without(i, case, [*term])).collect();
-    found.push(without(i, case, present.iter().copied().filter(|term| matches!(term, Term::Lone(_)))));
+    found.push(without(i, case, present.iter().copied().filter(|term| matches!(term, CaseTerm::Lone(_)))));
     for term in &present {
         simpler_operands(i, case, *term, &mut found);
-        if let Term::Product(at) = *term {
+        if let CaseTerm::Product(at) = *term {
             within_product(i, case, at, &mut found);
         }
     }
@@ -39,11 +39,11 @@ pub(super) fn neighbours(i: &Instruction, case: &Case) -> Vec<Case> {
 }
 
 /// Each operand of a term replaced by simpler ones.
-fn simpler_operands(i: &Instruction, case: &Case, term: Term, found: &mut Vec<Case>) {
+fn simpler_operands(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
     let slots: &[Slot] = match term {
-        Term::Product(at) => &[Slot::A(at), Slot::B(case.logical(i, at))],
-        Term::Lone(k) => &[Slot::B(k)],
-        Term::C => &[Slot::C],
+        CaseTerm::Product(at) => &[Slot::A(at), Slot::B(case.logical(i, at))],
+        CaseTerm::Lone(k) => &[Slot::B(k)],
+        CaseTerm::C => &[Slot::C],
     };
     for slot in slots {
         let format = slot.format(i);
@@ -155,12 +155,12 @@ fn within_product(i: &Instruction, case: &Case, at: usize, found: &mut Vec<Case>
     let product =
         a_odd.checked_mul(b_odd).and_then(|product| exact_code(i.c, negative, product, a_quantum + b_quantum));
     if let (Some(c), 0) = (product, case.c) {
-        found.push(Case { c, ..without(i, case, [Term::Product(at)]) });
+        found.push(Case { c, ..without(i, case, [CaseTerm::Product(at)]) });
     }
 }
 
 /// All terms larger or smaller by the same power of two: the largest or the smallest then has exponent 0, or a step nearer.
-fn all_exponents(i: &Instruction, case: &Case, present: &[Term], found: &mut Vec<Case>) {
+fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], found: &mut Vec<Case>) {
     let exponents: Vec<i32> = present.iter().filter_map(|term| exponent(i, case, *term)).collect();
     let (Some(low), Some(high)) = (exponents.iter().min(), exponents.iter().max()) else { return };
     for by in [-high, -low, -(high + low) / 2, -high / 2, -high.signum(), -4 * high.signum(), 1, -1] {
@@ -171,16 +171,16 @@ fn all_exponents(i: &Instruction, case: &Case, present: &[Term], found: &mut Vec
 }
 
 /// The exponent of the leading bit of a term, about; `None` for zeros and what is not finite.
-fn exponent(i: &Instruction, case: &Case, term: Term) -> Option<i32> {
+fn exponent(i: &Instruction, case: &Case, term: CaseTerm) -> Option<i32> {
     match term {
-        Term::Product(at) => Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?),
-        Term::Lone(_) => None,
-        Term::C => leading(i.c, case.c),
+        CaseTerm::Product(at) => Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?),
+        CaseTerm::Lone(_) => None,
+        CaseTerm::C => leading(i.c, case.c),
     }
 }
 
 /// `case` with some terms multiplied by `2^by`, exactly; of products the first factor that can be.
-fn scaled(i: &Instruction, case: &Case, some: &[Term], by: i32) -> Option<Case> {
+fn scaled(i: &Instruction, case: &Case, some: &[CaseTerm], by: i32) -> Option<Case> {
     let mut changed = case.clone();
     let shifted = |format: &Format, code: u64| {
         let datum = format.decode(code);
@@ -191,23 +191,23 @@ fn scaled(i: &Instruction, case: &Case, some: &[Term], by: i32) -> Option<Case> 
     };
     for term in some {
         match *term {
-            Term::Product(at) => {
+            CaseTerm::Product(at) => {
                 let k = case.logical(i, at);
                 match shifted(i.a, case.a[at]) {
                     Some(code) => changed.a[at] = code,
                     None => changed.b[k] = shifted(i.b, case.b[k])?,
                 }
             }
-            Term::Lone(_) => {}
-            Term::C => changed.c = shifted(i.c, case.c)?,
+            CaseTerm::Lone(_) => {}
+            CaseTerm::C => changed.c = shifted(i.c, case.c)?,
         }
     }
     Some(changed)
 }
 
 /// A product moved to each lower position that is free.
-fn lower_position(i: &Instruction, case: &Case, term: Term, found: &mut Vec<Case>) {
-    let Term::Product(at) = term else { return };
+fn lower_position(i: &Instruction, case: &Case, term: CaseTerm, found: &mut Vec<Case>) {
+    let CaseTerm::Product(at) = term else { return };
     let from = case.logical(i, at);
     for lower in 0..at {
         let to = case.logical(i, lower);

@@ -4,7 +4,7 @@ use crate::isa::{Case, Instruction};
 
 /// Something of a case that can be made zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Term {
+pub(super) enum CaseTerm {
     /// The factors at a stored k.
     Product(usize),
     /// An element of B that no element of A meets, of sparse forms.
@@ -14,32 +14,32 @@ pub(super) enum Term {
 }
 
 /// What of `case` is not code 0: products in order, lone elements of B, c.
-pub(super) fn terms(i: &Instruction, case: &Case) -> Vec<Term> {
+pub(super) fn terms(i: &Instruction, case: &Case) -> Vec<CaseTerm> {
     let mut met = vec![false; i.k];
     let mut found = Vec::new();
     for at in 0..case.a.len() {
         let logical = case.logical(i, at);
         met[logical] = true;
         if (case.a[at], case.b[logical]) != (0, 0) {
-            found.push(Term::Product(at));
+            found.push(CaseTerm::Product(at));
         }
     }
-    found.extend((0..i.k).filter(|k| !met[*k] && case.b[*k] != 0).map(Term::Lone));
-    found.extend((case.c != 0).then_some(Term::C));
+    found.extend((0..i.k).filter(|k| !met[*k] && case.b[*k] != 0).map(CaseTerm::Lone));
+    found.extend((case.c != 0).then_some(CaseTerm::C));
     found
 }
 
 /// `case` without some terms.
-pub(super) fn without(i: &Instruction, case: &Case, terms: impl IntoIterator<Item = Term>) -> Case {
+pub(super) fn without(i: &Instruction, case: &Case, terms: impl IntoIterator<Item = CaseTerm>) -> Case {
     let mut less = case.clone();
     for term in terms {
         match term {
-            Term::Product(at) => {
+            CaseTerm::Product(at) => {
                 less.a[at] = 0;
                 less.b[case.logical(i, at)] = 0;
             }
-            Term::Lone(k) => less.b[k] = 0,
-            Term::C => less.c = 0,
+            CaseTerm::Lone(k) => less.b[k] = 0,
+            CaseTerm::C => less.c = 0,
         }
     }
     less
@@ -58,7 +58,7 @@ pub(super) fn subsets(i: &Instruction, case: &Case, size: usize) -> Vec<Case> {
         chosen = chosen.iter().flat_map(longer).collect();
     }
     let rest = |set: &[usize]| {
-        let gone: Vec<Term> = (0..all.len()).filter(|at| !set.contains(at)).map(|at| all[at]).collect();
+        let gone: Vec<CaseTerm> = (0..all.len()).filter(|at| !set.contains(at)).map(|at| all[at]).collect();
         without(i, case, gone)
     };
     chosen.iter().map(|set| rest(set)).collect()

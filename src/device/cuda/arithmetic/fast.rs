@@ -6,8 +6,8 @@ use std::fmt::Write;
 use super::{Destinations, OPERANDS, direction, lookup, subnormals, variable};
 use crate::{
     arithmetic::{
-        Alignment, Destination, Factors, Multiply, NanOperand, Operation, Program, Scaling, Source, Subnormals, Sum,
-        Tininess, ZeroSign,
+        Alignment, Destination, ElementaryOperation, Factors, Multiply, NanOperand, Program, ResultTininess, Scaling,
+        Source, Subnormals, Sum, ZeroSign,
     },
     format::{self, Format, Overflow, Rounding},
 };
@@ -17,7 +17,7 @@ const CHAIN: &str = crate::kernels::source("model_chain.cuh");
 
 /// What operands become before the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Factor {
+pub(super) enum OperandForm {
     /// Integers with exponents, for sums.
     Term,
     /// Numbers of f32.
@@ -30,42 +30,43 @@ pub(super) enum Factor {
     None,
 }
 
-impl Factor {
-    pub(super) const ALL: &'static [Factor] = &[Factor::Term, Factor::F32, Factor::F64, Factor::Integer, Factor::None];
+impl OperandForm {
+    pub(super) const ALL: &'static [OperandForm] =
+        &[OperandForm::Term, OperandForm::F32, OperandForm::F64, OperandForm::Integer, OperandForm::None];
 
     pub(super) fn name(self) -> &'static str {
         match self {
-            Factor::Term => "TERM",
-            Factor::F32 => "F32",
-            Factor::F64 => "F64",
-            Factor::Integer => "INTEGER",
-            Factor::None => "NONE",
+            OperandForm::Term => "TERM",
+            OperandForm::F32 => "F32",
+            OperandForm::F64 => "F64",
+            OperandForm::Integer => "INTEGER",
+            OperandForm::None => "NONE",
         }
     }
 }
 
 /// The kind of factors of a program.
-pub(super) fn factor(program: &Program) -> Factor {
-    if let Some(Operation::Integer(_)) = program.operations().next() {
-        return Factor::Integer;
+pub(super) fn factor(program: &Program) -> OperandForm {
+    if let Some(ElementaryOperation::Integer(_)) = program.operations().next() {
+        return OperandForm::Integer;
     }
     if program.instruction.scale.is_some() || !program.operations().all(has_fast_destination) {
-        return Factor::None;
+        return OperandForm::None;
     }
     // The fast steps settle the operands of A, B and C alike.
     let alike = program.unpack.iter().all(|unpack| unpack.subnormals == program.unpack[0].subnormals);
     if alike && narrow_sums(program) {
-        return Factor::Term;
+        return OperandForm::Term;
     }
-    ["f64", "f32"].into_iter().find(|name| is_chain(program, name)).map_or(Factor::None, |name| match name {
-        "f64" => Factor::F64,
-        _ => Factor::F32,
+    ["f64", "f32"].into_iter().find(|name| is_chain(program, name)).map_or(OperandForm::None, |name| match name {
+        "f64" => OperandForm::F64,
+        _ => OperandForm::F32,
     })
 }
 
 /// Whether subnormal results are kept, or are those that are so after rounding.
-fn has_fast_destination(operation: &Operation) -> bool {
-    operation.destination().is_none_or(|to| to.subnormals == Subnormals::Keep || to.tininess == Tininess::After)
+fn has_fast_destination(operation: &ElementaryOperation) -> bool {
+    operation.destination().is_none_or(|to| to.subnormals == Subnormals::Keep || to.tininess == ResultTininess::After)
 }
 
 fn is_whole(factors: &Factors) -> bool {
@@ -100,38 +101,41 @@ fn is_chain(program: &Program, name: &str) -> bool {
     let wide = name == "f64";
     let small = wide || is_small(program.output.target.format);
     let operations = program.operations().all(|operation| match operation {
-        Operation::Fma { factors, to, nans, .. } => is_whole(factors) && own(to) && same_nans(nans),
+        ElementaryOperation::Fma { factors, to, nans, .. } => is_whole(factors) && own(to) && same_nans(nans),
         // A product that a chain starts from.
-        Operation::Multiply(multiply) => is_plain(multiply) && multiply.len() == 1,
-        Operation::Round { value, to, passes_nan } => matches!(value, Source::Product(..)) && own(to) && !passes_nan,
-        Operation::Add { terms, to, nans } => {
+        ElementaryOperation::Multiply(multiply) => is_plain(multiply) && multiply.len() == 1,
+        ElementaryOperation::Round { value, to, passes_nan } => {
+            matches!(value, Source::Product(..)) && own(to) && !passes_nan
+        }
+        ElementaryOperation::Add { terms, to, nans } => {
             let held = terms.iter().all(|term| !matches!(term, Source::Product(..)));
             held && !wide && nans.is_empty() && is_small(to.target.format) && to.zero == ZeroSign::Ieee
         }
-        Operation::Sum(_) | Operation::Integer(_) => false,
+        ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => false,
     });
     let i = &program.instruction;
     let exact = !wide || [i.a, i.b, i.c, i.d].iter().all(|format| format.name == "f64");
     fits && small
         && operations
         && exact
-        && program.steps.iter().any(|step| matches!(step.operation, Operation::Fma { .. }))
+        && program.steps.iter().any(|step| matches!(step.operation, ElementaryOperation::Fma { .. }))
 }
 
 /// Whether every operation is a sum that fits into 64 bits, its rounding, or an addition of codes.
 fn narrow_sums(program: &Program) -> bool {
     let [a, b] = program.factors();
     let formats = [a, b, program.instruction.c, program.addend(), program.output.target.format];
-    let destinations = program.operations().filter_map(Operation::destination).map(|to| to.target.format);
+    let destinations = program.operations().filter_map(ElementaryOperation::destination).map(|to| to.target.format);
     let mut kinds = Vec::new();
     let operations = program.steps.iter().enumerate().all(|(at, step)| match &step.operation {
-        Operation::Multiply(multiply) => {
+        ElementaryOperation::Multiply(multiply) => {
             let next = program.steps.get(at + 1).map(|step| &step.operation);
-            is_plain(multiply) && matches!(next, Some(Operation::Sum(sum)) if sum.products == [at])
+            is_plain(multiply) && matches!(next, Some(ElementaryOperation::Sum(sum)) if sum.products == [at])
         }
-        Operation::Sum(sum) => {
+        ElementaryOperation::Sum(sum) => {
             let rounding = program.steps.get(at + 1).map(|step| &step.operation);
-            let (Some(products), Some(Operation::Round { value, to, passes_nan })) = (sum.products.first(), rounding)
+            let (Some(products), Some(ElementaryOperation::Round { value, to, passes_nan })) =
+                (sum.products.first(), rounding)
             else {
                 return false;
             };
@@ -148,11 +152,11 @@ fn narrow_sums(program: &Program) -> bool {
                 && sum.nans.is_empty()
                 && fits(program, sum, multiply)
         }
-        Operation::Round { value, .. } => is_open(program, *value),
-        Operation::Add { terms, nans, to } => {
+        ElementaryOperation::Round { value, .. } => is_open(program, *value),
+        ElementaryOperation::Add { terms, nans, to } => {
             terms.iter().all(|term| !is_open(program, *term)) && nans.is_empty() && to.zero == ZeroSign::Ieee
         }
-        Operation::Fma { .. } | Operation::Integer(_) => false,
+        ElementaryOperation::Fma { .. } | ElementaryOperation::Integer(_) => false,
     });
     // One alignment for all, for which operands are made ready.
     let alike = kinds.windows(2).all(|pair| pair[0] == pair[1]) && !kinds.is_empty();
@@ -162,7 +166,7 @@ fn narrow_sums(program: &Program) -> bool {
 /// Whether a value is a sum that was not rounded, or a product.
 fn is_open(program: &Program, source: Source) -> bool {
     match source {
-        Source::Value(step) => matches!(program.steps[step].operation, Operation::Sum(_)),
+        Source::Value(step) => matches!(program.steps[step].operation, ElementaryOperation::Sum(_)),
         Source::Product(..) => true,
         Source::C | Source::Zero => false,
     }
@@ -198,14 +202,14 @@ fn fraction(program: &Program) -> i32 {
 /// The one alignment of the sums, and whether products are normalised.
 fn alignment(program: &Program) -> Option<(Alignment, bool)> {
     program.operations().find_map(|operation| match operation {
-        Operation::Sum(sum) => Some((sum.alignment?, program.products(*sum.products.first()?)?.normalised)),
+        ElementaryOperation::Sum(sum) => Some((sum.alignment?, program.products(*sum.products.first()?)?.normalised)),
         _ => None,
     })
 }
 
 /// Bits by which the significands of A are shifted left before they are multiplied.
 pub(super) fn factor_lift(program: &Program) -> i32 {
-    match alignment(program).filter(|_| factor(program) == Factor::Term) {
+    match alignment(program).filter(|_| factor(program) == OperandForm::Term) {
         None => 0,
         Some((alignment, _)) => {
             let lift = (alignment.bits - fraction(program)).max(0);
@@ -215,9 +219,9 @@ pub(super) fn factor_lift(program: &Program) -> i32 {
 }
 
 /// What comes behind the records, the common definitions and `model_value.cuh`.
-pub(super) fn steps(program: &Program, factor: Factor, destinations: &Destinations) -> String {
+pub(super) fn steps(program: &Program, factor: OperandForm, destinations: &Destinations) -> String {
     let mut text = String::new();
-    if let Some((alignment, normalised)) = alignment(program).filter(|_| factor == Factor::Term) {
+    if let Some((alignment, normalised)) = alignment(program).filter(|_| factor == OperandForm::Term) {
         let fraction = fraction(program);
         let lift = (alignment.bits - fraction).max(0);
         let definitions = [
@@ -235,7 +239,7 @@ pub(super) fn steps(program: &Program, factor: Factor, destinations: &Destinatio
     }
     for (step, operation) in program.operations().enumerate() {
         text += &match operation {
-            Operation::Multiply(multiply) => {
+            ElementaryOperation::Multiply(multiply) => {
                 let indices: Vec<String> = multiply.factors.iter().map(|factors| factors.k.to_string()).collect();
                 format!(
                     "struct Group{step} {{\n    static constexpr int COUNT = {};\n{}}};\n",
@@ -243,12 +247,12 @@ pub(super) fn steps(program: &Program, factor: Factor, destinations: &Destinatio
                     lookup("int", "k", &indices)
                 )
             }
-            Operation::Fma { nans, .. } => format!("struct Nans{step} {{\n{}}};\n", nan_order(nans)),
+            ElementaryOperation::Fma { nans, .. } => format!("struct Nans{step} {{\n{}}};\n", nan_order(nans)),
             _ => continue,
         };
     }
     text += OPERANDS;
-    text += if factor == Factor::Term { FUSED } else { CHAIN };
+    text += if factor == OperandForm::Term { FUSED } else { CHAIN };
     text + &model(program, destinations)
 }
 
@@ -266,7 +270,7 @@ pub(super) fn nan_order(nans: &[NanOperand]) -> String {
 }
 
 /// A code: the variable that holds it, its format, and what becomes of its subnormal numbers.
-struct Held(String, String, &'static str);
+struct HeldCode(String, String, &'static str);
 
 /// The function `model`: the operations in order, and the conversion to D.
 fn model(program: &Program, destinations: &Destinations) -> String {
@@ -275,42 +279,44 @@ fn model(program: &Program, destinations: &Destinations) -> String {
         text += "    const Word addend = convert<FormatC, OPERAND_SUBNORMALS, TargetAddend>(c);\n";
     }
     let held = |source: &Source| match source {
-        Source::C if program.unpack[2].wider.is_some() => Held("addend".into(), "FormatAddend".into(), "KEEP"),
-        Source::C => Held("c".into(), "FormatC".into(), subnormals(program.unpack[2].subnormals)),
+        Source::C if program.unpack[2].wider.is_some() => HeldCode("addend".into(), "FormatAddend".into(), "KEEP"),
+        Source::C => HeldCode("c".into(), "FormatC".into(), subnormals(program.unpack[2].subnormals)),
         Source::Zero => {
-            Held(format!("{:#x}", program.addend().zero(false).unwrap_or(0)), "FormatAddend".into(), "KEEP")
+            HeldCode(format!("{:#x}", program.addend().zero(false).unwrap_or(0)), "FormatAddend".into(), "KEEP")
         }
         Source::Value(step) => {
             let to = program.steps[*step].operation.destination().expect("codes are rounded");
-            Held(variable(source), format!("{}::Format", destinations.name(to)), subnormals(to.subnormals))
+            HeldCode(variable(source), format!("{}::Format", destinations.name(to)), subnormals(to.subnormals))
         }
         Source::Product(..) => unreachable!("products have no codes"),
     };
     for (step, operation) in program.operations().enumerate() {
         let value = match operation {
-            Operation::Round { value: Source::Value(sum), to, .. } => {
-                let Operation::Sum(sum) = &program.steps[*sum].operation else { unreachable!("a sum is rounded") };
-                let Held(from, format, treatment) = held(&sum.addends[0].source);
+            ElementaryOperation::Round { value: Source::Value(sum), to, .. } => {
+                let ElementaryOperation::Sum(sum) = &program.steps[*sum].operation else {
+                    unreachable!("a sum is rounded")
+                };
+                let HeldCode(from, format, treatment) = held(&sum.addends[0].source);
                 let to = destinations.name(to);
                 format!("fused<Group{}, {format}, {treatment}, {to}>(x, {from})", sum.products[0])
             }
-            Operation::Round { value: Source::Product(product, at), to, .. } => {
+            ElementaryOperation::Round { value: Source::Product(product, at), to, .. } => {
                 format!("product_code<{}>(x, Group{product}::k({at}))", destinations.name(to))
             }
-            Operation::Add { terms: [x, y], to, .. } => {
-                let (Held(x, x_format, x_treatment), Held(y, y_format, y_treatment)) = (held(x), held(y));
+            ElementaryOperation::Add { terms: [x, y], to, .. } => {
+                let (HeldCode(x, x_format, x_treatment), HeldCode(y, y_format, y_treatment)) = (held(x), held(y));
                 let to = destinations.name(to);
                 format!("add<{x_format}, {x_treatment}, {y_format}, {y_treatment}, {to}>({x}, {y})")
             }
-            Operation::Fma { factors, addend, to, .. } => {
-                let Held(from, format, _) = held(addend);
+            ElementaryOperation::Fma { factors, addend, to, .. } => {
+                let HeldCode(from, format, _) = held(addend);
                 format!("fma_code<Nans{step}, {format}, {}>(x, {}, {from})", destinations.name(to), factors.k)
             }
             _ => continue,
         };
         let _ = writeln!(text, "    const Word v{step} = {value};");
     }
-    let Held(code, format, treatment) = held(&program.output.value);
+    let HeldCode(code, format, treatment) = held(&program.output.value);
     let _ = match program.output.passes_nan {
         false => writeln!(text, "    return convert<{format}, {treatment}, TargetOutput>({code});\n}}"),
         true => writeln!(text, "    return quiet<{format}>({code});\n}}"),

@@ -4,7 +4,9 @@ use std::fmt::Write;
 
 use super::{Destinations, OPERANDS, direction, fast::nan_order, lookup, variable};
 use crate::{
-    arithmetic::{Addend, Destination, Factors, Multiply, NanOperand, Operation, Program, Scaling, Source, Sum},
+    arithmetic::{
+        Addend, Destination, ElementaryOperation, Factors, Multiply, NanOperand, Program, Scaling, Source, Sum,
+    },
     format::Format,
 };
 
@@ -36,11 +38,11 @@ pub(super) fn steps(program: &Program, destinations: &Destinations) -> String {
 }
 
 /// The record of an operation: its constants and lists.
-fn record(step: usize, operation: &Operation, destinations: &Destinations) -> String {
+fn record(step: usize, operation: &ElementaryOperation, destinations: &Destinations) -> String {
     match operation {
-        Operation::Multiply(multiply) => products(&format!("Products{step}"), multiply, destinations),
-        Operation::Sum(sum) => sums(&format!("Sum{step}"), sum),
-        Operation::Fma { factors, nans, .. } => {
+        ElementaryOperation::Multiply(multiply) => products(&format!("Products{step}"), multiply, destinations),
+        ElementaryOperation::Sum(sum) => sums(&format!("Sum{step}"), sum),
+        ElementaryOperation::Fma { factors, nans, .. } => {
             let one = Multiply {
                 factors: vec![*factors],
                 scaling: Scaling::None,
@@ -51,8 +53,8 @@ fn record(step: usize, operation: &Operation, destinations: &Destinations) -> St
             };
             products(&format!("Products{step}"), &one, destinations) + &order(&format!("Nans{step}"), nans)
         }
-        Operation::Add { nans, .. } => order(&format!("Nans{step}"), nans),
-        Operation::Round { .. } | Operation::Integer(_) => String::new(),
+        ElementaryOperation::Add { nans, .. } => order(&format!("Nans{step}"), nans),
+        ElementaryOperation::Round { .. } | ElementaryOperation::Integer(_) => String::new(),
     }
 }
 
@@ -117,12 +119,12 @@ fn accumulator(program: &Program) -> (i32, i32) {
     let product = (quantum(a) + quantum(b) + scale.0, top(a) + top(b) + scale.1);
     let of = |format: &Format| (quantum(format) + scale.0, top(format) + scale.1);
     let held = [program.instruction.c, program.addend()].into_iter();
-    let destinations = program.operations().filter_map(Operation::destination).map(|to| to.target.format);
+    let destinations = program.operations().filter_map(ElementaryOperation::destination).map(|to| to.target.format);
     let all = held.chain(destinations).map(of).chain([product]);
     let (low, high) = all.fold((i32::MAX, i32::MIN), |(low, high), (x, y)| (low.min(x), high.max(y)));
     // Sums that are not rounded have bits below those of their terms, and carries.
     let open = program.operations().any(|operation| match operation {
-        Operation::Sum(sum) => sum.addends.iter().any(|addend| matches!(addend.source, Source::Value(_))),
+        ElementaryOperation::Sum(sum) => sum.addends.iter().any(|addend| matches!(addend.source, Source::Value(_))),
         _ => false,
     });
     let (low, high) = if open { (low - 64, high + 32) } else { (low, high) };
@@ -150,21 +152,21 @@ fn model(program: &Program, destinations: &Destinations) -> String {
             let _ = writeln!(text, "    const Held p{of}_{at} = term<Products{of}>(x, {at});");
         }
         let value = match operation {
-            Operation::Multiply(_) | Operation::Integer(_) => continue,
-            Operation::Sum(sum) => {
+            ElementaryOperation::Multiply(_) | ElementaryOperation::Integer(_) => continue,
+            ElementaryOperation::Sum(sum) => {
                 let addends: Vec<String> = sum.addends.iter().map(|addend| variable(&addend.source)).collect();
                 let addends = if addends.is_empty() { "zero".into() } else { addends.join(", ") };
                 let _ = writeln!(text, "    const Held addends{step}[] = {{{addends}}};");
                 let products = sum.products.first().map_or("NoProducts".into(), |of| format!("Products{of}"));
                 format!("sum<{products}, Sum{step}>(x, addends{step})")
             }
-            Operation::Round { value, to, passes_nan } => {
+            ElementaryOperation::Round { value, to, passes_nan } => {
                 format!("deliver<{}, {passes_nan}>({})", destinations.name(to), variable(value))
             }
-            Operation::Add { terms: [x, y], to, .. } => {
+            ElementaryOperation::Add { terms: [x, y], to, .. } => {
                 format!("add_held<Nans{step}, {}>({}, {})", destinations.name(to), variable(x), variable(y))
             }
-            Operation::Fma { addend, to, .. } => {
+            ElementaryOperation::Fma { addend, to, .. } => {
                 format!("fma_held<Products{step}, Nans{step}, {}>(x, {})", destinations.name(to), variable(addend))
             }
         };

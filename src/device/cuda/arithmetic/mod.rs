@@ -11,11 +11,11 @@ use std::fmt::Write;
 
 use super::constants::constants;
 use crate::{
-    arithmetic::{Destination, Operation, Program, Source, Subnormals, Tininess, Wrap, ZeroSign},
+    arithmetic::{Destination, ElementaryOperation, Program, ResultTininess, Source, Subnormals, Wrap, ZeroSign},
     format::{self, Finite, Overflow, Real, Rounding},
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
-use fast::Factor;
+use fast::OperandForm;
 
 const VALUE: &str = crate::kernels::source("model_value.cuh");
 const OPERANDS: &str = crate::kernels::source("model_operands.cuh");
@@ -28,35 +28,35 @@ const INTEGER: &str = crate::kernels::source("model_integer.cuh");
 pub fn arithmetic(program: &Program) -> String {
     let factor = fast::factor(program);
     let mut text: String =
-        Factor::ALL.iter().map(|kind| format!("#define FACTOR_{} {}\n", kind.name(), *kind as u8)).collect();
+        OperandForm::ALL.iter().map(|kind| format!("#define FACTOR_{} {}\n", kind.name(), *kind as u8)).collect();
     let _ = writeln!(text, "#define FACTOR {}", factor as u8);
     let [a, b] = program.factors();
     let f32 = format::find("f32").expect("f32 is in the format table");
-    let to_f32 = Target { format: f32, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: 0x7fff_ffff };
+    let to_f32 = ResultTarget { format: f32, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: 0x7fff_ffff };
     for (name, format) in [("FactorA", a), ("FactorB", b)] {
         text += &constants(name, format);
     }
-    if factor != Factor::Integer {
-        let to_addend = Target { format: program.addend(), ..to_f32 };
+    if factor != OperandForm::Integer {
+        let to_addend = ResultTarget { format: program.addend(), ..to_f32 };
         let targets = [("Addend", &to_addend), ("Output", &program.output.target), ("F32", &to_f32)];
         targets.iter().for_each(|(name, target)| text += &record(name, target));
     }
     text += &definitions(program);
     text += VALUE;
-    if factor == Factor::Integer {
+    if factor == OperandForm::Integer {
         return text + OPERANDS + INTEGER + "\nMODEL Word model(const Operands& x, Word c) { return integer(x, c); }\n";
     }
     let destinations = Destinations::new(program);
     text += &destinations.text();
     match factor {
-        Factor::None => text + &general::steps(program, &destinations),
+        OperandForm::None => text + &general::steps(program, &destinations),
         _ => text + &fast::steps(program, factor, &destinations),
     }
 }
 
 /// Whether `arithmetic` of a program has the fast steps.
 pub fn is_fast(program: &Program) -> bool {
-    fast::factor(program) != Factor::None
+    fast::factor(program) != OperandForm::None
 }
 
 /// The different destinations of a program, by number.
@@ -65,7 +65,7 @@ struct Destinations(Vec<Destination>);
 impl Destinations {
     fn new(program: &Program) -> Destinations {
         let mut all: Vec<Destination> = Vec::new();
-        for to in program.operations().filter_map(Operation::destination) {
+        for to in program.operations().filter_map(ElementaryOperation::destination) {
             if !all.contains(to) {
                 all.push(*to);
             }
@@ -88,9 +88,9 @@ impl Destinations {
                 ZeroSign::Ieee => "ZERO_IEEE",
             };
             let tininess = match to.tininess {
-                Tininess::Before => "TINY_BEFORE",
-                Tininess::After => "TINY_AFTER",
-                Tininess::AfterUnbounded => "TINY_AFTER_UNBOUNDED",
+                ResultTininess::Before => "TINY_BEFORE",
+                ResultTininess::After => "TINY_AFTER",
+                ResultTininess::AfterUnbounded => "TINY_AFTER_UNBOUNDED",
             };
             format!(
                 "{}struct To{number} : TargetOf{number} {{\n    static constexpr int SUBNORMALS = {}, TININESS = {tininess}, \
@@ -104,7 +104,7 @@ impl Destinations {
 }
 
 /// The format of a target and its codes beyond the largest number.
-pub(super) fn record(name: &str, target: &Target) -> String {
+pub(super) fn record(name: &str, target: &ResultTarget) -> String {
     let pair = |value: &dyn Fn(bool) -> Real| [false, true].map(|negative| target.round(&value(negative)));
     let beyond = pair(&|negative| Real::Finite(Finite::exact(negative, 1, 50_000)));
     let infinite = pair(&|negative| Real::Infinity { negative });
@@ -149,7 +149,7 @@ fn definitions(program: &Program) -> String {
     define("UNPACKED", program.unpack[0].wider.is_some().into());
     define("C_UNPACKED", program.unpack[2].wider.is_some().into());
     define("FACTOR_LIFT", fast::factor_lift(program).into());
-    if let Some(Operation::Integer(wrap)) = program.operations().next() {
+    if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
         define("SATURATES", (*wrap == Wrap::Saturate).into());
     }
     let _ = writeln!(text, "#define OPERAND_SUBNORMALS {}", subnormals(program.unpack[0].subnormals));

@@ -6,10 +6,10 @@ use rayon::prelude::*;
 
 use crate::{
     Error, Result,
-    arithmetic::scalar::{Fast, Rule},
+    arithmetic::scalar_rule::{FastRule, ScalarRule},
+    base::digest::fnv1a,
     comparison::{Answer, Difference, Place},
     device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
-    digest::fnv1a,
     format::Format,
     inputs::space::{CHUNK, Space, digest_term},
     isa::{
@@ -23,7 +23,7 @@ pub const SIMULATED_CHUNKS: u64 = 4;
 
 /// What to sweep.
 #[derive(Debug, Clone, Copy)]
-pub struct Request {
+pub struct SweepRequest {
     /// The instruction.
     pub form: &'static Form,
     /// Seed of sampled inputs.
@@ -38,7 +38,7 @@ pub struct Request {
 
 /// What a sweep found.
 #[derive(Debug, Clone)]
-pub struct Outcome {
+pub struct SweepResult {
     /// What executed the instruction.
     pub execution: Execution,
     /// The chunks that were swept.
@@ -58,8 +58,8 @@ pub struct Outcome {
 ///
 /// # Errors
 /// A request error for a form that nothing executes; whatever the device reports.
-pub fn run(device: &mut dyn Device, request: &Request) -> Result<Outcome> {
-    let Request { form, seed, .. } = *request;
+pub fn run(device: &mut dyn Device, request: &SweepRequest) -> Result<SweepResult> {
+    let SweepRequest { form, seed, .. } = *request;
     if let Some(missing) = form.missing() {
         return Err(Error::request(format!("{form}: {missing}")));
     }
@@ -83,7 +83,7 @@ pub fn run(device: &mut dyn Device, request: &Request) -> Result<Outcome> {
     outcome(request, execution, chunks, swept, result)
 }
 
-fn chunks(request: &Request, size: u64, most: u64) -> Chunks {
+fn chunks(request: &SweepRequest, size: u64, most: u64) -> Chunks {
     let wanted = request.cases.map(|cases| cases.div_ceil(CHUNK));
     match request.first {
         None => Chunks::spread(size, wanted.unwrap_or(most)),
@@ -95,12 +95,12 @@ fn chunks(request: &Request, size: u64, most: u64) -> Chunks {
 }
 
 fn outcome(
-    request: &Request,
+    request: &SweepRequest,
     execution: Execution,
     chunks: Chunks,
     swept: Swept,
     mut result: impl FnMut(&Alike) -> Result<u64>,
-) -> Result<Outcome> {
+) -> Result<SweepResult> {
     let form = request.form;
     let space = Space::new(form, request.seed);
     let shown = swept.differences.iter().take(request.max_mismatches);
@@ -115,22 +115,22 @@ fn outcome(
     });
     let differences = differences.collect::<Result<Vec<_>>>()?;
     let digest = fnv1a(swept.digests.iter().flat_map(|digest| digest.to_le_bytes()).collect::<Vec<u8>>().iter());
-    Ok(Outcome { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, differences })
+    Ok(SweepResult { execution, chunks, inputs: chunks.inputs(space.size()), swept, digest, differences })
 }
 
 fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (u64, u64) {
-    let rule = Rule::new(form).expect("what is swept has a rule");
+    let rule = ScalarRule::new(form).expect("what is swept has a rule");
     let operands = space.operands(index, lane);
     let expected = rule.result(operands);
-    (expected, Fast::new(&rule).map_or(expected, |fast| fast.result(operands)))
+    (expected, FastRule::new(&rule).map_or(expected, |fast| fast.result(operands)))
 }
 
 /// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
 /// exact evaluation.
 pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let start = Instant::now();
-    let (space, rule) = (Space::new(form, seed), Rule::new(form).expect("what is swept has a rule"));
-    let fast = Fast::new(&rule);
+    let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
+    let fast = FastRule::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
     let parts: Vec<(Swept, Kinds)> =
         numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
@@ -153,7 +153,12 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
 /// Results that differ, by the classes of the operands and of both results.
 type Kinds = BTreeMap<[usize; 5], Alike>;
 
-fn simulate_chunk(space: &Space<'_>, rule: &Rule<'_>, fast: Option<&Fast<'_>>, number: u64) -> (Swept, Kinds) {
+fn simulate_chunk(
+    space: &Space<'_>,
+    rule: &ScalarRule<'_>,
+    fast: Option<&FastRule<'_>>,
+    number: u64,
+) -> (Swept, Kinds) {
     let form = rule.form();
     let class = |format: &Format, code: u64| {
         let class = format.decode(code).class;

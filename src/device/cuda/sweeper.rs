@@ -7,13 +7,13 @@ use cudarc::driver::{CudaFunction, CudaStream, DriverError, LaunchConfig, PushKe
 use super::{arithmetic, constants::constants};
 use crate::{
     Error, Result,
-    arithmetic::scalar::Rule,
+    arithmetic::scalar_rule::ScalarRule,
     device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},
     isa::scalar::{Clamp, Form, NanResult, ScalarOperation, container_bits},
     kernels::source,
-    softfloat::Target,
+    softfloat::ResultTarget,
 };
 
 /// Threads of a block.
@@ -26,8 +26,9 @@ const BUCKETS: usize = CLASSES.pow(5);
 /// The device functions of a form: `operands_of`, `model` and what they need, with nothing of the instruction itself.
 /// Plain C++17 where `__device__` and the intrinsics are defined. `None` where random bits decide.
 pub fn rule(form: &Form, seed: u64) -> Option<String> {
-    let rule = Rule::new(form)?;
-    let result = Target { format: form.result, rounding: rule.rounding(), overflow: form.overflow, nan: nan(form) };
+    let rule = ScalarRule::new(form)?;
+    let result =
+        ResultTarget { format: form.result, rounding: rule.rounding(), overflow: form.overflow, nan: nan(form) };
     let mut text = constants("FormatA", form.source) + &arithmetic::record("Result", &result);
     text += &unbounded(form, &rule);
     let flags = [
@@ -75,12 +76,12 @@ fn nan(form: &Form) -> u64 {
 }
 
 /// The target that tells tiny results, and the code of the smallest normal number in it.
-fn unbounded(form: &Form, rule: &Rule<'_>) -> String {
+fn unbounded(form: &Form, rule: &ScalarRule<'_>) -> String {
     let Some((format, rounding)) = rule.unbounded() else {
         return "typedef TargetResult TargetUnbounded;\n#define UNBOUNDED_SMALLEST_NORMAL 0ull\n".into();
     };
     let overflow = Overflow::Standard;
-    let target = Target { format: leaked(format), rounding: *rounding, overflow, nan: format.nan().unwrap_or(0) };
+    let target = ResultTarget { format: leaked(format), rounding: *rounding, overflow, nan: format.nan().unwrap_or(0) };
     let smallest = form.result.value(form.result.smallest_normal());
     let code = format.encode(&smallest, Rounding::Rne, overflow).unwrap_or(0);
     arithmetic::record("Unbounded", &target) + &format!("#define UNBOUNDED_SMALLEST_NORMAL {code:#x}ull\n")

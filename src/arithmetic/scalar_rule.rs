@@ -8,7 +8,7 @@ use crate::{
 
 /// The rule of a scalar instruction.
 #[derive(Debug)]
-pub struct Rule<'a> {
+pub struct ScalarRule<'a> {
     form: &'a Form,
     rounding: Rounding,
     /// The format of the result with exponents that no result exceeds, and how results are rounded to see if they are tiny.
@@ -16,9 +16,9 @@ pub struct Rule<'a> {
     one: u64,
 }
 
-impl<'a> Rule<'a> {
+impl<'a> ScalarRule<'a> {
     /// The rule of `form`; `None` where random bits decide.
-    pub fn new(form: &'a Form) -> Option<Rule<'a>> {
+    pub fn new(form: &'a Form) -> Option<ScalarRule<'a>> {
         let rounding = form.rounding?;
         let unbounded = form.flush_results.zip(form.result.float()).map(|(tininess, float)| {
             // Rounded to odd, no result reaches a number beyond it, and none that is not zero becomes zero.
@@ -26,7 +26,7 @@ impl<'a> Rule<'a> {
             (unbounded(form.result, float), rounding)
         });
         let one = form.result.encode_f64(1.0, Rounding::Rne, Overflow::Standard).unwrap_or(0);
-        Some(Rule { form, rounding, unbounded, one })
+        Some(ScalarRule { form, rounding, unbounded, one })
     }
 
     /// The instruction.
@@ -178,22 +178,22 @@ impl<'a> Rule<'a> {
     }
 }
 
-/// The rule of a scalar instruction on the engine for every format: independent of [`Rule::result`] but for NaNs and clamps.
+/// The rule of a scalar instruction on the engine for every format: independent of [`ScalarRule::result`] but for NaNs and clamps.
 #[derive(Debug)]
-pub struct Fast<'a> {
-    rule: &'a Rule<'a>,
-    unit: Engine<'a>,
+pub struct FastRule<'a> {
+    rule: &'a ScalarRule<'a>,
+    unit: RuleEngine<'a>,
 }
 
 #[derive(Debug)]
-enum Engine<'a> {
+enum RuleEngine<'a> {
     Converter(Converter<'a>),
     Unit(Unit<'a>, Operation),
 }
 
-impl<'a> Fast<'a> {
+impl<'a> FastRule<'a> {
     /// The rule on the engine; `None` for what the engine has no operation for (signs, and minima of magnitudes).
-    pub fn new(rule: &'a Rule<'a>) -> Option<Fast<'a>> {
+    pub fn new(rule: &'a ScalarRule<'a>) -> Option<FastRule<'a>> {
         let form = rule.form;
         let environment = Environment {
             rounding: rule.rounding,
@@ -206,7 +206,7 @@ impl<'a> Fast<'a> {
         let operation = match form.operation {
             ScalarOperation::Convert => {
                 let converter = Converter::new(form.source, form.result, environment);
-                return Some(Fast { rule, unit: Engine::Converter(converter) });
+                return Some(FastRule { rule, unit: RuleEngine::Converter(converter) });
             }
             ScalarOperation::Round => Operation::Rint,
             ScalarOperation::Add => Operation::Add,
@@ -220,18 +220,18 @@ impl<'a> Fast<'a> {
             ScalarOperation::Max if form.nan_operands => Operation::Maximum,
             ScalarOperation::Max => Operation::MaximumNumber,
         };
-        Some(Fast { rule, unit: Engine::Unit(Unit::new(form.source, environment).ok()?, operation) })
+        Some(FastRule { rule, unit: RuleEngine::Unit(Unit::new(form.source, environment).ok()?, operation) })
     }
 
-    /// The code of the result, as [`Rule::result`] has it.
+    /// The code of the result, as [`ScalarRule::result`] has it.
     pub fn result(&self, operands: [u64; 3]) -> u64 {
         let (rule, form) = (self.rule, self.rule.form);
         if rule.out_of_bounds(operands) {
             return 0;
         }
         let outcome = match &self.unit {
-            Engine::Converter(converter) => converter.convert(operands[0]),
-            Engine::Unit(unit, operation) => unit.apply(*operation, operands),
+            RuleEngine::Converter(converter) => converter.convert(operands[0]),
+            RuleEngine::Unit(unit, operation) => unit.apply(*operation, operands),
         };
         let nan = |code: u64| form.result.decode(code).class == Class::Nan;
         let is_nan = form.operation.operands() == 1 && form.source.decode(operands[0]).class == Class::Nan;
@@ -264,7 +264,7 @@ mod tests {
     };
 
     fn result(ptx: &str, operands: [u64; 3]) -> u64 {
-        Rule::new(find(ptx).unwrap()).unwrap().result(operands)
+        ScalarRule::new(find(ptx).unwrap()).unwrap().result(operands)
     }
 
     #[test]
@@ -314,11 +314,11 @@ mod tests {
         let (a, b) = (0x3bff, 0x0400);
         let flushing = find("mul.rn.ftz.f16").unwrap();
         let with = |tininess| Form { flush_results: Some(tininess), ..flushing.clone() };
-        let apply = |form: &Form| Rule::new(form).unwrap().result([a, b, 0]);
+        let apply = |form: &Form| ScalarRule::new(form).unwrap().result([a, b, 0]);
         assert_eq!(result("mul.rn.f16", [a, b, 0]), 0x0400);
         assert_eq!([Tininess::Before, Tininess::After].map(|t| apply(&with(t))), [0, 0]);
         // (1 + 2^-10) * (1 - 2^-10) * 2^-14 = 2^-14 - 2^-34: eleven bits hold 2^-14 only.
-        let apply = |form: &Form| Rule::new(form).unwrap().result([0x0401, 0x3bfe, 0]);
+        let apply = |form: &Form| ScalarRule::new(form).unwrap().result([0x0401, 0x3bfe, 0]);
         assert_eq!([Tininess::Before, Tininess::After].map(|t| apply(&with(t))), [0, 0x0400]);
     }
 
@@ -348,8 +348,8 @@ mod tests {
     #[test]
     fn the_engine_agrees_with_the_rule() {
         for form in crate::isa::scalar::all().iter().filter(|form| form.missing().is_none()) {
-            let rule = Rule::new(form).unwrap();
-            let Some(fast) = Fast::new(&rule) else { continue };
+            let rule = ScalarRule::new(form).unwrap();
+            let Some(fast) = FastRule::new(&rule) else { continue };
             let space = Space::new(form, 3);
             for index in (0..space.size()).step_by((space.size() / 20_000).max(1) as usize | 1) {
                 for lane in 0..form.lanes {

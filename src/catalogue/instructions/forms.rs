@@ -9,7 +9,7 @@ use crate::{
 
 crate::rows! {
     /// A scalar instruction.
-    pub struct ScalarRow in "scalar_instructions" {
+    pub(crate) struct ScalarRow in "scalar_instructions" {
         /// Its spelling.
         ptx: String => shown("instruction").essential(),
         /// What it does.
@@ -36,28 +36,28 @@ crate::rows! {
 }
 
 /// A scalar instruction, and how the device at hand executes it, if there is one.
-pub type Listed = (&'static Form, Option<String>);
+pub(super) type ListedForm = (&'static Form, Option<String>);
 
 /// The scalar instructions whose spelling contains `wanted`, which is in lower case.
-pub fn matching(wanted: &str) -> Vec<&'static Form> {
+pub(super) fn matching(wanted: &str) -> Vec<&'static Form> {
     scalar::all().iter().filter(|form| form.ptx.to_lowercase().contains(wanted)).collect()
 }
 
 /// Those that a target has.
-pub fn on_target(target: &str, matching: &[&'static Form]) -> Vec<Listed> {
+pub(super) fn on_target(target: &str, matching: &[&'static Form]) -> Vec<ListedForm> {
     matching.iter().filter_map(|form| Some((*form, Some(how(form.support_on(target)?))))).collect()
 }
 
 /// Those that a device other than a GPU executes: a model simulates those of its generation whose rule is known, others execute
 /// none.
-pub fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<Listed> {
+pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<ListedForm> {
     let simulated =
         |form: &&&Form| device.model().is_some_and(|model| model.has(form.support)) && form.missing().is_none();
     matching.iter().filter(simulated).map(|form| (*form, Some("simulated".to_string()))).collect()
 }
 
 /// What is to be said of the table.
-pub fn note(rows: &[Listed]) -> String {
+pub(super) fn note(rows: &[ListedForm]) -> String {
     let executed = rows.iter().filter(|(form, _)| form.missing().is_none()).count();
     format!(
         "{} scalar instructions, {executed} of them with a kernel; `tcnum probe --instr NAME` sweeps one",
@@ -66,7 +66,7 @@ pub fn note(rows: &[Listed]) -> String {
 }
 
 /// The table.
-pub fn table(rows: &[Listed]) -> Table {
+pub(super) fn table(rows: &[ListedForm]) -> Table {
     Table::of("Scalar instructions", rows.iter().map(|(form, here)| row(form, here.as_deref())))
 }
 

@@ -1,6 +1,6 @@
 //! The table of sweeps of scalar instructions.
 
-use super::scalar::{Outcome, Request};
+use super::sweep::{SweepRequest, SweepResult};
 use crate::{inputs::space::Space, isa::scalar::Form, report::Table};
 
 crate::rows! {
@@ -57,7 +57,7 @@ pub fn table(rows: Vec<SweepRow>) -> Table {
 }
 
 /// The row of a sweep.
-pub fn row(request: &Request, outcome: &Outcome) -> SweepRow {
+pub fn row(request: &SweepRequest, outcome: &SweepResult) -> SweepRow {
     let (form, swept) = (request.form, &outcome.swept);
     // In the order of CLASSES.
     let [compared_zero, compared_subnormal, compared_normal, compared_infinite, compared_nan] = swept.compared;

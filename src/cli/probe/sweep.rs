@@ -10,9 +10,9 @@ use crate::{
     inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
-        digests::{self, Recorded},
-        scalar::{Request, run as sweep},
-        sweeps,
+        digests::{self, RecordedDigests},
+        sweep::{SweepRequest, run as sweep},
+        sweep_table,
     },
     report::Report,
 };
@@ -21,7 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// Both kinds at once; a name that begins as those of scalar instructions do, and is none.
-pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
+pub(super) fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>> {
     let mut operations: Vec<ScalarOperation> = arguments.ops.iter().filter_map(|op| op.scalar()).collect();
     let mut matrix = arguments.ops.iter().any(|op| op.scalar().is_none());
     for name in &arguments.selection.instructions {
@@ -45,7 +45,7 @@ pub fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOperation>>>
 ///
 /// # Errors
 /// Unknown names, a selection without any instruction, a device that executes none or cannot be opened, or fails.
-pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
     let forms = forms(arguments, operations)?;
     refuse_unused(arguments)?;
     let last = |form: &Form| Space::new(form, arguments.common.seed).size() - 1;
@@ -65,7 +65,7 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
     let forms = forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str()));
     for form in forms {
-        let request = Request {
+        let request = SweepRequest {
             form,
             seed: arguments.common.seed,
             first: arguments.first,
@@ -85,8 +85,8 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
         for difference in &outcome.differences {
             listing.add(&Subject::Scalar(form), &Origin::default(), difference);
         }
-        recorded.push(Recorded::of(&request, &outcome));
-        rows.push(sweeps::row(&request, &outcome));
+        recorded.push(RecordedDigests::of(&request, &outcome));
+        rows.push(sweep_table::row(&request, &outcome));
         swept.push(form);
     }
     if rows.is_empty() {
@@ -95,12 +95,12 @@ pub fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Re
     if let Some(path) = &arguments.digests {
         digests::write(path, &recorded)?;
     }
-    report.notes.extend(sweeps::notes(&absent, simulated));
-    report.notes.extend(sweeps::peculiar(&swept));
+    report.notes.extend(sweep_table::notes(&absent, simulated));
+    report.notes.extend(sweep_table::peculiar(&swept));
     report.notes.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
     report.device = Some(device.identity().clone());
     report.notes.extend(listing.notes());
-    report.tables.push(sweeps::table(rows));
+    report.tables.push(sweep_table::table(rows));
     report.tables.extend(listing.table());
     Ok(report)
 }
