@@ -21,6 +21,11 @@ impl Vectors {
         if let Some(forced) = FORCED.get() {
             return forced;
         }
+        static WIDEST: std::sync::OnceLock<Vectors> = std::sync::OnceLock::new();
+        *WIDEST.get_or_init(Vectors::widest)
+    }
+
+    fn widest() -> Vectors {
         #[cfg(target_arch = "x86_64")]
         {
             let avx2 = is_x86_feature_detected!("avx2")

@@ -191,7 +191,7 @@ impl NumberDecoder {
 
 vectorised! {
     /// The numbers of codes.
-    pub(super) fn numbers_into(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
+    pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
         decoder.operands(codes, |at, element| {
             number.magnitude[at] = element.significand.into();
             number.negative[at] = element.negative;
@@ -200,13 +200,6 @@ vectorised! {
             number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
         });
     }
-}
-
-/// The numbers of codes.
-pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>) -> Number {
-    let mut number = Number::ZERO;
-    numbers_into(decoder, codes, &mut number);
-    number
 }
 
 /// An integer of which some upper bits of 32 are unused.

@@ -2,7 +2,7 @@
 
 use super::{
     decoder::supported,
-    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number},
+    number::{INFINITY, MINUS_INFINITY, NAN, Number},
     word::PieceLanes,
 };
 use crate::{
@@ -128,8 +128,7 @@ impl NumberEncoder {
     // Lane by lane over arrays of one length: the loop that the compiler turns into vector instructions.
     #[allow(clippy::needless_range_loop)]
     #[inline(always)]
-    fn round(&self, number: &Number, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) -> PieceLanes<u32> {
-        let mut codes = [0; COUNT];
+    fn round(&self, number: &Number, codes: &mut PieceLanes<u32>, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) {
         // A copy: what the loop reads of it stays in registers.
         let own = *self;
         let trailing_bits = own.trailing_bits as i32;
@@ -154,41 +153,39 @@ impl NumberEncoder {
             let overflowed = own.overflowed[0] ^ negative & beyond;
             *out = if fields > own.largest { overflowed } else { code };
         }
-        codes
     }
 }
 
 vectorised! {
     /// The codes of numbers; those of unknown ones are void.
-    pub(super) fn encode(encoder: &NumberEncoder, number: &Number) -> PieceLanes<u32> {
-        let mut codes = match encoder.rounding {
-            Rounding::Rz | Rounding::Sr { .. } => encoder.round(number, |_, _, _, _| false),
-            Rounding::Rne => {
-                encoder.round(number, |_, odd, rest, half| (rest > half) | ((rest == half) & (half != 0) & odd))
-            }
-            Rounding::Rna => encoder.round(number, |_, _, rest, half| (rest >= half) & (half != 0)),
-            Rounding::Ru => encoder.round(number, |negative, _, rest, _| (rest != 0) & (negative == 0)),
-            Rounding::Rd => encoder.round(number, |negative, _, rest, _| (rest != 0) & (negative != 0)),
-            Rounding::Ro => encoder.round(number, |_, odd, rest, _| (rest != 0) & !odd),
-        };
+    pub(super) fn encode(encoder: &NumberEncoder, number: &Number, codes: &mut PieceLanes<u32>) {
+        match encoder.rounding {
+            Rounding::Rz | Rounding::Sr { .. } => encoder.round(number, codes, |_, _, _, _| false),
+            Rounding::Rne => encoder.round(number, codes, |_, odd, rest, half| {
+                (rest > half) | ((rest == half) & (half != 0) & odd)
+            }),
+            Rounding::Rna => encoder.round(number, codes, |_, _, rest, half| (rest >= half) & (half != 0)),
+            Rounding::Ru => encoder.round(number, codes, |negative, _, rest, _| (rest != 0) & (negative == 0)),
+            Rounding::Rd => encoder.round(number, codes, |negative, _, rest, _| (rest != 0) & (negative != 0)),
+            Rounding::Ro => encoder.round(number, codes, |_, odd, rest, _| (rest != 0) & !odd),
+        }
         let mut special = 0;
         for own in &number.special {
             special |= own;
         }
         if special != 0 {
-            encoder.set_specials(&number.special, &mut codes);
+            encoder.set_specials(&number.special, codes);
         }
         if let Some(flushed) = encoder.flushed.filter(|_| encoder.tininess != ResultTininess::After) {
-            encoder.flush_tiny(number, flushed, &mut codes);
+            encoder.flush_tiny(number, flushed, codes);
         } else if let Some(flushed) = encoder.flushed {
             let own = *encoder;
-            for code in &mut codes {
+            for code in codes.iter_mut() {
                 let fields = (*code & !own.sign_bit) >> own.padding_bits;
                 let subnormal = fields != 0 && fields >> own.trailing_bits == 0;
                 let zero = if *code & own.sign_bit != 0 { flushed[1] } else { flushed[0] };
                 *code = if subnormal { zero } else { *code };
             }
         }
-        codes
     }
 }

@@ -3,7 +3,7 @@
 use super::{
     decoder::{NumberDecoder, numbers},
     encoder::{NumberEncoder, encode},
-    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN},
+    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN, add},
     pieces::Pieces,
     product::exact,
     stage::Stage,
@@ -63,17 +63,33 @@ pub(super) struct OrderedProduct {
 }
 
 /// Codes of D, and which of them are unknown.
+#[derive(Debug)]
 pub(super) struct RoundedCodes {
     pub(super) codes: PieceLanes<u32>,
     /// Bits, among them [`UNKNOWN`].
     pub(super) special: PieceLanes<u32>,
 }
 
+impl Default for RoundedCodes {
+    fn default() -> RoundedCodes {
+        RoundedCodes { codes: [0; COUNT], special: [0; COUNT] }
+    }
+}
+
 /// Storage for values between operations and the terms of a sum.
+///
+/// Numbers are written where they stay: they are too large to be moved.
 #[derive(Debug, Default)]
 pub(super) struct Workspace {
     stored: Stored,
     slots: Vec<Number>,
+    c: Number,
+    /// The value of an operation before it is rounded.
+    value: Number,
+    /// Operands that are not held in a slot.
+    operands: [Number; 2],
+    /// An operand before it is rounded, and the last value after it.
+    rounding: Number,
 }
 
 impl Floating {
@@ -87,60 +103,56 @@ impl Floating {
     }
 
     /// D for some pieces, with the elements of C.
-    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> RoundedCodes {
-        let c = numbers(&self.c, c);
+    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace, d: &mut RoundedCodes) {
+        numbers(&self.c, c, &mut workspace.c);
         workspace.slots.resize(self.slots, Number::ZERO);
         let (last, steps) = self.steps.split_last().expect("a program has a step");
         for step in steps {
-            let value = step.operation.run(pieces, &c, workspace);
-            let slot = &mut workspace.slots[step.slot];
+            step.operation.run(pieces, workspace);
+            let (value, slot) = (&workspace.value, &mut workspace.slots[step.slot]);
             match &step.stage {
-                Some(stage) => stage.hold(&value, slot),
-                None => *slot = value,
+                Some(stage) => stage.hold(value, slot),
+                None => slot.clone_from(value),
             }
         }
-        let value = last.operation.run(pieces, &c, workspace);
-        match &last.stage {
-            Some(Stage { last: Some(encoder), .. }) => {
-                RoundedCodes { codes: encode(encoder, &value), special: self.known(&value) }
-            }
+        last.operation.run(pieces, workspace);
+        let (last, encoder) = match &last.stage {
+            Some(Stage { last: Some(encoder), .. }) => (&workspace.value, encoder),
             Some(stage) => {
-                let mut held = Number::ZERO;
-                stage.hold(&value, &mut held);
-                RoundedCodes { codes: encode(&self.output, &held), special: self.known(&held) }
+                stage.hold(&workspace.value, &mut workspace.rounding);
+                (&workspace.rounding, &self.output)
             }
-            None => RoundedCodes { codes: encode(&self.output, &value), special: self.known(&value) },
+            None => (&workspace.value, &self.output),
+        };
+        encode(encoder, last, &mut d.codes);
+        d.special = last.special;
+        if self.passes_nan {
+            nan_is_unknown(&mut d.special);
         }
     }
+}
 
-    /// What is not finite of the last value; a NaN is unknown where it keeps its payload.
-    fn known(&self, total: &Number) -> PieceLanes<u32> {
-        let mut special = total.special;
-        if self.passes_nan {
-            for special in &mut special {
-                let infinities = INFINITY | MINUS_INFINITY;
-                let nan = (*special & NAN != 0) | (*special & infinities == infinities);
-                *special |= if nan { UNKNOWN } else { 0 };
-            }
-        }
-        special
+/// Marks NaNs as unknown.
+fn nan_is_unknown(special: &mut PieceLanes<u32>) {
+    for special in special {
+        let infinities = INFINITY | MINUS_INFINITY;
+        let nan = (*special & NAN != 0) | (*special & infinities == infinities);
+        *special |= if nan { UNKNOWN } else { 0 };
     }
 }
 
 impl FastOperation {
-    /// The value, not yet rounded.
-    #[inline]
-    fn run(&self, pieces: &Pieces, c: &Number, workspace: &mut Workspace) -> Number {
+    /// Computes the value, not yet rounded.
+    fn run(&self, pieces: &Pieces, workspace: &mut Workspace) {
+        let Workspace { stored, slots, c, value, operands: [x_own, y_own], rounding } = workspace;
         match self {
             FastOperation::Sum(step, inputs) => {
-                let zero = Number::ZERO;
-                let slots = &workspace.slots;
                 let one: [&Number; 1];
                 let many: Vec<&Number>;
                 let find = |input: &Input| match input {
-                    Input::C => c,
+                    Input::C => &*c,
                     Input::Slot(slot) => &slots[*slot],
-                    Input::Zero | Input::Product(_) => &zero,
+                    Input::Zero | Input::Product(_) => &Number::ZERO,
                 };
                 let addends = match &inputs[..] {
                     [input] => {
@@ -153,59 +165,60 @@ impl FastOperation {
                     }
                 };
                 let pieces = Pieces { group: step.group, ..*pieces };
-                let mut sum = sums(step, &pieces, addends, &mut workspace.stored);
+                sums(step, &pieces, addends, stored, value);
                 if let Some(limit) = step.limit {
-                    mark_limit(&mut sum, &pieces, limit);
+                    mark_limit(value, &pieces, limit);
                 }
-                sum
             }
-            FastOperation::Copy(input) => input.number(pieces, c, &workspace.slots),
-            FastOperation::Add([x, y], down) => match (x, y) {
-                (Input::Slot(x), Input::Slot(y)) => {
-                    super::number::sum(&workspace.slots[*x], &workspace.slots[*y], *down)
-                }
-                (x, y) => {
-                    let (x, y) = (x.number(pieces, c, &workspace.slots), y.number(pieces, c, &workspace.slots));
-                    super::number::sum(&x, &y, *down)
-                }
-            },
+            FastOperation::Copy(Input::Product(product)) => product.number(pieces, rounding, value),
+            FastOperation::Copy(input) => value.clone_from(input.number(pieces, c, slots, rounding, x_own)),
+            FastOperation::Add([x, y], down) => {
+                let x = x.number(pieces, c, slots, rounding, x_own);
+                let y = y.number(pieces, c, slots, rounding, y_own);
+                add(x, y, *down, value);
+            }
             FastOperation::Fma(product, addend, down) => {
-                let product = product.number(pieces);
-                match addend {
-                    Input::Slot(slot) => super::number::sum(&product, &workspace.slots[*slot], *down),
-                    Input::C => super::number::sum(&product, c, *down),
-                    other => super::number::sum(&product, &other.number(pieces, c, &workspace.slots), *down),
-                }
+                product.number(pieces, rounding, x_own);
+                let addend = addend.number(pieces, c, slots, rounding, y_own);
+                add(x_own, addend, *down, value);
             }
         }
     }
 }
 
 impl Input {
-    fn number(&self, pieces: &Pieces, c: &Number, slots: &[Number]) -> Number {
+    /// The number, which is `own` if it has to be computed.
+    fn number<'a>(
+        &self,
+        pieces: &Pieces,
+        c: &'a Number,
+        slots: &'a [Number],
+        exact: &mut Number,
+        own: &'a mut Number,
+    ) -> &'a Number {
         match self {
-            Input::C => c.clone(),
-            Input::Zero => Number::ZERO,
-            Input::Slot(slot) => slots[*slot].clone(),
-            Input::Product(product) => product.number(pieces),
+            Input::C => c,
+            Input::Zero => &Number::ZERO,
+            Input::Slot(slot) => &slots[*slot],
+            Input::Product(product) => {
+                product.number(pieces, exact, own);
+                own
+            }
         }
     }
 }
 
 impl OrderedProduct {
-    fn number(&self, pieces: &Pieces) -> Number {
+    /// Computes the products; `unrounded` is room for them before they are rounded.
+    fn number(&self, pieces: &Pieces, unrounded: &mut Number, number: &mut Number) {
         let pieces = Pieces { group: (self.at, self.at + 1), ..*pieces };
-        let mut number = exact(&pieces);
+        let first = if self.stage.is_some() { &mut *unrounded } else { &mut *number };
+        exact(&pieces, first);
         if let Some(limit) = self.limit {
-            mark_limit(&mut number, &pieces, limit);
+            mark_limit(first, &pieces, limit);
         }
-        match &self.stage {
-            None => number,
-            Some(stage) => {
-                let mut held = Number::ZERO;
-                stage.hold(&number, &mut held);
-                held
-            }
+        if let Some(stage) = &self.stage {
+            stage.hold(unrounded, number);
         }
     }
 }

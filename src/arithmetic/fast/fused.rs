@@ -223,7 +223,8 @@ impl FusedSum {
         }
         let bits = self.bits(alignment);
         let mut units: Lane<S> = over(&products, |sum| S::from(sum).lifted((bits - alignment.bits) as u32));
-        for (own, value) in self.addends.iter().zip(addends) {
+        for (at, value) in addends.iter().enumerate() {
+            let own = &self.addends[at];
             let kept = own.bits.unwrap_or(alignment.bits);
             let part: FinitePart<S> = value.part();
             let cut = cut(&part, &largest, kept, rounding);

@@ -26,8 +26,9 @@ impl Integer {
 
 vectorised! {
     /// D for some pieces, with the elements of C.
-    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>) -> RoundedCodes {
-        let mut codes = [0; COUNT];
+    pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>, d: &mut RoundedCodes) {
+        let RoundedCodes { codes, special } = d;
+        *special = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             let mut sum = [0i32; LANES];
@@ -37,7 +38,7 @@ vectorised! {
                     sum[l] = sum[l].wrapping_add(product[l]);
                 }
             }
-            set_piece(&mut codes, at, &over(&sum, |sum| sum as u32));
+            set_piece(codes, at, &over(&sum, |sum| sum as u32));
         }
         for (code, c) in codes.iter_mut().zip(c) {
             let (sum, c) = (*code as i32, *c as i32);
@@ -46,6 +47,5 @@ vectorised! {
                 Wrap::Saturate => sum.saturating_add(c),
             } as u32;
         }
-        RoundedCodes { codes, special: [0; COUNT] }
     }
 }

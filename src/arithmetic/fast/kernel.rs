@@ -80,10 +80,10 @@ impl FastKernel {
     }
 
     /// D for some pieces, with the elements of C.
-    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace) -> RoundedCodes {
+    pub(super) fn run(&self, pieces: &Pieces, c: &PieceLanes<u32>, workspace: &mut Workspace, d: &mut RoundedCodes) {
         match &self.arithmetic {
-            Arithmetic::Integer(integer) => integers(integer, pieces, c),
-            Arithmetic::Floating(floating) => floating.run(pieces, c, workspace),
+            Arithmetic::Integer(integer) => integers(integer, pieces, c, d),
+            Arithmetic::Floating(floating) => floating.run(pieces, c, workspace, d),
         }
     }
 }

@@ -42,16 +42,22 @@ impl Number {
 
     /// Adds what is not finite.
     pub(super) fn add_special(&mut self, special: &PieceLanes<u32>) {
-        for (own, special) in self.special.iter_mut().zip(special) {
-            *own |= special;
+        for (at, own) in self.special.iter_mut().enumerate() {
+            *own |= special[at];
         }
     }
 
     /// Adds what is unknown in another number.
     pub(super) fn add_unknown(&mut self, other: &Number) {
-        for (own, special) in self.special.iter_mut().zip(&other.special) {
-            *own |= special & UNKNOWN;
+        for (at, own) in self.special.iter_mut().enumerate() {
+            *own |= other.special[at] & UNKNOWN;
         }
+    }
+}
+
+impl Default for Number {
+    fn default() -> Number {
+        Number::ZERO
     }
 }
 
@@ -65,8 +71,7 @@ fn leading_at_60(magnitude: u64, exponent: i32) -> (u64, i32) {
 vectorised! {
     /// The sum of two numbers; a last bit of 1 may stand for a fraction. Both are exact, of at most 56 bits;
     /// `negative_zero`: whether numbers that cancel give -0.
-    pub(super) fn sum(x: &Number, y: &Number, negative_zero: bool) -> Number {
-        let mut sum = Number::ZERO;
+    pub(super) fn add(x: &Number, y: &Number, negative_zero: bool, sum: &mut Number) {
         let cancelled = if negative_zero { TRUE } else { 0 };
         for l in 0..COUNT {
             let (p, p_exponent) = leading_at_60(x.magnitude[l], x.exponent[l]);
@@ -87,6 +92,5 @@ vectorised! {
             sum.negative[l] = if units == 0 { zero_sign } else { negative };
             sum.special[l] = x.special[l] | y.special[l];
         }
-        sum
     }
 }

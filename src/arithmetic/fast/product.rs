@@ -1,7 +1,7 @@
 //! Exact products as numbers.
 
 use super::{
-    number::Number,
+    number::{COUNT, Number},
     pieces::Pieces,
     terms::FusedTerms,
     word::{Lane, over, set_piece},
@@ -9,9 +9,9 @@ use super::{
 use crate::base::vectors::vectorised;
 
 vectorised! {
-    /// The exact products of the only term of the group.
-    pub(super) fn exact(pieces: &Pieces<'_>) -> Number {
-        let mut number = Number::ZERO;
+    /// The exact products of the only term of the group. Of pieces that are not there nothing is said.
+    pub(super) fn exact(pieces: &Pieces<'_>, number: &mut Number) {
+        number.special = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             let value: Lane<i64> = factors.value(0);
@@ -23,6 +23,5 @@ vectorised! {
                 set_piece(&mut number.special, at, &factors.special(0));
             }
         }
-        number
     }
 }

@@ -1,9 +1,9 @@
 //! A rounding between two operations.
 
 use super::{
-    decoder::{NumberDecoder, numbers_into},
+    decoder::{NumberDecoder, numbers},
     encoder::{NumberEncoder, encode},
-    number::Number,
+    number::{COUNT, Number},
 };
 use crate::{
     arithmetic::Destination,
@@ -37,7 +37,9 @@ impl Stage {
 
     /// The value as the next operation finds it.
     pub(super) fn hold(&self, number: &Number, held: &mut Number) {
-        numbers_into(&self.decoder, &encode(&self.encoder, number), held);
+        let mut codes = [0; COUNT];
+        encode(&self.encoder, number, &mut codes);
+        numbers(&self.decoder, &codes, held);
         held.add_unknown(number);
     }
 }

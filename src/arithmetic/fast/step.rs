@@ -135,9 +135,8 @@ impl SumStep {
 }
 
 vectorised! {
-    /// The sums of a group and its addends, not yet rounded.
-    pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored) -> Number {
-        let mut number = Number::ZERO;
+    /// The sums of a group and its addends, not yet rounded. Of pieces that are not there nothing is said.
+    pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored, number: &mut Number) {
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             // One addend, as hardware has it, needs no room elsewhere.
@@ -176,7 +175,6 @@ vectorised! {
         for addend in addends {
             number.add_special(&addend.special);
         }
-        number
     }
 }
 

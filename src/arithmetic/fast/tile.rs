@@ -2,7 +2,7 @@
 
 use super::{
     decoder::{DecodedCode, NumberDecoder},
-    floating::Workspace,
+    floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
     number::{COUNT, NAN, UNKNOWN, ZERO},
     pieces::Pieces,
@@ -81,16 +81,17 @@ pub(super) struct DecodedTile {
     chosen: Elements,
     chosen_scales: Elements,
     workspace: Workspace,
+    outcome: RoundedCodes,
     /// The elements of D that are left to the reference evaluator.
     pub(super) unknown: Vec<usize>,
 }
 
 impl Elements {
     fn resize(&mut self, count: usize) {
-        self.significands.resize(count, 0);
-        self.exponents.resize(count, 0);
-        self.negative.resize(count, 0);
-        self.special.resize(count, 0);
+        resize(&mut self.significands, count);
+        resize(&mut self.exponents, count);
+        resize(&mut self.negative, count);
+        resize(&mut self.special, count);
     }
 
     fn clear(&mut self) {
@@ -285,7 +286,8 @@ impl DecodedTile {
             group: (0, kernel.order.len()),
             fraction_bits: (kernel.a.fraction_bits + kernel.b.fraction_bits) as i32,
         };
-        let outcome = kernel.run(&pieces, &c, &mut self.workspace);
+        kernel.run(&pieces, &c, &mut self.workspace, &mut self.outcome);
+        let outcome = &self.outcome;
         for (at, place) in places.iter().enumerate() {
             narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
         }
@@ -299,16 +301,7 @@ impl DecodedTile {
             special |= own;
         }
         if special & UNKNOWN != 0 {
-            self.note_unknown(&outcome.special, places);
-        }
-    }
-
-    /// Notes the elements that are unknown.
-    #[cold]
-    fn note_unknown(&mut self, special: &[u32; COUNT], places: &[RowPiece]) {
-        for (at, place) in places.iter().enumerate() {
-            let unknown = (0..place.columns).filter(|lane| special[at * LANES + lane] & UNKNOWN != 0);
-            self.unknown.extend(unknown.map(|lane| place.element + lane));
+            note_unknown(&mut self.unknown, &outcome.special, places);
         }
     }
 
@@ -328,6 +321,15 @@ impl DecodedTile {
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
+    }
+}
+
+/// Notes the elements that are unknown.
+#[cold]
+fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[RowPiece]) {
+    for (at, place) in places.iter().enumerate() {
+        let unknown = (0..place.columns).filter(|lane| special[at * LANES + lane] & UNKNOWN != 0);
+        notes.extend(unknown.map(|lane| place.element + lane));
     }
 }
 
@@ -355,24 +357,35 @@ vectorised! {
     /// `count` codes from `first` on.
     fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
     let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-    out.resize(count, 0);
+    resize(out, count);
+    let out = &mut out[..count];
     match codes.width() {
         1 => {
-            for (code, byte) in out.iter_mut().zip(bytes) {
-                *code = (*byte).into();
+            for (at, code) in out.iter_mut().enumerate() {
+                *code = bytes[at].into();
             }
         }
         2 => {
-            for (code, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
-                *code = u16::from_le_bytes(*bytes).into();
+            let codes = &bytes.as_chunks().0[..count];
+            for (at, code) in out.iter_mut().enumerate() {
+                *code = u16::from_le_bytes(codes[at]).into();
             }
         }
         _ => {
-            for (code, bytes) in out.iter_mut().zip(bytes.as_chunks().0) {
-                *code = u32::from_le_bytes(*bytes);
+            let codes = &bytes.as_chunks().0[..count];
+            for (at, code) in out.iter_mut().enumerate() {
+                *code = u32::from_le_bytes(codes[at]);
             }
         }
     }
+    }
+}
+
+/// Makes a vector as long as `count`, which it mostly is.
+#[inline]
+fn resize<T: Copy + Default>(vector: &mut Vec<T>, count: usize) {
+    if vector.len() != count {
+        vector.resize(count, T::default());
     }
 }
 
@@ -390,13 +403,13 @@ fn copy_lanes(from: &[u32], count: usize, to: &mut [u32]) {
 fn narrow(codes: &[u32], count: usize, width: usize, bytes: &mut [u8]) {
     match (width, count) {
         (4, LANES) => {
-            for (bytes, code) in bytes.as_chunks_mut().0[..LANES].iter_mut().zip(codes) {
-                *bytes = code.to_le_bytes();
+            for (at, bytes) in bytes.as_chunks_mut().0[..LANES].iter_mut().enumerate() {
+                *bytes = codes[at].to_le_bytes();
             }
         }
         (2, LANES) => {
-            for (bytes, code) in bytes.as_chunks_mut().0[..LANES].iter_mut().zip(codes) {
-                *bytes = (*code as u16).to_le_bytes();
+            for (at, bytes) in bytes.as_chunks_mut().0[..LANES].iter_mut().enumerate() {
+                *bytes = (codes[at] as u16).to_le_bytes();
             }
         }
         _ => {

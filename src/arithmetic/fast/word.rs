@@ -41,7 +41,7 @@ pub(super) fn piece<T: Copy + Default>(batch: &PieceLanes<T>, piece: usize) -> L
 /// Sets the lanes of one piece.
 #[inline(always)]
 pub(super) fn set_piece<T: Copy>(batch: &mut PieceLanes<T>, piece: usize, lanes: &Lane<T>) {
-    batch[piece * LANES..][..LANES].copy_from_slice(lanes);
+    batch.as_chunks_mut::<LANES>().0[piece] = *lanes;
 }
 
 /// A signed integer of some width.

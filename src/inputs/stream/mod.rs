@@ -39,23 +39,23 @@ pub const CUDA: &[&str] = &[source("stream_tile.cuh"), source("stream_regimes.cu
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
     let shape = Ranges::of(i);
     let operands = operands(i);
-    let mut arrays: Vec<Vec<u8>> =
-        operands.iter().map(|o| Vec::with_capacity(count * o.len() * o.format.bytes())).collect();
+    let bytes: Vec<usize> = operands.iter().map(|o| o.len() * o.format.bytes()).collect();
+    let mut arrays: Vec<Vec<u8>> = bytes.iter().map(|bytes| vec![0; count * bytes]).collect();
     let mut tile = StreamedTile::new(&shape, seed, first);
     for number in 0..count as u64 {
         if number > 0 {
             tile.make(seed, first.wrapping_add(number));
         }
-        for (operand, bytes) in operands.iter().zip(&mut arrays) {
-            let (rows, columns, width) = (operand.rows, operand.columns, operand.format.bytes());
-            let codes = Matrix { rows, columns, width, bytes };
+        for ((operand, array), bytes) in operands.iter().zip(&mut arrays).zip(&bytes) {
+            let (columns, width) = (operand.columns, operand.format.bytes());
+            let codes = Matrix { columns, width, bytes: &mut array[number as usize * bytes..][..*bytes] };
             match (operand.name, &shape.scale) {
-                ("a", _) => codes.push(|row, stored| tile.a(row, stored)),
-                ("b", _) => codes.push(|k, column| tile.b(k, column)),
-                ("c", _) => codes.push(|row, column| tile.c(row, column)),
-                ("positions", _) => codes.push(|row, stored| tile.position(row, stored) as u64),
-                ("scale_a", Some((scale, _))) => codes.push(|row, block| tile.scale_a(scale, row, block)),
-                (_, Some((scale, _))) => codes.push(|block, column| tile.scale_b(scale, block, column)),
+                ("a", _) => codes.fill(|row, stored| tile.a(row, stored)),
+                ("b", _) => codes.fill(|k, column| tile.b(k, column)),
+                ("c", _) => codes.fill(|row, column| tile.c(row, column)),
+                ("positions", _) => codes.fill(|row, stored| tile.position(row, stored) as u64),
+                ("scale_a", Some((scale, _))) => codes.fill(|row, block| tile.scale_a(scale, row, block)),
+                (_, Some((scale, _))) => codes.fill(|block, column| tile.scale_b(scale, block, column)),
                 (name, None) => unreachable!("the operand {name} belongs to block-scaled forms"),
             }
         }
@@ -71,34 +71,41 @@ pub fn regime(_: &Instruction, _: u64, tile: u64) -> Regime {
     drawn::regime(tile)
 }
 
-/// One array of a tile, to be appended to `bytes`.
+/// The bytes of one array of a tile.
 struct Matrix<'a> {
-    rows: usize,
     columns: usize,
     width: usize,
-    bytes: &'a mut Vec<u8>,
+    bytes: &'a mut [u8],
 }
 
 impl Matrix<'_> {
-    /// Appends the codes row by row.
-    fn push(self, code: impl Fn(usize, usize) -> u64) {
+    /// Sets the codes row by row.
+    fn fill(self, code: impl Fn(usize, usize) -> u64) {
         match self.width {
-            1 => self.push_wide::<1>(code),
-            2 => self.push_wide::<2>(code),
-            4 => self.push_wide::<4>(code),
-            _ => self.push_wide::<8>(code),
+            1 => self.fill_wide::<1>(code),
+            2 => self.fill_wide::<2>(code),
+            4 => self.fill_wide::<4>(code),
+            _ => self.fill_wide::<8>(code),
         }
     }
 
-    fn push_wide<const WIDTH: usize>(self, code: impl Fn(usize, usize) -> u64) {
-        let start = self.bytes.len();
-        self.bytes.resize(start + self.rows * self.columns * WIDTH, 0);
-        for (row, bytes) in self.bytes[start..].chunks_exact_mut(self.columns * WIDTH).enumerate() {
-            for (column, bytes) in bytes.chunks_exact_mut(WIDTH).enumerate() {
-                bytes.copy_from_slice(&code(row, column).to_le_bytes()[..WIDTH]);
+    fn fill_wide<const WIDTH: usize>(self, code: impl Fn(usize, usize) -> u64) {
+        for (row, bytes) in self.bytes.chunks_exact_mut(self.columns * WIDTH).enumerate() {
+            for (column, bytes) in bytes.as_chunks_mut::<WIDTH>().0.iter_mut().enumerate() {
+                *bytes = low_bytes(code(row, column));
             }
         }
     }
+}
+
+/// The lower bytes of a code.
+#[inline]
+fn low_bytes<const WIDTH: usize>(code: u64) -> [u8; WIDTH] {
+    let mut bytes = [0; WIDTH];
+    for (at, byte) in bytes.iter_mut().enumerate() {
+        *byte = (code >> (8 * at)) as u8;
+    }
+    bytes
 }
 
 #[cfg(test)]
