@@ -215,11 +215,6 @@ impl Listing {
         }) + 1
     }
 
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.rows.len()
-    }
-
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()

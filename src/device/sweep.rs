@@ -18,11 +18,6 @@ pub struct Chunks {
 }
 
 impl Chunks {
-    /// Every chunk of a space of `size` inputs.
-    pub fn all(size: u64) -> Chunks {
-        Chunks { first: 0, step: 1, count: size.div_ceil(CHUNK) }
-    }
-
     /// `count` chunks at equal distances, or all if there are not as many.
     pub fn spread(size: u64, count: u64) -> Chunks {
         let all = size.div_ceil(CHUNK);
@@ -98,10 +93,10 @@ mod tests {
     #[test]
     fn chunks_cover_a_space_once() {
         let size = 3 * CHUNK + 5;
-        assert_eq!(Chunks::all(size).numbers().collect::<Vec<_>>(), [0, 1, 2, 3]);
-        assert_eq!(Chunks::all(size).inputs(size), size);
-        assert_eq!(Chunks::all(16).inputs(16), 16);
+        assert_eq!(Chunks::spread(size, u64::MAX).numbers().collect::<Vec<_>>(), [0, 1, 2, 3]);
+        assert_eq!(Chunks::spread(size, u64::MAX).inputs(size), size);
+        assert_eq!(Chunks::spread(16, u64::MAX).inputs(16), 16);
         assert_eq!(Chunks::spread(1 << 32, 4).numbers().collect::<Vec<_>>(), [0, 1 << 14, 2 << 14, 3 << 14]);
-        assert_eq!(Chunks::spread(size, 100), Chunks::all(size));
+        assert_eq!(Chunks::spread(size, 100), Chunks::spread(size, 4));
     }
 }

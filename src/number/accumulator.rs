@@ -142,11 +142,6 @@ impl Accumulator {
         }
     }
 
-    /// The sum as a host double, for reports: see [`Finite::to_f64`].
-    pub fn to_f64(&self) -> f64 {
-        self.to_finite().to_f64()
-    }
-
     /// The largest integer that does not exceed the sum, modulo `2^64`.
     pub fn floor_modulo(&self) -> u64 {
         let fill = if self.is_negative() { u64::MAX } else { 0 };

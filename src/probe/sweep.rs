@@ -19,7 +19,7 @@ use crate::{
 };
 
 /// Chunks of a simulated sweep, unless more are asked for.
-pub const SIMULATED_CHUNKS: u64 = 4;
+const SIMULATED_CHUNKS: u64 = 4;
 
 /// What to sweep.
 #[derive(Debug, Clone, Copy)]

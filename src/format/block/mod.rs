@@ -33,7 +33,7 @@ mod steps;
 mod table;
 
 pub use element::Element;
-pub use name::{find, find_rule, known_rules};
+pub use name::{find, find_rule};
 pub use pack::{pack_pairs, unpack_pairs};
 pub use quantize::{Blocks, Quantizer};
 pub use rule::{Divisor, SCALE_RULES, ScaleRule};

@@ -28,6 +28,6 @@ pub fn find_rule(name: &str) -> Result<&'static ScaleRule> {
 }
 
 /// The names of the scale rules.
-pub fn known_rules() -> String {
+fn known_rules() -> String {
     SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>().join(", ")
 }
