@@ -108,13 +108,13 @@ impl Model {
     /// The error for an instruction that it does not cover, or that its generation lacks.
     pub fn lacks(&self, name: &str, support: &[Support]) -> Error {
         if self.has(support) {
-            return Error::request(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
+            return Error::unavailable(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
         }
         let described = |support: &Support| match of_target(support.architecture) {
             Some(model) => format!("{} (model {model})", support.architecture),
             None => support.architecture.to_string(),
         };
-        Error::request(format!(
+        Error::unavailable(format!(
             "the model '{}' does not cover {name}: {} {} not have it; these do: {}",
             self.name,
             self.architectures.join(" and "),

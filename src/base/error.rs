@@ -6,13 +6,19 @@ use crate::base::visible::visible;
 
 /// Why a command could not do what was asked.
 ///
-/// The two kinds mirror the exit statuses of the command line: a wrong request or input is status 2,
+/// The kinds mirror the exit statuses of the command line: a wrong request or input is status 2,
 /// a device that failed is status 3. (A mismatch that was found is not an error: it is a result, status 1.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
     /// The request, or the input that it names, is wrong. Exit status 2.
     Request {
         /// What is wrong, where, and what to do about it: one or two sentences.
+        message: String,
+    },
+    /// The device, or the model that it is compared with, does not have the instruction: the one error that `--available`
+    /// forgives. Exit status 2.
+    Unavailable {
+        /// What lacks what, and what has it: one or two sentences.
         message: String,
     },
     /// The device could not be reached, or failed while it worked. Exit status 3.
@@ -31,6 +37,16 @@ impl Error {
         Error::Request { message: message.into() }
     }
 
+    /// A device or a model lacks an instruction (exit status 2).
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Error::Unavailable { message: message.into() }
+    }
+
+    /// Whether a device or a model lacks the instruction, and nothing else is wrong.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Error::Unavailable { .. })
+    }
+
     /// A failure of a device (exit status 3).
     pub fn device(message: impl Into<String>) -> Self {
         Error::Device { message: message.into() }
@@ -39,7 +55,7 @@ impl Error {
     /// The exit status of the command line: 2 for a wrong request, 3 for a failed device.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Error::Request { .. } => 2,
+            Error::Request { .. } | Error::Unavailable { .. } => 2,
             Error::Device { .. } => 3,
         }
     }
@@ -48,6 +64,7 @@ impl Error {
     pub fn within(self, context: impl fmt::Display) -> Self {
         match self {
             Error::Request { message } => Error::Request { message: format!("{context}: {message}") },
+            Error::Unavailable { message } => Error::Unavailable { message: format!("{context}: {message}") },
             Error::Device { message } => Error::Device { message: format!("{context}: {message}") },
         }
     }
@@ -56,7 +73,9 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Request { message } | Error::Device { message } => f.write_str(&visible(message)),
+            Error::Request { message } | Error::Unavailable { message } | Error::Device { message } => {
+                f.write_str(&visible(message))
+            }
         }
     }
 }

@@ -78,7 +78,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                     executions.push(execution.clone());
                 }
             }
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
@@ -91,6 +91,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.notes.extend(table::notes(&plan));
     report.device = Some(identity);
+    if curves.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     let rows = (table::curves(None, &curves, &executions), table::points(None, &curves));
     report.tables = vec![table::curve_table(rows.0), table::point_table(rows.1)];
     Ok(report)

@@ -150,7 +150,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         if let Err(error) = device.prepare(instruction) {
-            if arguments.available && error.exit_status() == 2 {
+            if arguments.available && error.is_unavailable() {
                 report.notes.push(error.to_string());
                 continue;
             }
@@ -185,6 +185,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.notes.extend(table::notes(device.identity().name.as_str(), &name));
     report.notes.extend(listing.notes());
     report.device = Some(device.identity().clone());
+    if probes.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     report.tables.push(match arguments.summary {
         true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
         false => table::profile(&probes, &name),

@@ -88,11 +88,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         progress.step(&format!("recording {instruction} on {}", device.identity().name));
         match record::record(device.as_mut(), instruction, &recording(arguments, instruction)) {
             Ok(row) => rows.push(row),
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
     report.device = Some(device.identity().clone());
+    if rows.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     report.tables.push(record::table(rows));
     Ok(report)
 }

@@ -8,6 +8,7 @@ use crate::{
     device::{Device, Generation},
     format,
     isa::{self, Instruction},
+    report::Report,
 };
 
 /// Which instructions a command runs.
@@ -76,6 +77,12 @@ pub(super) fn available(
         });
         notes.extend(left_out);
     }
+}
+
+/// Marks the report of a command that ran none of its instructions: what it claims does not hold.
+pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
+    report.holds = false;
+    report.notes.insert(0, format!("Nothing was executed: {} ran none of the chosen instructions.", device.identity().name));
 }
 
 /// Keeps those of which `kept` holds, and says how many are gone; `None` for none.

@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut rep
         };
         progress.step(&format!("sweeping {form} on {}", device.identity().name));
         let outcome = match sweep(device.as_mut(), &request) {
-            Err(error) if error.exit_status() == 2 && arguments.selection.instructions.is_empty() => {
+            Err(error) if error.is_unavailable() && arguments.selection.instructions.is_empty() => {
                 absent.push(form.ptx.as_str());
                 continue;
             }

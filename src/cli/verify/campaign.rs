@@ -63,7 +63,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     for instruction in &instructions {
         match part(arguments, instruction, device.as_mut(), (&judge, &model)) {
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             part => parts.push(part?),
         }
     }
@@ -224,7 +224,21 @@ impl Command<'_> {
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
         report.device = Some(device.identity().clone());
         report.tables = tables;
+        if self.parts.iter().all(|part| part.state.compared() == 0) {
+            self.nothing(report, device);
+        }
         Ok(())
+    }
+
+    /// What is to be said where not one output was compared. (A shard may be empty where there are more of them than units: its
+    /// whole run is not.)
+    fn nothing(&self, report: &mut Report, device: &dyn Device) {
+        match self.parts.is_empty() {
+            false if self.arguments.shard.is_some() && self.parts.iter().all(|part| part.state.finished) => {
+                report.notes.push("Nothing was compared: this part of the run is empty.".into());
+            }
+            _ => select::nothing(report, device),
+        }
     }
 
     /// The note on instructions for which device and model are one and the same rule.

@@ -76,7 +76,7 @@ impl ExecDevice {
         })?;
         let session = Session::open(process, instruction, self.timeout).map_err(|refusal| match refusal {
             // The program works and says no: as with any device that lacks an instruction, the request is wrong.
-            Refusal::Declined(why) => Error::request(format!("{device} does not execute {instruction}: {why}")),
+            Refusal::Declined(why) => Error::unavailable(format!("{device} does not execute {instruction}: {why}")),
             Refusal::Failed(what) => Error::device(format!("{device} answered no tile: {what}")),
         })?;
         if let Some(name) = &session.name {
