@@ -397,7 +397,8 @@ fn nothing_executed_is_no_success() {
     ] {
         let found = report(&[command, &["--all", "--available", "--device", declines]].concat(), 1);
         assert_eq!(found["holds"], false);
-        let said = |what: &str| found["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
+        let said =
+            |what: &str| found["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
         assert!(said("Nothing was executed") && said("not this one"), "{command:?}: {}", found["notes"]);
     }
 }

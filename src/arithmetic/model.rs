@@ -70,10 +70,10 @@ impl Model {
     }
 
     /// Whether one of the targets of `support` is of the generation that the model describes; every one is for a model that
-    /// describes none.
+    /// describes none, and an instruction that no target has (one that a user describes) is of every generation.
     pub fn has(&self, support: &[Support]) -> bool {
         let own = |support: &Support| self.architectures.iter().any(|name| name == support.architecture);
-        self.architectures.is_empty() || support.iter().any(own)
+        self.architectures.is_empty() || support.is_empty() || support.iter().any(own)
     }
 
     /// The rule that covers `instruction`, if one does: its generation has it, and a pattern matches.

@@ -26,6 +26,43 @@ pub enum Error {
         /// What failed, how far it got, and what to do about it: one or two sentences.
         message: String,
     },
+    /// A signal stopped the work before it had a result. Exit status 130 or 143.
+    Interrupted {
+        /// The signal.
+        by: Interruption,
+    },
+}
+
+/// A signal that asks the program to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// SIGINT: Ctrl-C.
+    Int,
+    /// SIGTERM: a scheduler's time limit, `kill`.
+    Term,
+}
+
+impl Interruption {
+    /// The signal's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Interruption::Int => "SIGINT",
+            Interruption::Term => "SIGTERM",
+        }
+    }
+
+    /// The exit status of a run that it stopped: 128 and the signal's number.
+    pub fn exit_status(self) -> u8 {
+        128 + self.number() as u8
+    }
+
+    /// The signal's number.
+    pub(crate) fn number(self) -> usize {
+        match self {
+            Interruption::Int => 2,
+            Interruption::Term => 15,
+        }
+    }
 }
 
 /// The result of everything in this crate that can fail.
@@ -52,11 +89,12 @@ impl Error {
         Error::Device { message: message.into() }
     }
 
-    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device.
+    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device, 130 or 143 after a signal.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Request { .. } | Error::Unavailable { .. } => 2,
             Error::Device { .. } => 3,
+            Error::Interrupted { by } => by.exit_status(),
         }
     }
 
@@ -66,6 +104,7 @@ impl Error {
             Error::Request { message } => Error::Request { message: format!("{context}: {message}") },
             Error::Unavailable { message } => Error::Unavailable { message: format!("{context}: {message}") },
             Error::Device { message } => Error::Device { message: format!("{context}: {message}") },
+            Error::Interrupted { by } => Error::Interrupted { by },
         }
     }
 }
@@ -76,6 +115,7 @@ impl fmt::Display for Error {
             Error::Request { message } | Error::Unavailable { message } | Error::Device { message } => {
                 f.write_str(&visible(message))
             }
+            Error::Interrupted { by } => write!(f, "interrupted by {}", by.name()),
         }
     }
 }

@@ -10,7 +10,8 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Interruption, Result,
+    base::interrupt,
     chain::{self, ChainRequest, Curve, plot, table},
     device::{self, Device},
     inputs::Init,
@@ -62,6 +63,7 @@ pub(super) struct Arguments {
 /// the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
+    interrupt::watch();
     let mut instructions = chosen(&arguments.selection, common.device.as_deref())?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
@@ -83,7 +85,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
     }
     let plan = ChainRequest { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
-    let curves = computed(device.as_mut(), &plan, arguments)?;
+    let (curves, interrupted) = computed(device.as_mut(), &plan, arguments)?;
+    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     let identity = device.identity().clone();
     if let Some(path) = &arguments.plot {
         let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
@@ -135,8 +138,12 @@ fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     }
 }
 
-/// The curves, with progress on standard error.
-fn computed(device: &mut dyn Device, plan: &ChainRequest, arguments: &Arguments) -> Result<Vec<Curve>> {
+/// The curves, with progress on standard error, and the signal that ended them, if one did.
+fn computed(
+    device: &mut dyn Device,
+    plan: &ChainRequest,
+    arguments: &Arguments,
+) -> Result<(Vec<Curve>, Option<Interruption>)> {
     let progress = Progress::new(&arguments.common.destination);
     chain::run(device, plan, &mut |done| progress.step(done))
 }

@@ -10,7 +10,9 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result, device,
+    Error, Result,
+    base::interrupt,
+    device,
     inputs::{Distribution, Op},
     isa::Instruction,
     record::{self, RecordedTiles, Recording},
@@ -59,6 +61,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let mut instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
@@ -86,8 +89,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        match record::record(device.as_mut(), instruction, &recording(arguments, instruction)) {
-            Ok(row) => rows.push(row),
+        let recorded = record::record(device.as_mut(), instruction, &recording(arguments, instruction));
+        match report.until_interrupted(recorded) {
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => break,
             Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }

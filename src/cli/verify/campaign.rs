@@ -13,6 +13,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::interrupt,
     device::{self, Device, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
@@ -35,6 +36,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
@@ -52,8 +54,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let names = devices(&arguments.devices)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut device = device::open(names.first().map(String::as_str), timeout)?;
-    let (judge, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
-    let model = Model::load(&judge)?;
+    let (judge, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     let mut report = Report::new("verify", invocation());
     report.notes.extend(undecided);
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
@@ -86,8 +87,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     command.announce(device.as_mut())?;
     for at in 0..command.parts.len() {
-        command.compare(at, device.as_mut())?;
-        command.reduce(at, device.as_mut())?;
+        let compared = command.compare(at, device.as_mut());
+        report.until_interrupted(compared)?;
+        let reduced = command.reduce(at, device.as_mut(), report.interrupted.is_none());
+        if report.until_interrupted(reduced)?.is_none() {
+            command.reduce(at, device.as_mut(), false)?;
+        }
+        if report.interrupted.is_some() {
+            break;
+        }
     }
     command.note_times(device.as_ref());
     command.report(&mut report, device.as_mut())?;
@@ -195,8 +203,8 @@ impl Command<'_> {
         outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
     }
 
-    /// Reduces the counterexamples of the part at `at`.
-    fn reduce(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
+    /// Lists the counterexamples of the part at `at`: reduced, or as they were found.
+    fn reduce(&mut self, at: usize, device: &mut dyn Device, whole: bool) -> Result<()> {
         let part = &self.parts[at];
         if part.counterexamples.is_some() {
             return Ok(());
@@ -204,8 +212,12 @@ impl Command<'_> {
         if !part.state.spots.is_empty() {
             self.progress.step(&format!("reducing counterexamples of {}", part.run.instruction));
         }
-        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model)?);
-        self.keeper.keep(&self.parts, true)
+        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model, whole)?);
+        match whole {
+            true => self.keeper.keep(&self.parts, true),
+            // A run that goes on from the checkpoint reduces them.
+            false => Ok(()),
+        }
     }
 
     /// Fills the report, and writes the traces of counterexamples.

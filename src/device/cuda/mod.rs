@@ -274,7 +274,10 @@ pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Res
         ))
     })?;
     let kernel = specialise::specialise(instruction).ok_or_else(|| {
-        Error::unavailable(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it yet")))
+        Error::unavailable(format!(
+            "{instruction}: {}",
+            instruction.missing().unwrap_or("there is no kernel for it yet")
+        ))
     })?;
     Ok((kernel, support))
 }
@@ -287,8 +290,9 @@ pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(St
     let support = form.support_on(architecture.table).ok_or_else(|| {
         Error::unavailable(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
-    let source = sweeper::kernel(form)
-        .ok_or_else(|| Error::unavailable(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
+    let source = sweeper::kernel(form).ok_or_else(|| {
+        Error::unavailable(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it")))
+    })?;
     Ok((source, support))
 }
 
