@@ -5,6 +5,7 @@
 //! ([`Source`]). Where no operands whatever could tell a change, `proof` says why.
 
 mod changes;
+mod normal;
 mod proof;
 mod rule;
 mod run;
@@ -13,6 +14,7 @@ pub mod tables;
 mod values;
 
 pub use changes::{Change, KEYS, Key, changes};
+pub use proof::unobservable;
 pub use rule::Changed;
 pub use run::{Place, Source, Tested, Verdict, power};
 pub use summary::{Decision, Summary, sentences, summaries};

@@ -57,11 +57,3 @@ pub(super) struct Pair<'a> {
     pub rules: [&'a Rule; 2],
     pub evaluators: [&'a Evaluator; 2],
 }
-
-impl Pair<'_> {
-    /// Whether both are one program.
-    pub fn is_same(&self) -> bool {
-        let [one, other] = self.evaluators.map(Evaluator::program);
-        one == other
-    }
-}
