@@ -23,7 +23,9 @@ fn caught(name: &str, change: &Change) -> Vec<String> {
 fn all_caught(instructions: &[&str], changes: &[(Changes, &[&str])]) {
     for name in instructions {
         let i = isa::find(name).unwrap();
-        for (change, families) in changes.iter().flat_map(|(of, families)| of.of(&i).into_iter().map(move |c| (c, families))) {
+        for (change, families) in
+            changes.iter().flat_map(|(of, families)| of.of(&i).into_iter().map(move |c| (c, families)))
+        {
             let found = caught(name, &change);
             let aimed = found.iter().any(|corner| families.iter().any(|family| corner.starts_with(family)));
             assert!(
@@ -207,9 +209,7 @@ fn a_floor_that_cannot_be_reached_has_a_bound() {
         ("mma.m16n8k32.f16.e4m3.e5m2.f16", 0),
         ("mma.m16n8k32.f16.e5m2.e5m2.f16", -7),
     ] {
-        let floor = |floor: i64| {
-            caught(name, &change_to_number(&isa::find(name).unwrap(), "alignment.floor", floor))
-        };
+        let floor = |floor: i64| caught(name, &change_to_number(&isa::find(name).unwrap(), "alignment.floor", floor));
         assert_eq!(floor(unseen), [""; 0], "{name}: a floor of {unseen} shows");
         assert!(!floor(unseen + 1).is_empty(), "{name}: a floor of {} does not show", unseen + 1);
     }

@@ -53,7 +53,10 @@ fn every_change_of_the_fp8_forms_but_a_wider_c_is_refuted() {
 
 #[test]
 fn every_change_of_the_emulated_forms_is_refuted() {
-    left_open(&["mma.m16n8k32.f32.e4m3.e4m3.f32", "mma.m16n8k32.f32.e5m2.e5m2.f32", "mma.m16n8k32.f16.e4m3.e4m3.f16"], &[]);
+    left_open(
+        &["mma.m16n8k32.f32.e4m3.e4m3.f32", "mma.m16n8k32.f32.e5m2.e5m2.f32", "mma.m16n8k32.f16.e4m3.e4m3.f16"],
+        &[],
+    );
     // Operands in a wider format than f16 have the exponents of their leading bits: seldom seen in results in f16.
     let wider = [("unpack", "bf16"), ("unpack", "f32"), ("unpack", "f64")];
     left_open(&["mma.m16n8k32.f16.e5m2.e5m2.f16"], &wider);
@@ -70,7 +73,10 @@ fn every_change_that_a_conversion_behind_the_sum_does_not_hide_is_refuted() {
 #[test]
 fn every_change_of_doubles_and_integers_is_refuted() {
     left_open(&["mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k16.f64.f64.f64.f64"], &[]);
-    left_open(&["mma.m16n8k32.s32.s8.s8.s32", "mma.m16n8k32.s32.u8.u8.s32", "mma.m16n8k32.s32.s8.u8.s32.satfinite"], &[]);
+    left_open(
+        &["mma.m16n8k32.s32.s8.s8.s32", "mma.m16n8k32.s32.u8.u8.s32", "mma.m16n8k32.s32.s8.u8.s32.satfinite"],
+        &[],
+    );
 }
 
 /// A product with a zero operand has no exponent. A model in which it has one aligns to the largest of those too, which is

@@ -76,7 +76,14 @@ fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
     // Each of these has a proof for some rule, so that the test tries to refute one.
     for key in ["unpack", "unpack-c", "group", "parts", "zero", "between", "alignment.floor", "result-subnormals"]
         .into_iter()
-        .chain(["result.format", "result.overflow", "addition", "addition.format", "addition.overflow", "output.overflow"])
+        .chain([
+            "result.format",
+            "result.overflow",
+            "addition",
+            "addition.format",
+            "addition.overflow",
+            "output.overflow",
+        ])
     {
         assert!(kinds.contains(key), "no change of {key} is proved unobservable: {kinds:?}");
     }

@@ -87,7 +87,8 @@ impl Numbers {
         let plain = terms.iter().all(|term| !term.sum) && sum.addends.iter().all(|addend| addend.bits.is_none());
         let bits = alignment.bits + 3 + log2(terms.len());
         // Rounded up, a small term can become a unit of the last bit that is kept.
-        let largest = terms.iter().map(|term| term.bound).max().unwrap_or(i32::MIN).max(alignment.floor.unwrap_or(i32::MIN));
+        let largest =
+            terms.iter().map(|term| term.bound).max().unwrap_or(i32::MIN).max(alignment.floor.unwrap_or(i32::MIN));
         let bound = match alignment.rounding {
             Rounding::Rz => self.bound,
             _ => largest.saturating_add(1 + log2(terms.len())),
@@ -176,7 +177,8 @@ fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option
     let exact = match &operation {
         Operation::Multiply(multiply) => product.or_infinite(multiply.limit.is_some()),
         Operation::Sum(sum) => {
-            let lists = sum.products.iter().filter_map(|step| Some(vec![values[*step]; program.products(*step)?.len()]));
+            let lists =
+                sum.products.iter().filter_map(|step| Some(vec![values[*step]; program.products(*step)?.len()]));
             let mut terms: Vec<Numbers> = lists.flatten().collect();
             terms.extend(sum.addends.iter().map(|addend| of(addend.source)).collect::<Option<Vec<_>>>()?);
             Numbers::sum(&terms).aligned(sum, &terms)
@@ -228,7 +230,8 @@ fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Opti
     let usual = [to.target, d].iter().all(|target| {
         matches!(target.overflow, Overflow::Standard | Overflow::Infinity) && target.format.has_infinity()
     });
-    if !is_last || used || !nearest || !usual || to.subnormals != Subnormals::Keep || !to.target.format.holds(d.format) {
+    if !is_last || used || !nearest || !usual || to.subnormals != Subnormals::Keep || !to.target.format.holds(d.format)
+    {
         return None;
     }
     let precision = |format: &Format| format.float().map(|float| float.precision() as i32);
@@ -253,7 +256,9 @@ fn without_unpacking(program: &mut Program, values: &[Numbers]) {
     let same = |own: &Format, wider: &Format| {
         own.float().zip(wider.float()).is_some_and(|(own, wider)| own.emin() == wider.emin())
     };
-    let harmless = |limit: Option<i32>| limit.is_some_and(|largest| program.operations().all(|o| keeps_all(program, values, o, largest)));
+    let harmless = |limit: Option<i32>| {
+        limit.is_some_and(|largest| program.operations().all(|o| keeps_all(program, values, o, largest)))
+    };
     let ends = |format: &Format| format.float().map(|float| (float.emin(), float.emax()));
     let products = ends(i.a).zip(ends(i.b)).map(|(a, b)| (a.0 + b.1).max(a.1 + b.0));
     let factors = whole && (same(i.a, a) && same(i.b, b) || harmless(products));
