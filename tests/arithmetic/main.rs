@@ -1,0 +1,19 @@
+//! The arithmetic of matrix instructions: evaluators, exact references, the shipped models, and the recordings that they rest on.
+
+#[path = "../common/arithmetics/mod.rs"]
+mod arithmetics;
+mod corners;
+mod evidence;
+mod fast_evaluator;
+mod generations;
+mod model_files;
+mod models;
+#[path = "../common/mutants.rs"]
+mod mutants;
+mod power;
+mod power_stream;
+mod random_arithmetics;
+mod recorded_vectors;
+mod recordings;
+mod references;
+mod targets;
