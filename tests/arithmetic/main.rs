@@ -6,6 +6,8 @@ mod corners;
 mod evidence;
 mod fast_evaluator;
 mod generations;
+#[path = "../common/machine.rs"]
+mod machine;
 mod model_files;
 mod models;
 #[path = "../common/mutants.rs"]

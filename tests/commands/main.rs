@@ -7,6 +7,8 @@ mod command_line;
 mod convert_files;
 mod experiments;
 mod explain;
+#[path = "../common/machine.rs"]
+mod machine;
 mod models_command;
 mod output_files;
 #[path = "../common/program.rs"]

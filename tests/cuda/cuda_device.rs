@@ -1,7 +1,10 @@
 //! `cuda:N` on a real GPU: every fragment layout, by matrices whose products are exact whatever the arithmetic.
-//! Where there is no GPU the tests say so and pass.
+//! Where there is no GPU the tests say that they are skipped.
 
-use crate::arithmetics::arithmetics_of;
+use crate::{
+    arithmetics::arithmetics_of,
+    machine::{Need, skip},
+};
 use proptest::{
     strategy::{Strategy as _, ValueTree as _},
     test_runner::TestRunner,
@@ -22,7 +25,7 @@ use tcnum::{
 /// The first GPU, or `None`, with a printed line, if there is none.
 fn gpu() -> Option<CudaDevice> {
     if cuda::count() == 0 {
-        println!("skipped: there is no GPU");
+        skip(Need::Gpu, "there is no GPU");
         return None;
     }
     Some(CudaDevice::open(0).expect("a GPU that is counted can be opened"))
@@ -122,7 +125,7 @@ fn every_executed_instruction_places_every_element_where_it_belongs() {
 fn wgmma_places_every_element_for_wider_n() {
     let Some(mut device) = gpu() else { return };
     if !executed(&device).iter().any(|i| i.family() == "wgmma") {
-        return println!("skipped: this GPU has no wgmma");
+        return skip(Need::Gpu, "this GPU has no wgmma");
     }
     let forms = [
         "wgmma.m64n#k16.f32.bf16.bf16",
@@ -199,7 +202,7 @@ fn more_tiles_than_fit_in_one_launch_are_all_answered() {
     let Some(mut device) = gpu() else { return };
     let i = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
     if !executed(&device).contains(&i) {
-        return println!("skipped: this GPU has no {i}");
+        return skip(Need::Gpu, &format!("this GPU has no {i}"));
     }
     const PERIOD: usize = 37;
     const REPEATS: usize = 5000;
@@ -217,7 +220,7 @@ fn an_instruction_of_another_architecture_is_a_request_error_that_says_which_hav
     let Some(mut device) = gpu() else { return };
     let target = detail(&device, "architecture");
     let Some(i) = isa::all().iter().find(|i| i.kernel.is_some() && i.support_on(&target).is_none()) else {
-        return println!("skipped: {target} has every executed instruction");
+        return skip(Need::Gpu, &format!("{target} has every executed instruction"));
     };
     let error = device.prepare(i).unwrap_err();
     assert_eq!(error.exit_status(), 2);

@@ -7,6 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
+use crate::machine::{Need, skip};
 use tcnum::device::cuda::loader;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/drivers/imaginary.c");
@@ -53,7 +54,7 @@ fn a_gpu_without_nvrtc_says_which_library_is_missing_and_how_to_get_it() {
     let list = tcnum(folder.path(), "devices");
     assert!(String::from_utf8_lossy(&list.stdout).contains("Imaginary GPU"), "{list:?}");
     if !loader::toolkits().is_empty() || loader::nvrtc_file().is_some() {
-        return println!("skipped: this machine has an NVRTC");
+        return skip(Need::NoNvrtc, "this machine has an NVRTC");
     }
     for line in ["probe --device cuda:0", "probe"] {
         let message = failure(folder.path(), line);
@@ -107,7 +108,7 @@ fn a_driver_that_lacks_functions_is_named_as_such() {
 #[test]
 fn a_gpu_that_fails_while_kernels_are_compiled_is_a_device_failure() {
     if loader::nvrtc_file().is_none() {
-        return println!("skipped: there is no NVRTC (tools/nvrtc installs it)");
+        return skip(Need::Nvrtc, "there is no NVRTC (tools/nvrtc installs it)");
     }
     let folder = driver(Path::new(SOURCE), &[]);
     let libraries = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

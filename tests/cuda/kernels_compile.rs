@@ -1,9 +1,8 @@
 //! Every kernel compiles, by the function that the device uses, for every architecture that has its instruction, and
 //! its machine code is what the instruction table says. No GPU is needed: NVRTC and nvdisasm alone do it; without
-//! them the test says so and passes (`tools/nvrtc` installs them). `TCNUM_TARGETS=sm_70,sm_90a` confines it to those.
+//! them the test says that it is skipped (`tools/nvrtc` installs them). `TCNUM_TARGETS=sm_70,sm_90a` confines it to those.
 //!
-//! Where the measured lowerings (`../shared/facts/ptx_instructions.csv`) are beside the repository, the arithmetic of
-//! every kernel must be theirs, opcode by opcode.
+//! The arithmetic of every kernel must be that of the measured lowerings (`tests/facts`), opcode by opcode.
 
 use std::{
     collections::HashMap,
@@ -13,6 +12,7 @@ use std::{
     },
 };
 
+use crate::machine::{Need, skip};
 use tcnum::{
     device::cuda::{architecture::ARCHITECTURES, compile, executable, sass},
     isa::{self, Instruction},
@@ -93,13 +93,10 @@ fn common(opcodes: &[String]) -> Vec<&str> {
 /// The measured arithmetic opcodes of an instruction's spelling on an architecture.
 type Measured = HashMap<(String, String), Vec<String>>;
 
-/// The measured lowerings, or none, with a printed line, where their file is absent.
+/// The measured lowerings.
 fn measured() -> Measured {
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../shared/facts/ptx_instructions.csv");
-    let Ok(mut reader) = csv::Reader::from_path(path) else {
-        println!("the measured lowerings are not beside the repository: compared with the instruction table only");
-        return Measured::new();
-    };
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/facts/ptx_instructions.csv");
+    let mut reader = csv::Reader::from_path(path).expect("the facts are in the repository");
     let headers = reader.headers().expect("a header line").clone();
     let at = |name: &str| headers.iter().position(|h| h == name).expect("a column of the facts");
     let (ptx, arch, sass) = (at("ptx"), at("arch"), at("sass"));
@@ -125,7 +122,7 @@ fn matrix_unit(i: &Instruction, table: &str) -> &'static str {
 fn every_kernel_compiles_for_every_architecture_that_has_its_instruction() {
     let targets = match compile::targets() {
         Ok(targets) => targets,
-        Err(error) => return println!("skipped: {error}"),
+        Err(error) => return skip(Need::Nvrtc, &error.to_string()),
     };
     let (jobs, measured) = (jobs(&targets), measured());
     let next = AtomicUsize::new(0);
@@ -142,8 +139,9 @@ fn every_kernel_compiles_for_every_architecture_that_has_its_instruction() {
         }
     });
     let faults = faults.into_inner().unwrap();
-    let disassembled =
-        if sass::disassembler().is_some() { "and disassembled" } else { "but not disassembled: no nvdisasm" };
-    println!("{} kernels compiled {disassembled}", jobs.len());
+    println!("{} kernels compiled", jobs.len());
+    if sass::disassembler().is_none() {
+        skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
+    }
     assert!(!jobs.is_empty() && faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
 }

@@ -5,6 +5,8 @@ mod arithmetics;
 mod cuda_device;
 mod cuda_missing;
 mod kernels_compile;
+#[path = "../common/machine.rs"]
+mod machine;
 mod model_cuda;
 mod scalar_recording;
 mod scalar_rules;

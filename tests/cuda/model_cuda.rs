@@ -9,7 +9,10 @@ use std::{
     process::{Command, Stdio},
 };
 
-use crate::arithmetics::{arithmetics, cases};
+use crate::{
+    arithmetics::{arithmetics, cases},
+    machine::cpp_compiler,
+};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use rayon::prelude::*;
 use tcnum::{
@@ -140,11 +143,6 @@ impl Subject {
     }
 }
 
-/// The C++ compiler of the host, if there is one.
-fn compiler() -> Option<&'static str> {
-    ["c++", "g++", "clang++"].into_iter().find(|name| Command::new(name).arg("--version").output().is_ok())
-}
-
 /// What the compiled arithmetics print for their operands.
 fn outputs(compiler: &str, subjects: &[Subject], folder: &Path) -> Vec<u64> {
     let mut text = String::from(HOST);
@@ -182,9 +180,7 @@ fn outputs(compiler: &str, subjects: &[Subject], folder: &Path) -> Vec<u64> {
 /// Compares every subject; says how many cases differ, and shows the first of each. At least `least_fast` of them have the
 /// fast steps.
 fn compare(subjects: Vec<Subject>, least_fast: usize) {
-    let Some(compiler) = compiler() else {
-        return println!("skipped: there is no C++ compiler");
-    };
+    let Some(compiler) = cpp_compiler() else { return };
     let fast = subjects.iter().filter(|subject| is_fast(subject.evaluator.program())).count();
     let differing: Vec<String> = subjects
         .par_chunks(TOGETHER)

@@ -8,6 +8,7 @@ use std::{
     process::Command,
 };
 
+use crate::machine::{Need, cpp_compiler, skip};
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::scalar_rule::ScalarRule,
@@ -87,11 +88,7 @@ fn outputs(compiler: &str, forms: &[&Form], folder: &Path) -> Vec<[u64; 4]> {
 
 #[test]
 fn rules_and_operands_in_cuda_are_those_of_the_reference() {
-    let Some(compiler) =
-        ["c++", "g++", "clang++"].into_iter().find(|c| Command::new(c).arg("--version").output().is_ok())
-    else {
-        return println!("skipped: there is no C++ compiler");
-    };
+    let Some(compiler) = cpp_compiler() else { return };
     let differing: Vec<String> = forms()
         .par_chunks(TOGETHER)
         .flat_map_iter(|forms| {
@@ -130,7 +127,7 @@ fn rules_and_operands_in_cuda_are_those_of_the_reference() {
 fn every_kernel_of_a_scalar_instruction_compiles_to_the_machine_code_of_the_table() {
     let known = match compile::targets() {
         Ok(known) => known,
-        Err(error) => return println!("skipped: {error}"),
+        Err(error) => return skip(Need::Nvrtc, &error.to_string()),
     };
     // One target of each generation, unless others are asked for: the forms differ little within one.
     let only = std::env::var("TCNUM_TARGETS").unwrap_or_else(|_| "sm_90a".into());
@@ -142,7 +139,7 @@ fn every_kernel_of_a_scalar_instruction_compiles_to_the_machine_code_of_the_tabl
         .collect();
     let disassembler = sass::disassembler();
     if disassembler.is_none() {
-        println!("skipped: there is no nvdisasm, so the machine code is not compared");
+        skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
     }
     let fault = |(architecture, form): &(&'static _, &'static Form)| -> Option<String> {
         let architecture: &tcnum::device::cuda::architecture::Architecture = architecture;
@@ -164,10 +161,10 @@ fn every_kernel_of_a_scalar_instruction_compiles_to_the_machine_code_of_the_tabl
 /// What a row of the measured lowerings says of an instruction on an architecture: `None` where it is none, else how it is emulated.
 type Lowerings = HashMap<(String, String), Option<Option<String>>>;
 
-/// The lowerings that one version of the assembler gave, of conversions; `None` without the file.
-fn lowerings(file: &str) -> Option<Lowerings> {
-    let path = format!("{}/../shared/facts/{file}", env!("CARGO_MANIFEST_DIR"));
-    let mut reader = csv::Reader::from_path(path).ok()?;
+/// The lowerings that one version of the assembler gave, of conversions.
+fn lowerings(file: &str) -> Lowerings {
+    let path = format!("{}/tests/facts/{file}", env!("CARGO_MANIFEST_DIR"));
+    let mut reader = csv::Reader::from_path(path).expect("the facts are in the repository");
     let headers = reader.headers().unwrap().clone();
     let at = |name: &str| headers.iter().position(|h| h == name).expect("a column of the facts");
     let (family, ptx, arch, assembles, native, lowering) =
@@ -179,15 +176,12 @@ fn lowerings(file: &str) -> Option<Lowerings> {
         let emulation = (&row[native] != "yes").then(|| row[lowering].to_string());
         ((row[ptx].to_string(), row[arch].to_string()), has.then_some(emulation))
     });
-    Some(told.collect())
+    told.collect()
 }
 
 #[test]
 fn the_table_agrees_with_the_measured_lowerings() {
-    let (Some(mut told), Some(newer)) = (lowerings("ptx_instructions.csv"), lowerings("ptx_instructions_13_5.csv"))
-    else {
-        return println!("skipped: the measured lowerings are not beside the repository");
-    };
+    let (mut told, newer) = (lowerings("ptx_instructions.csv"), lowerings("ptx_instructions_13_5.csv"));
     // What a newer assembler has besides counts too, on the architectures of the table.
     let architectures: HashSet<String> = told.keys().map(|(_, arch)| arch.clone()).collect();
     for (key, support) in newer.into_iter().filter(|((_, arch), _)| architectures.contains(arch)) {

@@ -1,12 +1,8 @@
 //! The adversarial stream in CUDA C++ is the one in Rust, code by code: its source, compiled by a C++ compiler of the host.
 
-use std::{
-    collections::BTreeMap,
-    fmt::Write as _,
-    path::Path,
-    process::{Command, Output},
-};
+use std::{collections::BTreeMap, fmt::Write as _, path::Path, process::Command};
 
+use crate::machine::cpp_compiler;
 use tcnum::{
     device::cuda::constants::constants,
     inputs::stream,
@@ -92,19 +88,16 @@ fn source(forms: &[&Instruction]) -> String {
     text + &MAIN.replace("digests();", &calls)
 }
 
-/// The digests that the CUDA C++ source prints; `None` without a compiler.
-fn compiled(forms: &[&Instruction], folder: &Path) -> Option<String> {
+/// The digests that the CUDA C++ source prints.
+fn compiled(compiler: &str, forms: &[&Instruction], folder: &Path) -> String {
     let (source_file, program) = (folder.join("stream.cpp"), folder.join("stream"));
     std::fs::write(&source_file, source(forms)).unwrap();
-    let run = |compiler: &str| -> Option<Output> {
-        let mut command = Command::new(compiler);
-        command.args(["-std=c++17", "-O0", "-fwrapv", "-w", "-o"]).arg(&program).arg(&source_file).output().ok()
-    };
-    let output = ["c++", "g++", "clang++"].into_iter().find_map(run)?;
+    let options = ["-std=c++17", "-O0", "-fwrapv", "-w", "-o"];
+    let output = Command::new(compiler).args(options).arg(&program).arg(&source_file).output().unwrap();
     assert!(output.status.success(), "the stream does not compile: {}", String::from_utf8_lossy(&output.stderr));
     let output = Command::new(&program).output().unwrap();
     assert!(output.status.success());
-    Some(String::from_utf8(output.stdout).unwrap())
+    String::from_utf8(output.stdout).unwrap()
 }
 
 /// The same digests from Rust.
@@ -129,10 +122,8 @@ fn digests(i: &Instruction) -> String {
 fn the_stream_in_cuda_is_the_stream_in_rust() {
     let forms = forms();
     let folder = tempfile::tempdir().unwrap();
-    let Some(theirs) = compiled(&forms, folder.path()) else {
-        println!("skipped: there is no C++ compiler");
-        return;
-    };
+    let Some(compiler) = cpp_compiler() else { return };
+    let theirs = compiled(compiler, &forms, folder.path());
     let ours: String = forms.iter().map(|i| digests(i)).collect();
     let differing: Vec<_> = theirs.lines().zip(ours.lines()).filter(|(theirs, ours)| theirs != ours).collect();
     assert!(differing.is_empty(), "{} tiles differ: {:?}", differing.len(), &differing[..differing.len().min(5)]);

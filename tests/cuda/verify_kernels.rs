@@ -1,10 +1,13 @@
 //! The kernels that verify whole sequences compile: model, operands, instruction and comparison, for the instructions of
-//! every kind that the shipped models cover, and for random arithmetics. NVRTC alone does it; without it the tests say so
-//! and pass.
+//! every kind that the shipped models cover, and for random arithmetics. NVRTC alone does it; without it the tests say
+//! that they are skipped.
 
 use std::collections::HashSet;
 
-use crate::arithmetics::arithmetics;
+use crate::{
+    arithmetics::arithmetics,
+    machine::{Need, skip},
+};
 use proptest::{
     strategy::{Strategy, ValueTree},
     test_runner::TestRunner,
@@ -38,7 +41,7 @@ fn instructions(model: &Model) -> Vec<&'static Instruction> {
 #[test]
 fn verification_kernels_of_every_kind_compile() {
     let Ok(version) = compile::version() else {
-        return println!("skipped: there is no NVRTC (tools/nvrtc installs it)");
+        return skip(Need::Nvrtc, "there is no NVRTC (tools/nvrtc installs it)");
     };
     let model = Model::load("hopper").unwrap();
     let instructions = instructions(&model);
@@ -70,7 +73,7 @@ fn every_listed_instruction_has_a_verification_kernel_and_the_widest_have_none()
 #[test]
 fn kernels_with_the_general_steps_compile() {
     let Ok(version) = compile::version() else {
-        return println!("skipped: there is no NVRTC (tools/nvrtc installs it)");
+        return skip(Need::Nvrtc, "there is no NVRTC (tools/nvrtc installs it)");
     };
     let mut runner = TestRunner::deterministic();
     let mut draw = || arithmetics().new_tree(&mut runner).unwrap().current();

@@ -6,7 +6,10 @@ use std::{
     time::Duration,
 };
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::has_python,
+    program::{tcnum, validate_report},
+};
 use serde_json::{Value, json};
 
 const HALF: &str = "mma.m16n8k8.f32.f16.f16.f32";
@@ -304,8 +307,8 @@ fn the_parts_of_a_run_merge_into_its_report() {
 
 #[test]
 fn another_program_is_verified_tile_by_tile_and_its_counterexample_is_reduced() {
-    if Command::new("python3").arg("--version").output().is_err() {
-        return println!("skipped: there is no python3");
+    if !has_python() {
+        return;
     }
     let folder = tempfile::tempdir().unwrap();
     let wrong = wrong_model(folder.path());

@@ -2,6 +2,8 @@
 
 mod campaign;
 mod command;
+#[path = "../common/machine.rs"]
+mod machine;
 #[path = "../common/mutants.rs"]
 mod mutants;
 #[path = "../common/program.rs"]
