@@ -2,6 +2,8 @@
 
 #[path = "../common/arithmetics/mod.rs"]
 mod arithmetics;
+#[path = "../common/changed.rs"]
+mod changed;
 mod corners;
 mod evidence;
 mod fast_evaluator;
@@ -10,8 +12,6 @@ mod generations;
 mod machine;
 mod model_files;
 mod models;
-#[path = "../common/mutants.rs"]
-mod mutants;
 mod power;
 mod power_stream;
 mod random_arithmetics;
@@ -19,3 +19,4 @@ mod recorded_vectors;
 mod recordings;
 mod references;
 mod targets;
+mod unobservable;

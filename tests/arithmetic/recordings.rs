@@ -3,16 +3,21 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::mutants::{Edit, changed, hopper};
 use rayon::prelude::*;
 use tcnum::{
+    arithmetic::Model,
     inputs::Corners,
-    isa::{self, Case},
+    isa::{self, Case, Instruction},
+    power::{ChangeVerdict, RefutingData, power},
     trace::Trace,
 };
 
 /// Forms of the instruction table that differ in where operands come from only, and share one recording.
 const SAME_ARITHMETIC: [&str; 4] = [".rs", ".row.row", ".col.row", ".col.col"];
+
+fn hopper() -> Model {
+    Model::load("hopper").unwrap()
+}
 
 /// Every recording.
 fn recordings() -> Vec<(PathBuf, Trace)> {
@@ -70,58 +75,60 @@ fn every_recorded_output_is_that_of_the_model() {
     }
 }
 
-/// Edits that every recording of a rule with these keys must refute.
-fn wrong(trace: &Trace) -> Vec<Edit> {
-    let i = &trace.instruction;
-    let model = hopper();
-    let rule = model.rule(i).unwrap();
-    let mut edits = Vec::new();
-    if rule.alignment.is_some() {
-        edits.extend([Edit::Add("alignment.bits", -1), Edit::Add("alignment.bits", 1)]);
-        edits.extend(["'RNE'", "'RD'"].map(|rounding| Edit::Set("alignment.rounding", rounding)));
-        // Where sums of f16 products are f32, the floor lies below all of them.
-        let f16 = rule.result.is_some_and(|result| result.format.name == "f16");
-        let reaches_floor = f16 && i.a.name == "f16" || matches!(i.a.name, "bf16" | "tf32");
-        if reaches_floor {
-            edits.extend([Edit::Add("alignment.floor", -1), Edit::Add("alignment.floor", 1)]);
-        }
-    }
-    if let Some(result) = rule.result {
-        let other = if result.rounding.name() == "RNE" { "'RZ'" } else { "'RNE'" };
-        edits.push(Edit::Set("result.rounding", other));
-        edits.push(Edit::Set("nan", if i.d.bits == 16 { "'0x7e00'" } else { "'0x7fc00000'" }));
-        if i.d.bits == 64 {
-            *edits.last_mut().unwrap() = Edit::Set("nan", "'0x7ff8000000000000'");
-        }
-    }
-    if rule.group.is_some_and(|group| i.stored_k() >= group && rule.alignment.is_some()) {
-        edits.push(Edit::Set(
-            "group",
-            match rule.group {
-                Some(4) => "8",
-                Some(32) => "16",
-                _ => "4",
-            },
-        ));
-    }
-    edits.push(match rule.wrap {
-        Some(_) => Edit::Set("wrap", if i.has_qualifier("satfinite") { "'wrap'" } else { "'saturate'" }),
-        None if format!("{:?}", rule.c) == "Last" => Edit::Remove("c"),
-        None => Edit::Set("c", "'last'"),
-    });
-    edits
+/// One-step changes that recordings leave open, and of which instructions they may.
+///
+/// The corners and the few tiles behind them do not hold the operands that would tell. `tests/power_stream.rs` says which of
+/// these the verification stream leaves open too.
+type Open = (&'static str, &'static str, fn(&Instruction) -> bool);
+const OPEN: &[Open] = &[
+    ("late", "{ c-bits = 25, rounding = \"RZ\", sum-bits = 25 }", |_| true),
+    ("result-subnormals", "signed-zero", converts),
+    ("result.overflow", "saturate", converts),
+    ("unpack", "f64", |i| i.a.name == "tf32" && i.family() == "wmma"),
+    ("unpack", "bf16", emulated),
+    ("unpack", "f32", emulated),
+    ("unpack", "f64", emulated),
+    ("unpack-c", "f32", |i| i.c.name == "f16" && i.a.name == "f16"),
+    ("unpack-c", "f64", |i| i.c.name == "f16" && i.a.name == "f16"),
+    ("unpack-c", "f64", |i| i.c.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
+    ("zero", "ieee", |i| emulated(i) && i.d.name == "f16"),
+];
+
+fn converts(i: &Instruction) -> bool {
+    i.c.name == "f32" && i.d.name == "f16"
+}
+
+fn emulated(i: &Instruction) -> bool {
+    i.family().starts_with("mma") && i.a.bits == 8 && [i.a.name, i.b.name].contains(&"e5m2")
 }
 
 #[test]
-fn every_recording_refutes_models_that_are_wrong_in_one_decision() {
-    let accepted = |(_, trace): &(PathBuf, Trace)| {
-        let tiles = trace.padded(0, trace.count());
-        let same = |edit: &Edit| changed(&trace.instruction, edit).execute(&tiles) == trace.d;
-        let edits: Vec<Edit> = wrong(trace).into_iter().filter(same).collect();
-        (!edits.is_empty()).then(|| format!("{}: not refuted: {edits:?}", trace.instruction))
+fn every_recording_refutes_every_change_of_its_rule_that_is_not_known_to_stay_open() {
+    let model = hopper();
+    let left_open = |(_, trace): (PathBuf, Trace)| {
+        let i = trace.instruction.clone();
+        let tested = power(&model, &[RefutingData::recorded(&i.name, trace)]).unwrap().remove(0);
+        assert!(
+            tested.changes.iter().any(|(_, verdict)| matches!(verdict, ChangeVerdict::Refuted(_))),
+            "{i}: nothing is refuted"
+        );
+        let survives = tested
+            .changes
+            .into_iter()
+            .filter(|(change, verdict)| !change.ranged && *verdict == ChangeVerdict::Survives);
+        let known = |key: &str, to: &str| OPEN.iter().position(|open| open.0 == key && open.1 == to && (open.2)(&i));
+        let name = |key: &str, to: &str| format!("{i}: {key} = {to}");
+        survives.map(|(c, _)| known(&c.key, &c.to()).ok_or(name(&c.key, &c.to()))).collect::<Vec<_>>()
     };
-    let accepted: Vec<String> = recordings().par_iter().filter_map(accepted).collect();
-    assert!(accepted.is_empty(), "{}", accepted.join("\n"));
+    let left_open: Vec<Result<usize, String>> = recordings().into_par_iter().flat_map_iter(left_open).collect();
+    let unknown: Vec<&str> = left_open.iter().filter_map(|open| open.as_ref().err().map(String::as_str)).collect();
+    assert!(unknown.is_empty(), "not refuted:\n{}", unknown.join("\n"));
+    let refuted = (0..OPEN.len()).find(|number| !left_open.contains(&Ok(*number)));
+    assert_eq!(
+        refuted.map(|number| (OPEN[number].0, OPEN[number].1)),
+        None,
+        "every recording refutes what may stay open"
+    );
 }
 
 /// The named corners are what `tests/arithmetic/corners.rs` derives by hand: with this, those answers are the chip's.

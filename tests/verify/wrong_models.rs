@@ -1,21 +1,24 @@
 //! A model that is wrong in one thing is caught soon, and its counterexamples have few terms.
 
-use crate::mutants::{self, Edit};
-use crate::program::{tcnum, validate_report};
+use crate::{
+    changed::{change, changed_model, step},
+    program::{tcnum, validate_report},
+};
 use serde_json::Value;
-use tcnum::isa;
+use tcnum::{isa, power::Change};
 
 /// Verifies the shipped model of Hopper, as a device, against one that is changed, and checks what is reported.
-fn caught(name: &str, edit: Edit) {
+fn caught(name: &str, change: impl Fn(&isa::Instruction) -> Change) {
     let i = isa::find(name).unwrap();
+    let change = change(&i);
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (file, trace) = (path("wrong.toml"), path("counterexamples.safetensors"));
-    std::fs::write(&file, mutants::changed_file(&i, &edit)).unwrap();
+    std::fs::write(&file, changed_model(&i, &change).text()).unwrap();
     let arguments = ["verify", "--instr", name, "--device", "model:hopper", "--model", &file, "--cases", "10^7"];
     let more = ["--max-mismatches", "5", "--counterexamples", &trace, "--output", "json"];
     let run = tcnum(&[&arguments[..], &more].concat());
-    assert_eq!(run.status, 1, "{name}, {edit:?}: {}", run.stderr);
+    assert_eq!(run.status, 1, "{name}, {change:?}: {}", run.stderr);
     let report = validate_report(&run.stdout);
     let row = &report["tables"]["verification"][0];
     assert!(row["differing"].as_u64().unwrap() >= 5 && row["compared"].as_u64().unwrap() < 10_000_000, "{row}");
@@ -23,7 +26,7 @@ fn caught(name: &str, edit: Edit) {
     assert_eq!(mismatches.len(), 5);
     for mismatch in mismatches {
         assert_eq!(mismatch["reduced"], true);
-        assert!(mismatch["terms"].as_u64().unwrap() <= 3, "{name}, {edit:?}: {}", mismatch["operands"]);
+        assert!(mismatch["terms"].as_u64().unwrap() <= 3, "{name}, {change:?}: {}", mismatch["operands"]);
         assert_ne!(mismatch["device_d"], mismatch["model_d"]);
         // What explains the difference says the same.
         let codes = |key: &str| {
@@ -60,41 +63,41 @@ const EIGHT: &str = "wgmma.m64n8k32.f32.e4m3.e4m3";
 #[test]
 fn one_alignment_bit_fewer_is_caught() {
     for name in [HALF, BRAIN, TENSOR, EIGHT] {
-        caught(name, Edit::Add("alignment.bits", -1));
+        caught(name, |i| step(i, "alignment.bits", -1));
     }
 }
 
 #[test]
 fn one_alignment_bit_more_is_caught() {
-    caught(HALF, Edit::Add("alignment.bits", 1));
+    caught(HALF, |i| step(i, "alignment.bits", 1));
 }
 
 #[test]
 fn another_rounding_is_caught() {
     for name in [HALF, BRAIN] {
-        caught(name, Edit::Set("result.rounding", "\"RNE\""));
+        caught(name, |i| change(i, "result.rounding", "RNE"));
     }
-    caught(HALF, Edit::Set("alignment.rounding", "\"RNE\""));
-    caught("mma.m16n8k16.f16.f16.f16.f16", Edit::Set("result.rounding", "\"RZ\""));
+    caught(HALF, |i| change(i, "alignment.rounding", "RNE"));
+    caught("mma.m16n8k16.f16.f16.f16.f16", |i| change(i, "result.rounding", "RZ"));
 }
 
 #[test]
 fn an_alignment_floor_off_by_one_is_caught() {
     for by in [-1, 1] {
-        caught(BRAIN, Edit::Add("alignment.floor", by));
+        caught(BRAIN, |i| step(i, "alignment.floor", by));
     }
-    caught("mma.m16n8k16.f16.f16.f16.f16", Edit::Add("alignment.floor", 1));
+    caught("mma.m16n8k16.f16.f16.f16.f16", |i| step(i, "alignment.floor", 1));
 }
 
 #[test]
 fn a_zero_of_the_other_sign_is_caught() {
-    caught(HALF, Edit::Set("zero", "\"negative\""));
-    caught(HALF, Edit::Set("zero", "\"ieee\""));
+    caught(HALF, |i| change(i, "zero", "negative"));
+    caught(HALF, |i| change(i, "zero", "ieee"));
 }
 
 #[test]
 fn groups_of_8_for_16_are_caught() {
     for name in [HALF, BRAIN] {
-        caught(name, Edit::Set("group", "8"));
+        caught(name, |i| change(i, "group", "8"));
     }
 }
