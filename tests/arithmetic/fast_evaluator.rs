@@ -8,7 +8,10 @@ use tcnum::{
     isa::{self, Case, Instruction, Tiles},
 };
 
-use crate::arithmetics::{Arithmetic, arithmetics, cases};
+use crate::{
+    arithmetics::{Arithmetic, arithmetics, cases},
+    machine::amount,
+};
 
 /// The first element of D where the two evaluators differ, in words.
 fn difference(evaluator: &Evaluator, i: &Instruction, tiles: &Tiles) -> Option<String> {
@@ -40,10 +43,10 @@ fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
             let Ok(evaluator) = model.evaluator(i) else { continue };
             let mut tiles = Tiles::zeros(i, 1);
             if i.kernel.is_some() {
-                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
+                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(amount(10, 100))));
             }
             if (4..=128).contains(&i.stored_k()) {
-                tiles.extend(&inputs::stream::tiles(i, 1, 0, (4_000 / (i.m * i.n)).max(2)));
+                tiles.extend(&inputs::stream::tiles(i, 1, 0, (amount(400, 4_000) / (i.m * i.n)).max(2)));
             }
             if let Some(difference) = difference(&evaluator, i, &tiles) {
                 panic!("{name}: {difference}");
@@ -74,7 +77,7 @@ fn arithmetics_with_operands() -> impl Strategy<Value = (Arithmetic, Vec<Case>, 
 #[test]
 fn products_that_rounding_takes_to_a_limit_are_infinite() {
     let i = &isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap();
-    let tiles = inputs::stream::tiles(i, 1, 0, 30);
+    let tiles = inputs::stream::tiles(i, 1, 0, amount(3, 30));
     for name in ["e5m2", "e4m3", "f16"] {
         let emin = find(name).unwrap().float().unwrap().emin();
         let limits = (emin - 11..emin + 4).chain([0, 8]);
@@ -93,7 +96,7 @@ fn products_that_rounding_takes_to_a_limit_are_infinite() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 500, failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(100, 500), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_arithmetics_agree_on_random_tiles((arithmetic, cases, seed) in arithmetics_with_operands()) {

@@ -8,6 +8,8 @@ use tcnum::{
 };
 use toml::{Table, Value};
 
+use crate::machine::amount;
+
 const MODEL: &str = include_str!("../../models/hopper.toml");
 
 /// One instruction for each kind of rule.
@@ -134,7 +136,7 @@ fn edit() -> impl Strategy<Value = (&'static str, Option<&'static str>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(1500))]
+    #![proptest_config(ProptestConfig::with_cases(amount(300, 1500)))]
 
     #[test]
     fn an_edited_rule_evaluates_or_is_refused_by_name(name in select(&INSTRUCTIONS[..]), edits in prop::collection::vec(edit(), 1..5)) {

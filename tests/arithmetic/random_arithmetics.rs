@@ -2,7 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::arithmetics::{arithmetics, cases};
+use crate::{
+    arithmetics::{arithmetics, cases},
+    machine::amount,
+};
 use proptest::{prelude::*, strategy::ValueTree, test_runner::TestRunner};
 use tcnum::{
     arithmetic::{KEYS, NODE_KEYS, NodeKind, Step},
@@ -10,7 +13,7 @@ use tcnum::{
 };
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(3000))]
+    #![proptest_config(ProptestConfig::with_cases(amount(500, 3000)))]
 
     #[test]
     fn every_arithmetic_evaluates_and_is_explained_with_the_same_result(

@@ -1,7 +1,10 @@
 //! A change of which it is proved that no operands can show it is shown by none: of arithmetics of no hardware, and of the
 //! shipped models.
 
-use crate::arithmetics::{arithmetics, cases};
+use crate::{
+    arithmetics::{arithmetics, cases},
+    machine::amount,
+};
 use proptest::{collection::vec, prelude::*};
 use rayon::prelude::*;
 use tcnum::{
@@ -23,7 +26,7 @@ fn proved(model: &Model, i: &Instruction) -> Vec<(Change, String, Evaluator)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(500))]
+    #![proptest_config(ProptestConfig::with_cases(amount(100, 500)))]
 
     #[test]
     fn no_operands_of_any_arithmetic_show_what_is_proved_unobservable(

@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use crate::machine::amount;
 use rayon::prelude::*;
 use tcnum::{
     device::Chunks,
@@ -44,11 +45,11 @@ fn every_instruction_of_the_h200_is_recorded_without_a_mismatch() {
 }
 
 #[test]
-fn a_chunk_of_every_instruction_gives_the_recorded_digest() {
+fn chunks_of_the_instructions_give_the_recorded_digests() {
     let rows = recording();
-    // Another chunk of each, so that all parts of the spaces are met.
+    // Another chunk of each, so that all parts of the spaces are met; of every sixth instruction where a sample is enough.
     let chunk = |(number, row): (usize, &RecordedDigests)| differing(row, &[number % row.digests().len()]);
-    let differing: Vec<String> = rows.par_iter().enumerate().flat_map_iter(chunk).collect();
+    let differing: Vec<String> = rows.par_iter().enumerate().step_by(amount(6, 1)).flat_map_iter(chunk).collect();
     assert!(differing.is_empty(), "{} of {} differ: {}", differing.len(), rows.len(), differing.join("; "));
 }
 

@@ -8,7 +8,7 @@ use std::{
     process::Command,
 };
 
-use crate::machine::{Need, cpp_compiler, skip};
+use crate::machine::{Need, amount, cpp_compiler, skip};
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::scalar_rule::ScalarRule,
@@ -19,8 +19,6 @@ use tcnum::{
 
 /// Forms in a source.
 const TOGETHER: usize = 24;
-/// Inputs of a form that are compared.
-const INPUTS: u64 = 40_000;
 /// Seed of sampled inputs.
 const SEED: u64 = 11;
 
@@ -49,13 +47,18 @@ inline void run(Word step, Word size) {
 }
 "#;
 
+/// Inputs of a form that are compared.
+fn inputs() -> u64 {
+    amount(4_000, 40_000)
+}
+
 fn forms() -> Vec<&'static Form> {
     all().iter().filter(|form| form.missing().is_none()).collect()
 }
 
 /// The distance of inputs: odd, so that every operand varies.
 fn step(space: &Space<'_>) -> u64 {
-    (space.size() / INPUTS).max(1) | 1
+    (space.size() / inputs()).max(1) | 1
 }
 
 fn source(forms: &[&Form]) -> String {
