@@ -19,6 +19,10 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
     let link = path("link");
     #[cfg(unix)]
     std::os::unix::fs::symlink(&trace, &link).unwrap();
+    // The one that a drawing can be called as.
+    let drawing = path("m.svg");
+    std::fs::copy(&model, &drawing).unwrap();
+    let from_drawing = format!("model:{drawing}");
     let (from_trace, from_model) = (format!("trace:{trace}"), format!("model:{model}"));
     let campaign = ["verify", "--instr", instruction, "--device", "model:hopper", "--cases", "1000"];
     let commands: [&[&str]; 11] = [
@@ -28,7 +32,7 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
         &["verify", "--device", &from_trace, "--model", "hopper", "--out", &trace],
         &["record", "--device", &from_model, "--instr", instruction, "--out", &model],
         &["models", &model, "--out", &model],
-        &["chain", "--device", &from_model, "--plot", &model],
+        &["chain", "--device", &from_drawing, "--plot", &drawing],
         &[&campaign[..], &["--model", &model, "--counterexamples", &model]].concat(),
         &[&campaign[..], &["--checkpoint", &out, "--out", &out]].concat(),
         &["merge", &trace, "--out", &trace],

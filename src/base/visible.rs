@@ -17,7 +17,7 @@ pub(crate) fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// The most characters of a text that is shown to people.
-const MOST: usize = 4000;
+const MOST: usize = 2000;
 
 /// A text that may have come from elsewhere, such as metadata or another program's message, without the middle of a very long one.
 pub(crate) fn without_middle(text: &str) -> Cow<'_, str> {
@@ -51,11 +51,11 @@ mod tests {
 
     #[test]
     fn very_long_texts_lose_their_middle_and_say_so() {
-        assert!(matches!(without_middle(&"\u{e9}".repeat(4000)), Cow::Borrowed(_)));
+        assert!(matches!(without_middle(&"\u{e9}".repeat(2000)), Cow::Borrowed(_)));
         let text = format!("first {} last", "\u{e9}".repeat(500_000));
         let shown = without_middle(&text);
         assert!(shown.starts_with("first \u{e9}") && shown.ends_with("\u{e9} last"));
-        assert!(shown.contains("[... 496011 characters ...]") && shown.chars().count() < 4100, "{}", &shown[..100]);
+        assert!(shown.contains("[... 498011 characters ...]") && shown.chars().count() < 2100, "{}", &shown[..100]);
     }
 
     #[test]
