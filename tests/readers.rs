@@ -3,6 +3,7 @@
 //! The files that are damaged are those of `tests/corpus/READER/`, and reports and checkpoints of the program itself. Each reader gets
 //! `TCNUM_READER_CASES` cases (as many as proptest's own default without it); a found case is kept by putting it into its folder.
 
+#[path = "common/program.rs"]
 mod program;
 
 use std::{

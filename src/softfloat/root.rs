@@ -37,6 +37,7 @@ impl<F: FormatFields> Datapath<'_, F> {
 
 /// The root of `m / 2^62`, left-justified and jammed, for m of 63 or 64 bits: 32 bits, enough for a precision of 30, and of 31
 /// since a root is never half-way between two numbers of the precision of its operand.
+#[inline]
 fn root64(m: u64) -> u64 {
     let root = floor_root64(m);
     root << 32 | u64::bit(root * root != m)
@@ -59,6 +60,7 @@ fn root_as_double(significand: u64, odd: i32) -> u64 {
 }
 
 /// The root of `m / 2^126`, left-justified and jammed, for m of 127 or 128 bits: 64 bits.
+#[inline]
 fn root128(m: u128) -> u64 {
     let root = floor_root128(m);
     root | u64::bit(square(root) != m)

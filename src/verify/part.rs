@@ -11,6 +11,9 @@ use crate::{
     isa::{Case, Instruction},
 };
 
+/// Whether something of a part can be, and what it is if not.
+type Claim<'a> = (&'a dyn Fn() -> bool, &'a dyn Fn() -> String);
+
 /// A part of a run, and how far it has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -111,7 +114,7 @@ impl Part {
                 && marks.iter().any(|mark| mark.tile > spot.tile)
         };
         // In this order: what is counted comes first, and sums are made of counts that are possible.
-        let claims: [(&dyn Fn() -> bool, &dyn Fn() -> String); 10] = [
+        let claims: [Claim; 10] = [
             (&|| (range.start..=range.end).contains(next), &|| {
                 format!("the next tile is {next}, and the part has the tiles {} to {}", range.start, range.end)
             }),
