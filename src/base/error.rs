@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::visible::visible;
+use crate::base::visible::{visible, without_middle};
 
 /// Why a command could not do what was asked.
 ///
@@ -56,7 +56,7 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Request { message } | Error::Device { message } => f.write_str(&visible(message)),
+            Error::Request { message } | Error::Device { message } => f.write_str(&visible(&without_middle(message))),
         }
     }
 }
