@@ -9,7 +9,7 @@ use crate::{
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Instruction, Tiles},
     report::Table,
-    trace::{OPCODES, Trace},
+    trace::{CONTENTS, OPCODES, Trace, TraceKind},
 };
 
 /// The most bytes of tiles in one recording: they are held in memory, some of them several times.
@@ -40,6 +40,8 @@ pub struct Recording {
     pub seed: u64,
     /// The file.
     pub file: PathBuf,
+    /// Whether the user named the file, which is then replaced; else it takes the place of nothing but a recording.
+    pub named: bool,
     /// The command line, kept with the recording.
     pub source: String,
     /// Key and value pairs to keep with it.
@@ -88,7 +90,9 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
     }
     metadata.extend(identity.details.iter().cloned());
     let notes = &recording.annotations;
-    if let Some((key, _)) = notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES) {
+    if let Some((key, _)) =
+        notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES || key == CONTENTS)
+    {
         return Err(Error::request(format!(
             "--note {key}=...: a recording says itself what its {key} is; choose another key"
         )));
@@ -96,7 +100,11 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
     metadata.extend(notes.iter().cloned());
     let d = device.execute(instruction, &tiles)?;
     let (count, outputs) = (tiles.count, d.len());
-    Trace::from_run(instruction, &tiles, d, metadata)?.write(&recording.file)?;
+    let trace = Trace::from_run(instruction, &tiles, d, metadata)?;
+    match recording.named {
+        true => trace.write(&recording.file)?,
+        false => trace.write_derived(&recording.file, TraceKind::Recording)?,
+    }
     Ok(RecordingRow {
         instruction: instruction.name.clone(),
         execution: execution.kind.name(),

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::base::visible::visible;
+use crate::base::visible::{visible, without_middle};
 
 /// Why a command could not do what was asked.
 ///
@@ -113,7 +113,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Request { message } | Error::Unavailable { message } | Error::Device { message } => {
-                f.write_str(&visible(message))
+                f.write_str(&visible(&without_middle(message)))
             }
             Error::Interrupted { by } => write!(f, "interrupted by {}", by.name()),
         }

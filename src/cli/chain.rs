@@ -46,7 +46,7 @@ pub(super) struct Arguments {
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
     /// Draw the error against the length to this SVG file.
-    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
@@ -54,6 +54,15 @@ pub(super) struct Arguments {
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
+}
+
+/// Parses the path of a drawing.
+fn svg_file(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = output_file(text)?;
+    match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg")) {
+        true => Ok(path),
+        false => Err("a drawing is an SVG file; give a name that ends in .svg".into()),
+    }
 }
 
 /// Runs the chains, writes the plot if one is asked for, and reports.

@@ -24,9 +24,9 @@ mod verify;
 
 use std::{io::Write, process::ExitCode};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{Interruption, Result, base::threads, report::Report};
+use crate::{Error, Interruption, Result, base::threads, report::Report};
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -68,18 +68,43 @@ enum Command {
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
     let mut command = command();
-    let matches = command.get_matches_mut();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let (matches, cli) = match parsed(&mut command) {
+        Ok(parsed) => parsed,
+        Err(said) => return say(&said),
+    };
     let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
     let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
     match distinct.and_then(|()| threads::start_pool()).and_then(|()| run(cli.command)) {
         Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            // A closed standard error cannot be reported anywhere.
-            let _ = writeln!(std::io::stderr(), "error: {error}");
-            ExitCode::from(error.exit_status())
-        }
+        Err(error) => fail(&error),
     }
+}
+
+/// The arguments of this process.
+fn parsed(command: &mut clap::Command) -> clap::error::Result<(ArgMatches, Cli)> {
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    Ok((matches, cli))
+}
+
+/// Prints help, or what is wrong with the arguments.
+fn say(said: &clap::Error) -> ExitCode {
+    let printed = said.print().and_then(|()| std::io::stdout().flush());
+    match (printed, said.exit_code()) {
+        (Ok(()), status) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
+        (Err(error), 0) => match options::stdout_failed(&error) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error),
+        },
+        (Err(_), _) => ExitCode::from(2),
+    }
+}
+
+/// Says what went wrong on standard error.
+fn fail(error: &Error) -> ExitCode {
+    // A closed standard error cannot be reported anywhere.
+    let _ = writeln!(std::io::stderr(), "error: {error}");
+    ExitCode::from(error.exit_status())
 }
 
 /// The command line, in which a negative number is a value wherever one is expected: `--samples -1` is out of range,

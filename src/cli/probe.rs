@@ -146,6 +146,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
     }
+    if !arguments.available {
+        // Before any work.
+        for instruction in &instructions {
+            device.has(instruction)?;
+            model.program(instruction)?;
+        }
+    }
     let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
     'instructions: for instruction in &instructions {

@@ -1,22 +1,23 @@
 //! `tcnum record`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsStr, path::PathBuf, time::Duration};
 
 use clap::Args;
 
 use super::{
-    Common, Progress, invocation,
+    Common, Progress, files, invocation,
     options::integer,
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
-    base::interrupt,
-    device,
+    base::{atomic, interrupt},
+    device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
     record::{self, RecordedTiles, Recording},
     report::Report,
+    trace::TraceKind,
 };
 
 /// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
@@ -85,6 +86,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
+    check(arguments, &instructions, device.as_mut())?;
     let mut rows = Vec::new();
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
@@ -105,6 +107,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
+/// Refuses, before anything is recorded, files that would take the place of others, and instructions that the device does not have.
+fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn Device) -> Result<()> {
+    let used: Vec<&OsStr> = arguments.common.device.iter().map(OsStr::new).collect();
+    for instruction in instructions {
+        if !arguments.available {
+            device.has(instruction)?;
+        }
+        if arguments.folder.is_some() {
+            let file = recording(arguments, instruction).file;
+            files::apart(&file, &used)?;
+            atomic::derivable(&file, &TraceKind::Recording)?;
+        }
+    }
+    Ok(())
+}
+
 /// What is to be recorded of an instruction, and where.
 fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
     let common = &arguments.common;
@@ -122,6 +140,7 @@ fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
         tiles,
         seed: common.seed,
         file,
+        named: common.destination.out.is_some(),
         source: invocation(),
         annotations: common.destination.annotations.clone(),
     }

@@ -79,8 +79,8 @@ const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> K
 /// arithmetic; with another `step` a rule has other keys; the keys of a node are among those of a rule.
 #[rustfmt::skip]
 pub const KEYS: &[ChangedKey] = &[
-    key("unpack", |s| or_none(s, formats(s, &["f16", "bf16", "f32"]))),
-    key("unpack-c", |s| or_none(s, formats(s, &["f32"]))),
+    key("unpack", |s| or_none(s, formats(s, &["f16", "bf16", "f32", "f64"]))),
+    key("unpack-c", |s| or_none(s, formats(s, &["f32", "f64"]))),
     usual("operand-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
     usual("result-subnormals", "keep", |s| words(s, &["keep", "signed-zero", "positive-zero"])),
     usual("result-tininess", "after", tininess),

@@ -5,6 +5,7 @@
 //! ([`RefutingData`]). Where no operands whatever could tell a change, `proof` says why.
 
 mod changes;
+mod normal;
 mod proof;
 mod rule;
 mod run;
@@ -13,6 +14,7 @@ pub mod tables;
 mod values;
 
 pub use changes::{Change, ChangedKey, KEYS, changes};
+pub use proof::unobservable;
 pub use rule::Changed;
 pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
 pub use summary::{Decision, KeySummary, sentences, summaries};

@@ -1,17 +1,35 @@
 //! Changes that no operands whatever can show, and why.
 
-use super::{Change, rule::RulePair};
+use super::{
+    Change,
+    normal::{normal, quantum},
+    rule::RulePair,
+};
 use crate::{
-    arithmetic::{Rule, Step},
+    arithmetic::{Evaluator, Model, Rule, Step},
     format::{Format, Overflow, Rounding},
     isa::Instruction,
 };
 
+/// Why no operands of `instruction` tell `model` from `changed`, whose rule has `change`; `None` where that is not known, or one
+/// of the models does not cover the instruction.
+pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, change: &Change) -> Option<String> {
+    let (one, other) = (model.evaluator(instruction).ok()?, changed.evaluator(instruction).ok()?);
+    let rules = [model.rule(instruction)?, changed.rule(instruction)?];
+    proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, change)
+}
+
 /// Why the two rules of `pair`, which differ by `change`, give the same results for all operands; `None` where that is not
 /// known.
 pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
-    if pair.is_same() {
+    let programs = pair.evaluators.map(Evaluator::program);
+    if programs[0] == programs[1] {
         return Some("it is the same program".into());
+    }
+    if let [Some(one), Some(other)] = programs.map(normal)
+        && one == other
+    {
+        return Some("the programs differ only where no numbers of these formats lead".into());
     }
     match change.key.as_str() {
         "alignment.floor" => floor(pair),
@@ -25,11 +43,6 @@ pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
 struct TermRange {
     smallest: i32,
     quantum: i32,
-}
-
-/// The exponent of the smallest subnormal number, of which every number of a format is a multiple.
-fn quantum(format: &Format) -> Option<i32> {
-    format.float().map(|float| float.emin() - (float.precision() as i32 - 1))
 }
 
 /// The products of an instruction, and c with the results that take its place.
@@ -92,9 +105,6 @@ fn overflow(pair: &RulePair) -> Option<String> {
     let overflows = [Some(result), pair.rules[1].result].map(|to| to.map(|to| to.overflow));
     if !overflows.iter().all(|overflow| matches!(overflow, Some(Overflow::Standard | Overflow::Infinity))) {
         return None;
-    }
-    if matches!(result.rounding, Rounding::Rne | Rounding::Rna) && result.format.has_infinity() {
-        return Some("rounded to nearest, what overflows is infinite by the standard too".into());
     }
     let plain = matches!(rule.step, Step::Fused | Step::Exact)
         && i.scale.is_none()

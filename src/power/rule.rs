@@ -57,11 +57,3 @@ pub(super) struct RulePair<'a> {
     pub rules: [&'a Rule; 2],
     pub evaluators: [&'a Evaluator; 2],
 }
-
-impl RulePair<'_> {
-    /// Whether both are one program.
-    pub(super) fn is_same(&self) -> bool {
-        let [one, other] = self.evaluators.map(Evaluator::program);
-        one == other
-    }
-}

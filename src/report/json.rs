@@ -35,7 +35,21 @@ pub(super) fn render(report: &Report) -> String {
     }
     let tables: Vec<String> = report.tables.iter().map(table).collect();
     text += &format!("  \"tables\": {}\n}}\n", enclose('{', &tables, "  ", '}'));
-    text
+    escaped(text)
+}
+
+/// The document with those control characters as escapes that JSON lets stand: a terminal would obey them. They are inside of
+/// strings, for between those JSON has no others than ends of lines.
+fn escaped(text: String) -> String {
+    let obeyed = |c: char| c.is_control() && c != '\n';
+    if !text.contains(obeyed) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if obeyed(c) { shown += &format!("\\u{:04x}", u32::from(c)) } else { shown.push(c) }
+    }
+    shown
 }
 
 fn table(table: &Table) -> String {

@@ -14,7 +14,9 @@ mod parts;
 pub mod schema;
 mod table;
 
+use crate::base::atomic;
 pub use cell::{Cell, CellValue, Kind};
+pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 
 use crate::{Error, Interruption, Result, base::interrupt};
@@ -71,7 +73,25 @@ pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
 
 /// The tables of `report` as files of comma-separated values: name and content of each.
 pub fn csv_files(report: &Report) -> Vec<(String, String)> {
-    report.tables.iter().map(|table| (format!("{}.csv", table.key), csv::block(table))).collect()
+    report.tables.iter().map(|table| (csv_name(table.key), csv::block(table))).collect()
+}
+
+/// Writes the tables of `report` to a folder, a file of comma-separated values each. A file that is there is replaced if it is that
+/// table.
+///
+/// # Errors
+/// A file that cannot be written, or that is not such a table.
+pub(crate) fn write_csv_files(report: &Report, folder: &std::path::Path) -> crate::Result<()> {
+    let mut files = report.tables.iter().map(|table| (folder.join(csv_name(table.key)), table));
+    files.clone().try_for_each(|(path, table)| atomic::derivable(&path, &TableFile::new(&table.columns)))?;
+    files.try_for_each(|(path, table)| {
+        atomic::write_derived(&path, &TableFile::new(&table.columns), csv::block(table).as_bytes())
+    })
+}
+
+/// The name of the file of a table.
+pub(crate) fn csv_name(key: &str) -> String {
+    format!("{key}.csv")
 }
 
 /// The result of one command.

@@ -19,6 +19,18 @@ const DESCRIPTION: &str = "tcnum.instruction";
 /// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";
 
+/// The metadata key that says what a trace is that is no recording: `counterexamples`.
+pub(crate) const CONTENTS: &str = "contents";
+
+/// What a trace file is to whoever would replace it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TraceKind {
+    /// What a device answered to operands that `tcnum record`, or another program, chose.
+    Recording,
+    /// Outputs that differ from a model's, found by `tcnum verify`.
+    Counterexamples,
+}
+
 /// Recorded tiles and outputs of one instruction.
 ///
 /// m, n and k may be smaller than the instruction's: the rest of A and B (and of C, whose outputs are not

@@ -1,0 +1,287 @@
+//! Programs in a normal form: two programs with the same one give the same results for all operands.
+//!
+//! What numbers can come to an operation is bounded by the formats of the operands ([`Numbers`]); what the operation says of
+//! other numbers has no effect, and is written in one way.
+
+use crate::{
+    arithmetic::{
+        Destination, ElementaryOperation, Program, ResultTininess, Scaling, Source, Subnormals, Sum, ZeroSign,
+    },
+    format::{Format, Overflow, Rounding},
+    softfloat::ResultTarget,
+};
+
+/// The exponent of the smallest subnormal number, of which every number of a format is a multiple.
+pub(super) fn quantum(format: &Format) -> Option<i32> {
+    format.float().map(|float| float.emin() - (float.precision() as i32 - 1))
+}
+
+/// What a value can be, whatever the operands are; NaN always.
+#[derive(Debug, Clone, Copy)]
+struct Numbers {
+    /// Finite ones are multiples of 2^this.
+    quantum: i32,
+    /// The magnitudes of finite ones are below 2^this.
+    bound: i32,
+    /// So many bits hold the significand of a finite one.
+    bits: i32,
+    /// Whether it can be infinite.
+    infinite: bool,
+    /// Whether it can be -0.
+    negative_zero: bool,
+    /// Whether it is a sum that was not rounded.
+    sum: bool,
+}
+
+const ZERO: Numbers =
+    Numbers { quantum: i32::MAX, bound: i32::MIN, bits: 0, infinite: false, negative_zero: false, sum: false };
+
+/// What rounds a value to nearest has only one way to overflow.
+fn is_nearest(target: &ResultTarget) -> bool {
+    matches!(target.rounding, Rounding::Rne | Rounding::Rna)
+}
+
+fn log2(count: usize) -> i32 {
+    (usize::BITS - count.saturating_sub(1).leading_zeros()) as i32
+}
+
+impl Numbers {
+    fn of(format: &Format) -> Option<Numbers> {
+        let float = format.float()?;
+        Some(Numbers {
+            quantum: quantum(format)?,
+            bound: float.emax() + 1,
+            bits: float.precision() as i32,
+            infinite: format.has_infinity(),
+            negative_zero: true,
+            sum: false,
+        })
+    }
+
+    fn product(a: Numbers, b: Numbers) -> Numbers {
+        Numbers { quantum: a.quantum + b.quantum, bound: a.bound + b.bound, bits: a.bits + b.bits, ..a }
+            .or_infinite(b.infinite)
+    }
+
+    fn or_infinite(self, infinite: bool) -> Numbers {
+        Numbers { infinite: self.infinite || infinite, ..self }
+    }
+
+    /// The exact sum of values.
+    fn sum(terms: &[Numbers]) -> Numbers {
+        let all = || terms.iter();
+        let quantum = all().map(|term| term.quantum).min().unwrap_or(i32::MAX);
+        let bound = all().map(|term| term.bound).max().unwrap_or(i32::MIN).saturating_add(log2(terms.len()));
+        Numbers {
+            quantum,
+            bound,
+            bits: bound.saturating_sub(quantum),
+            infinite: all().any(|term| term.infinite),
+            // Zeros of other signs, and numbers that cancel, make +0 or what the rounding says.
+            negative_zero: all().all(|term| term.negative_zero),
+            sum: true,
+        }
+    }
+
+    /// The same when it is aligned: terms of significands below 4 in units of the largest exponent, cut to some bits.
+    fn aligned(self, sum: &Sum, terms: &[Numbers]) -> Numbers {
+        let Some(alignment) = sum.alignment else { return self };
+        let plain = terms.iter().all(|term| !term.sum) && sum.addends.iter().all(|addend| addend.bits.is_none());
+        let bits = alignment.bits + 3 + log2(terms.len());
+        // Rounded up, a small term can become a unit of the last bit that is kept.
+        let largest =
+            terms.iter().map(|term| term.bound).max().unwrap_or(i32::MIN).max(alignment.floor.unwrap_or(i32::MIN));
+        let bound = match alignment.rounding {
+            Rounding::Rz => self.bound,
+            _ => largest.saturating_add(1 + log2(terms.len())),
+        };
+        Numbers { bits: if plain { bits.min(self.bits) } else { self.bits }, bound, ..self }
+    }
+
+    /// Whether rounding to a format can meet more than its numbers.
+    fn overflows(&self, format: &Format) -> bool {
+        self.infinite || format.float().is_none_or(|float| self.bound > float.emax())
+    }
+
+    /// What rounding makes of it.
+    fn rounded(self, to: &Destination) -> Option<Numbers> {
+        let own = Numbers::of(to.target.format)?;
+        let ieee = self.negative_zero || self.quantum < own.quantum || to.target.rounding == Rounding::Rd;
+        Some(Numbers {
+            quantum: self.quantum.max(own.quantum),
+            bound: own.bound.min(self.bound.saturating_add(1)),
+            bits: own.bits,
+            infinite: self.overflows(to.target.format),
+            negative_zero: match to.zero {
+                ZeroSign::Positive => false,
+                ZeroSign::Negative => true,
+                ZeroSign::Ieee => ieee,
+            } || to.subnormals == Subnormals::SignedZero,
+            sum: false,
+        })
+    }
+
+    /// The destination, without what has no effect on these numbers.
+    fn destination(&self, to: &mut Destination) -> Option<()> {
+        self.target(&mut to.target);
+        if self.quantum >= to.target.format.float()?.emin() {
+            to.subnormals = Subnormals::Keep;
+        }
+        if to.subnormals == Subnormals::Keep {
+            to.tininess = ResultTininess::After;
+        }
+        if to.zero == ZeroSign::Ieee && !self.rounded(to)?.negative_zero {
+            to.zero = ZeroSign::Positive;
+        }
+        Some(())
+    }
+
+    fn target(&self, target: &mut ResultTarget) {
+        let infinity = target.overflow == Overflow::Infinity && is_nearest(target) && target.format.has_infinity();
+        if infinity || !self.overflows(target.format) {
+            target.overflow = Overflow::Standard;
+        }
+    }
+}
+
+/// The normal form of a program; `None` where nothing is known of the numbers that it meets: integers, and block scales.
+pub(super) fn normal(program: &Program) -> Option<Program> {
+    let mut program = program.clone();
+    if program.instruction.scale.is_some() {
+        return None;
+    }
+    for step in &mut program.steps {
+        (step.group, step.name) = (None, String::new());
+    }
+    let mut values: Vec<Numbers> = Vec::new();
+    for number in 0..program.steps.len() {
+        let value = operation(&mut program, number, &values)?;
+        values.push(value);
+    }
+    without_unpacking(&mut program, &values);
+    numbers(&program, &values, program.output.value)?.target(&mut program.output.target);
+    Some(program)
+}
+
+fn numbers(program: &Program, values: &[Numbers], source: Source) -> Option<Numbers> {
+    match source {
+        Source::C => Numbers::of(program.instruction.c),
+        Source::Zero => Some(ZERO),
+        Source::Value(step) | Source::Product(step, _) => values.get(step).copied(),
+    }
+}
+
+/// Brings an operation to its normal form; what its values can be.
+fn operation(program: &mut Program, number: usize, values: &[Numbers]) -> Option<Numbers> {
+    let product = Numbers::product(Numbers::of(program.instruction.a)?, Numbers::of(program.instruction.b)?);
+    let of = |source: Source| numbers(program, values, source);
+    let mut operation = program.steps[number].operation.clone();
+    let exact = match &operation {
+        ElementaryOperation::Multiply(multiply) => product.or_infinite(multiply.limit.is_some()),
+        ElementaryOperation::Sum(sum) => {
+            let lists =
+                sum.products.iter().filter_map(|step| Some(vec![values[*step]; program.products(*step)?.len()]));
+            let mut terms: Vec<Numbers> = lists.flatten().collect();
+            terms.extend(sum.addends.iter().map(|addend| of(addend.source)).collect::<Option<Vec<_>>>()?);
+            Numbers::sum(&terms).aligned(sum, &terms)
+        }
+        ElementaryOperation::Round { value, .. } => of(*value)?,
+        ElementaryOperation::Add { terms: [x, y], .. } => Numbers::sum(&[of(*x)?, of(*y)?]),
+        ElementaryOperation::Fma { addend, .. } => Numbers::sum(&[product, of(*addend)?]),
+        ElementaryOperation::Integer(_) => return None,
+    };
+    let once = match &operation {
+        ElementaryOperation::Round { passes_nan: false, .. } => rounded_once(program, number, &exact, None),
+        ElementaryOperation::Add { terms, nans, .. } if nans.is_empty() => {
+            let widest = terms.iter().map(|term| Some(of(*term)?.bits)).collect::<Option<Vec<_>>>()?.into_iter().max();
+            rounded_once(program, number, &exact, widest)
+        }
+        _ => None,
+    };
+    let to = match &mut operation {
+        ElementaryOperation::Multiply(multiply) => multiply.rounded.as_mut(),
+        ElementaryOperation::Round { to, .. }
+        | ElementaryOperation::Add { to, .. }
+        | ElementaryOperation::Fma { to, .. } => Some(to),
+        ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => None,
+    };
+    let value = match to {
+        Some(to) => {
+            exact.destination(to)?;
+            if let Some(target) = once {
+                to.target = target;
+            }
+            exact.rounded(to)?
+        }
+        None => exact,
+    };
+    program.steps[number].operation = operation;
+    Some(value)
+}
+
+/// The target of D, where the value of this step becomes D and is rounded to nearest to a wider format before: so that
+/// rounding once gives the same. `addends` is the precision of the two numbers that are added, if two are.
+///
+/// It does where the sum is a number of the wider format; where that has the precision of D and more exponents, and the sum no
+/// bits below the smallest subnormal number of D; and for sums of two numbers of the precision p of D where it has 2p + 1
+/// (Figueroa, "When is double rounding innocuous?", 1995).
+fn rounded_once(program: &Program, number: usize, exact: &Numbers, addends: Option<i32>) -> Option<ResultTarget> {
+    let to = program.steps[number].operation.destination()?;
+    let d = program.output.target;
+    let is_last = program.output.value == Source::Value(number) && !program.output.passes_nan;
+    let used = program.operations().any(|other| other.sources().contains(&Source::Value(number)));
+    let nearest = to.target.rounding == Rounding::Rne && d.rounding == Rounding::Rne;
+    let usual = [to.target, d].iter().all(|target| {
+        matches!(target.overflow, Overflow::Standard | Overflow::Infinity) && target.format.has_infinity()
+    });
+    if !is_last || used || !nearest || !usual || to.subnormals != Subnormals::Keep || !to.target.format.holds(d.format)
+    {
+        return None;
+    }
+    let precision = |format: &Format| format.float().map(|float| float.precision() as i32);
+    let (wide, narrow) = (precision(to.target.format)?, precision(d.format)?);
+    let sum = addends.is_some_and(|bits| bits <= narrow) && wide > 2 * narrow;
+    let innocuous = exact.bits <= wide || wide == narrow || sum;
+    (innocuous && exact.quantum >= quantum(d.format)?).then_some(ResultTarget { overflow: Overflow::Standard, ..d })
+}
+
+/// Leaves out conversions to wider formats that no result depends on. They only change the exponents of subnormal numbers, and
+/// only where these decide the alignment of a sum. It does not matter where nothing can be cut then.
+fn without_unpacking(program: &mut Program, values: &[Numbers]) {
+    let i = &program.instruction;
+    let ([a, b], c) = (program.factors(), program.addend());
+    let whole = program.operations().all(|operation| match operation {
+        ElementaryOperation::Multiply(multiply) => {
+            multiply.scaling == Scaling::None && multiply.factors.iter().all(|f| (f.a, f.b) == (u64::MAX, u64::MAX))
+        }
+        ElementaryOperation::Fma { factors, .. } => (factors.a, factors.b) == (u64::MAX, u64::MAX),
+        _ => true,
+    });
+    let same = |own: &Format, wider: &Format| {
+        own.float().zip(wider.float()).is_some_and(|(own, wider)| own.emin() == wider.emin())
+    };
+    let harmless = |limit: Option<i32>| {
+        limit.is_some_and(|largest| program.operations().all(|o| keeps_all(program, values, o, largest)))
+    };
+    let ends = |format: &Format| format.float().map(|float| (float.emin(), float.emax()));
+    let products = ends(i.a).zip(ends(i.b)).map(|(a, b)| (a.0 + b.1).max(a.1 + b.0));
+    let factors = whole && (same(i.a, a) && same(i.b, b) || harmless(products));
+    let addend = same(i.c, c) || harmless(ends(i.c).map(|(emin, _)| emin));
+    if factors {
+        (program.unpack[0].wider, program.unpack[1].wider) = (None, None);
+    }
+    if addend {
+        program.unpack[2].wider = None;
+    }
+}
+
+/// Whether an operation cuts no bits of anything where it aligns to an exponent up to `largest`.
+fn keeps_all(program: &Program, values: &[Numbers], operation: &ElementaryOperation, largest: i32) -> bool {
+    let ElementaryOperation::Sum(sum) = operation else { return true };
+    let Some(alignment) = sum.alignment else { return true };
+    let lowest = largest.max(alignment.floor.unwrap_or(largest)) - alignment.bits;
+    let plain = sum.addends.iter().all(|addend| addend.bits.is_none() && addend.drop.is_none());
+    let products = sum.products.iter().map(|step| values.get(*step).copied());
+    let addends = sum.addends.iter().map(|addend| numbers(program, values, addend.source));
+    plain && products.chain(addends).all(|term| term.is_some_and(|term| term.quantum >= lowest))
+}

@@ -1,0 +1,172 @@
+//! What the evidence lines of the shipped models say that the recordings decide is what they decide.
+
+use std::path::Path;
+
+use tcnum::{
+    arithmetic::{KEYS, Model},
+    isa,
+    power::{self, ChangeVerdict, Changed, Decision, RefutingData, Tested, power, sentences, summaries},
+    trace::Trace,
+};
+
+/// The recordings of one GPU's units that others made, by the index beside them.
+fn recorded(gpu: &str) -> Vec<RefutingData> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/vectors");
+    let index = std::fs::read_to_string(folder.join("index.tsv")).expect("the recordings are in the repository");
+    let lines = index.lines().skip(1).map(|line| line.split('\t').collect::<Vec<_>>());
+    let source = |line: Vec<&str>| {
+        let trace = Trace::read(&folder.join(format!("{}.safetensors", line[0]))).expect("a recording");
+        RefutingData::recorded(line[0], trace)
+    };
+    lines.filter(|line| line[1] == gpu).map(source).collect()
+}
+
+/// A recording of the H200 in this repository.
+fn h200(instruction: &str) -> RefutingData {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/h200");
+    let trace = Trace::read(&folder.join(format!("{instruction}.safetensors"))).expect("a recording");
+    RefutingData::recorded(instruction, trace)
+}
+
+/// Each rule of a model that recordings of others are of says in its evidence what these decide.
+fn says_what_they_decide(name: &str, gpu: &str) {
+    let model = Model::load(name).unwrap();
+    let mut missing = Vec::new();
+    for tested in power(&model, &recorded(gpu)).unwrap() {
+        assert_eq!(tested.refuted, None, "{name}: rule {}", tested.rule.index + 1);
+        let computed = format!("{gpu}. {}", sentences(&summaries(&tested)));
+        if !model.rules[tested.rule.index].evidence.contains(&computed) {
+            missing.push(format!("rule {}: \"{computed}\"", tested.rule.index + 1));
+        }
+    }
+    assert!(missing.is_empty(), "models/{name}.toml does not say:\n{}", missing.join("\n"));
+}
+
+#[test]
+fn the_rules_of_volta_say_what_the_recordings_decide() {
+    says_what_they_decide("volta", "V100");
+}
+
+#[test]
+fn the_rules_of_ampere_say_what_the_recordings_decide() {
+    says_what_they_decide("ampere", "A100");
+}
+
+#[test]
+fn the_rules_of_ada_say_what_the_recordings_decide() {
+    says_what_they_decide("ada", "L40S");
+}
+
+#[test]
+fn the_rules_of_hopper_say_what_the_recordings_decide() {
+    says_what_they_decide("hopper", "H100");
+}
+
+/// Nobody recorded Volta's form with f16 results and c in f32. Before the conversion at the end it is the form with f32
+/// results, and what the recordings decide of that they decide of it.
+#[test]
+fn the_converting_form_of_volta_says_what_the_recordings_of_the_other_decide() {
+    let model = Model::load("volta").unwrap();
+    let rule = |name: &str| Changed::of(&model, &isa::find(name).unwrap()).unwrap();
+    let [summing, converting] = ["wmma.m16n16k16.f32.f16.f16.f32", "wmma.m16n16k16.f16.f16.f16.f32"].map(rule);
+    let shared = |rule: &Changed| {
+        let mut table = rule.table.clone();
+        table.retain(|key, _| !["instructions", "evidence", "output", "nan"].contains(&key));
+        table
+    };
+    assert_eq!(shared(&summing), shared(&converting));
+    let tested = power(&model, &recorded("V100")).unwrap();
+    let tested = tested.iter().find(|tested| tested.rule.index == summing.index).expect("it is recorded");
+    let computed = format!("the form with f32 results, f16 to f32 on a V100. {}", sentences(&summaries(tested)));
+    let evidence = &model.rules[converting.index].evidence;
+    assert!(evidence.contains(&computed), "{evidence}\ndoes not say:\n{computed}");
+}
+
+fn decision(tested: &Tested, key: &str) -> Decision {
+    summaries(tested).into_iter().find(|summary| summary.key == key).expect("the rule has the key").decision
+}
+
+/// Widths that the recorded f16 results of three generations are known to leave open.
+#[test]
+fn survivors_that_were_found_by_hand_are_found() {
+    let known = [
+        ("volta", "V100", &[22, 24, 25, 29][..]),
+        ("ampere", "A100", &[25, 26, 30]),
+        ("ada", "L40S", &[23, 25, 26, 30]),
+    ];
+    for (name, gpu, widths) in known {
+        let sources: Vec<RefutingData> = recorded(gpu).into_iter().filter(|s| s.name.ends_with("f16_f16")).collect();
+        let tested = power(&Model::load(name).unwrap(), &sources).unwrap().remove(0);
+        let surviving: Vec<i64> = tested
+            .changes
+            .iter()
+            .filter(|(change, verdict)| change.key == "alignment.bits" && *verdict == ChangeVerdict::Survives)
+            .filter_map(|(change, _)| change.to.as_ref()?.as_integer())
+            .collect();
+        assert!(widths.iter().all(|bits| surviving.contains(bits)), "{name}: {surviving:?}");
+        assert_eq!(decision(&tested, "alignment.bits"), Decision::Partly);
+        assert_ne!(decision(&tested, "result.rounding"), Decision::Undecided);
+        assert_eq!(decision(&tested, "result.overflow"), Decision::Undecided);
+        assert_eq!(decision(&tested, "result-subnormals"), Decision::Undecided);
+    }
+}
+
+/// The recordings of the H200, which begin with directed corners, decide the floor of bf16 and tf32; of f16 with results in f32
+/// no operands could.
+#[test]
+fn the_floor_of_hopper_is_decided_for_bf16_and_cannot_be_observed_for_f16() {
+    let model = Model::load("hopper").unwrap();
+    for (name, expected) in [
+        ("mma.m16n8k16.f32.bf16.bf16.f32", Decision::Decided),
+        ("mma.m16n8k8.f32.tf32.tf32.f32", Decision::Decided),
+        ("mma.m16n8k16.f16.f16.f16.f16", Decision::Decided),
+        ("mma.m16n8k16.f32.f16.f16.f32", Decision::CannotBeObserved),
+    ] {
+        let tested = power(&model, &[h200(name)]).unwrap().remove(0);
+        println!("{name}: {}", sentences(&summaries(&tested)));
+        let neighbours = tested.changes.iter().filter(|(change, _)| change.key == "alignment.floor" && !change.ranged);
+        for (change, verdict) in neighbours {
+            let found = match verdict {
+                ChangeVerdict::Refuted(_) => Decision::Decided,
+                ChangeVerdict::Survives => Decision::Undecided,
+                ChangeVerdict::CannotBeObserved(_) => Decision::CannotBeObserved,
+            };
+            assert_eq!(found, expected, "{name}: {change:?}");
+        }
+    }
+}
+
+/// Where a proof says that no operands can tell, the adversarial stream does not tell either. What is refuted is never called
+/// unobservable: `nan` and `saturate` also change what becomes of an infinite c, which an earlier proof had overlooked.
+#[test]
+fn what_cannot_be_observed_is_not_observed_by_the_stream() {
+    let model = Model::load("hopper").unwrap();
+    for (name, key, values) in [
+        ("mma.m16n8k16.f32.f16.f16.f32", "alignment.floor", &["-134", "-132", "absent"][..]),
+        ("wgmma.m64n8k32.f32.e4m3.e4m3", "alignment.floor", &["-134", "-132", "absent"]),
+        ("mma.m16n8k16.f32.f16.f16.f32", "result.overflow", &["standard"]),
+        ("wgmma.m64n8k32.f32.e5m2.e5m2", "result.overflow", &["standard"]),
+        ("mma.m16n8k16.f16.f16.f16.f16", "result.overflow", &["standard"]),
+    ] {
+        let source = RefutingData::stream(&isa::find(name).unwrap(), 1, 1 << 16);
+        let tested = power(&model, &[source]).unwrap().remove(0);
+        for (change, verdict) in tested.changes.iter().filter(|(change, _)| change.key == key && !change.ranged) {
+            match values.contains(&change.to().as_str()) {
+                true => {
+                    assert!(matches!(verdict, ChangeVerdict::CannotBeObserved(_)), "{name}: {change:?}: {verdict:?}")
+                }
+                false => assert!(matches!(verdict, ChangeVerdict::Refuted(_)), "{name}: {change:?}: {verdict:?}"),
+            }
+        }
+    }
+}
+
+/// A key that is added to the language gets its row in the table of changes, or this fails.
+#[test]
+fn every_key_of_the_language_is_changed() {
+    let not_arithmetic = ["instructions", "evidence", "step", "node"];
+    let changed = |name: &str| power::KEYS.iter().any(|key| key.name.split('.').next() == Some(name));
+    for key in KEYS.iter().filter(|key| !not_arithmetic.contains(&key.name)) {
+        assert!(changed(key.name), "{}", key.name);
+    }
+}

@@ -1,0 +1,22 @@
+//! The arithmetic of matrix instructions: evaluators, exact references, the shipped models, and the recordings that they rest on.
+
+#[path = "../common/arithmetics/mod.rs"]
+mod arithmetics;
+#[path = "../common/changed.rs"]
+mod changed;
+mod corners;
+mod evidence;
+mod fast_evaluator;
+mod generations;
+#[path = "../common/machine.rs"]
+mod machine;
+mod model_files;
+mod models;
+mod power;
+mod power_stream;
+mod random_arithmetics;
+mod recorded_vectors;
+mod recordings;
+mod references;
+mod targets;
+mod unobservable;

@@ -1,0 +1,91 @@
+//! A change of which it is proved that no operands can show it is shown by none: of arithmetics of no hardware, and of the
+//! shipped models.
+
+use crate::{
+    arithmetics::{arithmetics, cases},
+    machine::amount,
+};
+use proptest::{collection::vec, prelude::*};
+use rayon::prelude::*;
+use tcnum::{
+    arithmetic::{Evaluator, Model, shipped},
+    inputs::{Corners, stream},
+    isa::{self, Instruction, Tiles},
+    power::{Change, Changed, changes, unobservable},
+};
+
+/// The changes of the rule for an instruction that are proved to be unobservable, with the rule as it is then.
+fn proved(model: &Model, i: &Instruction) -> Vec<(Change, String, Evaluator)> {
+    let rule = Changed::of(model, i).unwrap();
+    let with_proof = |change: Change| {
+        let changed = rule.model(Some(&change))?;
+        let reason = unobservable(model, &changed, i, &change)?;
+        Some((change, reason, changed.evaluator(i).ok()?))
+    };
+    changes(&rule.table, i).into_iter().filter_map(with_proof).collect()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(amount(100, 500)))]
+
+    #[test]
+    fn no_operands_of_any_arithmetic_show_what_is_proved_unobservable(
+        (arithmetic, cases) in arithmetics().prop_flat_map(|a| { let i = a.instruction; (Just(a), vec(cases(i), 1..40)) })
+    ) {
+        let i = arithmetic.instruction;
+        let model = Model::parse(&arithmetic.text, "random.toml").unwrap();
+        let evaluator = arithmetic.evaluator();
+        let expected: Vec<u64> = cases.iter().map(|case| evaluator.dot(case)).collect();
+        for (change, reason, changed) in proved(&model, i) {
+            let found: Vec<u64> = cases.iter().map(|case| changed.dot(case)).collect();
+            prop_assert_eq!(&found, &expected, "{:?}: {}", change, reason);
+        }
+    }
+}
+
+/// One instruction for each rule and combination of formats.
+fn instructions(model: &Model) -> Vec<&'static Instruction> {
+    let mut seen = std::collections::HashSet::new();
+    let mut of_rule = |i: &&Instruction| {
+        let rule = model.rule(i).filter(|_| model.evaluator(i).is_ok());
+        rule.is_some_and(|rule| seen.insert((rule.instructions.clone(), i.a.name, i.b.name, i.c.name, i.d.name)))
+    };
+    isa::all().iter().filter(|i| of_rule(i)).collect()
+}
+
+#[test]
+fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
+    let mut kinds = std::collections::BTreeSet::new();
+    for name in shipped() {
+        let model = Model::load(name).unwrap();
+        let found: Vec<Vec<String>> = instructions(&model)
+            .into_par_iter()
+            .map(|i| {
+                let evaluator = model.evaluator(i).unwrap();
+                let tiles: [Tiles; 2] = [Corners::of(i).tiles, stream::tiles(i, 1, 0, (1 << 10) / (i.m * i.n) + 1)];
+                let expected = tiles.each_ref().map(|tiles| evaluator.execute(tiles));
+                let unseen = |(change, reason, changed): (Change, String, Evaluator)| {
+                    let found = tiles.each_ref().map(|tiles| changed.execute(tiles));
+                    assert_eq!(found, expected, "{} {i}: {change:?}: {reason}", model.name);
+                    change.key
+                };
+                proved(&model, i).into_iter().map(unseen).collect()
+            })
+            .collect();
+        kinds.extend(found.into_iter().flatten());
+    }
+    // Each of these has a proof for some rule, so that the test tries to refute one.
+    for key in ["unpack", "unpack-c", "group", "parts", "zero", "between", "alignment.floor", "result-subnormals"]
+        .into_iter()
+        .chain([
+            "result.format",
+            "result.overflow",
+            "addition",
+            "addition.format",
+            "addition.overflow",
+            "output.overflow",
+        ])
+    {
+        assert!(kinds.contains(key), "no change of {key} is proved unobservable: {kinds:?}");
+    }
+}

@@ -1,0 +1,109 @@
+//! `tcnum chain` as a command: what it prints, writes and refuses.
+
+use std::process::Command;
+
+use crate::program::{Run, tcnum_with_input, validate_report};
+
+fn chain(arguments: &[&str]) -> Run {
+    tcnum_with_input(&[&["chain", "--device", "model:hopper", "-q"], arguments].concat(), b"")
+}
+
+fn json(arguments: &[&str]) -> serde_json::Value {
+    let run = chain(&[arguments, &["--output", "json"]].concat());
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    validate_report(&run.stdout)
+}
+
+fn table<'a>(report: &'a serde_json::Value, key: &str) -> &'a Vec<serde_json::Value> {
+    report["tables"][key].as_array().unwrap()
+}
+
+#[test]
+fn the_default_run_is_the_published_figure() {
+    let report = json(&["--chains", "20"]);
+    let (curves, points) = (table(&report, "curves"), table(&report, "chain"));
+    assert_eq!((curves.len(), points.len()), (6, 120));
+    for point in points {
+        assert_eq!(point["finite"].as_u64().unwrap() + point["overflowed"].as_u64().unwrap(), 20);
+    }
+    let first = |instruction: &str, init: &str| {
+        let is = |p: &&serde_json::Value| p["instruction"] == instruction && p["init"] == init && p["length"] == 1;
+        points.iter().find(is).unwrap()["reference_error"].as_f64().unwrap()
+    };
+    for (format, converted) in [("bf16", 2e-3), ("f16", 2e-4), ("tf32", 2e-4)] {
+        let name = format!("mma.m16n8k8.f32.{format}.{format}.f32");
+        assert!(first(&name, "low") < 1e-6 && first(&name, "fp32") > converted);
+    }
+}
+
+#[test]
+fn a_run_is_the_same_on_any_number_of_threads() {
+    let run = |threads: &str| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+        command.args([
+            "chain",
+            "--device",
+            "model:hopper",
+            "--all",
+            "--available",
+            "--chains",
+            "3",
+            "--length",
+            "4",
+            "--output",
+            "csv",
+        ]);
+        command.env("RAYON_NUM_THREADS", threads).output().unwrap().stdout
+    };
+    let one = run("1");
+    assert!(one.len() > 10_000);
+    assert!(one == run("3"));
+}
+
+#[test]
+fn the_plot_is_written_and_is_the_same_every_time() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("chain.svg");
+    let arguments = ["--fmt", "bf16", "--chains", "5", "--length", "3", "--plot", path.to_str().unwrap()];
+    let write = || {
+        assert_eq!(chain(&arguments).status, 0);
+        std::fs::read_to_string(&path).unwrap()
+    };
+    let first = write();
+    assert!(first.starts_with("<svg") && first.contains("mma.m16n8k16.f32.bf16.bf16.f32, fp32"));
+    assert_eq!(first, write());
+}
+
+#[test]
+fn named_initialisations_are_run_once_each() {
+    let inits = |arguments: &[&str]| -> Vec<String> {
+        let report = json(&[arguments, &["--chains", "1", "--length", "1"]].concat());
+        table(&report, "curves").iter().map(|curve| curve["init"].as_str().unwrap().to_string()).collect()
+    };
+    assert_eq!(inits(&["--fmt", "bf16", "--init", "fp32", "--init", "fp32"]), ["fp32"]);
+    assert_eq!(inits(&["--fmt", "bf16"]), ["low", "fp32"]);
+    // Both coincide where the operands hold every random number.
+    assert_eq!(inits(&["--fmt", "f64"]), ["low"]);
+    assert_eq!(inits(&["--fmt", "f64", "--init", "fp32"]), ["fp32"]);
+}
+
+#[test]
+fn a_wrong_request_is_refused_with_status_2() {
+    for (arguments, expected) in [
+        (&["--instr", "mma.m16n8k8.f32.bf16"][..], "unknown instruction"),
+        (&["--instr", "mma.sp.m16n8k16.f32.f16.f16.f32"], "sparse operands"),
+        (&["--fmt", "bf17"], "unknown format"),
+        (&["--fmt", "e2m1"], "e2m1"),
+        (&["--length", "0"], "--length"),
+        (&["--length", "-1"], "--length"),
+        (&["--chains", "0"], "--chains"),
+        (&["--chains", "99999999999999999999"], "--chains"),
+        (&["--init", "half"], "--init"),
+        (&["--chains", "1", "--length", "1", "--plot", "no/such/folder/chain.svg"], "no/such/folder"),
+    ] {
+        let run = chain(arguments);
+        assert_eq!(run.status, 2, "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+        assert!(run.stdout.is_empty());
+    }
+}

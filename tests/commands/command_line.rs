@@ -1,0 +1,268 @@
+//! The command line as a whole: wrong requests get one clear message and exit status 2, help begins with an example, a
+//! reader that has seen enough is no failure.
+
+use std::{
+    io::Read,
+    process::{Command, Output, Stdio},
+};
+
+use serde_json::Value;
+
+fn tcnum(line: &str) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+    command.args(line.split_whitespace()).stdin(Stdio::null()).output().expect("tcnum starts")
+}
+
+/// What a wrong request says.
+fn refusal(line: &str) -> String {
+    let output = tcnum(line);
+    let message = String::from_utf8(output.stderr).expect("UTF-8");
+    assert_eq!(output.status.code(), Some(2), "tcnum {line}: {message}");
+    assert!(output.stdout.is_empty() && message.starts_with("error: "), "tcnum {line}: {message}");
+    message
+}
+
+/// Interrupts `tcnum` once it has said on standard error (with -v) what it does: its exit status and its report.
+#[cfg(unix)]
+fn interrupted(line: &str, signal: &str) -> (Option<i32>, Value) {
+    use std::io::{BufRead, BufReader};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+        .args(line.split_whitespace())
+        .args(["-v", "--output", "json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tcnum starts");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let first = said.next().expect("it says what it does").expect("UTF-8");
+    assert!(!first.starts_with("error"), "tcnum {line}: {first}");
+    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    let rest = std::thread::spawn(move || said.map(Result::unwrap).collect::<Vec<_>>());
+    let output = child.wait_with_output().expect("tcnum ends");
+    let report = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(!report.is_empty(), "tcnum {line}: {:?}", rest.join());
+    (output.status.code(), crate::program::validate_report(&report))
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_reports_what_it_has_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let recordings = folder.path().to_string_lossy();
+    let half = "--instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper";
+    let lines = [
+        (format!("verify {half} --cases 1e15"), "INT", 130),
+        (format!("probe {half} --op multiply --init low --samples 100000000000"), "TERM", 143),
+        (format!("chain {half} --length 1000 --chains 1000000"), "INT", 130),
+        (format!("record --all --available --device model:hopper --tiles 100 --folder {recordings}"), "TERM", 143),
+    ];
+    for (line, signal, status) in &lines {
+        let (found, report) = interrupted(line, signal);
+        assert_eq!(found, Some(*status), "tcnum {line}");
+        assert_eq!(report["interrupted"], format!("SIG{signal}"), "tcnum {line}");
+        assert!(report["notes"][0].as_str().unwrap().starts_with("Interrupted by SIG"), "tcnum {line}");
+        let table = |name: &str| report["tables"][name].as_array().unwrap();
+        match line.split(' ').next().unwrap() {
+            "verify" => {
+                let row = &table("verification")[0];
+                assert!(row["finished"] == false && row["compared"].as_u64().unwrap() > 0, "{row}");
+            }
+            "probe" => assert!(table("profile")[0]["samples"].as_u64().unwrap() > 0),
+            "chain" => assert!(table("chain")[0]["finite"].as_u64().unwrap() > 0),
+            _ => {
+                let files = std::fs::read_dir(folder.path()).unwrap().count();
+                assert_eq!(table("recordings").len(), files, "only whole files, and all of them in the report");
+            }
+        }
+    }
+    assert_eq!(
+        crate::program::validate_report(&crate::program::tcnum(&["formats", "--output", "json"]).stdout)["interrupted"],
+        Value::Null
+    );
+}
+
+/// Where not one thread can be started (no stack of a petabyte can be had), the work is done by the one there is.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_cannot_be_had_are_done_without() {
+    let run = |line: &str, environment: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+        let output =
+            command.args(line.split_whitespace()).envs(environment.iter().copied()).output().expect("tcnum starts");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let none = [("RUST_MIN_STACK", "1125899906842624")];
+    let line = "probe --instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper --samples 100";
+    assert_eq!(run(line, &none), run(line, &[]));
+    for line in [
+        "probe --instr mma.m16n8k8.f32.f16.f16.f32 --device exec:cat --model hopper",
+        "verify --instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper --device model:hopper",
+    ] {
+        let (status, _, errors) = run(line, &none);
+        assert_eq!(status, Some(3), "tcnum {line}: {errors}");
+        assert!(errors.starts_with("error: ") && !errors.contains("panicked"), "tcnum {line}: {errors}");
+    }
+    // Some of a thousand threads, each with a stack of two megabytes, in half a gigabyte.
+    let limited = format!("ulimit -v 500000; exec {} {line}", env!("CARGO_BIN_EXE_tcnum"));
+    let output =
+        Command::new("sh").args(["-c", &limited]).env("RAYON_NUM_THREADS", "1000").output().expect("sh starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), run(line, &[]).1);
+}
+
+#[test]
+fn machine_code_finds_its_instruction() {
+    let message = refusal("probe --instr HMMA.16816.F33 --device model:hopper");
+    assert!(message.contains("'HMMA.16816.F32' (mma.m16n8k16.f32.f16.f16.f32)"), "{message}");
+    let output = tcnum("probe --instr HMMA.16816.F32 --device model:hopper --op multiply --samples 10 --output json");
+    let report = crate::program::validate_report(&String::from_utf8(output.stdout).expect("UTF-8"));
+    assert_eq!(report["tables"]["profile"][0]["instruction"], "mma.m16n8k16.f32.f16.f16.f32");
+}
+
+#[test]
+fn unknown_names_are_answered_with_the_nearest() {
+    for (line, nearest) in [
+        ("formats e4m4", "'e4m3'"),
+        ("convert --to float15 1", "float16"),
+        ("probe --fmt bf17", "'bf16'"),
+        ("probe --op acumulate", "'accumulate'"),
+        ("probe --instr mma.m16n8k17.f32.bf16.bf16.f32", "'mma.m16n8k16.f32.bf16.bf16.f32'"),
+        ("probe --device mode:hopper", "'model:hopper'"),
+        ("probe --device model:hoper", "'hopper'"),
+        ("probe --device cuda:first", "'cuda:0'"),
+        ("verify --model hoper t.safetensors", "'hopper'"),
+        ("instructions m16n8k16.f32.bf17", "bf16"),
+        ("prob", "'probe'"),
+        ("probe --output tabel", "'table'"),
+    ] {
+        let message = refusal(line);
+        assert!(message.contains(nearest), "tcnum {line}: {message}");
+    }
+}
+
+#[test]
+fn numbers_out_of_range_are_answered_with_the_range() {
+    for option in
+        ["probe --samples", "probe --seed", "probe --timeout", "chain --chains", "chain --length", "record --tiles"]
+    {
+        for value in ["-1", "99999999999999999999999", "1.5", "many"] {
+            let message = refusal(&format!("{option} {value}"));
+            assert!(message.contains("expected a whole number from "), "tcnum {option} {value}: {message}");
+        }
+    }
+    for line in ["probe --samples 0", "chain --chains 0", "chain --length 0", "record --tiles 0", "probe --timeout 0"] {
+        assert!(refusal(line).contains("expected a whole number from 1 to "), "tcnum {line}");
+    }
+}
+
+#[test]
+fn a_recording_that_fills_the_memory_is_refused_before_the_work() {
+    let line = "record --device model:hopper --instr wgmma.m64n256k16.f32.f16.f16 --tiles 1048576 --out never-written.safetensors";
+    let message = refusal(line);
+    assert!(message.contains("recording of 2 GiB") && message.contains("--seed"), "{message}");
+}
+
+#[test]
+fn a_file_that_cannot_be_written_is_refused_before_the_work() {
+    let most = "--samples 1000000000000";
+    assert!(refusal(&format!("probe --out /no/such/folder/x {most}")).contains("there is no folder /no/such/folder"));
+    assert!(refusal(&format!("probe --out / {most}")).contains("it is a folder"));
+    assert!(refusal("chain --chains 1000000000 --plot /no/such/folder/x.svg").contains("there is no folder"));
+}
+
+#[test]
+fn every_command_begins_its_help_with_an_example_and_has_a_summary() {
+    let summaries = String::from_utf8(tcnum("-h").stdout).expect("UTF-8");
+    let commands: Vec<&str> = summaries
+        .lines()
+        .skip_while(|line| *line != "Commands:")
+        .skip(1)
+        .take_while(|line| !line.is_empty())
+        .filter(|line| !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|command| *command != "help")
+        .collect();
+    assert!(commands.len() >= 8 && commands.contains(&"probe"), "{commands:?}");
+    for command in commands {
+        let help = String::from_utf8(tcnum(&format!("{command} --help")).stdout).expect("UTF-8");
+        let example = help.split("\n\n").nth(1).unwrap_or_default();
+        assert!(example.starts_with(&format!("Example: tcnum {command}")), "{command}: {help}");
+        assert!(help.split("\n\n").next().is_some_and(|summary| summary.ends_with('.')), "{command}: {help}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    for line in ["instructions", "formats", "probe --samples 100"] {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+            .args(line.split_whitespace())
+            .args((line.starts_with("probe")).then_some("--device=model:hopper"))
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("tcnum starts");
+        let mut output = child.stdout.take().expect("a pipe");
+        output.read_exact(&mut [0; 16]).expect("the first bytes");
+        drop(output);
+        let ended = child.wait_with_output().expect("tcnum ends");
+        assert!(ended.status.success() && ended.stderr.is_empty(), "tcnum {line}: {ended:?}");
+    }
+}
+
+#[test]
+fn a_model_that_differs_is_named_and_gets_distinct_counterexamples() {
+    let folder = tempfile::tempdir().unwrap();
+    let model = folder.path().join("narrow.toml");
+    let text = include_str!("../../models/hopper.toml").replace("bits = 25", "bits = 24");
+    std::fs::write(&model, text).unwrap();
+    let model = model.to_str().unwrap();
+    let line = format!("probe --device model:hopper --model {model} --op dot --samples 300 --output json");
+    let output = tcnum(&line);
+    assert_eq!(output.status.code(), Some(1));
+    let report: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    // A copy keeps the name inside: the file is what tells the two apart.
+    assert_eq!(report["tables"]["profile"][0]["model"], model);
+    assert!(!report["notes"].to_string().contains("the device is the model itself"), "{}", report["notes"]);
+    let rows = report["tables"]["mismatches"].as_array().unwrap();
+    // Four, though both initialisations see them.
+    assert_eq!(rows.len(), 4);
+    for (i, row) in rows.iter().enumerate() {
+        assert_eq!(row["number"], i + 1);
+        assert_ne!(row["device_d"], row["model_d"]);
+        assert!(rows[..i].iter().all(|other| other["a"] != row["a"]), "{row}");
+    }
+}
+
+#[test]
+fn instructions_are_found_in_any_letter_case() {
+    for name in [
+        "MMA.M16N8K16.F32.BF16.BF16.F32",
+        "mma.sync.aligned.m16n8k16.row.col.F32.BF16.BF16.F32",
+        "WGMMA.M64N16K32.F32.E4M3.E4M3",
+        "wgmma.m64nNk32.f32.e4m3.e4m3",
+    ] {
+        let output = tcnum(&format!("probe --device model:hopper --op multiply --samples 1 --instr {name}"));
+        assert_eq!(output.status.code(), Some(0), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    // The X of its spelling is a capital letter.
+    let scaled = "mma.sync.aligned.m16n8k32.row.col.kind::mxf8f6f4.block_scale.scale_vec::1X.f32.e4m3.e4m3.f32.ue8m0";
+    let refusal = refusal(&format!("probe --device model:hopper --instr {scaled}"));
+    assert!(refusal.contains("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32"), "{refusal}");
+}
+
+#[test]
+fn verbose_says_each_step_on_standard_error_and_nothing_else_does() {
+    let line = "probe --device model:hopper --op dot --op multiply --init low --samples 10";
+    let verbose = tcnum(&format!("{line} -v"));
+    let said = String::from_utf8(verbose.stderr).unwrap();
+    assert_eq!(
+        said.lines().filter(|line| line.starts_with("probing mma.m16n8k16.f32.bf16.bf16.f32")).count(),
+        2,
+        "{said}"
+    );
+    let plain = tcnum(line);
+    assert!(plain.stderr.is_empty() && tcnum(&format!("{line} -q")).stderr.is_empty());
+    assert_eq!(plain.stdout, verbose.stdout);
+}

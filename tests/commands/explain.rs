@@ -1,0 +1,100 @@
+//! `tcnum explain`: what is cut off, two models side by side, cases of recordings, wrong operands.
+
+use crate::program::{tcnum, validate_report};
+use serde_json::{Value, json};
+
+const HALF: &str = "mma.m16n8k16.f32.f16.f16.f32";
+const FIXTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/python_trace.safetensors");
+
+fn explain(arguments: &[&str], status: i32) -> Value {
+    let run = tcnum(&[&["explain"], arguments, &["--output", "json"]].concat());
+    assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
+    validate_report(&run.stdout)
+}
+
+/// The step of this name in the first group.
+fn step<'a>(report: &'a Value, name: &str) -> &'a Value {
+    let steps = report["tables"]["steps"].as_array().unwrap();
+    steps.iter().find(|step| step["step"] == name).unwrap_or_else(|| panic!("no step {name} in {steps:?}"))
+}
+
+#[test]
+fn what_alignment_cuts_off_is_shown() {
+    // 25 bits below 1 are kept: of 2^-24 + 2^-27 the second part is lost.
+    let report = explain(&["--instr", HALF, "--a", "1,0x1.2p-12", "--b", "0x3c00,0x1p-12", "--c", "-0"], 0);
+    let term = step(&report, "a[1]*b[1]");
+    let expected = ["2^-24", "2^-27", "-24"];
+    assert_eq!(["kept", "cut_off", "exponent"].map(|key| term[key].to_string().replace('"', "")), expected);
+    assert_eq!(step(&report, "aligned sum")["value"].as_str().unwrap().split(" = ").last(), Some("16777217*2^-24"));
+    assert_eq!(
+        report["tables"]["results"],
+        json!([
+            { "by": "model hopper", "d": "0x3f800000", "value": "1", "exactly": "8388608*2^-23" }
+        ])
+    );
+    // Products of zero are left out.
+    assert!(report["tables"]["steps"].as_array().unwrap().iter().all(|step| step["step"] != "a[2]*b[2]"));
+}
+
+#[test]
+fn two_models_stand_side_by_side() {
+    let folder = tempfile::tempdir().unwrap();
+    let other = folder.path().join("other.toml").to_string_lossy().into_owned();
+    let text = include_str!("../../models/hopper.toml");
+    std::fs::write(&other, text.replace("bits = 25", "bits = 24")).unwrap();
+    let operands = ["--instr", HALF, "--a", "1", "--b", "1", "--c", "-0x1p-25"];
+    let report = explain(&[&operands[..], &["--against", &other]].concat(), 1);
+    assert_eq!(report["holds"], false);
+    let c = step(&report, "c");
+    assert_eq!([&c["kept"], &c["second_kept"], &c["second_cut_off"]], ["-2^-25", "0", "-2^-25"]);
+    assert_eq!([&c["same"], &step(&report, "a[0]*b[0]")["same"]], [false, true]);
+    explain(&[&operands[..], &["--against", "hopper"]].concat(), 0);
+}
+
+#[test]
+fn a_recorded_case_is_explained_and_compared_with_its_output() {
+    let report = explain(&["--trace", FIXTURE, "--tile", "1", "--row", "1", "--column", "2"], 0);
+    let results = report["tables"]["results"].as_array().unwrap();
+    assert_eq!([&results[0]["by"], &results[1]["by"]], ["recorded", "model hopper"]);
+    assert_eq!(results[0]["d"], results[1]["d"]);
+}
+
+#[test]
+fn positions_say_what_stored_elements_are_multiplied_by() {
+    let sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+    let report = explain(&["--instr", sparse, "--a", "1,2", "--b", "0,8,0,16", "--positions", "1,3"], 0);
+    assert_eq!(report["tables"]["results"][0]["value"], "40");
+}
+
+#[test]
+fn operands_that_are_rounded_are_named() {
+    let report = explain(&["--instr", HALF, "--a", "0.1,0x2e66,1", "--c", "0.5"], 0);
+    let notes = report["notes"].as_array().unwrap();
+    assert_eq!(notes, &[json!("0.1 is no number of f16; 0.0999755859375 is taken.")]);
+}
+
+#[test]
+fn wrong_operands_are_status_2_and_say_why() {
+    let sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+    for (arguments, expected) in [
+        (&["--instr", HALF, "--a", "1", "--c", "one"][..], "'one'"),
+        (&["--instr", HALF, "--a", "0x12345"], "wider than f16"),
+        (&["--instr", HALF, "--b", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"], "--b has 17 values, and there is room for 16"),
+        (&["--instr", HALF, "--positions", "0,1"], "is not sparse"),
+        (&["--instr", HALF, "--scale-a", "1"], "has no block scales"),
+        (&["--instr", sparse, "--positions", "1"], "takes 2 for each chunk of 4"),
+        (&["--instr", sparse, "--positions", "3,1"], "positions ascend below 4"),
+        (&["--instr", sparse, "--positions", "1,4"], "positions ascend below 4"),
+        (&["--a", "1"], "--instr"),
+        (&["--instr", HALF, "--model", "hoper"], "'hoper'"),
+        (&["--instr", "mma.m16n8k17", "--a", "1"], "unknown instruction"),
+        (&["--trace", FIXTURE, "--tile", "99"], "--tile 99"),
+        (&["--trace", FIXTURE, "--row", "5"], "--row 5"),
+        (&["--trace", "/nowhere/file"], "cannot be read"),
+        (&["--trace", FIXTURE, "--a", "1"], "cannot be used with"),
+    ] {
+        let run = tcnum(&[&["explain"], arguments].concat());
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
+    }
+}

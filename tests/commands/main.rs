@@ -1,0 +1,18 @@
+//! The commands as they are used: what they print, write and refuse, and the schema and the kept reports of it.
+
+mod calc;
+mod chain;
+mod cli_formats;
+mod command_line;
+mod convert_files;
+mod experiments;
+mod explain;
+#[path = "../common/machine.rs"]
+mod machine;
+mod models_command;
+mod output_files;
+#[path = "../common/program.rs"]
+mod program;
+mod report_schema;
+mod reports;
+mod scalar_command;

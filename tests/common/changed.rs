@@ -1,0 +1,91 @@
+//! Wrong models: the shipped one of Hopper with a one-step change of the rule of an instruction, as `power` makes them.
+
+// Every test program compiles this file and uses a part of it.
+#![allow(dead_code)]
+
+use tcnum::{
+    arithmetic::{Evaluator, Model},
+    isa::Instruction,
+    power::{Change, Changed, changes, unobservable},
+};
+use toml::Value;
+
+/// Some one-step changes of the rule of an instruction.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Changes {
+    /// Of this key all neighbours that some operands can show.
+    Every(&'static str),
+    /// Of this key those to these values, as `power` prints them.
+    To(&'static str, &'static [&'static str]),
+}
+
+impl Changes {
+    /// The changes of the rule for `i`.
+    ///
+    /// # Panics
+    /// If there are none, or none to one of the values.
+    pub(crate) fn of(&self, i: &Instruction) -> Vec<Change> {
+        match self {
+            Changes::To(key, values) => values.iter().map(|to| change(i, key, to)).collect(),
+            Changes::Every(key) => {
+                let every: Vec<Change> = observable(i).into_iter().filter(|change| change.key == *key).collect();
+                assert!(!every.is_empty(), "{i}: no change of {key} can be observed");
+                every
+            }
+        }
+    }
+}
+
+/// The model of Hopper.
+pub(crate) fn hopper() -> Model {
+    Model::load("hopper").unwrap()
+}
+
+fn rule(i: &Instruction) -> Changed {
+    Changed::of(&hopper(), i).expect("Hopper has the instruction")
+}
+
+/// The change of a key to a value, as `power` prints it, of those that `power` makes.
+///
+/// # Panics
+/// If it makes no such change.
+pub(crate) fn change(i: &Instruction, key: &str, to: &str) -> Change {
+    let all = changes(&rule(i).table, i);
+    let found = all.iter().find(|change| change.key == key && change.to() == to);
+    let others = || all.iter().filter(|change| change.key == key).map(Change::to).collect::<Vec<_>>();
+    found.cloned().unwrap_or_else(|| panic!("{i}: no change of {key} to {to} among {:?}", others()))
+}
+
+/// The change of a number that the rule has to any other.
+pub(crate) fn change_to_number(i: &Instruction, key: &str, to: i64) -> Change {
+    let all = changes(&rule(i).table, i);
+    let near = all.into_iter().find(|change| change.key == key).unwrap_or_else(|| panic!("{i}: no change of {key}"));
+    Change { to: Some(Value::Integer(to)), ..near }
+}
+
+/// The change of a number by a step up or down.
+pub(crate) fn step(i: &Instruction, key: &str, by: i64) -> Change {
+    let all = changes(&rule(i).table, i);
+    let now = all.iter().find(|change| change.key == key).and_then(|change| change.from.as_ref()?.as_integer());
+    change(i, key, &(now.unwrap_or_else(|| panic!("{i}: {key} is no number")) + by).to_string())
+}
+
+/// The neighbours of the rule that the language accepts and that are not proved to be unobservable.
+pub(crate) fn observable(i: &Instruction) -> Vec<Change> {
+    let (model, rule) = (hopper(), rule(i));
+    let can_show = |change: &Change| {
+        let changed = rule.model(Some(change)).filter(|changed| changed.evaluator(i).is_ok());
+        changed.is_some_and(|changed| unobservable(&model, &changed, i, change).is_none())
+    };
+    changes(&rule.table, i).into_iter().filter(|change| !change.ranged && can_show(change)).collect()
+}
+
+/// The model whose only rule is the changed one.
+pub(crate) fn changed_model(i: &Instruction, change: &Change) -> Model {
+    rule(i).model(Some(change)).unwrap_or_else(|| panic!("{i}: {change:?} makes no model"))
+}
+
+/// Its arithmetic of `i`.
+pub(crate) fn changed(i: &Instruction, change: &Change) -> Evaluator {
+    changed_model(i, change).evaluator(i).unwrap()
+}

@@ -1,0 +1,100 @@
+//! What the machine of a test run has, and how thorough the run is.
+
+// Every test program compiles this file and uses a part of it.
+#![allow(dead_code)]
+
+use std::{
+    collections::BTreeSet,
+    env,
+    io::{self, Write},
+    process::Command,
+    sync::Mutex,
+};
+
+/// What a test may need of a machine that has passed the build. `TCNUM_REQUIRE` takes these names, with commas between.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Need {
+    /// A C++ compiler.
+    Cpp,
+    /// A GPU, of the generation that the test is for.
+    Gpu,
+    /// NVRTC.
+    Nvrtc,
+    /// No NVRTC, where a test is about its absence.
+    NoNvrtc,
+    /// A disassembler of machine code.
+    Nvdisasm,
+    /// Python 3.
+    Python,
+    /// A user whom permissions of files stop.
+    User,
+}
+
+impl Need {
+    const ALL: [Need; 7] = [Need::Cpp, Need::Gpu, Need::Nvrtc, Need::NoNvrtc, Need::Nvdisasm, Need::Python, Need::User];
+
+    fn name(self) -> &'static str {
+        match self {
+            Need::Cpp => "c++",
+            Need::Gpu => "gpu",
+            Need::Nvrtc => "nvrtc",
+            Need::NoNvrtc => "no-nvrtc",
+            Need::Nvdisasm => "nvdisasm",
+            Need::Python => "python",
+            Need::User => "user",
+        }
+    }
+}
+
+fn required() -> Vec<String> {
+    let names = env::var("TCNUM_REQUIRE").unwrap_or_default();
+    names.split(',').filter(|name| !name.is_empty()).map(String::from).collect()
+}
+
+/// Says that what needs this is skipped: once for each reason, past the capture of a test's output.
+///
+/// # Panics
+/// If `TCNUM_REQUIRE` names what is missing.
+pub(crate) fn skip(need: Need, why: &str) {
+    assert!(!required().iter().any(|name| name == need.name()), "{why}, and TCNUM_REQUIRE names {}", need.name());
+    static SAID: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
+    if SAID.lock().unwrap().insert(why.to_string()) {
+        let _ = writeln!(io::stderr(), "skipped: {why}");
+    }
+}
+
+/// A C++ compiler of the host, or `None` and a printed line.
+pub(crate) fn cpp_compiler() -> Option<&'static str> {
+    let starts = |name: &&str| Command::new(name).arg("--version").output().is_ok();
+    let found = ["c++", "g++", "clang++"].into_iter().find(starts);
+    if found.is_none() {
+        skip(Need::Cpp, "there is no C++ compiler");
+    }
+    found
+}
+
+/// Whether there is a Python 3; if not, a line is printed.
+pub(crate) fn has_python() -> bool {
+    let found = Command::new("python3").arg("--version").output().is_ok();
+    if !found {
+        skip(Need::Python, "there is no python3");
+    }
+    found
+}
+
+/// Whether everything is asked for (`TCNUM_ALL`, which `tools/test --all` sets), not a sample of what takes long.
+pub(crate) fn thorough() -> bool {
+    env::var_os("TCNUM_ALL").is_some()
+}
+
+/// How much of something to test: `sample`, or `all` in a thorough run.
+pub(crate) fn amount<T>(sample: T, all: T) -> T {
+    if thorough() { all } else { sample }
+}
+
+#[test]
+fn what_is_required_is_known() {
+    let known = Need::ALL.map(Need::name);
+    let unknown: Vec<String> = required().into_iter().filter(|name| !known.contains(&name.as_str())).collect();
+    assert!(unknown.is_empty(), "TCNUM_REQUIRE names {unknown:?}; known are {known:?}");
+}

@@ -1,0 +1,147 @@
+//! Every kernel compiles, by the function that the device uses, for every architecture that has its instruction, and
+//! its machine code is what the instruction table says. No GPU is needed: NVRTC and nvdisasm alone do it; without
+//! them the test says that it is skipped (`tools/nvrtc` installs them). `TCNUM_TARGETS=sm_70,sm_90a` confines it to those.
+//!
+//! The arithmetic of every kernel must be that of the measured lowerings (`tests/facts`), opcode by opcode.
+
+use std::{
+    collections::HashMap,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+};
+
+use crate::machine::{Need, skip};
+use tcnum::{
+    device::cuda::{architecture::ARCHITECTURES, compile, executable, sass},
+    isa::{self, Instruction},
+};
+
+/// One compilation: an instruction, and the assembler target.
+struct Job {
+    instruction: Instruction,
+    table: &'static str,
+    target: &'static str,
+}
+
+/// Every executed instruction (wgmma also with its largest n) for every target that NVRTC takes.
+fn jobs(targets: &[String]) -> Vec<Job> {
+    let largest = |i: &Instruction| isa::find(&i.name.replacen("m64n8k", "m64n256k", 1));
+    let mut instructions: Vec<Instruction> = isa::all().iter().filter(|i| i.kernel.is_some()).cloned().collect();
+    let wide: Vec<Instruction> = instructions
+        .iter()
+        .filter(|i| i.family().starts_with("wgmma") && !i.has_qualifier("satfinite"))
+        .map(|i| largest(i).expect("n256 is a shape of every wgmma"))
+        .collect();
+    instructions.extend(wide);
+    let only = std::env::var("TCNUM_TARGETS").unwrap_or_default();
+    let asked = |target: &str| only.is_empty() || only.split(',').any(|name| name == target);
+    let own = ARCHITECTURES.iter().filter(|a| a.target == a.table && asked(a.target));
+    own.filter(|a| targets.iter().any(|t| t == a.target.trim_end_matches('a')))
+        .flat_map(|a| {
+            let has = instructions.iter().filter(|i| i.support_on(a.table).is_some());
+            has.map(|i| Job { instruction: i.clone(), table: a.table, target: a.target })
+        })
+        .collect()
+}
+
+/// What is wrong with one job, if anything is.
+fn fault(job: &Job, measured: &Measured) -> Option<String> {
+    let architecture = ARCHITECTURES.iter().find(|a| a.target == job.target)?;
+    let (kernel, support) = match executable(&job.instruction, architecture) {
+        Ok(found) => found,
+        Err(error) => return Some(error.to_string()),
+    };
+    let cubin = match compile::compile(&kernel.source, job.target) {
+        Ok(cubin) if cubin.starts_with(b"\x7fELF") => cubin,
+        Ok(_) => return Some("the machine code is no ELF file".into()),
+        Err(error) => return Some(error.to_string()),
+    };
+    let opcodes = sass::arithmetic(&sass::disassemble(&sass::disassembler()?, &cubin)?);
+    let software = support.emulation == Some("software");
+    let recorded = measured.get(&(job.instruction.ptx.clone(), job.table.to_string()));
+    if let Some(recorded) = recorded.filter(|_| !software)
+        && common(recorded) != common(&opcodes)
+    {
+        return Some(format!("measured was {}, the machine code is {}", recorded.join("; "), opcodes.join("; ")));
+    }
+    // Reordering A and its metadata takes integer instructions, which are not listed.
+    let native = support.emulation.is_none_or(|how| how == "reorder");
+    if sass::is_native(&opcodes) != native {
+        return Some(format!("the table says native: {native}, the machine code is {}", opcodes.join("; ")));
+    }
+    let unit = matrix_unit(&job.instruction, job.table);
+    let matrix = if native { opcodes[0].starts_with(unit) } else { opcodes.iter().any(|o| o.contains(unit)) };
+    (matrix == software).then(|| format!("expected {unit}, the machine code is {}", opcodes.join("; ")))
+}
+
+/// What two lists of opcodes must have in common: in alphabetic order, for the order of independent instructions is the
+/// scheduler's; without integer instructions, which a kernel also has for itself; and unpacking to f16 without its
+/// count, for it is exact and the compiler may do it before or after it selects between registers.
+fn common(opcodes: &[String]) -> Vec<&str> {
+    let mut common: Vec<&str> = opcodes
+        .iter()
+        .map(|opcode| (opcode.as_str(), opcode.split_once("x ").map_or(opcode.as_str(), |(_, name)| name)))
+        .filter(|(_, name)| sass::is_listed(name))
+        .map(|(counted, name)| if name.contains("UNPACK_B") { name } else { counted })
+        .collect();
+    common.sort_unstable();
+    common
+}
+
+/// The measured arithmetic opcodes of an instruction's spelling on an architecture.
+type Measured = HashMap<(String, String), Vec<String>>;
+
+/// The measured lowerings.
+fn measured() -> Measured {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/facts/ptx_instructions.csv");
+    let mut reader = csv::Reader::from_path(path).expect("the facts are in the repository");
+    let headers = reader.headers().expect("a header line").clone();
+    let at = |name: &str| headers.iter().position(|h| h == name).expect("a column of the facts");
+    let (ptx, arch, sass) = (at("ptx"), at("arch"), at("sass"));
+    let rows = reader.records().map(|row| row.expect("a row of the facts")).filter(|row| !row[sass].is_empty());
+    rows.map(|row| ((row[ptx].into(), row[arch].into()), row[sass].split(';').map(String::from).collect())).collect()
+}
+
+/// The opcode, up to its first point, of the matrix unit that an instruction uses where one does.
+fn matrix_unit(i: &Instruction, table: &str) -> &'static str {
+    let native = i.support_on(table).is_some_and(|s| s.emulation.is_none());
+    match (i.family().starts_with("wgmma"), i.a.is_integer(), i.a.bits) {
+        (true, true, _) => "IGMMA.",
+        (true, false, 8) => "QGMMA.",
+        (true, ..) => "HGMMA.",
+        (_, true, _) => "IMMA.",
+        (_, _, 64) => "DMMA.",
+        (_, _, 8) if native => "QMMA.",
+        _ => "HMMA.",
+    }
+}
+
+#[test]
+fn every_kernel_compiles_for_every_architecture_that_has_its_instruction() {
+    let targets = match compile::targets() {
+        Ok(targets) => targets,
+        Err(error) => return skip(Need::Nvrtc, &error.to_string()),
+    };
+    let (jobs, measured) = (jobs(&targets), measured());
+    let next = AtomicUsize::new(0);
+    let faults = Mutex::new(Vec::new());
+    std::thread::scope(|scope| {
+        for _ in 0..2 {
+            scope.spawn(|| {
+                while let Some(job) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+                    if let Some(fault) = fault(job, &measured) {
+                        faults.lock().unwrap().push(format!("{} for {}: {fault}", job.instruction, job.target));
+                    }
+                }
+            });
+        }
+    });
+    let faults = faults.into_inner().unwrap();
+    println!("{} kernels compiled", jobs.len());
+    if sass::disassembler().is_none() {
+        skip(Need::Nvdisasm, "there is no nvdisasm, so the machine code is not compared");
+    }
+    assert!(!jobs.is_empty() && faults.is_empty(), "{} faults:\n{}", faults.len(), faults.join("\n"));
+}

@@ -1,0 +1,9 @@
+//! Devices that need no GPU: models, recordings and programs.
+
+mod default_model;
+mod determinism;
+mod exec_device;
+mod hostile_traces;
+#[path = "../common/program.rs"]
+mod program;
+mod replay;

@@ -1,0 +1,10 @@
+//! Number formats and block formats: codes, conversions and blocks, against standards, MPFR, and packages of Python.
+
+mod blocks;
+mod cases;
+mod mpfr;
+mod python_blocks;
+mod python_tables;
+mod slices_exhaustive;
+mod standards;
+mod tables;

@@ -1,0 +1,19 @@
+//! The soft-float against the reference by MPFR ([`tcnum::softfloat::mpfr`]): codes and flags.
+//!
+//! What is small is visited as a whole, what is large is drawn at random with half of it near the edges. The tests marked as ignored are
+//! the long ones, run once in release and reported:
+//! `cargo test --release --test softfloat -- --ignored --nocapture --skip testfloat`.
+
+mod conversions;
+mod environments;
+mod halves;
+mod hosts;
+mod many;
+mod narrow;
+mod operands;
+mod random;
+mod tally;
+mod testfloat;
+mod testfloat_level2;
+mod testfloat_sample;
+mod tininess;

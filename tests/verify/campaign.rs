@@ -1,0 +1,447 @@
+//! `tcnum verify` on drawn operands: counts, checkpoints, parts, threads, wrong requests.
+
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+
+use crate::{
+    machine::has_python,
+    program::{tcnum, validate_report},
+};
+use serde_json::{Value, json};
+
+const HALF: &str = "mma.m16n8k8.f32.f16.f16.f32";
+
+/// The JSON of a run of `tcnum` that ends with `status`.
+fn report(arguments: &[&str], status: i32) -> Value {
+    let run = tcnum(&[arguments, &["--output", "json"]].concat());
+    assert_eq!(run.status, status, "{arguments:?}: {}", run.stderr);
+    validate_report(&run.stdout)
+}
+
+/// A report without what differs from run to run: times, and the command line.
+fn totals(report: &Value) -> Value {
+    let mut report = report.clone();
+    report["invocation"] = Value::Null;
+    for row in report["tables"]["verification"].as_array_mut().unwrap() {
+        (row["seconds"], row["rate"]) = (Value::Null, Value::Null);
+    }
+    report
+}
+
+/// The sums of `compared` and `differing` over the regimes, which have to be those of the run.
+fn check_regimes(report: &Value) {
+    let tables = &report["tables"];
+    for run in tables["verification"].as_array().unwrap() {
+        let regimes = tables["regimes"].as_array().unwrap();
+        let own = regimes.iter().filter(|row| row["instruction"] == run["instruction"]);
+        for key in ["compared", "differing"] {
+            let sum: u64 = own.clone().map(|row| row[key].as_u64().unwrap()).sum();
+            assert_eq!(json!(sum), run[key], "{key}");
+        }
+    }
+}
+
+#[test]
+fn exhaustive_multiplication_compares_every_pair_of_codes() {
+    let arguments = ["verify", "--exhaustive", "multiply", "--device", "model:hopper"];
+    let several = ["mma.m16n8k32.f32.e4m3.e5m2.f32", "mma.m16n8k32.s32.u8.s8.s32"];
+    let with = |more: &[&'static str]| report(&[&arguments[..], more].concat(), 0);
+    let found = with(&["--instr", several[0], "--instr", several[1], "--position", "7"]);
+    for row in found["tables"]["verification"].as_array().unwrap() {
+        assert_eq!([&row["cases"], &row["compared"], &row["differing"]], [65536, 65536, 0], "{row}");
+        assert_eq!(row["position"], 7);
+    }
+    assert_eq!(found["tables"]["regimes"][0]["regime"], "multiply");
+    // 2^32 pairs, of which a small part is done here.
+    let part = with(&["--instr", "mma.m16n8k16.f32.f16.f16.f32", "--shard", "7/50000"]);
+    let row = &part["tables"]["verification"][0];
+    assert_eq!(row["cases"], 1u64 << 32);
+    assert!((65536..=131072).contains(&row["compared"].as_u64().unwrap()), "{row}");
+}
+
+#[test]
+fn every_regime_is_counted_and_cases_are_rounded_up_to_tiles() {
+    let found = report(&["verify", "--instr", HALF, "--device", "model:hopper", "--cases", "100001"], 0);
+    check_regimes(&found);
+    let row = &found["tables"]["verification"][0];
+    assert_eq!([&row["cases"], &row["compared"]], [100001, 782 * 128]);
+    let note = "a tile has 128 dot-product-adds, so the 100001 asked for were rounded up to 100096";
+    assert!(found["notes"].as_array().unwrap().iter().any(|said| said.as_str().unwrap().contains(note)));
+    let regimes = found["tables"]["regimes"].as_array().unwrap();
+    assert!(regimes.len() > 8 && regimes.iter().all(|row| row["compared"].as_u64().unwrap() > 0));
+}
+
+#[test]
+fn any_number_of_threads_and_devices_gives_the_same_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = wrong_model(folder.path());
+    let arguments = ["verify", "--instr", HALF, "--cases", "200000", "--seed", "5", "--output", "json"];
+    let run = |model: &str, threads: &str, devices: usize| {
+        let devices = ["--device", "model:hopper"].repeat(devices);
+        let output = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+            .args([&arguments[..], &["--model", model], &devices].concat())
+            .env("RAYON_NUM_THREADS", threads)
+            .output()
+            .unwrap();
+        totals(&validate_report(&String::from_utf8(output.stdout).unwrap()))
+    };
+    for model in ["hopper", &wrong] {
+        let expected = run(model, "1", 1);
+        check_regimes(&expected);
+        for (threads, devices) in [("2", 1), ("7", 1), ("1", 2), ("2", 3)] {
+            assert_eq!(run(model, threads, devices), expected, "{model}, {threads} threads, {devices} devices");
+        }
+    }
+}
+
+/// The model of Hopper with finite numbers for the infinities of sums that are too large.
+fn wrong_model(folder: &Path) -> String {
+    let text = include_str!("../../models/hopper.toml");
+    let wrong = text.replace("overflow = \"infinity\"", "overflow = \"saturate\"");
+    assert_ne!(text, wrong);
+    let file = folder.join("wrong.toml");
+    std::fs::write(&file, wrong).unwrap();
+    file.to_string_lossy().into_owned()
+}
+
+#[test]
+fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wrong, checkpoint) = (wrong_model(folder.path()), folder.path().join("run.checkpoint"));
+    let checkpoint = checkpoint.to_str().unwrap();
+    // Differences are counted, and do not stop the run.
+    let arguments = [
+        "verify",
+        "--instr",
+        HALF,
+        "--device",
+        "model:hopper",
+        "--model",
+        &wrong,
+        "--cases",
+        "2e7",
+        "--max-mismatches",
+        "0",
+    ];
+    let undisturbed = report(&arguments, 1);
+    let with = [&arguments[..], &["--checkpoint", checkpoint]].concat();
+    let mut random = 0x9e37_79b9_7f4a_7c15u64;
+    let mut progress = Vec::new();
+    for _ in 0..10 {
+        random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+            .args(&with)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        std::thread::sleep(Duration::from_millis(50 + (random >> 32) % 1500));
+        // SIGKILL, of which a process learns nothing.
+        child.kill().unwrap();
+        child.wait().unwrap();
+        if let Ok(text) = std::fs::read_to_string(checkpoint) {
+            let file: Value =
+                serde_json::from_str(&text).expect("a checkpoint is whole whenever the program is killed");
+            progress.push(file["parts"][0]["state"]["next"].as_u64().unwrap());
+        }
+    }
+    assert!(progress.is_sorted() && progress.iter().any(|next| (1..20_000_000 / 128).contains(next)), "{progress:?}");
+    let resumed = report(&with, 1);
+    assert_eq!(totals(&resumed), totals(&undisturbed));
+    // A finished run has nothing left to do.
+    let before = std::fs::read(checkpoint).unwrap();
+    assert_eq!(report(&with, 1)["tables"], resumed["tables"]);
+    assert_eq!(std::fs::read(checkpoint).unwrap(), before);
+}
+
+#[test]
+fn a_checkpoint_of_another_run_is_refused_and_left_as_it_is() {
+    let folder = tempfile::tempdir().unwrap();
+    let checkpoint = folder.path().join("run.checkpoint");
+    let file = checkpoint.to_str().unwrap();
+    let wrong = wrong_model(folder.path());
+    let base = ["verify", "--instr", HALF, "--cases", "1000", "--checkpoint", file];
+    let device = ["--device", "model:hopper"];
+    assert_eq!(tcnum(&[&base[..], &device].concat()).status, 0);
+    let kept = std::fs::read(file).unwrap();
+    let other_device = format!("model:{wrong}");
+    for (more, expected) in [
+        (&["--device", "model:hopper", "--seed", "1"][..], "seed is 0 there and 1 here"),
+        (&["--device", "model:hopper", "--model", &wrong], "model_digest is"),
+        (&["--device", &other_device], "device is"),
+        (&["--device", "model:hopper", "--shard", "1/2"], "shards is 1 there and 2 here"),
+        (&["--device", "model:hopper", "--max-mismatches", "3"], "max_mismatches is 10 there and 3 here"),
+        (
+            &["--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"],
+            "it holds 1 instructions, and 2 are",
+        ),
+    ] {
+        let run = tcnum(&[&base[..], more].concat());
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{more:?}");
+        assert!(run.stderr.contains("is of another run") && run.stderr.contains(expected), "{more:?}: {}", run.stderr);
+        assert_eq!(std::fs::read(file).unwrap(), kept, "{more:?}");
+    }
+    for text in ["", "{}", "{\"tcnum_checkpoint\": 1, \"parts\": [{}]}", "\u{0}\u{1}"] {
+        std::fs::write(file, text).unwrap();
+        let run = tcnum(&[&base[..], &device].concat());
+        assert_eq!(run.status, 2, "{text}");
+        assert!(run.stderr.contains("is no checkpoint of `tcnum verify`"), "{}", run.stderr);
+        assert_eq!(std::fs::read_to_string(file).unwrap(), text);
+    }
+    // One that contradicts itself: more tiles done than there are.
+    let text = String::from_utf8(kept).unwrap().replace("\"next\": 8", "\"next\": 9");
+    std::fs::write(file, &text).unwrap();
+    let run = tcnum(&[&base[..], &device].concat());
+    assert!(run.status == 2 && run.stderr.contains("contradicts itself"), "{}", run.stderr);
+}
+
+#[test]
+fn a_checkpoint_that_is_damaged_in_one_number_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("run.checkpoint").to_string_lossy().into_owned();
+    let run = [
+        "verify",
+        "--instr",
+        HALF,
+        "--device",
+        "model:hopper",
+        "--model",
+        "ampere",
+        "--cases",
+        "2000",
+        "--checkpoint",
+        &file,
+    ];
+    assert_eq!(tcnum(&run).status, 1);
+    let kept: Value = serde_json::from_str(&std::fs::read_to_string(&file).unwrap()).unwrap();
+    for (place, value) in [
+        ("/parts/0/state/regimes/0/compared", json!(u64::MAX)),
+        ("/parts/0/state/regimes/0/differing", json!(u64::MAX)),
+        ("/parts/0/state/regimes/2/compared", json!(1u64 << 40)),
+        ("/parts/0/state/marks/0/regimes/2/compared", json!(1u64 << 40)),
+        ("/parts/0/state/spots/0/row", json!(99999)),
+        ("/parts/0/state/spots/0/column", json!(8)),
+        ("/parts/0/state/spots/0/tile", json!(1u64 << 40)),
+        ("/parts/0/state/next", json!(u64::MAX)),
+        ("/parts/0/run/max_mismatches", json!(u64::MAX)),
+        ("/parts/0/run/max_mismatches", json!(11)),
+        ("/parts/0/run/shards", json!(1_000_001)),
+        ("/parts/0/run/shard", json!(0)),
+        ("/parts/0/run/cases", json!(u64::MAX)),
+        ("/parts/0/run/cases", json!(0)),
+        // Finished, and not everything was compared.
+        ("/parts/0/state/regimes/0/compared", json!(0)),
+        ("/parts/0/state/seconds", json!(-1.0)),
+        ("/parts", json!([])),
+    ] {
+        let mut damaged = kept.clone();
+        *damaged.pointer_mut(place).expect(place) = value.clone();
+        std::fs::write(&file, damaged.to_string()).unwrap();
+        for command in [&run[..], &["merge", &file], &["merge", &file, "--partial"]] {
+            let refused = tcnum(command);
+            assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{place} {value}: {}", refused.stderr);
+        }
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged.to_string(), "{place}");
+    }
+}
+
+#[test]
+fn a_report_whose_sums_are_not_those_of_its_tiles_is_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("part.json").to_string_lossy().into_owned();
+    let kept =
+        report(&["verify", "--instr", HALF, "--device", "model:hopper", "--model", "ampere", "--cases", "2000"], 1);
+    std::fs::write(&file, kept.to_string()).unwrap();
+    assert_eq!(tcnum(&["merge", &file]).status, 1);
+    let run = "/tables/verification/0";
+    for (edits, said) in [
+        (vec![("/tables/regimes/0/compared".to_string(), json!(0))], "outputs were compared, and its tiles have 2048"),
+        (vec![(format!("{run}/compared"), json!(0))], "do not add up"),
+        (vec![(format!("{run}/differing"), json!(0))], "do not add up"),
+        (vec![(format!("{run}/next_tile"), json!(1))], "its counts are not those of its tiles"),
+        (vec![(format!("{run}/seconds"), json!(-5))], "it took -5 seconds"),
+        (vec![("/tables/mismatches".into(), json!([]))], "and 0 are listed"),
+        (vec![("/tables/verification".into(), json!([]))], "is empty"),
+        (vec![("/tables".into(), json!({}))], "no table 'verification'"),
+    ] {
+        let mut damaged = kept.clone();
+        for (place, value) in &edits {
+            *damaged.pointer_mut(place).expect(place) = value.clone();
+        }
+        std::fs::write(&file, damaged.to_string()).unwrap();
+        let refused = tcnum(&["merge", &file]);
+        assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{edits:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(said), "{edits:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_command_lists_no_more_counterexamples_than_a_report_that_can_be_read_again_has() {
+    let refused = tcnum(&["verify", "--all", "--device", "model:hopper", "--max-mismatches", "1000"]);
+    assert_eq!((refused.status, refused.stdout.as_str()), (2, ""));
+    assert!(refused.stderr.contains("lists up to 10000 counterexamples"), "{}", refused.stderr);
+}
+
+#[test]
+fn the_parts_of_a_run_merge_into_its_report() {
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = wrong_model(folder.path());
+    for (model, status) in [("hopper", 0), (wrong.as_str(), 1)] {
+        let arguments = ["verify", "--instr", HALF, "--device", "model:hopper", "--model", model, "--cases", "300000"];
+        let whole = report(&arguments, status);
+        let mut files = Vec::new();
+        for shard in 1..=3 {
+            let file = folder.path().join(format!("part-{shard}")).to_string_lossy().into_owned();
+            let shard = format!("{shard}/3");
+            // A report and two checkpoints.
+            let kept: &[&str] = match files.is_empty() {
+                true => &["--out", &file, "--output", "json"],
+                false => &["--checkpoint", &file],
+            };
+            std::fs::remove_file(&file).ok();
+            let run = tcnum(&[&arguments[..], &["--shard", &shard], kept].concat());
+            assert!(run.status <= 1, "{}", run.stderr);
+            files.push(file);
+        }
+        let merge = |files: &[&String], more: &[&str]| {
+            let files: Vec<&str> = files.iter().map(|file| file.as_str()).collect();
+            tcnum(&[&["merge"], &files[..], more, &["--output", "json"]].concat())
+        };
+        let [one, two, three] = [&files[0], &files[1], &files[2]];
+        let run = merge(&[three, one, two], &["--model", model]);
+        assert_eq!(run.status, status, "{}", run.stderr);
+        let merged = validate_report(&run.stdout);
+        check_regimes(&merged);
+        for table in ["verification", "regimes", "mismatches"] {
+            assert_eq!(totals(&merged)["tables"][table], totals(&whole)["tables"][table], "{table}");
+        }
+        assert_eq!(merged["holds"], whole["holds"]);
+        // What is merged is a report like any other.
+        let again = folder.path().join("merged.json").to_string_lossy().into_owned();
+        std::fs::write(&again, &run.stdout).unwrap();
+        let again = merge(&[&again], &["--model", model]);
+        assert_eq!(totals(&validate_report(&again.stdout))["tables"], totals(&merged)["tables"]);
+
+        for (files, expected) in [
+            (&[one, two][..], "of 3 parts of mma.m16n8k8.f32.f16.f16.f32 there is no part 3"),
+            (&[one, two, three, two], "are both part 2/3 of"),
+        ] {
+            let run = merge(files, &[]);
+            assert!(run.status == 2 && run.stderr.contains(expected), "{}", run.stderr);
+        }
+        let partial = merge(&[one, three], &["--partial"]);
+        let notes = validate_report(&partial.stdout)["notes"].to_string();
+        assert!(notes.contains("This is not the whole run: of 3 parts"), "{notes}");
+        let other = folder.path().join("other").to_string_lossy().into_owned();
+        std::fs::remove_file(&other).ok();
+        tcnum(&[&arguments[..], &["--shard", "2/3", "--seed", "9", "--checkpoint", &other]].concat());
+        let run = merge(&[one, &other, three], &[]);
+        assert!(
+            run.status == 2 && run.stderr.contains("different runs") && run.stderr.contains("seed"),
+            "{}",
+            run.stderr
+        );
+    }
+}
+
+#[test]
+fn another_program_is_verified_tile_by_tile_and_its_counterexample_is_reduced() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let wrong = wrong_model(folder.path());
+    let device = format!("exec:python3 '{}'", concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py"));
+    let arguments = ["verify", "--instr", HALF, "--device", &device, "--cases", "3000", "--max-mismatches", "1"];
+    let agreed = report(&arguments, 0);
+    assert_eq!(agreed["tables"]["verification"][0]["execution"], "external");
+    let differed = report(&[&arguments[..], &["--model", &wrong]].concat(), 1);
+    let mismatch = &differed["tables"]["mismatches"][0];
+    assert!(mismatch["reduced"] == true && mismatch["terms"].as_u64().unwrap() <= 3, "{mismatch}");
+    // Of a program only the model's steps are known.
+    assert!(differed["tables"]["steps"][0]["second_value"].is_null());
+    let dying = report_of_failure(&[&arguments[..3], &["--device", &format!("{device} --die-after 5")]].concat());
+    assert!(dying.contains("answered 5 of"), "{dying}");
+}
+
+/// The message of a run whose device fails.
+fn report_of_failure(arguments: &[&str]) -> String {
+    let run = tcnum(arguments);
+    assert_eq!((run.status, run.stdout.as_str()), (3, ""), "{}", run.stderr);
+    run.stderr
+}
+
+#[test]
+fn wrong_requests_are_status_2_and_say_why() {
+    let base = ["verify", "--instr", HALF, "--device", "model:hopper"];
+    for (more, expected) in [
+        (&["--cases", "0"][..], "expected a whole number from 1"),
+        (&["--cases", "1e30"], "expected a whole number from 1"),
+        (&["--cases", "10", "--exhaustive", "multiply"], "cannot be used with"),
+        (&["--shard", "0/3"], "expected I/N"),
+        (&["--shard", "4/3"], "expected I/N"),
+        (&["--exhaustive", "multiply", "--position", "8"], "there is no position 8"),
+        (&["--exhaustive", "multiply", "--instr", "mma.m8n8k4.f64.f64.f64.f64"], "2^128 pairs"),
+        (&["--model", "hoper"], "unknown model 'hoper'"),
+        (&["--device", "trace:x"], "replays recorded tiles only"),
+        (&["recording.safetensors"], "recordings are compared as they are"),
+        (&["--checkpoint", "/nowhere/file"], "there is no folder /nowhere"),
+        (&["--instr", "mma.m16n8k16.f32.f16.f16.f32", "--counterexamples", "x"], "there are several instructions"),
+        (&["--max-mismatches", "1001"], "up to 1000 counterexamples"),
+    ] {
+        let run = tcnum(&[&base[..], more].concat());
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{more:?}: {}", run.stderr);
+        assert!(run.stderr.contains(expected), "{more:?}: {}", run.stderr);
+    }
+    for flag in [&["--cases", "5"][..], &["--exhaustive", "multiply"], &["--seed", "1"], &["--shard", "1/2"]] {
+        let run = tcnum(&[&["verify"], flag].concat());
+        assert!(run.status == 2 && run.stderr.contains("needs an instruction"), "{}", run.stderr);
+    }
+}
+
+/// What `--available` forgives: an instruction that the device lacks, and nothing else.
+#[test]
+fn a_device_that_cannot_be_run_is_no_instruction_that_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::create_dir(file("recordings")).unwrap();
+    let commands: [&[&str]; 4] = [
+        &["verify", "--cases", "128"],
+        &["probe", "--samples", "1"],
+        &["chain", "--length", "1", "--chains", "1"],
+        &["record", "--tiles", "1", "--folder", &file("recordings")],
+    ];
+    for command in commands {
+        let absent = format!("exec:'{}'", file("no such program"));
+        let run = tcnum(&[command, &["--all", "--available", "--device", &absent]].concat());
+        assert_eq!(run.status, 2, "{command:?}: {}", run.stdout);
+        assert!(run.stderr.contains("cannot be started"), "{command:?}: {}", run.stderr);
+    }
+    // What cannot be written is no lack of the device either.
+    std::fs::create_dir(file("recordings/mma.m8n8k4.f32.f16.f16.f32.row.row.safetensors")).unwrap();
+    let device = ["--device", "model:volta", "--all", "--available"];
+    let run = tcnum(&[commands[3], &device].concat());
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("safetensors"), "{}", run.stderr);
+}
+
+#[test]
+fn nothing_executed_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let declines = r#"exec:sh -c 'read line; echo "{\"ok\":false,\"error\":\"not this one\"}"; cat >/dev/null'"#;
+    let recordings = folder.path().to_string_lossy();
+    for command in [
+        &["verify", "--cases", "128", "--model", "volta"][..],
+        &["probe", "--samples", "1", "--model", "volta"],
+        &["record", "--tiles", "1", "--folder", &recordings],
+    ] {
+        let found = report(&[command, &["--all", "--available", "--device", declines]].concat(), 1);
+        assert_eq!(found["holds"], false);
+        let said =
+            |what: &str| found["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
+        assert!(said("Nothing was executed") && said("not this one"), "{command:?}: {}", found["notes"]);
+    }
+}

@@ -1,0 +1,12 @@
+//! `tcnum verify`: campaigns, totals, mismatches, and wrong models that it has to catch.
+
+mod campaign;
+#[path = "../common/changed.rs"]
+mod changed;
+mod command;
+#[path = "../common/machine.rs"]
+mod machine;
+#[path = "../common/program.rs"]
+mod program;
+mod totals;
+mod wrong_models;
