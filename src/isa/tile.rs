@@ -58,15 +58,23 @@ impl Codes {
     /// The code at `index`. Panics if out of range.
     #[inline]
     pub fn get(&self, index: usize) -> u64 {
-        let mut word = [0; 8];
-        word[..self.width].copy_from_slice(&self.bytes[index * self.width..][..self.width]);
-        u64::from_le_bytes(word)
+        match self.width {
+            1 => self.bytes[index].into(),
+            2 => u16::from_le_bytes(self.bytes.as_chunks().0[index]).into(),
+            4 => u32::from_le_bytes(self.bytes.as_chunks().0[index]).into(),
+            _ => u64::from_le_bytes(self.bytes.as_chunks().0[index]),
+        }
     }
 
     /// Sets the code at `index`, cut to the code size. Panics if out of range.
     #[inline]
     pub fn set(&mut self, index: usize, code: u64) {
-        self.bytes[index * self.width..][..self.width].copy_from_slice(&code.to_le_bytes()[..self.width]);
+        match self.width {
+            1 => self.bytes[index] = code as u8,
+            2 => self.bytes.as_chunks_mut().0[index] = (code as u16).to_le_bytes(),
+            4 => self.bytes.as_chunks_mut().0[index] = (code as u32).to_le_bytes(),
+            _ => self.bytes.as_chunks_mut().0[index] = code.to_le_bytes(),
+        }
     }
 
     /// The codes in order.

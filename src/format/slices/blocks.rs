@@ -42,11 +42,13 @@ impl<T: Copy> BlockedSlice<'_, T> {
         step: &impl PerBlock<T, A, B>,
     ) -> usize {
         let (inputs, outputs) = (inputs.as_chunks::<LENGTH>().0, outputs.as_chunks_mut::<LENGTH>().0);
-        for ((own, inputs), outputs) in self.each.iter().zip(inputs).zip(outputs) {
+        let count = self.each.len().min(inputs.len()).min(outputs.len());
+        let (each, inputs, outputs) = (&self.each[..count], &inputs[..count], &mut outputs[..count]);
+        for (block, outputs) in outputs.iter_mut().enumerate() {
             // Something that the compiler does not know: it is to make vectors of elements, not of blocks.
-            step.block(black_box(*own), inputs, outputs);
+            step.block(black_box(each[block]), &inputs[block], outputs);
         }
-        self.each.len().min(inputs.len())
+        count
     }
 }
 
@@ -63,16 +65,21 @@ fn largest_magnitude(values: &[f32]) -> u32 {
 #[inline(always)]
 fn largest_of_whole<const LENGTH: usize>(values: &[f32], largest: &mut [u32]) -> usize {
     let blocks = values.as_chunks::<LENGTH>().0;
-    for (largest, block) in largest.iter_mut().zip(blocks) {
+    let largest = &mut largest[..blocks.len()];
+    for (at, largest) in largest.iter_mut().enumerate() {
         // As above; and lanes, which are brought together at the end.
-        let block = black_box(block);
+        let block = black_box(&blocks[at]);
         let mut lanes = [0; 16];
         for values in block.as_chunks::<16>().0 {
-            for (lane, value) in lanes.iter_mut().zip(values) {
-                *lane = (value.to_bits() & u32::MAX >> 1).max(*lane);
+            for (at, lane) in lanes.iter_mut().enumerate() {
+                *lane = (values[at].to_bits() & u32::MAX >> 1).max(*lane);
             }
         }
-        *largest = lanes.into_iter().fold(0, u32::max);
+        let mut most = 0;
+        for lane in &lanes {
+            most = most.max(*lane);
+        }
+        *largest = most;
     }
     blocks.len()
 }
@@ -124,13 +131,14 @@ struct StepCounter<const SIGNED: bool> {
 impl<C: Code, const SIGNED: bool> PerBlock<&Steps, f32, C> for StepCounter<SIGNED> {
     #[inline(always)]
     fn block(&self, Steps([positive, negative]): &Steps, values: &[f32], codes: &mut [C]) {
-        for (code, value) in codes.iter_mut().zip(values) {
-            let bits = value.to_bits();
+        let values = &values[..codes.len()];
+        for (at, code) in codes.iter_mut().enumerate() {
+            let bits = values[at].to_bits();
             let magnitude = (bits & u32::MAX >> 1) as i32;
             let minus = bits as i32 >> 31;
             let mut reached = minus as u32 & self.sign_bit;
-            for (above, below) in positive.iter().zip(negative) {
-                let step = if SIGNED { *above ^ minus & (*above ^ *below) } else { *above };
+            for (at, above) in positive.iter().enumerate() {
+                let step = if SIGNED { *above ^ minus & (*above ^ negative[at]) } else { *above };
                 reached += u32::from(magnitude >= step);
             }
             *code = C::cut(reached);
@@ -158,8 +166,9 @@ impl PerBlock<f32, f32, f32> for MultiplyTwice {
     #[inline(always)]
     fn block(&self, factor: f32, inputs: &[f32], outputs: &mut [f32]) {
         let canonical = f32::from_bits(0x7fc0_0000);
-        for (output, input) in outputs.iter_mut().zip(inputs) {
-            let product = *input * factor * self.0;
+        let inputs = &inputs[..outputs.len()];
+        for (at, output) in outputs.iter_mut().enumerate() {
+            let product = inputs[at] * factor * self.0;
             *output = if product.is_nan() { canonical } else { product };
         }
     }

@@ -202,8 +202,9 @@ impl<C: Code, S: Placement, I: Fn(u32, u32, u32) -> u32> PerBlock<i32, f32, C> f
     fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
         // A copy: what the loop reads of it stays in registers.
         let plan = self.0.divided(exponent);
-        for (code, value) in codes.iter_mut().zip(values) {
-            let bits = value.to_bits();
+        let values = &values[..codes.len()];
+        for (at, code) in codes.iter_mut().enumerate() {
+            let bits = values[at].to_bits();
             let magnitude = bits & u32::MAX >> 1;
             let lane = S::lane(&plan, magnitude);
             let fields = rounded(&lane, bits, &self.1) + lane.base;
@@ -219,8 +220,9 @@ impl<C: Code, I: Fn(u32, u32, u32) -> u32> PerBlock<i32, f32, C> for Whole<I> {
     #[inline(always)]
     fn block(&self, exponent: i32, values: &[f32], codes: &mut [C]) {
         let plan = self.0;
-        for (code, value) in codes.iter_mut().zip(values) {
-            let bits = value.to_bits();
+        let values = &values[..codes.len()];
+        for (at, code) in codes.iter_mut().enumerate() {
+            let bits = values[at].to_bits();
             *code = C::cut(plan.code(bits, rounded(&integer::lane(bits, exponent), bits, &self.1)));
         }
     }
@@ -250,12 +252,13 @@ enum Random<'a> {
 /// Converts every value by stochastic rounding with `bits` random bits.
 #[inline(always)]
 fn stochastic<C: Code>(kind: &Constants, values: &[f32], random: Random, bits: u32, codes: &mut [C]) {
-    for (at, (code, value)) in codes.iter_mut().zip(values).enumerate() {
+    let values = &values[..codes.len()];
+    for (at, code) in codes.iter_mut().enumerate() {
         let random = match random {
             Random::Same(random) => random,
             Random::Each(random) => random[at],
         };
-        let f32_bits = value.to_bits();
+        let f32_bits = values[at].to_bits();
         let magnitude = f32_bits & u32::MAX >> 1;
         *code = C::cut(match kind {
             Constants::Float(plan, _) => {
