@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
     Error, Result,
+    base::interrupt,
     device::Device,
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Instruction, Tiles},
@@ -72,6 +73,7 @@ pub enum RecordedTiles {
 /// The device lacks the instruction, or fails; tiles that are too many; an annotation whose key a recording has itself; a file that
 /// cannot be written.
 pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Recording) -> Result<RecordingRow> {
+    interrupt::check()?;
     let execution = device.prepare(instruction)?;
     let tiles = tiles(instruction, recording)?;
     let identity = device.identity();

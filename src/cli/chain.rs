@@ -10,7 +10,8 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Interruption, Result,
+    base::interrupt,
     chain::{self, ChainRequest, Curve, plot, table},
     device::{self, Device},
     inputs::Init,
@@ -71,6 +72,7 @@ fn svg_file(text: &str) -> std::result::Result<PathBuf, String> {
 /// the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
+    interrupt::watch();
     let mut instructions = chosen(&arguments.selection, common.device.as_deref())?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
@@ -87,12 +89,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                     executions.push(execution.clone());
                 }
             }
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
     let plan = ChainRequest { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
-    let curves = computed(device.as_mut(), &plan, arguments)?;
+    let (curves, interrupted) = computed(device.as_mut(), &plan, arguments)?;
+    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     let identity = device.identity().clone();
     if let Some(path) = &arguments.plot {
         let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
@@ -100,6 +103,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.notes.extend(table::notes(&plan));
     report.device = Some(identity);
+    if curves.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     let rows = (table::curves(None, &curves, &executions), table::points(None, &curves));
     report.tables = vec![table::curve_table(rows.0), table::point_table(rows.1)];
     Ok(report)
@@ -141,8 +147,12 @@ fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     }
 }
 
-/// The curves, with progress on standard error.
-fn computed(device: &mut dyn Device, plan: &ChainRequest, arguments: &Arguments) -> Result<Vec<Curve>> {
+/// The curves, with progress on standard error, and the signal that ended them, if one did.
+fn computed(
+    device: &mut dyn Device,
+    plan: &ChainRequest,
+    arguments: &Arguments,
+) -> Result<(Vec<Curve>, Option<Interruption>)> {
     let progress = Progress::new(&arguments.common.destination);
     chain::run(device, plan, &mut |done| progress.step(done))
 }

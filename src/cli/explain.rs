@@ -32,7 +32,7 @@ use crate::{
 /// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// The instruction, by its canonical name or vendor's full spelling.
+    /// The instruction: its name, the vendor's full spelling, or a TOML file that describes one of your own.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
     /// The arithmetic model: a shipped name or a model file. Without it: that of the generation that recorded, else hopper.
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
         None => {
             let name = arguments.instruction.as_deref().unwrap_or_default();
-            let instruction = isa::find(name)?;
+            let instruction = isa::resolve(name)?;
             let case = given(&instruction, arguments)?;
             (instruction, case, None)
         }

@@ -63,6 +63,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.tables.extend(differences);
     report.notes.extend(signatures);
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
+    if parts.iter().all(|part| part.state.compared() == 0) {
+        report.holds = false;
+        report.notes.insert(0, "Nothing was compared.".into());
+    }
     if let Some(first) = parts.first() {
         report.seed = first.run.seed;
         report.device = Some(Identity {

@@ -4,6 +4,7 @@ mod calc;
 mod chain;
 mod convert;
 mod devices;
+mod exec_check;
 mod explain;
 mod files;
 mod formats;
@@ -25,7 +26,7 @@ use std::{io::Write, process::ExitCode};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{Error, Result, report::Report};
+use crate::{Error, Interruption, Result, base::threads, report::Report};
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -35,7 +36,8 @@ use progress::{Bar, Progress};
 ///
 /// With no --device, the first NVIDIA GPU is used, and the simulated device model:hopper where there is none.
 /// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found; 2 the request or its
-/// input was wrong; 3 the device failed.
+/// input was wrong; 3 the device failed; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report says what
+/// was done until then. A second signal ends it at once.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
 struct Cli {
@@ -56,6 +58,8 @@ enum Command {
     Verify(Box<verify::Arguments>),
     Explain(explain::Arguments),
     Merge(merge::Arguments),
+    #[command(name = "exec-check")]
+    ExecCheck(exec_check::Arguments),
     Power(Box<power::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
@@ -70,9 +74,8 @@ pub fn main() -> ExitCode {
     };
     let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
     let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
-    match distinct.and_then(|()| run(cli.command)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
+    match distinct.and_then(|()| threads::start_pool()).and_then(|()| run(cli.command)) {
+        Ok(status) => ExitCode::from(status),
         Err(error) => fail(&error),
     }
 }
@@ -129,6 +132,7 @@ impl Command {
             Command::Verify(a) => &a.destination,
             Command::Explain(a) => &a.destination,
             Command::Merge(a) => &a.destination,
+            Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Report(a) => &a.destination,
@@ -139,8 +143,8 @@ impl Command {
     }
 }
 
-/// Whether what the command claims holds.
-fn run(command: Command) -> Result<bool> {
+/// The exit status: 0 where what the command claims holds, else 1; that of the signal that stopped it.
+fn run(command: Command) -> Result<u8> {
     let destination = command.destination();
     destination.check()?;
     // What stopped a command that has something to report all the same.
@@ -161,13 +165,15 @@ fn run(command: Command) -> Result<bool> {
         Command::Verify(a) => verify::run(&a)?,
         Command::Explain(a) => explain::run(&a)?,
         Command::Merge(a) => merge::run(&a)?,
+        Command::ExecCheck(a) => exec_check::run(&a)?,
         Command::Power(a) => power::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
     destination.write(&report)?;
-    failure.map_or(Ok(report.holds), Err)
+    let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
+    failure.map_or(Ok(status), Err)
 }
 
 /// This process's command line with the program's own name in front, quoted for a shell.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::atomic,
+    base::{atomic, interrupt},
     device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
@@ -62,6 +62,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let mut instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
@@ -90,13 +91,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        match record::record(device.as_mut(), instruction, &recording(arguments, instruction)) {
-            Ok(row) => rows.push(row),
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+        let recorded = record::record(device.as_mut(), instruction, &recording(arguments, instruction));
+        match report.until_interrupted(recorded) {
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => break,
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
     report.device = Some(device.identity().clone());
+    if rows.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     report.tables.push(record::table(rows));
     Ok(report)
 }

@@ -29,9 +29,13 @@ pub struct Instruction {
     pub d: &'static Format,
     /// The block scale that A and B carry, if any.
     pub scale: Option<Scale>,
+    /// How A is stored, if not every element is.
+    pub sparse: Option<Chunk>,
+    /// Whether integer results that are too large become the largest number, and not what is left of their low bits.
+    pub saturate: bool,
     /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
     pub kernel: Option<Kernel>,
-    /// The targets that have it, in the order of [`targets::all`](super::targets::all).
+    /// The targets that have it (none of an instruction that a user describes), in the order of [`targets::all`](super::targets::all).
     pub support: &'static [Support],
 }
 
@@ -104,20 +108,14 @@ impl Instruction {
         operands(self).iter().map(|o| o.len() * o.format.bytes()).sum::<usize>() + self.m * self.n * self.d.bytes()
     }
 
-    /// Whether A is 2:4 structured sparse.
+    /// Whether A is structured sparse.
     pub fn is_sparse(&self) -> bool {
-        self.family().ends_with(".sp")
+        self.sparse.is_some()
     }
 
     /// How A is stored in sparse forms; `None` if every element is.
     pub fn chunk(&self) -> Option<Chunk> {
-        // The kinds f8f6f4 and mxf8f6f4 hold every number in a byte, and treat it as one of 8 bits.
-        let packed = self.a.bits == 4 && !self.ptx.contains("f8f6f4");
-        self.is_sparse().then_some(match self.a.bits {
-            32 => Chunk { length: 2, kept: 1, together: 1 },
-            4 if packed => Chunk { length: 8, kept: 4, together: 2 },
-            _ => Chunk { length: 4, kept: 2, together: 1 },
-        })
+        self.sparse
     }
 
     /// Elements in a row of A: k, of sparse forms the half of it that is stored.

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Cell, Column, Report, Table, schema};
-use crate::{COMMIT, VERSION};
+use crate::{COMMIT, VERSION, base::error::Interruption};
 
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
@@ -27,6 +27,7 @@ pub(super) fn render(report: &Report) -> String {
         ("annotations", object(&report.annotations)),
         ("notes", json!(report.notes)),
         ("holds", json!(report.holds)),
+        ("interrupted", json!(report.interrupted.map(Interruption::name))),
     ];
     let mut text = String::from("{\n");
     for (key, value) in members {

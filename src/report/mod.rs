@@ -19,6 +19,8 @@ pub use cell::{Cell, CellValue, Kind};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 
+use crate::{Error, Interruption, Result, base::interrupt};
+
 /// A rendering of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
@@ -111,6 +113,9 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Whether what the command claims holds: false makes the exit status 1.
     pub holds: bool,
+    /// The signal that stopped the command, if one did: the results are those of the work that was done until then, and the exit
+    /// status is 130 or 143.
+    pub interrupted: Option<Interruption>,
 }
 
 /// One table of results: in JSON an array of objects, one per row, under the table's key.
@@ -140,6 +145,29 @@ impl Report {
             annotations: Vec::new(),
             tables: Vec::new(),
             holds: true,
+            interrupted: None,
+        }
+    }
+}
+
+impl Report {
+    /// Takes in what some of the work came to: its result, or nothing where a signal stopped it, which is then answered and
+    /// stands in the report.
+    ///
+    /// # Errors
+    /// Whatever else the work failed with.
+    pub fn until_interrupted<T>(&mut self, outcome: Result<T>) -> Result<Option<T>> {
+        match outcome {
+            Ok(result) => Ok(Some(result)),
+            Err(Error::Interrupted { by }) => {
+                interrupt::answered();
+                if self.interrupted.is_none() {
+                    self.notes.insert(0, format!("Interrupted by {}: this is what was done until then.", by.name()));
+                }
+                self.interrupted = Some(by);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 }

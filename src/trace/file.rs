@@ -10,7 +10,7 @@ use std::{
 use safetensors::Dtype;
 
 use super::{
-    CONTENTS, RESERVED, Trace, TraceKind,
+    CONTENTS, DESCRIPTION, RESERVED, Trace, TraceKind,
     header::{Declared, Header},
     part,
 };
@@ -73,6 +73,8 @@ impl Trace {
         ];
         let mut header = Header { metadata: self.metadata.clone(), ..Header::default() };
         header.metadata.extend(RESERVED.map(String::from).into_iter().zip(derived));
+
+        header.metadata.extend(isa::description(i).map(|text| (DESCRIPTION.to_string(), text)));
 
         // Widest codes first, so that every array is aligned to its codes.
         let mut arrays = tensors(&self.part());
@@ -218,9 +220,20 @@ fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Re
         return Err(format!("metadata 'tcnum.trace': version '{version}' is unknown; version 1 is read"));
     }
     let named = |key: &str, error: Error| format!("metadata '{key}': {error}");
-    let i = isa::find(entry(metadata, "instruction")?).map_err(|e| named("instruction", e))?;
+    let i = match metadata.get(DESCRIPTION) {
+        None => isa::find(entry(metadata, "instruction")?).map_err(|e| named("instruction", e))?,
+        Some(text) => isa::described(text, &format!("metadata '{DESCRIPTION}'"), false).map_err(|e| e.to_string())?,
+    };
+    if metadata.get(DESCRIPTION).is_some() && entry(metadata, "instruction")? != i.name {
+        return Err(format!("metadata '{DESCRIPTION}' describes {i}, which is not the instruction"));
+    }
     for (key, expected) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
-        let format = format::find(entry(metadata, key)?).map_err(|e| named(key, e))?;
+        // A user's own format is not one of the table.
+        let name = entry(metadata, key)?;
+        if name == expected.name {
+            continue;
+        }
+        let format = format::find(name).map_err(|e| named(key, e))?;
         if format != expected {
             return Err(format!("metadata '{key}': {format}, but {i} has {expected}"));
         }

@@ -11,7 +11,10 @@ use crate::{
 };
 
 /// Metadata keys that a trace file derives from the other fields, so no caller may set them.
-const RESERVED: [&str; 9] = ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k"];
+const RESERVED: [&str; 10] = ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k", DESCRIPTION];
+
+/// The metadata key of the description of an instruction that is not of the tables, which a trace file derives, too.
+const DESCRIPTION: &str = "tcnum.instruction";
 
 /// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";

@@ -404,3 +404,47 @@ fn wrong_requests_are_status_2_and_say_why() {
         assert!(run.status == 2 && run.stderr.contains("needs an instruction"), "{}", run.stderr);
     }
 }
+
+/// What `--available` forgives: an instruction that the device lacks, and nothing else.
+#[test]
+fn a_device_that_cannot_be_run_is_no_instruction_that_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::create_dir(file("recordings")).unwrap();
+    let commands: [&[&str]; 4] = [
+        &["verify", "--cases", "128"],
+        &["probe", "--samples", "1"],
+        &["chain", "--length", "1", "--chains", "1"],
+        &["record", "--tiles", "1", "--folder", &file("recordings")],
+    ];
+    for command in commands {
+        let absent = format!("exec:'{}'", file("no such program"));
+        let run = tcnum(&[command, &["--all", "--available", "--device", &absent]].concat());
+        assert_eq!(run.status, 2, "{command:?}: {}", run.stdout);
+        assert!(run.stderr.contains("cannot be started"), "{command:?}: {}", run.stderr);
+    }
+    // What cannot be written is no lack of the device either.
+    std::fs::create_dir(file("recordings/mma.m8n8k4.f32.f16.f16.f32.row.row.safetensors")).unwrap();
+    let device = ["--device", "model:volta", "--all", "--available"];
+    let run = tcnum(&[commands[3], &device].concat());
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("safetensors"), "{}", run.stderr);
+}
+
+#[test]
+fn nothing_executed_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let declines = r#"exec:sh -c 'read line; echo "{\"ok\":false,\"error\":\"not this one\"}"; cat >/dev/null'"#;
+    let recordings = folder.path().to_string_lossy();
+    for command in [
+        &["verify", "--cases", "128", "--model", "volta"][..],
+        &["probe", "--samples", "1", "--model", "volta"],
+        &["record", "--tiles", "1", "--folder", &recordings],
+    ] {
+        let found = report(&[command, &["--all", "--available", "--device", declines]].concat(), 1);
+        assert_eq!(found["holds"], false);
+        let said =
+            |what: &str| found["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
+        assert!(said("Nothing was executed") && said("not this one"), "{command:?}: {}", found["notes"]);
+    }
+}

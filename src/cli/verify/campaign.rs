@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::atomic,
+    base::{atomic, interrupt},
     device::{self, Device, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
@@ -38,6 +38,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
@@ -64,8 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let names = devices(&arguments.devices)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut device = device::open(names.first().map(String::as_str), timeout)?;
-    let (judge, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
-    let model = Model::load(&judge)?;
+    let (judge, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     let mut report = Report::new("verify", invocation());
     report.notes.extend(undecided);
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
@@ -75,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     for instruction in &instructions {
         match part(arguments, instruction, device.as_mut(), (&judge, &model)) {
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             part => parts.push(part?),
         }
     }
@@ -98,8 +98,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     command.announce(device.as_mut())?;
     for at in 0..command.parts.len() {
-        command.compare(at, device.as_mut())?;
-        command.reduce(at, device.as_mut())?;
+        let compared = command.compare(at, device.as_mut());
+        report.until_interrupted(compared)?;
+        let reduced = command.reduce(at, device.as_mut(), report.interrupted.is_none());
+        if report.until_interrupted(reduced)?.is_none() {
+            command.reduce(at, device.as_mut(), false)?;
+        }
+        if report.interrupted.is_some() {
+            break;
+        }
     }
     command.note_times(device.as_ref());
     command.report(&mut report, device.as_mut())?;
@@ -207,8 +214,8 @@ impl Command<'_> {
         outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
     }
 
-    /// Reduces the counterexamples of the part at `at`.
-    fn reduce(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
+    /// Lists the counterexamples of the part at `at`: reduced, or as they were found.
+    fn reduce(&mut self, at: usize, device: &mut dyn Device, whole: bool) -> Result<()> {
         let part = &self.parts[at];
         if part.counterexamples.is_some() {
             return Ok(());
@@ -216,8 +223,12 @@ impl Command<'_> {
         if !part.state.spots.is_empty() {
             self.progress.step(&format!("reducing counterexamples of {}", part.run.instruction));
         }
-        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model)?);
-        self.keeper.keep(&self.parts, true)
+        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model, whole)?);
+        match whole {
+            true => self.keeper.keep(&self.parts, true),
+            // A run that goes on from the checkpoint reduces them.
+            false => Ok(()),
+        }
     }
 
     /// Fills the report, and writes the traces of counterexamples.
@@ -236,7 +247,21 @@ impl Command<'_> {
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
         report.device = Some(device.identity().clone());
         report.tables = tables;
+        if self.parts.iter().all(|part| part.state.compared() == 0) {
+            self.nothing(report, device);
+        }
         Ok(())
+    }
+
+    /// What is to be said where not one output was compared. (A shard may be empty where there are more of them than units: its
+    /// whole run is not.)
+    fn nothing(&self, report: &mut Report, device: &dyn Device) {
+        match self.parts.is_empty() {
+            false if self.arguments.shard.is_some() && self.parts.iter().all(|part| part.state.finished) => {
+                report.notes.push("Nothing was compared: this part of the run is empty.".into());
+            }
+            _ => select::nothing(report, device),
+        }
     }
 
     /// The note on instructions for which device and model are one and the same rule.

@@ -25,15 +25,16 @@ impl Dequantizer {
         if scale.bits > 8 || tensor_scale.is_some() && !products_are_exact(element, scale) {
             return None;
         }
+        let f32 = find("f32").ok()?;
         let factor = |code| match scale.value(code) {
-            Real::Finite(finite) => exact(&Real::Finite(finite.scaled(element.exponent))),
-            special => exact(&special),
+            Real::Finite(finite) => exact(f32, &Real::Finite(finite.scaled(element.exponent))),
+            special => exact(f32, &special),
         };
         Some(Dequantizer {
             elements: Decoder::new(element.format).ok()?,
             factors: (0..=scale.code_mask()).map(factor).collect::<Option<_>>()?,
             common: match tensor_scale {
-                Some((code, format)) => exact(&format.value(code))?,
+                Some((code, format)) => exact(f32, &format.value(code))?,
                 None => 1.0,
             },
         })
@@ -57,8 +58,7 @@ impl Dequantizer {
 }
 
 /// `value` as an `f32`, if it is one.
-fn exact(value: &Real) -> Option<f32> {
-    let f32 = find("f32").expect("the table of formats has it");
+fn exact(f32: &Format, value: &Real) -> Option<f32> {
     let [down, up] = [Rounding::Rd, Rounding::Ru].map(|mode| f32.encode(value, mode, Overflow::Standard));
     down.filter(|_| down == up).map(|bits| f32::from_bits(bits as u32))
 }

@@ -75,7 +75,11 @@ fn largest_of_whole<const LENGTH: usize>(values: &[f32], largest: &mut [u32]) ->
                 *lane = (values[at].to_bits() & u32::MAX >> 1).max(*lane);
             }
         }
-        *largest = lanes.into_iter().fold(0, u32::max);
+        let mut most = 0;
+        for lane in &lanes {
+            most = most.max(*lane);
+        }
+        *largest = most;
     }
     blocks.len()
 }
