@@ -199,13 +199,9 @@ fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
         )));
     }
     for (number, own) in given.chunks(chunk.kept).enumerate() {
-        let pairs = chunk.together > 1 && own.chunks(chunk.together).any(|p| p[0] % 2 != 0 || p[1] != p[0] + 1);
-        if !own.is_sorted_by(|x, y| x < y) || own.iter().any(|position| *position >= chunk.length as u64) || pairs {
-            return Err(Error::request(format!(
-                "--positions: chunk {number} has {own:?}; positions ascend below {}{}",
-                chunk.length,
-                if chunk.together > 1 { ", in neighbouring pairs" } else { "" }
-            )));
+        if !chunk.allows(own.iter().copied()) {
+            let rule = chunk.rule();
+            return Err(Error::request(format!("--positions: chunk {number} has {own:?}; each has {rule}")));
         }
     }
     case.positions[..given.len()].copy_from_slice(given);

@@ -73,7 +73,8 @@ pub enum ViewName {
     Table,
     /// JSON, versioned and described by a JSON Schema.
     Json,
-    /// Comma-separated values: the tables alone, a block or a file each, with every digit.
+    /// Comma-separated values: the tables alone, a block or a file each, with every digit; text that a spreadsheet would take for a
+    /// formula begins with an apostrophe.
     Csv,
     /// Markdown.
     Markdown,
@@ -97,7 +98,8 @@ impl OutputDestination {
     /// Refuses, before any work, what cannot be written as it is asked for.
     ///
     /// # Errors
-    /// A request error: a folder for something else than CSV; a note that is given twice; columns for a view that always has all, or that no table has.
+    /// A request error: a folder for something else than CSV; a note that is given twice; columns for a view that always has all,
+    /// or that no table has.
     pub fn check(&self) -> Result<()> {
         if let Some(folder) = self.folder().filter(|_| self.output != ViewName::Csv) {
             return Err(Error::request(format!(

@@ -145,9 +145,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.notes.extend(undecided);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
-    }
-    if !arguments.available {
-        // Before any work.
+    } else {
+        // Refused before any work.
         for instruction in &instructions {
             device.has(instruction)?;
             model.program(instruction)?;

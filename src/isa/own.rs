@@ -11,7 +11,7 @@
 //! d = "f32"
 //! # Where they apply:
 //! saturate = false                        # too large integers become the largest
-//! sparse = { length = 4, kept = 2 }       # A is stored so; together = 2: in pairs of neighbours
+//! sparse = { length = 4, kept = 2 }       # A is stored so; together = 2: in pairs of neighbours; any-order = true: in any order
 //! scale = { format = "e8m0", block = 8 }  # block scales of A and B
 //! spelling = "dot8"                       # another name, which the exec protocol has as "instruction"
 //! [[formats]]                             # a format of the user's, here instead of in a file of its own
@@ -62,11 +62,14 @@ struct Description {
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
 struct SparseKeys {
     length: usize,
     kept: usize,
     #[serde(default = "one")]
     together: usize,
+    #[serde(default)]
+    any_order: bool,
 }
 
 #[derive(Deserialize)]
@@ -128,8 +131,10 @@ pub(crate) fn text(i: &Instruction) -> Option<String> {
         text += &format!("{key} = {}\n", quoted(format.name));
     }
     text += &format!("saturate = {}\n", i.saturate);
-    if let Some(Chunk { length, kept, together }) = i.sparse {
-        text += &format!("sparse = {{ length = {length}, kept = {kept}, together = {together} }}\n");
+    if let Some(Chunk { length, kept, together, any_order }) = i.sparse {
+        text += &format!(
+            "sparse = {{ length = {length}, kept = {kept}, together = {together}, any-order = {any_order} }}\n"
+        );
     }
     if let Some(Scale { format, block }) = i.scale {
         text += &format!("scale = {{ format = {}, block = {block} }}\n", quoted(format.name));
@@ -184,7 +189,7 @@ impl Description {
         };
         let sparse = match &self.sparse {
             None => None,
-            Some(SparseKeys { length, kept, together }) => {
+            Some(SparseKeys { length, kept, together, any_order }) => {
                 whole("length of 'sparse'", *length)?;
                 let fits = |part: usize| part > 0 && part.is_multiple_of(*together);
                 if *together == 0 || *kept >= *length || !fits(*length) || !fits(*kept) || *length > 256 {
@@ -194,7 +199,7 @@ impl Description {
                             .into(),
                     );
                 }
-                Some(Chunk { length: *length, kept: *kept, together: *together })
+                Some(Chunk { length: *length, kept: *kept, together: *together, any_order: *any_order })
             }
         };
         let scale = match &self.scale {

@@ -81,11 +81,12 @@ fn instruction(row: InstructionRow<'_>) -> Instruction {
 
 /// How the sparse instructions with this format of A store it.
 fn chunk(a: &Format, ptx: &str) -> Chunk {
+    let any_order = ptx.starts_with("mma.sp.");
     match a.bits {
-        32 => Chunk { length: 2, kept: 1, together: 1 },
+        32 => Chunk { length: 2, kept: 1, together: 1, any_order },
         // The kinds f8f6f4 and mxf8f6f4 hold every number in a byte, and treat it as one of 8 bits.
-        4 if !ptx.contains("f8f6f4") => Chunk { length: 8, kept: 4, together: 2 },
-        _ => Chunk { length: 4, kept: 2, together: 1 },
+        4 if !ptx.contains("f8f6f4") => Chunk { length: 8, kept: 4, together: 2, any_order },
+        _ => Chunk { length: 4, kept: 2, together: 1, any_order },
     }
 }
 

@@ -47,7 +47,7 @@ fn field(cell: &Cell) -> String {
     match json::value(cell) {
         Value::Null => String::new(),
         Value::String(text) => harmless(&text),
-        Value::Array(cells) => visible(&Value::Array(cells).to_string()).into_owned(),
+        Value::Array(cells) => json::escaped(Value::Array(cells).to_string()),
         value => value.to_string(),
     }
 }
@@ -112,7 +112,7 @@ mod tests {
         ] {
             assert_eq!(field(&Cell::Text(text.into())), expected);
         }
-        assert_eq!(field(&Cell::List(vec![Cell::Text("=\u{9b}".into())])), "[\"=\\u{9b}\"]");
+        assert_eq!(field(&Cell::List(vec![Cell::Text("=\u{9b}".into())])), "[\"=\\u009b\"]");
         assert_eq!(field(&Cell::Integer(-1)), "-1");
     }
 }

@@ -38,9 +38,9 @@ pub(super) fn render(report: &Report) -> String {
     escaped(text)
 }
 
-/// The document with those control characters as escapes that JSON lets stand: a terminal would obey them. They are inside of
+/// A document with those control characters as escapes that JSON lets stand: a terminal would obey them. They are inside of
 /// strings, for between those JSON has no others than ends of lines.
-fn escaped(text: String) -> String {
+pub(super) fn escaped(text: String) -> String {
     let obeyed = |c: char| c.is_control() && c != '\n';
     if !text.contains(obeyed) {
         return text;

@@ -169,10 +169,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
     if let (Some(chunk), Some(positions)) = (instruction.chunk(), &inputs.positions)
         && !chunk.allows(positions.iter())
     {
-        return Err(format!(
-            "tensor 'positions': each {} in a row have to be ascending positions below {} ({} at a time)",
-            chunk.kept, chunk.length, chunk.together
-        ));
+        return Err(format!("tensor 'positions': each chunk of {instruction} has {}", chunk.rule()));
     }
     let metadata = header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect();
     Ok(Trace { m, n, k, inputs, d, metadata, instruction })

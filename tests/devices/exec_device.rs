@@ -319,7 +319,7 @@ fn the_greeting_says_everything_that_decides_results() {
     let [plain, saturating, sparse] = names.map(said);
     assert_eq!((&plain["saturate"], &saturating["saturate"]), (&false.into(), &true.into()));
     assert_eq!(saturating["name"], names[1]);
-    assert_eq!(sparse["sparse"].to_string(), r#"{"length":8,"kept":4,"together":2,"order":"ascending"}"#);
+    assert_eq!(sparse["sparse"].to_string(), r#"{"length":8,"kept":4,"together":2,"order":"any"}"#);
     assert!(plain["sparse"].is_null() && plain["protocol"] == 2);
 }
 

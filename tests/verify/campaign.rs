@@ -257,8 +257,11 @@ fn a_report_whose_sums_are_not_those_of_its_tiles_is_not_merged() {
     std::fs::write(&file, kept.to_string()).unwrap();
     assert_eq!(tcnum(&["merge", &file]).status, 1);
     let run = "/tables/verification/0";
+    let regimes = kept["tables"]["regimes"].as_array().unwrap();
+    let agreeing = regimes.iter().position(|row| row["differing"] == 0).unwrap();
+    let agreeing = format!("/tables/regimes/{agreeing}/compared");
     for (edits, said) in [
-        (vec![("/tables/regimes/0/compared".to_string(), json!(0))], "outputs were compared, and its tiles have 2048"),
+        (vec![(agreeing, json!(0))], "outputs were compared, and its tiles have 2048"),
         (vec![(format!("{run}/compared"), json!(0))], "do not add up"),
         (vec![(format!("{run}/differing"), json!(0))], "do not add up"),
         (vec![(format!("{run}/next_tile"), json!(1))], "its counts are not those of its tiles"),

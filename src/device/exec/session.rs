@@ -261,7 +261,7 @@ fn offer(i: &Instruction, protocol: u32) -> Vec<u8> {
         offer["saturate"] = json!(i.saturate);
         if let (Some(sparse), Some(chunk)) = (&mut sparse, i.chunk()) {
             sparse["together"] = json!(chunk.together);
-            sparse["order"] = json!("ascending");
+            sparse["order"] = json!(if chunk.any_order { "any" } else { "ascending" });
         }
     }
     offer["sparse"] = json!(sparse);
