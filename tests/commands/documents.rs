@@ -87,7 +87,7 @@ fn arithmetic(i: &Instruction, rule: &Rule) -> [String; 4] {
         return [
             "all".into(),
             format!("exact, {beyond}"),
-            d.into(),
+            format!("{}-bit integer", i.d.bits),
             format!("integers: the sum is exact, and {beyond} beyond the range of {d}"),
         ];
     }
@@ -101,14 +101,18 @@ fn arithmetic(i: &Instruction, rule: &Rule) -> [String; 4] {
     if converted {
         write!(steps, "; D to {d}, {}", rounded(rule.output.map_or(Rounding::Rne, |output| output.rounding))).unwrap();
     }
+    let accumulator = format!("{}-bit significand", result.format.trailing_bits + 1);
     match (rule.step, &rule.alignment) {
         (Step::Fma, None) => {
             let yes = if format == "f32" { "**yes**".into() } else { format!("**yes, in {format}**") };
             let mut answer = format!("{yes}: each step is an IEEE {format} operation, {how}");
+            if rule.c == CPosition::Last {
+                answer.push_str("; c is added last");
+            }
             if converted {
                 write!(answer, "; D is rounded to {d} at the end").unwrap();
             }
-            ["all: nothing is aligned".into(), steps, format.into(), answer]
+            ["all: nothing is aligned".into(), steps, accumulator, answer]
         }
         (Step::Fused, Some(alignment)) => {
             let cut = format!("{}, {}", alignment.bits, rounded(alignment.rounding));
@@ -128,7 +132,7 @@ fn arithmetic(i: &Instruction, rule: &Rule) -> [String; 4] {
                 Some(wider) => format!("{answer}; c is converted to {wider} first"),
                 None => answer,
             };
-            [cut, steps, precision(result.format), answer]
+            [cut, steps, accumulator, answer]
         }
         _ => panic!("no words for the arithmetic of {}", i.name),
     }
@@ -151,7 +155,7 @@ fn patterns(names: &[&str]) -> Vec<String> {
         let formats = if name.starts_with("wgmma") { 3 } else { 4 };
         let (formats, rest) = fields[shape + 1..].split_at(formats);
         let qualifiers: String = rest.iter().map(|q| format!(".{q}")).collect();
-        let c = formats.get(3).map_or(String::new(), |c| format!(".{c}"));
+        let c = formats.get(3).map_or(String::new(), |c| c.to_string());
         let fields = [fields[..shape].join("."), fields[shape].into(), formats[0].into(), formats[1..3].join("."), c, qualifiers];
         fields.map(|field| vec![field])
     });
@@ -169,7 +173,10 @@ fn patterns(names: &[&str]) -> Vec<String> {
     }
     let shown = |fields: &[Vec<String>; 6]| {
         let [family, shape, d, operands, c, rest] = fields;
-        format!("{}.{}.{}.{}{}{}", choice(family), choice(shape), choice(d), pairs(operands), choice(c), choice(rest))
+        let c = if c[0].is_empty() { String::new() } else { format!(".{}", choice(c)) };
+        let mut rest = rest.clone();
+        rest.sort();
+        format!("{}.{}.{}.{}{c}{}", choice(family), choice(shape), choice(d), pairs(operands), choice(&rest))
     };
     merged.iter().map(shown).collect()
 }
