@@ -101,7 +101,7 @@ fn arithmetic(i: &Instruction, rule: &Rule) -> [String; 4] {
     if converted {
         write!(steps, "; D to {d}, {}", rounded(rule.output.map_or(Rounding::Rne, |output| output.rounding))).unwrap();
     }
-    let accumulator = format!("{}-bit significand", result.format.trailing_bits + 1);
+    let accumulator = format!("{}-bit significand", result.format.float().expect("a result is one").precision());
     match (rule.step, &rule.alignment) {
         (Step::Fma, None) => {
             let yes = if format == "f32" { "**yes**".into() } else { format!("**yes, in {format}**") };
@@ -119,9 +119,13 @@ fn arithmetic(i: &Instruction, rule: &Rule) -> [String; 4] {
             let (sum, to) = (format!("{}-bit aligned sum", alignment.bits), precision(result.format));
             let answer = match (rule.c, rule.parts.is_some()) {
                 (CPosition::Last, true) if d == "f32" => {
-                    format!("**in part**: two chained steps, each a {sum} {how} to {to}; only c is added as IEEE f32 does")
+                    format!(
+                        "**in part**: two chained steps, each a {sum} {how} to {to}; only c is added as IEEE f32 does"
+                    )
                 }
-                (CPosition::Last, true) => format!("no, {d}: two chained steps, each a {sum} {how} to {to}; c is added in {d}"),
+                (CPosition::Last, true) => {
+                    format!("no, {d}: two chained steps, each a {sum} {how} to {to}; c is added in {d}")
+                }
                 _ if format == d || format == "e8m13" || !converted => {
                     let prefix = if d == "f32" { "**no**".into() } else { format!("no, {d}") };
                     format!("{prefix}: each step is a {sum} {how} to {to}")
@@ -151,12 +155,20 @@ fn products(i: &Instruction, rule: &Rule) -> usize {
 fn patterns(names: &[&str]) -> Vec<String> {
     let parsed = names.iter().map(|name| {
         let fields: Vec<&str> = name.split('.').collect();
-        let shape = fields.iter().position(|f| f.starts_with('m') && f[1..].starts_with(|c: char| c.is_ascii_digit())).unwrap();
+        let shape =
+            fields.iter().position(|f| f.starts_with('m') && f[1..].starts_with(|c: char| c.is_ascii_digit())).unwrap();
         let formats = if name.starts_with("wgmma") { 3 } else { 4 };
         let (formats, rest) = fields[shape + 1..].split_at(formats);
         let qualifiers: String = rest.iter().map(|q| format!(".{q}")).collect();
         let c = formats.get(3).map_or(String::new(), |c| c.to_string());
-        let fields = [fields[..shape].join("."), fields[shape].into(), formats[0].into(), formats[1..3].join("."), c, qualifiers];
+        let fields = [
+            fields[..shape].join("."),
+            fields[shape].into(),
+            formats[0].into(),
+            formats[1..3].join("."),
+            c,
+            qualifiers,
+        ];
         fields.map(|field| vec![field])
     });
     let mut merged: Vec<[Vec<String>; 6]> = parsed.collect();
@@ -187,7 +199,8 @@ fn choice(choices: &[String]) -> String {
     if others.is_empty() {
         return first.clone();
     }
-    let common = (0..first.len()).take_while(|&at| others.iter().all(|o| o.as_bytes().get(at) == Some(&first.as_bytes()[at])));
+    let common =
+        (0..first.len()).take_while(|&at| others.iter().all(|o| o.as_bytes().get(at) == Some(&first.as_bytes()[at])));
     let mut common = common.count();
     // Only shapes are cut, before a number.
     while !first[..common].ends_with('k') && common > 0 {
@@ -279,4 +292,88 @@ fn accumulation_table() -> String {
 #[test]
 fn the_table_of_accumulations_follows_from_the_model_and_from_what_the_h200_ran() {
     hold_section("docs/findings-h200.md", "accumulation", &accumulation_table());
+}
+
+/// The files under a folder of the repository, by their paths from it.
+fn files_under(folder: &str) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    let mut folders = vec![repository(folder)];
+    while let Some(next) = folders.pop() {
+        for entry in fs::read_dir(next).unwrap() {
+            let path = entry.unwrap().path();
+            match path.is_dir() {
+                true => folders.push(path),
+                false => {
+                    drop(files.insert(path.strip_prefix(repository(folder)).unwrap().to_str().unwrap().to_string()))
+                }
+            }
+        }
+    }
+    files
+}
+
+/// The targets of a page's links that are not on the web, without what follows a `#`.
+fn links(page: &str) -> Vec<&str> {
+    let targets = page.split("](").skip(1).map(|rest| rest.split(')').next().unwrap().split('#').next().unwrap());
+    targets.filter(|target| !target.is_empty() && !target.contains("://")).collect()
+}
+
+#[test]
+fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() {
+    let index = text("reports/README.md");
+    let mut reports = files_under("reports");
+    assert!(reports.remove("README.md"));
+    let named: Vec<&str> = links(&index).into_iter().filter(|target| !target.starts_with("..")).collect();
+    let distinct: BTreeSet<String> = named.iter().map(|name| name.to_string()).collect();
+    assert_eq!(distinct, reports, "reports/README.md and the files under reports/");
+    assert_eq!(distinct.len(), named.len(), "a report stands twice in reports/README.md");
+    let mut checked = 0;
+    for name in reports.iter().filter(|name| name.ends_with(".json")) {
+        let report: Value = serde_json::from_str(&text(&format!("reports/{name}"))).unwrap();
+        let row = index.lines().find(|line| line.contains(&format!("]({name})"))).unwrap();
+        // The command without what only says where the report goes.
+        let mut command = Vec::new();
+        let mut words = report["invocation"].as_str().unwrap().split(' ');
+        while let Some(word) = words.next() {
+            match word {
+                "--note" | "--output" | "--out" => drop(words.next()),
+                "-q" | "--quiet" => (),
+                _ => command.push(word),
+            }
+        }
+        let command = format!("`{}`", command.join(" "));
+        assert!(row.contains(&command), "{name}: its row lacks {command}");
+        let device = if name.starts_with("h200/") { "NVIDIA H200" } else { "NVIDIA Hopper (H100, H200), simulated" };
+        assert!(report["device"]["description"].as_str().unwrap().ends_with(device), "{name}");
+        if let Some(date) = report["annotations"]["date"].as_str() {
+            assert!(row.contains(date), "{name}: its row lacks {date}");
+        }
+        if let Some(version) = report["device"]["details"]["model_version"].as_str() {
+            assert!(row.contains(&format!("hopper {version}")), "{name}: its row lacks the version of the model");
+        }
+        checked += 1;
+    }
+    assert!(checked > 0);
+}
+
+#[test]
+fn links_between_pages_lead_to_files() {
+    let docs = files_under("docs").into_iter().filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}"));
+    let others =
+        ["README.md", "models/README.md", "experiments/README.md", "targets/README.md", "src/softfloat/README.md"];
+    let reports = files_under("reports")
+        .into_iter()
+        .filter(|name| name.ends_with("README.md"))
+        .map(|name| format!("reports/{name}"));
+    for page in docs.chain(others.map(String::from)).chain(reports) {
+        let folder = repository(&page).parent().unwrap().to_path_buf();
+        let text = text(&page);
+        let broken: Vec<&str> = links(&text).into_iter().filter(|target| !folder.join(target).exists()).collect();
+        assert!(broken.is_empty(), "{page}: {broken:?}");
+    }
+}
+
+#[test]
+fn the_readme_is_short() {
+    assert!(text("README.md").lines().count() <= 200);
 }
