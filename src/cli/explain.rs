@@ -32,7 +32,7 @@ use crate::{
 /// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// The instruction, by its canonical name or vendor's full spelling.
+    /// The instruction: its name, the vendor's full spelling, or a TOML file that describes one of your own.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
     /// The arithmetic model: a shipped name or a model file. Without it: that of the generation that recorded, else hopper.
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
         None => {
             let name = arguments.instruction.as_deref().unwrap_or_default();
-            let instruction = isa::find(name)?;
+            let instruction = isa::resolve(name)?;
             let case = given(&instruction, arguments)?;
             (instruction, case, None)
         }
@@ -199,13 +199,9 @@ fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
         )));
     }
     for (number, own) in given.chunks(chunk.kept).enumerate() {
-        let pairs = chunk.together > 1 && own.chunks(chunk.together).any(|p| p[0] % 2 != 0 || p[1] != p[0] + 1);
-        if !own.is_sorted_by(|x, y| x < y) || own.iter().any(|position| *position >= chunk.length as u64) || pairs {
-            return Err(Error::request(format!(
-                "--positions: chunk {number} has {own:?}; positions ascend below {}{}",
-                chunk.length,
-                if chunk.together > 1 { ", in neighbouring pairs" } else { "" }
-            )));
+        if !chunk.allows(own.iter().copied()) {
+            let rule = chunk.rule();
+            return Err(Error::request(format!("--positions: chunk {number} has {own:?}; each has {rule}")));
         }
     }
     case.positions[..given.len()].copy_from_slice(given);

@@ -7,7 +7,13 @@ use std::{
 
 use clap::{ArgMatches, Command};
 
-use crate::{Error, Result};
+use super::options::is_folder;
+use crate::{
+    Error, Result,
+    base::atomic::{self, DerivedKind},
+    report::{self, TableFile},
+    tables,
+};
 
 /// The arguments that name a file to write.
 const OUTPUTS: [&str; 5] = ["out", "plot", "checkpoint", "counterexamples", "digests"];
@@ -25,6 +31,13 @@ pub(super) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
         .filter_map(|id| Some((id, given.try_get_raw(id).ok()??)))
         .flat_map(|(id, values)| values.map(move |value| (id, value)))
         .collect();
+    let values: Vec<&OsStr> = named.iter().map(|(_, value)| *value).collect();
+    if let Some((_, folder)) = named.iter().find(|(id, path)| *id == "out" && is_folder(Path::new(path))) {
+        for (path, kind) in table_files(Path::new(folder)) {
+            apart(&path, &values)?;
+            atomic::derivable(&path, &kind as &dyn DerivedKind)?;
+        }
+    }
     for (at, (output, path)) in named.iter().enumerate().filter(|(_, (id, _))| OUTPUTS.contains(id)) {
         let Some(file) = resolved(Path::new(path)) else { continue };
         let same = |(other, (_, value)): &(usize, &(&str, &OsStr))| {
@@ -41,6 +54,30 @@ pub(super) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
     Ok(())
 }
 
+/// The files that the tables of a report may be written to, in a folder.
+fn table_files(folder: &Path) -> impl Iterator<Item = (PathBuf, TableFile)> {
+    tables::declared()
+        .into_iter()
+        .map(|table| (folder.join(report::csv_name(table.key)), TableFile::new(&table.columns)))
+}
+
+/// Refuses to write to a path, whose name the user did not give, what would take the place of a file in one of the values of
+/// the arguments.
+///
+/// # Errors
+/// A request error that names both.
+pub(super) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
+    let Some(file) = resolved(path) else { return Ok(()) };
+    match used.iter().find(|value| resolved(&path_in(value)).as_ref() == Some(&file)) {
+        Some(other) => Err(Error::request(format!(
+            "{} would be written too, and would be lost or take the place of {}; give that another name",
+            path.display(),
+            other.to_string_lossy()
+        ))),
+        None => Ok(()),
+    }
+}
+
 /// The path in the value of an argument.
 fn path_in(value: &OsStr) -> PathBuf {
     let text = value.to_string_lossy();
@@ -52,6 +89,7 @@ fn path_in(value: &OsStr) -> PathBuf {
 
 /// The file that a path leads to, whether it is there or not; `None` for what is not a regular file, which nothing overwrites.
 fn resolved(path: &Path) -> Option<PathBuf> {
+    let path = &atomic::target(path).ok()?;
     match path.metadata() {
         Ok(about) => about.is_file().then(|| path.canonicalize().ok())?,
         Err(_) => {

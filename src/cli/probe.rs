@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    base::interrupt,
     comparison::{Listing, Origin, Subject},
     device,
     inputs::{Distribution, Init, Op},
@@ -129,6 +129,7 @@ impl ValueEnum for ProbeOperation {
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
+    interrupt::watch();
     if let Some(operations) = sweep::operations(arguments)? {
         return sweep::run(arguments, &operations, report);
     }
@@ -140,21 +141,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
-    let (name, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
-    let model = Model::load(&name)?;
+    let (name, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
+    } else {
+        // Refused before any work.
+        for instruction in &instructions {
+            device.has(instruction)?;
+            model.program(instruction)?;
+        }
     }
     let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
-    for instruction in &instructions {
-        if let Err(error) = device.prepare(instruction) {
-            if arguments.available && error.exit_status() == 2 {
+    'instructions: for instruction in &instructions {
+        let prepared = interrupt::check().and_then(|()| device.prepare(instruction));
+        match report.until_interrupted(prepared) {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) if arguments.available && error.is_unavailable() => {
                 report.notes.push(error.to_string());
                 continue;
             }
-            return Err(error);
+            Err(error) => return Err(error),
         }
         let evaluator = model.evaluator(instruction)?;
         for requests in requests(arguments, instruction) {
@@ -168,7 +177,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                 inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                 request.distribution.name(),
             ));
-            let outcomes = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits)?;
+            let outcome = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits);
+            let Some(outcomes) = report.until_interrupted(outcome)? else { break 'instructions };
             let first = &outcomes[0];
             report.holds &= first.profile.element_mismatches == 0;
             let (op, distribution) = (request.op.name(), request.distribution.name());
@@ -185,6 +195,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.notes.extend(table::notes(device.identity().name.as_str(), &name));
     report.notes.extend(listing.notes());
     report.device = Some(device.identity().clone());
+    if probes.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     report.tables.push(match arguments.summary {
         true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
         false => table::profile(&probes, &name),

@@ -14,6 +14,7 @@ use super::{ConversionTarget, Deviations, Tensor, convert};
 use crate::{
     Error, Result,
     array::{Array, Arrays, Container, Content, LARGEST_EXTENT, read_file},
+    base::interrupt,
     format::block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
     format::{self, Format},
     report::Table,
@@ -82,7 +83,7 @@ impl FileConversion {
     ///
     /// # Errors
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
-    /// value without a code in the target.
+    /// value without a code in the target; [`Error::Interrupted`] by a signal, after which nothing is written.
     pub fn run(&self, input: &Path, output: &Path) -> Result<Table> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
@@ -98,6 +99,7 @@ impl FileConversion {
         let mut rows = Vec::new();
         let from = self.layout(&arrays).map_err(within)?;
         for name in self.chosen(from, &arrays).map_err(within)? {
+            interrupt::check()?;
             let (tensor, shape) = read(from, &arrays, &name).map_err(within)?;
             let row = shape.last().copied().unwrap_or(1);
             let place = |error: Error| error.within(format!("{}: array '{name}'", input.display()));

@@ -9,7 +9,7 @@ mod sweep;
 mod trace;
 
 pub use engine::{Count, Engine, Found, Spot, Work};
-pub use exec::ExecDevice;
+pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use model::ModelDevice;
 pub use open::open;
@@ -65,7 +65,7 @@ pub trait Device {
     }
 
     /// Of which generation it is: it is compared with that one's model where nobody names another. (A program of the exec
-    /// protocol does not say yet.)
+    /// protocol says so when it is first prepared for an instruction.)
     fn generation(&self) -> Generation {
         Generation::Unknown
     }

@@ -112,6 +112,43 @@ impl Format {
     }
 }
 
+impl Format {
+    /// The record of a floating-point format, as [`Format::from_toml`] reads it; `None` for integers.
+    pub(crate) fn to_toml(&self) -> Option<String> {
+        let Encoding::Float(float) = &self.encoding else { return None };
+        let zeros = match float.zeros {
+            Zeros::None => "none",
+            Zeros::Positive => "positive",
+            Zeros::Both => "both",
+        };
+        let specials = match float.specials {
+            Specials::Ieee => "ieee",
+            Specials::AllOnesNan => "all-ones-nan",
+            Specials::NegativeZeroNan => "negative-zero-nan",
+            Specials::None => "none",
+        };
+        let numbers = [
+            ("exponent_bits", i64::from(float.exponent_bits)),
+            ("trailing_bits", i64::from(float.trailing_bits)),
+            ("padding_bits", i64::from(float.padding_bits)),
+            ("bias", i64::from(float.bias)),
+        ];
+        let mut table = toml::Table::new();
+        table.extend(numbers.map(|(key, value)| (key.to_string(), value.into())));
+        table.insert("signed".into(), float.signed.into());
+        for (key, value) in [
+            ("name", self.name),
+            ("zeros", zeros),
+            ("specials", specials),
+            ("overflow", float.overflow.name()),
+            ("source", self.source),
+        ] {
+            table.insert(key.into(), value.into());
+        }
+        Some(table.to_string())
+    }
+}
+
 impl Record {
     fn format(&self) -> std::result::Result<Format, RecordDefect> {
         let name = self.checked_name()?;

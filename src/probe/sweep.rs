@@ -61,7 +61,7 @@ pub struct SweepResult {
 pub fn run(device: &mut dyn Device, request: &SweepRequest) -> Result<SweepResult> {
     let SweepRequest { form, seed, .. } = *request;
     if let Some(missing) = form.missing() {
-        return Err(Error::request(format!("{form}: {missing}")));
+        return Err(Error::unavailable(format!("{form}: {missing}")));
     }
     let space = Space::new(form, seed);
     let Some(mut sweeper) = device.sweeper(form, seed)? else {

@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));
     }
-    for note in &report.notes {
+    for note in human::notes(report) {
         text += &comment(&format!("note: {note}"));
     }
     if !report.holds {

@@ -66,16 +66,26 @@ impl Checkpoint {
 /// # Errors
 /// A request error that names the file: unreadable, no checkpoint, or one that contradicts itself.
 pub fn read(path: &Path) -> Result<Vec<Part>> {
-    let text = text::read(path, "the checkpoint")?;
+    parse(&text::read_result(path, "the checkpoint")?, path)
+}
+
+/// The parts in the text of the checkpoint at `path`.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<Part>> {
     let refused = |what: &dyn std::fmt::Display| {
         Error::request(format!("{} is no checkpoint of `tcnum verify`: {what}", path.display()))
     };
-    let file: File = serde_json::from_str(&text).map_err(|error| refused(&error))?;
+    let file: File = serde_json::from_str(text).map_err(|error| refused(&error))?;
     if file.tcnum_checkpoint != VERSION {
         let found = file.tcnum_checkpoint;
         return Err(refused(&format!("its version is {found}, and version {VERSION} is read")));
     }
-    file.parts.iter().try_for_each(Part::check).map_err(|error| refused(&error))?;
+    if file.parts.is_empty() {
+        return Err(refused(&"it has no part of a run"));
+    }
+    file.parts.iter().try_for_each(Part::check_whole).map_err(|error| refused(&error))?;
     Ok(file.parts)
 }
 

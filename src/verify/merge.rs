@@ -1,6 +1,6 @@
 //! Putting the parts of runs together.
 
-use super::{Counterexample, Mark, Part, Run, State};
+use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State};
 use crate::{Error, Result, device::Count};
 
 /// A part, and the file that it is from, for messages.
@@ -19,7 +19,7 @@ pub struct PartFile {
 ///
 /// # Errors
 /// A request error: parts of runs that differ in something but the instruction, that were split differently, that
-/// are given twice, are missing, or are not finished.
+/// are given twice, are missing, or are not finished; more than [`MOST_LISTED`] counterexamples.
 pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<String>)> {
     let mut groups: Vec<Vec<&PartFile>> = Vec::new();
     for source in sources {
@@ -33,8 +33,14 @@ pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<Stri
         }
     }
     let mut notes = Vec::new();
-    let merged = groups.into_iter().map(|group| merge_one(group, partial, &mut notes)).collect::<Result<_>>()?;
-    Ok((merged, notes))
+    let merged = groups.into_iter().map(|group| merge_one(group, partial, &mut notes)).collect::<Result<Vec<_>>>()?;
+    let listed: usize = merged.iter().map(|part| part.state.spots.len()).sum();
+    match listed as u64 > MOST_LISTED {
+        true => Err(Error::request(format!(
+            "the runs list {listed} counterexamples together, and a report lists up to {MOST_LISTED}; merge fewer instructions at a time"
+        ))),
+        false => Ok((merged, notes)),
+    }
 }
 
 fn same_run(one: &PartFile, other: &PartFile) -> Result<()> {

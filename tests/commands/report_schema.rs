@@ -142,6 +142,8 @@ fn the_schema_refuses_other_documents() {
         ("/device/details", json!({"driver": 1})),
         ("/notes", json!("A note.")),
         ("/holds", json!("true")),
+        ("/interrupted", json!(true)),
+        ("/interrupted", json!("SIGKILL")),
         ("/invocation", json!("probe")),
         ("/tables", json!([])),
         ("/tables/cells", json!({})),
@@ -164,8 +166,9 @@ fn the_schema_refuses_other_documents() {
         bad.pointer_mut(pointer).unwrap()[member] = json!([]);
         assert!(!errors(&bad).is_empty(), "{pointer}/{member}");
     }
-    // Older reports have no commit.
-    for member in good.as_object().unwrap().keys().filter(|member| *member != "commit") {
+    // Older reports have no such members.
+    let newer = ["commit", "interrupted"];
+    for member in good.as_object().unwrap().keys().filter(|member| !newer.contains(&member.as_str())) {
         let mut bad = good.clone();
         bad.as_object_mut().unwrap().remove(member);
         assert!(!errors(&bad).is_empty(), "without {member}");

@@ -267,14 +267,17 @@ pub fn ordinal(name: &str) -> Option<Result<usize>> {
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
 pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Result<(Specialised, &'static Support)> {
     let support = instruction.support_on(architecture.table).ok_or_else(|| {
-        Error::request(format!(
+        Error::unavailable(format!(
             "{} does not have {instruction}; {} do",
             architecture.target,
             instruction.architectures()
         ))
     })?;
     let kernel = specialise::specialise(instruction).ok_or_else(|| {
-        Error::request(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it yet")))
+        Error::unavailable(format!(
+            "{instruction}: {}",
+            instruction.missing().unwrap_or("there is no kernel for it yet")
+        ))
     })?;
     Ok((kernel, support))
 }
@@ -285,10 +288,11 @@ pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Res
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
 pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(String, &'static Support)> {
     let support = form.support_on(architecture.table).ok_or_else(|| {
-        Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
+        Error::unavailable(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
-    let source = sweeper::kernel(form)
-        .ok_or_else(|| Error::request(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
+    let source = sweeper::kernel(form).ok_or_else(|| {
+        Error::unavailable(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it")))
+    })?;
     Ok((source, support))
 }
 
