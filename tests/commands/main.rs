@@ -5,6 +5,7 @@ mod chain;
 mod cli_formats;
 mod command_line;
 mod convert_files;
+mod documents;
 mod experiments;
 mod explain;
 #[path = "../common/machine.rs"]
