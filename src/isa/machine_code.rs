@@ -25,7 +25,7 @@ pub(super) fn find(name: &str) -> Result<Option<Instruction>> {
     let of_kind = |family: &&str| name.split('.').next().is_some_and(|first| first.eq_ignore_ascii_case(family));
     let found = rows().find(|(known, _)| known.eq_ignore_ascii_case(name));
     let Some((known, instructions)) = found else {
-        if !FAMILIES.iter().any(|family| of_kind(family)) {
+        if !FAMILIES.iter().any(of_kind) {
             return Ok(None);
         }
         let shown = name.to_ascii_uppercase();
