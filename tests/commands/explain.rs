@@ -70,7 +70,7 @@ fn positions_say_what_stored_elements_are_multiplied_by() {
 fn operands_that_are_rounded_are_named() {
     let report = explain(&["--instr", HALF, "--a", "0.1,0x2e66,1", "--c", "0.5"], 0);
     let notes = report["notes"].as_array().unwrap();
-    assert_eq!(notes, &[json!("0.1 is no number of f16; 0.0999755859375 is taken.")]);
+    assert_eq!(notes, &[json!("0.1 is not a number of f16; 0.0999755859375 is used.")]);
 }
 
 #[test]
