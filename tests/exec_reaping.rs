@@ -2,12 +2,23 @@
 //! children are all the device's.)
 #![cfg(target_os = "linux")]
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use tcnum::{
     device::{Device, ExecDevice},
     isa::{self, Tiles},
 };
+
+/// The children of this process are those of one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// `Name` and `State` of every child of this process, zombies included.
 fn children() -> Vec<String> {
@@ -48,6 +59,7 @@ fn pid_in(file: &std::path::Path) -> String {
 
 #[test]
 fn what_a_program_has_started_ends_with_it() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
     let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();
@@ -66,6 +78,7 @@ fn what_a_program_has_started_ends_with_it() {
 
 #[test]
 fn a_signal_ends_the_program_with_all_that_it_has_started() {
+    let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
@@ -90,6 +103,7 @@ fn a_signal_ends_the_program_with_all_that_it_has_started() {
 
 #[test]
 fn every_program_is_stopped_and_reaped() {
+    let _alone = alone();
     let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();
     let tiles = Tiles::zeros(&instruction, 3);
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");

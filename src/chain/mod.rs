@@ -94,6 +94,12 @@ impl Curve {
         }
     }
 
+    /// Leaves out the lengths that no chain has reached.
+    fn cut(&mut self) {
+        let reached = self.points.iter().filter(|point| point.finite + point.overflowed > 0).count();
+        self.points.truncate(reached.max(1));
+    }
+
     /// The points before the first length at which any chain overflowed: all that a plot shows.
     pub fn without_overflow(&self) -> &[Point] {
         let end = self.points.iter().position(|point| point.overflowed > 0).unwrap_or(self.points.len());
@@ -123,7 +129,10 @@ pub fn run(
             let mut group = Group::new(shape, &mine, plan.seed, first, chains);
             for length in 1..=plan.length {
                 match interrupt::check().and_then(|()| group.advance(device)) {
-                    Err(Error::Interrupted { by }) => return Ok((curves, Some(by))),
+                    Err(Error::Interrupted { by }) => {
+                        curves.iter_mut().for_each(Curve::cut);
+                        return Ok((curves, Some(by)));
+                    }
                     advanced => advanced?,
                 }
                 for (member, &curve) in members.iter().enumerate() {

@@ -190,6 +190,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                 }
             }
             probes.extend(requests.into_iter().zip(outcomes));
+            if report.until_interrupted(interrupt::check())?.is_none() {
+                break 'instructions;
+            }
         }
     }
     report.notes.extend(table::notes(device.identity().name.as_str(), &name));

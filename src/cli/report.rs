@@ -9,7 +9,9 @@ use super::{
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
-    Result, device,
+    Result,
+    base::interrupt,
+    device,
     experiment::{self, Experiment, Options},
     report::Report,
 };
@@ -49,6 +51,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut devices = match &arguments.devices[..] {

@@ -34,6 +34,8 @@ use crate::{
 
 /// The most rows, columns and terms of a tile.
 const LARGEST: usize = 1024;
+/// The most stored elements of a row of A.
+const MOST_STORED: usize = 128;
 /// The longest name.
 const LONGEST_NAME: usize = 100;
 
@@ -207,6 +209,13 @@ impl Description {
                 Some(Scale { format: format("scale", name)?, block: *block })
             }
         };
+        // As random operands are drawn.
+        let stored = sparse.map_or(self.k, |chunk| self.k / chunk.length * chunk.kept);
+        if stored > MOST_STORED || !stored.is_power_of_two() {
+            return wrong(format!(
+                "a row of A has {stored} stored elements, and can have 1, 2, 4 and so on up to {MOST_STORED}: choose 'k' so"
+            ));
+        }
         Ok(Instruction {
             name: self.name.clone(),
             ptx: spelling.clone(),

@@ -308,7 +308,7 @@ fn the_greeting_says_everything_that_decides_results() {
         let error = prepared("{'protocol': 2, 'ok': False, 'error': json.dumps(offer)}", instruction).unwrap_err();
         assert!(error.is_unavailable());
         let text = error.to_string();
-        serde_json::from_str::<Value>(&text[text.find('{').unwrap()..])
+        serde_json::from_str::<Value>(&text[text.rfind("{\"protocol\"").unwrap()..])
             .unwrap_or_else(|error| panic!("{error}: {text}"))
     };
     let names = [
@@ -352,13 +352,17 @@ fn a_program_is_compared_with_the_model_that_it_names() {
         let arguments = ["probe", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--op", "multiply", "--samples", "10"];
         tcnum(&[&arguments[..], &["--device", &device, "--output", "json"], more].concat())
     };
+    let compared = |answer: &str, more: &[&str]| {
+        let report = validate_report(&probe(answer, more).stdout);
+        (report["tables"]["profile"][0]["model"].as_str().unwrap().to_string(), report["notes"].to_string())
+    };
     let named = "{'protocol': 2, 'ok': True, 'model': 'turing'}";
-    let asked = validate_report(&probe(named, &[]).stdout)["notes"].to_string();
-    assert!(asked.contains("asks to be compared with the model 'turing'"), "{asked}");
-    let chosen = validate_report(&probe(named, &["--model", "ampere"]).stdout)["notes"].to_string();
-    assert!(chosen.contains("ampere") && !chosen.contains("turing"), "{chosen}");
-    let unnamed = validate_report(&probe("{'protocol': 2, 'ok': True}", &[]).stdout)["notes"].to_string();
-    assert!(unnamed.contains("compared with the model 'hopper'"), "{unnamed}");
+    let (model, notes) = compared(named, &[]);
+    assert!(model == "turing" && notes.contains("asks to be compared with the model 'turing'"), "{model}: {notes}");
+    let (model, notes) = compared(named, &["--model", "ampere"]);
+    assert!(model == "ampere" && !notes.contains("asks to be compared"), "{model}: {notes}");
+    let (model, notes) = compared("{'protocol': 2, 'ok': True}", &[]);
+    assert!(model == "hopper" && notes.contains("compared with the model 'hopper'"), "{model}: {notes}");
     let unknown = probe("{'protocol': 2, 'ok': True, 'model': 'hoper'}", &[]);
     assert_eq!(unknown.status, 2);
     assert!(
@@ -478,7 +482,7 @@ fn own(folder: &Path) -> (String, String) {
     );
     let instruction = write(
         "dot.toml",
-        "name = \"rtl.m3n5k6.f32.e3m1.f16.f32\"\nspelling = \"mma.sync.mine\"\nm = 3\nn = 5\nk = 6\na = \"small.toml\"\nb = \
+        "name = \"rtl.m3n5k8.f32.e3m1.f16.f32\"\nspelling = \"mma.sync.mine\"\nm = 3\nn = 5\nk = 8\na = \"small.toml\"\nb = \
          \"f16\"\nc = \"f32\"\nd = \"f32\"\n",
     );
     let model = write(
@@ -502,7 +506,7 @@ fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explai
         validate_report(&run.stdout)
     };
     let probed = run(&[&["probe", "--samples", "50"], &with[..]].concat());
-    assert_eq!(probed["tables"]["profile"][0]["instruction"], "rtl.m3n5k6.f32.e3m1.f16.f32");
+    assert_eq!(probed["tables"]["profile"][0]["instruction"], "rtl.m3n5k8.f32.e3m1.f16.f32");
     let verified = run(&[&["verify", "--cases", "5000"], &with[..]].concat());
     assert_eq!(verified["tables"]["verification"][0]["compared"], 5010);
     run(&[&["chain", "--length", "2", "--chains", "3"], &with[..]].concat());
@@ -517,7 +521,7 @@ fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explai
     assert!(explained["tables"].to_string().contains("0x41400000"), "{}", explained["tables"]);
     // Shipped models do not cover it.
     let run = tcnum(&["verify", "--instr", &instruction, "--device", &device, "--model", "hopper"]);
-    assert!(run.status == 2 && run.stderr.contains("'hopper' does not cover rtl.m3n5k6"), "{}", run.stderr);
+    assert!(run.status == 2 && run.stderr.contains("'hopper' does not cover rtl.m3n5k8"), "{}", run.stderr);
 }
 
 #[test]
@@ -566,6 +570,8 @@ fn wrong_descriptions_of_instructions_say_what_is_wrong() {
         ("name = \"mine\"", "name = \"mma.m16n8k8.f32.f16.f16.f32\"", "names an instruction of the program"),
         ("m = 2", "m = 0", "'m' is 0"),
         ("k = 8", "k = 5000", "'k' is 5000"),
+        ("k = 8", "k = 6", "has 6 stored elements"),
+        ("k = 8", "k = 256", "has 256 stored elements"),
         ("a = \"f16\"", "a = \"f17\"", "'a': "),
         ("m = 2\n", "", "missing field `m`"),
         ("m = 2\n", "m = 2\nrows = 3\n", "unknown field `rows`"),

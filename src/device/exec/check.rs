@@ -141,7 +141,7 @@ impl Check<'_> {
     fn unknown(&mut self, i: &Instruction) -> Result<()> {
         let (name, ptx) = (UNKNOWN.to_string(), UNKNOWN.to_string());
         let (m, n, k) = (3, 5, 2);
-        let other = Instruction { name, ptx, m, n, k, scale: None, kernel: None, ..i.clone() };
+        let other = Instruction { name, ptx, m, n, k, scale: None, sparse: None, kernel: None, ..i.clone() };
         let verdict = match self.open(&other)? {
             Ok(_) => Err("accepts an instruction that does not exist; answer {\"ok\":false,\"error\":\"...\"}".into()),
             Err(Refusal::Declined(why)) => Ok(format!("declines: {why}")),
