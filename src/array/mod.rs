@@ -32,7 +32,7 @@ pub struct Array<'a> {
 pub enum Content {
     /// They are codes of this format. A file whose kind has no type for it holds them as unsigned integers.
     Format(&'static Format),
-    /// They are unsigned integers, or anonymous, of so many bytes: codes of a format that something else has to tell.
+    /// They are unsigned integers, or of no type, of this many bytes: codes of a format that must be given elsewhere.
     Unsigned(usize),
     /// They are of a type that has no format here.
     Other(&'static str),
@@ -170,7 +170,7 @@ impl Array<'_> {
                 return wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()));
             }
             (Content::Unsigned(_), None) => {
-                return wrong("it holds integers; say with --from of which format they are codes".into());
+                return wrong("it holds integers; give --from, the format that they are codes of".into());
             }
             (Content::Other(name), _) => {
                 return wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"));
@@ -190,7 +190,7 @@ impl Array<'_> {
     }
 }
 
-/// The record of a format that a file type stands for.
+/// The record of the format that a file type means.
 fn named(name: &str) -> Content {
     Content::Format(find(name).expect("a format of the table"))
 }

@@ -41,7 +41,7 @@ struct NpyHeader {
 
 /// The array in the bytes of a file.
 pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
-    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as an .npy file does")?;
+    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin like an .npy file")?;
     let (version, rest) = rest.split_at_checked(2).ok_or("the file ends in its header")?;
     let (length, rest) = match version[0] {
         1 => rest.split_at_checked(2).map(|(n, rest)| (u32::from(n[0]) | u32::from(n[1]) << 8, rest)),
@@ -52,13 +52,13 @@ pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     let (header, data) = rest.split_at_checked(length as usize).ok_or("the file ends in its header")?;
     let text = std::str::from_utf8(header).map_err(|_| "its header is not text")?;
     let header =
-        read_header(text).ok_or_else(|| format!("its header is not that of an array of numbers: {}", cut(text)))?;
+        read_header(text).ok_or_else(|| format!("its header does not describe an array of numbers: {}", cut(text)))?;
     few(&header.shape)?;
     let (kind, bytes) = kind(&header.descr)?;
     let expected = header.shape.iter().try_fold(bytes, |all, extent| all.checked_mul(*extent));
     if expected != Some(data.len()) {
         return Err(format!(
-            "{} bytes of data follow the header, and the shape {:?} of elements of {bytes} bytes is another number",
+            "{} bytes of data follow the header, which do not match the shape {:?} of elements of {bytes} bytes",
             data.len(),
             header.shape
         ));
@@ -75,7 +75,7 @@ fn few(shape: &[usize]) -> Result<()> {
     }
 }
 
-/// Elements of `bytes` bytes, of which the first index runs fastest, in the order in which the last one does.
+/// Elements of `bytes` bytes in column-major order (the first index runs fastest), put into row-major order.
 fn last_fastest(data: &[u8], shape: &[usize], bytes: usize) -> Vec<u8> {
     let strides: Vec<usize> =
         shape.iter().scan(bytes, |stride, extent| Some(std::mem::replace(stride, *stride * extent))).collect();

@@ -7,12 +7,12 @@ use std::{
 
 use crate::{Error, Result};
 
-/// The most links that lead from one to the next, as Linux has it.
+/// The most links that are followed one after the other, as on Linux.
 const MOST_LINKS: usize = 40;
 
 /// Writes `bytes` to `path`, which the user named as this output, by way of a temporary file in the same folder: afterwards
 /// there is either the old file or the whole new one, and nothing else. A symbolic link stays, and the file it leads to is
-/// made, or replaced, keeping its permissions; what is no file (a device, a pipe) is written to as it is, for nothing can take its place.
+/// made, or replaced, keeping its permissions; anything but a regular file (a device, a pipe) is written to directly, since it cannot be replaced.
 ///
 /// # Errors
 /// A request error that names the path and the cause.
@@ -60,7 +60,7 @@ pub(crate) fn derivable(path: &Path, kind: &dyn DerivedKind) -> Result<()> {
     }
 }
 
-/// The path that a path leads to, whether there is something or not: links are followed, also to what is not there.
+/// The path that a path leads to: links are followed, also those to files that do not exist.
 ///
 /// # Errors
 /// Links that lead nowhere, or that cannot be read.

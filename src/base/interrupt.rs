@@ -50,7 +50,7 @@ pub(crate) fn pending() -> Option<Interruption> {
     [Interruption::Int, Interruption::Term].into_iter().find(|signal| signal.number() == number)
 }
 
-/// The signal is answered: what follows is the end of the work, which goes on.
+/// The signal has been handled: the rest of the program ends normally.
 pub(crate) fn answered() {
     PENDING.store(0, Ordering::Relaxed);
 }

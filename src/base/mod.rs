@@ -1,5 +1,5 @@
-//! What every layer needs and none is about: errors, signals, threads, files that are read or written whole, words for people,
-//! digests, and functions compiled for several instruction sets.
+//! What every layer uses: errors, signals, threads, files that are read or written whole, words for people, digests, and
+//! functions compiled for several instruction sets.
 
 pub(crate) mod atomic;
 pub(crate) mod digest;

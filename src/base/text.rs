@@ -1,4 +1,4 @@
-//! Reading files of other people whole: regular files only, and no more of them than their kind may have.
+//! Reading whole files that users give: regular files only, up to the size that their kind may have.
 
 use std::{fs::File, io::Read, path::Path};
 
@@ -47,7 +47,7 @@ pub(crate) fn bytes(path: &Path, most: u64) -> std::result::Result<Vec<u8>, Stri
 /// The text of the small file at `path`, which `what` describes in messages: `the model file`.
 ///
 /// # Errors
-/// A request error that names the file and the cause; files of more than 16 MiB are refused, and what is not a regular file.
+/// A request error that names the file and the cause; files of more than 16 MiB, and anything but regular files, are refused.
 pub(crate) fn read(path: &Path, what: &str) -> Result<String> {
     read_most(path, what, LONGEST)
 }

@@ -19,7 +19,7 @@ use crate::{
     report::Report,
 };
 
-/// The instructions of the published figure, which stand where none is chosen.
+/// The instructions of the published figure, the default.
 const PUBLISHED: [&str; 3] =
     ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
 
@@ -42,7 +42,7 @@ pub(super) struct Arguments {
     /// How many chains.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=chain::MAX_CHAINS))]
     chains: u64,
-    /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
+    /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
     /// Draw the error against the length to this SVG file.
@@ -114,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
 /// The chosen instructions, each once.
 ///
 /// # Errors
-/// Those of the selection; one with sparse operands or block scales, in which a result is no operand of the next link.
+/// Those of the selection; one with sparse operands or block scales, whose results cannot be operands of the next link.
 fn chosen(selection: &Selection, device: Option<&str>) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
     let plain = |i: &Instruction| !i.is_sparse() && i.scale.is_none();
@@ -137,7 +137,7 @@ fn chosen(selection: &Selection, device: Option<&str>) -> Result<Vec<Instruction
     Ok(unique)
 }
 
-/// The wanted initialisations, each once; where neither is named, both, or `low` alone where they coincide.
+/// The chosen initialisations, each once; by default both, or only `low` where they coincide.
 fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     let both = [Init::Low, Init::Fp32];
     match named {

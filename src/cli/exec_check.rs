@@ -16,7 +16,7 @@ use crate::{
     report::{Report, Table},
 };
 
-/// What is offered where nothing is chosen: one instruction for each form of operands.
+/// The instructions that are offered by default: one for each form of operands.
 const OFFERED: [&str; 10] = [
     "mma.m16n8k16.f32.f16.f16.f32",
     "mma.m16n8k16.f16.f16.f16.f16",

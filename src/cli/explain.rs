@@ -27,8 +27,8 @@ use crate::{
 ///
 /// Example: tcnum explain --trace h100.safetensors --tile 3 --row 0 --column 5 --against ampere
 ///
-/// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; what is not given is
-/// zero. With --against, two models side by side. Exit status 1 if results
+/// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; operands that are not given
+/// are zero. With --against, two models side by side. Exit status 1 if results
 /// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
@@ -79,7 +79,7 @@ pub(super) struct Arguments {
 /// Explains.
 ///
 /// # Errors
-/// Unknown names; a model that does not cover the instruction; operands that are no numbers, too many, or not recorded.
+/// Unknown names; a model that does not cover the instruction; operands that are not numbers, too many of them, or none recorded there.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut default = (DEFAULT_MODEL.to_string(), None);
     let (instruction, case, recorded) = match &arguments.trace {
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     })
 }
 
-/// The case that the arguments spell out.
+/// The case that the arguments describe.
 fn given(i: &Instruction, arguments: &Arguments) -> Result<Case> {
     let mut case = Case::zeros(i);
     fill("--a", i.a, &arguments.a, &mut case.a)?;
@@ -175,7 +175,7 @@ fn rounded(i: &Instruction, arguments: &Arguments) -> Result<Vec<String>> {
             let is_code = text.to_ascii_lowercase().strip_prefix("0x").is_some_and(|digits| !digits.contains('p'));
             if !is_code && reading(format).convert(&text.parse()?).direction.is_some_and(Ordering::is_ne) {
                 let taken = format.decode(code(format, text)?).decimal();
-                notes.push(format!("{text} is no number of {format}; {taken} is taken."));
+                notes.push(format!("{text} is not a number of {format}; {taken} is used."));
             }
         }
     }

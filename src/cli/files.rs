@@ -17,7 +17,7 @@ use crate::{
 
 /// The arguments that name a file to write.
 const OUTPUTS: [&str; 5] = ["out", "plot", "checkpoint", "counterexamples", "digests"];
-/// What stands before the name of a file in an argument that names a device.
+/// The prefixes of a file's name in an argument that names a device.
 const KINDS: [&str; 2] = ["model:", "trace:"];
 
 /// Refuses a command that would write a file over one that it reads, or over another that it writes; `given` are the values
@@ -61,8 +61,8 @@ fn table_files(folder: &Path) -> impl Iterator<Item = (PathBuf, TableFile)> {
         .map(|table| (folder.join(report::csv_name(table.key)), TableFile::new(&table.columns)))
 }
 
-/// Refuses to write to a path, whose name the user did not give, what would take the place of a file in one of the values of
-/// the arguments.
+/// Refuses to write to a path that the user did not name if that would overwrite a file that one of the arguments
+/// names.
 ///
 /// # Errors
 /// A request error that names both.
@@ -87,7 +87,7 @@ fn path_in(value: &OsStr) -> PathBuf {
     }
 }
 
-/// The file that a path leads to, whether it is there or not; `None` for what is not a regular file, which nothing overwrites.
+/// The file that a path leads to, whether it exists or not; `None` for anything but a regular file, which nothing overwrites.
 fn resolved(path: &Path) -> Option<PathBuf> {
     let path = &atomic::target(path).ok()?;
     match path.metadata() {

@@ -15,8 +15,8 @@ use crate::{Result, base::interrupt, catalogue, report::Report};
 /// Example: tcnum instructions bf16 --device model:hopper
 ///
 /// NVIDIA's rows were measured by assembling the instruction for every architecture: native means that one machine
-/// instruction does it, emulated that a sequence does. wgmma and tcgen05 stand with their smallest n; others are written in
-/// its place. What no GPU executes here, models and exec: programs do.
+/// instruction does it, emulated that a sequence does. wgmma and tcgen05 are listed with their smallest n; any other
+/// can be written in its place. Instructions without a GPU kernel are executed by models and by exec: programs.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// Only instructions whose name, or vendor's spelling, contains this (in any letter case).

@@ -30,7 +30,7 @@ pub(super) struct Arguments {
     /// Reports (JSON) or checkpoints.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Merge what there is, where parts are missing or unfinished.
+    /// Merge the parts that there are, even if some are missing or unfinished.
     #[arg(long)]
     partial: bool,
     /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
@@ -87,11 +87,11 @@ fn read(path: &Path) -> Result<Vec<Part>> {
     match kind.tcnum_checkpoint {
         Some(_) => checkpoint::parse(&content, path),
         None => reports::parts(&content)
-            .map_err(|error| error.within(format!("{file} is no report of `tcnum verify` on cases"))),
+            .map_err(|error| error.within(format!("{file} is not a report of `tcnum verify` on cases"))),
     }
 }
 
-/// What tells a checkpoint from a report.
+/// The mark by which a checkpoint differs from a report.
 #[derive(Deserialize)]
 struct FileKind {
     tcnum_checkpoint: Option<IgnoredAny>,
@@ -112,7 +112,7 @@ fn model(arguments: &Arguments, parts: &[Part]) -> Result<Option<Model>> {
             return match &arguments.model {
                 None => Ok(None),
                 Some(name) => Err(Error::request(format!(
-                    "{name} is not the model of the run: its rule for {} is another one",
+                    "{name} is not the model of the run: its rule for {} differs",
                     part.run.instruction
                 ))),
             };

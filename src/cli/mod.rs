@@ -143,11 +143,11 @@ impl Command {
     }
 }
 
-/// The exit status: 0 where what the command claims holds, else 1; that of the signal that stopped it.
+/// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
     let destination = command.destination();
     destination.check()?;
-    // What stopped a command that has something to report all the same.
+    // What stopped a command that still has something to report.
     let mut failure = None;
     let mut report: Report = match command {
         Command::Formats(a) => formats::run(&a)?,

@@ -44,7 +44,7 @@ pub struct OutputDestination {
     /// Print nothing but the result: no progress on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-    /// Say more on standard error about what is being done.
+    /// Report progress in more detail on standard error.
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
     pub verbose: bool,
 }
@@ -95,10 +95,10 @@ impl From<ViewName> for View {
 }
 
 impl OutputDestination {
-    /// Refuses, before any work, what cannot be written as it is asked for.
+    /// Refuses, before any work, output that cannot be written as requested.
     ///
     /// # Errors
-    /// A request error: a folder for something else than CSV; a note that is given twice; columns for a view that always has all,
+    /// A request error: a folder for a view other than CSV; a note that is given twice; columns for a view that always has all,
     /// or that no table has.
     pub fn check(&self) -> Result<()> {
         if let Some(folder) = self.folder().filter(|_| self.output != ViewName::Csv) {
@@ -172,7 +172,7 @@ impl OutputDestination {
 /// What a failure to write to standard output means.
 ///
 /// # Errors
-/// A request error, but for a reader (`head`, say) that has what it wanted.
+/// A request error, unless the reader (such as `head`) has closed the pipe.
 pub(super) fn stdout_failed(error: &std::io::Error) -> Result<()> {
     match error.kind() {
         std::io::ErrorKind::BrokenPipe => Ok(()),
@@ -190,7 +190,7 @@ fn terminal_width() -> usize {
     own.or_else(said).filter(|width| *width > 0).unwrap_or(WIDTH).max(NARROWEST)
 }
 
-/// Parses a whole number within `range`; the message of one that is not says what the range is.
+/// Parses a whole number within `range`; the error message says what the range is.
 pub(super) fn integer<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
@@ -228,7 +228,7 @@ pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
         .ok_or_else(|| "expected I/N, the I-th of N parts, from 1/N to N/N".into())
 }
 
-/// Parses the path of a file to write, whose folder must be there: said before the work, not after it.
+/// Parses the path of a file to write, whose folder must exist: an error before the work, not after it.
 pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.parent() {

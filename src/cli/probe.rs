@@ -22,7 +22,7 @@ use crate::{
     report::Report,
 };
 
-/// Samples for each probe, unless the request says how many.
+/// Samples for each probe by default.
 const SAMPLES: u64 = 10_000;
 
 /// Isolates one operation of matrix instructions, or sweeps scalar instructions, and compares results bit for bit.
@@ -35,17 +35,17 @@ const SAMPLES: u64 = 10_000;
 /// element of D differs from the model.
 ///
 /// The scalar operations (convert, round, add, sub, mul, fma, min, max, neg, abs) sweep every scalar instruction of PTX that does them
-/// with the formats of --fmt, or the one that --instr spells (cvt.rn.satfinite.e4m3x2.f32): on a GPU all its inputs, all 2^32 f32
-/// codes or pairs of 16-bit codes. Generation, execution and comparison with the instruction's rule happen on the
+/// with the formats of --fmt, or the one that --instr spells (cvt.rn.satfinite.e4m3x2.f32): on a GPU with all of its inputs (all 2^32 f32
+/// codes or pairs of 16-bit codes). Generation, execution and comparison with the instruction's rule happen on the
 /// GPU. Without one, the rule's two evaluations on the CPU are compared on a part of the inputs.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// The operation; may be repeated. The four of matrix instructions without it.
+    /// The operation; may be repeated. Without it: the four of matrix instructions.
     #[arg(long = "op", value_enum, value_name = "OP")]
     ops: Vec<ProbeOperation>,
-    /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
+    /// Whether references use the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
     /// How operands are drawn; may be repeated. Without it: normal.
@@ -60,10 +60,10 @@ pub(super) struct Arguments {
     /// How many mismatches to print for each line.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX))]
     max_mismatches: usize,
-    /// Scalar instructions: how many inputs, in whole chunks of 65536; all on a GPU without it, four chunks on the CPU.
+    /// Scalar instructions: how many inputs, in whole chunks of 65536. Without it: all on a GPU, four chunks on the CPU.
     #[arg(long, value_name = "N", value_parser = cases(1 << 32))]
     cases: Option<u64>,
-    /// Scalar instructions: sweep consecutive chunks from the one with this input; without it they are spread over all.
+    /// Scalar instructions: sweep consecutive chunks, starting with the one that holds this input. Without it: chunks spread over all inputs.
     #[arg(long, value_name = "INPUT", value_parser = integer(0..=(1u64 << 32) - 1))]
     first: Option<u64>,
     /// Scalar instructions: write the digests of up to 16 chunks of each to this file, which the CPU can confirm.

@@ -25,9 +25,9 @@ use crate::{
 /// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
 ///
 /// Without --op the tiles are the named corners of the instruction (directed cases, the same for every seed), then a
-/// mixture of random, special and directed operands that fills all k products and c. With --op they are the very
-/// tiles of `tcnum probe` with the same options, so that the probe
-/// can be repeated on the trace.
+/// mixture of random, special and directed operands that fills all k products and c. With --op they are
+/// exactly the tiles of `tcnum probe` with the same options, so that the probe can be repeated on the
+/// trace.
 ///
 /// --out names the file; the report of what was recorded goes to standard output.
 #[derive(Args, Debug)]
@@ -107,7 +107,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
-/// Refuses, before anything is recorded, files that would take the place of others, and instructions that the device does not have.
+/// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.
 fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn Device) -> Result<()> {
     let used: Vec<&OsStr> = arguments.common.device.iter().map(OsStr::new).collect();
     for instruction in instructions {

@@ -48,8 +48,8 @@ impl Selection {
     }
 }
 
-/// The model to compare `device` with on `instructions`, and its name: the one that is named, as of a device (`model:ampere`) or
-/// without, else that of its generation; with a note where the device names it, or nothing decides which.
+/// The model to compare `device` with on `instructions`, and its name: the one that is named (with or without `model:`), else
+/// that of its generation; with a note where the device names it, or where it is only the default.
 ///
 /// # Errors
 /// No shipped model describes the device; no such model; a device that fails when it is asked.
@@ -112,7 +112,7 @@ pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
         .insert(0, format!("Nothing was executed: {} ran none of the chosen instructions.", device.identity().name));
 }
 
-/// Keeps those of which `kept` holds, and says how many are gone; `None` for none.
+/// Keeps those for which `kept` is true, and returns how many were removed; `None` if none was.
 fn left_out(instructions: &mut Vec<Instruction>, kept: impl Fn(&Instruction) -> bool) -> Option<String> {
     let before = instructions.len();
     instructions.retain(kept);

@@ -5,7 +5,7 @@
 //! byte), `NAME_scale`, its scale codes (U8; the last dimension counts blocks), and where the format has one
 //! `NAME_tensor_scale` (F32, a single number). The metadata say `tcnum.format`, `tcnum.block` (elements of a block),
 //! `tcnum.axis` (-1: blocks lie along the last dimension), `tcnum.scale_rule`, `tcnum.rounding`, and for each tensor
-//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is no multiple of the block ends in
+//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is not a multiple of the block ends in
 //! a short block; it is quantised as if zeros followed, which are not stored.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
@@ -127,7 +127,7 @@ impl FileConversion {
             (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
             (FileContent::Blocks(given), Some(format)) if given != format => {
                 return Err(Error::request(format!(
-                    "its metadata say that it holds {format}, not {given}; leave --from out"
+                    "its metadata say that it holds {format}, not {given}; omit --from"
                 )));
             }
             (given, _) => given,
@@ -274,7 +274,7 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
     let wrong = |what: String| Error::request(format!("array '{name}': {what}"));
     let part = |end: &str| {
         let part = arrays.get(&format!("{name}{end}"));
-        part.ok_or_else(|| wrong(format!("there is no array '{name}{end}' beside it, as {format} has it")))
+        part.ok_or_else(|| wrong(format!("the array '{name}{end}' that belongs to {format} is missing")))
     };
     let packed = format.element.format.bits == 4;
     let shape = tensor_shape(arrays, array, packed)?;

@@ -8,7 +8,7 @@ use crate::{
     isa::{Target, targets},
 };
 
-/// The model that stands in where nothing says of which generation a device is.
+/// The model that is used where the generation of a device is unknown.
 pub const DEFAULT_MODEL: &str = "hopper";
 
 /// What a device says of its generation.
@@ -61,7 +61,7 @@ impl Generation {
             },
             Generation::Unknown => {
                 let note = format!(
-                    "{device} does not say of which generation it is; it is compared with the model '{DEFAULT_MODEL}'. --model \
+                    "{device} does not say which generation it is; it is compared with the model '{DEFAULT_MODEL}'. --model \
                      names another."
                 );
                 Ok((DEFAULT_MODEL.into(), Some(note)))

@@ -14,7 +14,7 @@ use crate::{Error, Result, base::text};
 /// [`find`], so that a name in them opens no file.
 ///
 /// # Errors
-/// As [`find`]; a file that cannot be read, or is no record of a format: with file, line, key and what is allowed.
+/// As [`find`]; a file that cannot be read, or is not a record of a format: with file, line, key and what is allowed.
 pub fn resolve(name: &str) -> Result<&'static Format> {
     if !name.to_ascii_lowercase().ends_with(".toml") {
         return find(name);
@@ -277,7 +277,7 @@ impl Record {
         let (least, most) = (bias + highest - 1023, bias + lowest + 1074);
         let remedy = match least <= most {
             true => format!("with these fields it must be {least} to {most}"),
-            false => "with these fields no bias does; take a bit from exponent_bits or trailing_bits".into(),
+            false => "no bias is allowed with these fields; take a bit from exponent_bits or trailing_bits".into(),
         };
         Err(defect(
             "bias",

@@ -16,7 +16,7 @@ fn rows() -> impl Iterator<Item = (&'static str, impl Iterator<Item = &'static s
     TABLE.lines().skip(1).filter_map(|line| line.split_once(',')).map(|(name, those)| (name, those.split(' ')))
 }
 
-/// The instruction whose machine code has this name; `None` if it is no such name.
+/// The instruction whose machine code has this name; `None` if it is not such a name.
 ///
 /// # Errors
 /// A request error: a name of the kind that no instruction here has, with the nearest; one that several have that compute

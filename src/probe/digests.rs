@@ -91,7 +91,7 @@ pub fn read(path: &Path) -> Result<Vec<RecordedDigests>> {
     let rows: Vec<RecordedDigests> = reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)?;
     match rows.iter().find(|row| row.numbers().is_none()) {
         Some(row) => {
-            Err(Error::request(format!("{}: the digests of {} are no hexadecimal numbers", path.display(), row.ptx)))
+            Err(Error::request(format!("{}: the digests of {} are not hexadecimal numbers", path.display(), row.ptx)))
         }
         None => Ok(rows),
     }

@@ -53,7 +53,7 @@ pub struct SweepResult {
     pub differences: Vec<Difference>,
 }
 
-/// Sweeps `request.form` on `device`; what executes matrix instructions only leaves it to the simulation, which compares the rule's
+/// Sweeps `request.form` on `device`; a device that executes only matrix instructions falls back to the simulation, which compares the rule's
 /// exact evaluation with the engine's.
 ///
 /// # Errors

@@ -61,7 +61,7 @@ fn row(columns: &[Column], cells: &[Cell]) -> Value {
     Value::Object(columns.iter().zip(cells).map(|(column, cell)| (column.key.to_string(), value(cell))).collect())
 }
 
-/// `members` a line each between two brackets, of which the closing one stands at `indent`.
+/// `members`, a line each, between two brackets; the closing one is indented by `indent`.
 fn enclose(open: char, members: &[String], indent: &str, close: char) -> String {
     if members.is_empty() {
         return format!("{open}{close}");

@@ -96,7 +96,7 @@ impl Grid {
     }
 }
 
-/// The share of the line that so many characters take.
+/// The share of the line that a number of characters takes.
 fn share(width: usize) -> f64 {
     width as f64 / ROOM.width as f64
 }

@@ -142,7 +142,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         }
     }
 
-    /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is no exact result.
+    /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is not an exact result.
     pub(super) fn zero(&self, negative: bool) -> Outcome {
         let flags = (Flags::UNDERFLOW | Flags::INEXACT).when(!self.layout().has_zero);
         Outcome { code: Some(self.format.zero(negative).unwrap_or(self.layout().assemble(negative, 0))), flags }

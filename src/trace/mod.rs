@@ -19,7 +19,7 @@ const DESCRIPTION: &str = "tcnum.instruction";
 /// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";
 
-/// The metadata key that says what a trace is that is no recording: `counterexamples`.
+/// The metadata key that says what kind of trace it is, if not a recording: `counterexamples`.
 pub(crate) const CONTENTS: &str = "contents";
 
 /// What a trace file is to whoever would replace it.

@@ -31,7 +31,7 @@ impl Checkpoint {
     /// The checkpoint at `path`, and the parts in it; where there is no file yet, `parts` as they are.
     ///
     /// # Errors
-    /// A request error: a file that is no checkpoint, or one of other runs than `parts` are. It is left as it is.
+    /// A request error: a file that is not a checkpoint, or is one of other runs than `parts`. It is left unchanged.
     pub fn open(path: &Path, parts: Vec<Part>) -> Result<(Checkpoint, Vec<Part>)> {
         let checkpoint = Checkpoint { path: path.into() };
         if !path.exists() {
@@ -42,7 +42,7 @@ impl Checkpoint {
         let runs: Vec<&Run> = parts.iter().map(|part| &part.run).collect();
         if let Some(difference) = difference(&kept.iter().map(|part| &part.run).collect::<Vec<_>>(), &runs) {
             return Err(Error::request(format!(
-                "the checkpoint {} is of another run: {difference}. It is left as it is; name another file to begin a new run",
+                "the checkpoint {} belongs to another run: {difference}. It was left unchanged; name another file to begin a new run",
                 path.display()
             )));
         }
@@ -75,7 +75,7 @@ pub fn read(path: &Path) -> Result<Vec<Part>> {
 /// As [`read`].
 pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<Part>> {
     let refused = |what: &dyn std::fmt::Display| {
-        Error::request(format!("{} is no checkpoint of `tcnum verify`: {what}", path.display()))
+        Error::request(format!("{} is not a checkpoint of `tcnum verify`: {what}", path.display()))
     };
     let file: File = serde_json::from_str(text).map_err(|error| refused(&error))?;
     if file.tcnum_checkpoint != VERSION {
@@ -97,5 +97,5 @@ fn difference(kept: &[&Run], asked: &[&Run]) -> Option<String> {
     kept.iter()
         .zip(asked)
         .find_map(|(kept, asked)| kept.difference(asked))
-        .map(|(key, there, here)| format!("{key} is {there} there and {here} here"))
+        .map(|(key, there, here)| format!("{key} is {there} in the checkpoint and {here} in this run"))
 }

@@ -48,7 +48,7 @@ fn same_run(one: &PartFile, other: &PartFile) -> Result<()> {
     match parts(one).difference(&parts(other)) {
         None => Ok(()),
         Some((key, there, here)) => Err(Error::request(format!(
-            "{} and {} are of different runs of {}: {key} is {there} in the first and {here} in the second",
+            "{} and {} belong to different runs of {}: {key} is {there} in the first and {here} in the second",
             one.file, other.file, one.part.run.instruction
         ))),
     }
@@ -69,7 +69,7 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
     let unfinished: Vec<&str> = group.iter().filter(|s| !s.part.state.finished).map(|s| &s.file[..]).collect();
     let mut defects = Vec::new();
     if !missing.is_empty() {
-        defects.push(format!("of {shards} parts of {instruction} there is no part {}", missing.join(", ")));
+        defects.push(format!("of the {shards} parts of {instruction} these are missing: {}", missing.join(", ")));
     }
     if !unfinished.is_empty() {
         defects.push(format!("parts of {instruction} are not finished: {}", unfinished.join(", ")));

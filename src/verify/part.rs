@@ -32,9 +32,9 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ran {
-    /// The device, as it was asked for.
+    /// The device, as it was requested.
     pub device: String,
-    /// The model, as it was asked for.
+    /// The model, as it was requested.
     pub model: String,
     /// The word for how it executes the instruction; empty until the part is begun.
     pub execution: String,
@@ -43,7 +43,7 @@ pub struct Ran {
 }
 
 impl Part {
-    /// A part of which nothing is done yet; `model` is the model as it was asked for.
+    /// A part that has not begun; `model` is the model as it was requested.
     ///
     /// # Errors
     /// No instruction has the run's name.
@@ -62,7 +62,7 @@ impl Part {
     /// merged though some were missing.
     ///
     /// # Errors
-    /// A request error that says what is not.
+    /// A request error that says what is wrong.
     pub fn check(&self) -> Result<()> {
         self.run.check()?;
         let i = &self.run.instruction()?;
@@ -77,7 +77,7 @@ impl Part {
     /// As [`Part::check`], and every tile before the next one is counted.
     ///
     /// # Errors
-    /// A request error that says what is not.
+    /// A request error that says what is wrong.
     pub fn check_whole(&self) -> Result<()> {
         self.check()?;
         let (compared, outputs) = (self.state.compared(), self.outputs(&self.run.instruction()?, self.state.next));

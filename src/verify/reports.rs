@@ -46,7 +46,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
         device: row.device_description,
         model: said("model_name", row.model_name)?,
         model_digest: said("model_digest", row.model_digest)?,
-        seed: seed.map_err(|_| Error::request("table 'verification': a seed is no number"))?,
+        seed: seed.map_err(|_| Error::request("table 'verification': a seed is not a number"))?,
         position: row.position,
         cases: said("cases", row.cases)?,
         regimes: regimes.iter().map(|regime| regime.regime.clone()).collect(),
@@ -85,7 +85,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
     }
 }
 
-/// A member that campaigns have, and recordings have not.
+/// A member that campaigns have and recordings lack.
 fn said<T>(column: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| {
         Error::request(format!("table 'verification': '{column}' is missing, as in a report on recordings"))
@@ -133,7 +133,7 @@ fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Counterexample> {
 
 fn hexadecimal(text: &str) -> Result<u64> {
     let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    digits.ok_or_else(|| Error::request(format!("table 'mismatches': '{text}' is no code")))
+    digits.ok_or_else(|| Error::request(format!("table 'mismatches': '{text}' is not a code")))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ pub struct Run {
     pub cases: u64,
     /// The regimes that are counted, in order.
     pub regimes: Vec<String>,
-    /// The run stops after the unit in which so many outputs that differ have been found; 0: never.
+    /// The run stops after the unit in which the number of differing outputs reaches this; 0: never.
     pub max_mismatches: u64,
     /// Which part of the run, from 1.
     pub shard: u64,
@@ -155,7 +155,7 @@ impl Run {
         if let Some(position) = self.position
             && exhaustive::pairs(&i, position)? != self.cases
         {
-            return wrong(format!("{i} has not {} pairs of codes", self.cases));
+            return wrong(format!("{i} does not have {} pairs of codes", self.cases));
         }
         if self.cases == 0
             || self.cases > MOST_CASES

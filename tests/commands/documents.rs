@@ -304,7 +304,7 @@ fn files_under(folder: &str) -> BTreeSet<String> {
             match path.is_dir() {
                 true => folders.push(path),
                 false => {
-                    let _ = files.insert(path.strip_prefix(repository(folder)).unwrap().to_str().unwrap().to_string());
+                    files.insert(path.strip_prefix(repository(folder)).unwrap().to_str().unwrap().to_string());
                 }
             }
         }

@@ -123,7 +123,7 @@ fn csv_blocks_read_back_with_a_csv_reader() {
     assert_eq!(reader.headers().unwrap(), vec!["text", "integer", "real", "flag", "list", "nested", "optional"]);
     let rows: Vec<csv::StringRecord> = reader.records().map(Result::unwrap).collect();
     assert_eq!(rows.len(), 8);
-    assert_eq!(&rows[0][0], "text with \"quotes\", \\ and \u{1} control");
+    assert_eq!(&rows[0][0], "text with \"quotes\", \\ and \\u{1} control");
     assert_eq!((&rows[0][4], &rows[0][6], &rows[7][6]), ("[1,2,3]", "", "there"));
     assert_eq!(second, "a\n");
 }

@@ -169,11 +169,14 @@ fn a_checkpoint_of_another_run_is_refused_and_left_as_it_is() {
     let kept = std::fs::read(file).unwrap();
     let other_device = format!("model:{wrong}");
     for (more, expected) in [
-        (&["--device", "model:hopper", "--seed", "1"][..], "seed is 0 there and 1 here"),
+        (&["--device", "model:hopper", "--seed", "1"][..], "seed is 0 in the checkpoint and 1 in this run"),
         (&["--device", "model:hopper", "--model", &wrong], "model_digest is"),
         (&["--device", &other_device], "device is"),
-        (&["--device", "model:hopper", "--shard", "1/2"], "shards is 1 there and 2 here"),
-        (&["--device", "model:hopper", "--max-mismatches", "3"], "max_mismatches is 10 there and 3 here"),
+        (&["--device", "model:hopper", "--shard", "1/2"], "shards is 1 in the checkpoint and 2 in this run"),
+        (
+            &["--device", "model:hopper", "--max-mismatches", "3"],
+            "max_mismatches is 10 in the checkpoint and 3 in this run",
+        ),
         (
             &["--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"],
             "it holds 1 instructions, and 2 are",
@@ -181,14 +184,18 @@ fn a_checkpoint_of_another_run_is_refused_and_left_as_it_is() {
     ] {
         let run = tcnum(&[&base[..], more].concat());
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{more:?}");
-        assert!(run.stderr.contains("is of another run") && run.stderr.contains(expected), "{more:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("belongs to another run") && run.stderr.contains(expected),
+            "{more:?}: {}",
+            run.stderr
+        );
         assert_eq!(std::fs::read(file).unwrap(), kept, "{more:?}");
     }
     for text in ["", "{}", "{\"tcnum_checkpoint\": 1, \"parts\": [{}]}", "\u{0}\u{1}"] {
         std::fs::write(file, text).unwrap();
         let run = tcnum(&[&base[..], &device].concat());
         assert_eq!(run.status, 2, "{text}");
-        assert!(run.stderr.contains("is no checkpoint of `tcnum verify`"), "{}", run.stderr);
+        assert!(run.stderr.contains("is not a checkpoint of `tcnum verify`"), "{}", run.stderr);
         assert_eq!(std::fs::read_to_string(file).unwrap(), text);
     }
     // One that contradicts itself: more tiles done than there are.
@@ -329,7 +336,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         assert_eq!(totals(&validate_report(&again.stdout))["tables"], totals(&merged)["tables"]);
 
         for (files, expected) in [
-            (&[one, two][..], "of 3 parts of mma.m16n8k8.f32.f16.f16.f32 there is no part 3"),
+            (&[one, two][..], "of the 3 parts of mma.m16n8k8.f32.f16.f16.f32 these are missing: 3"),
             (&[one, two, three, two], "are both part 2/3 of"),
         ] {
             let run = merge(files, &[]);
@@ -337,7 +344,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         }
         let partial = merge(&[one, three], &["--partial"]);
         let notes = validate_report(&partial.stdout)["notes"].to_string();
-        assert!(notes.contains("This is not the whole run: of 3 parts"), "{notes}");
+        assert!(notes.contains("This is not the whole run: of the 3 parts"), "{notes}");
         let other = folder.path().join("other").to_string_lossy().into_owned();
         std::fs::remove_file(&other).ok();
         tcnum(&[&arguments[..], &["--shard", "2/3", "--seed", "9", "--checkpoint", &other]].concat());

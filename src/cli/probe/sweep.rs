@@ -144,7 +144,7 @@ fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'
         return match named.iter().find(|form| !asked.is_empty() && !asked.contains(&form.operation)) {
             Some(form) => {
                 let operation = form.operation.name();
-                Err(Error::request(format!("{form} does {operation}, which is not the --op; leave --op out")))
+                Err(Error::request(format!("{form} does {operation}, which is not the --op; omit --op")))
             }
             None => Ok(named),
         };

@@ -30,7 +30,7 @@ use crate::{
 const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
-/// The name that stands for every GPU.
+/// The name that means every GPU.
 const ALL_GPUS: &str = "cuda:all";
 
 /// Compares.
@@ -113,7 +113,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
-/// What the arguments ask for of an instruction, of which nothing is done yet.
+/// The run of an instruction that the arguments ask for, not yet begun.
 fn part(
     arguments: &Arguments,
     instruction: &Instruction,

@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     })
 }
 
-/// What is known of cases that differ in a recording, where these models stand in for one.
+/// What the notes say of cases that differ in a recording, where these models are used in its place.
 fn limits(stand_ins: &BTreeSet<String>) -> String {
     let shown = "A recording answers for its own operands only: of each signature the simplest recorded case is shown";
     match stand_ins.is_empty() {

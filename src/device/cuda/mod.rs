@@ -103,7 +103,7 @@ impl CudaDevice {
 
     fn function(&mut self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
         let refused =
-            |error| Error::device(format!("the driver does not load what {} compiled: {error}", compiled.compiler));
+            |error| Error::device(format!("the driver cannot load what {} compiled: {error}", compiled.compiler));
         let start = Instant::now();
         let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
         let function = module.load_function(entry).map_err(refused);
@@ -250,14 +250,14 @@ pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     Ok((Identity { name, description: gpu.name.clone(), details }, architecture))
 }
 
-/// The N of `cuda:N`; `None` if the name is no name of a GPU.
+/// The N of `cuda:N`; `None` if the name is not that of a GPU.
 ///
 /// # Errors
-/// A request error if what follows `cuda:` is no number.
+/// A request error if what follows `cuda:` is not a number.
 pub fn ordinal(name: &str) -> Option<Result<usize>> {
     let number = name.strip_prefix("cuda:")?;
     Some(number.parse().map_err(|_| {
-        Error::request(format!("'{name}' is no GPU: write cuda:0 for the first one. `tcnum devices` lists all"))
+        Error::request(format!("'{name}' is not a GPU: write cuda:0 for the first one. `tcnum devices` lists all"))
     }))
 }
 

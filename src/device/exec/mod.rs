@@ -30,7 +30,7 @@ const BATCH_BYTES: usize = 8 << 20;
 const FIRST_TILES: usize = 16;
 const PACE: Duration = Duration::from_secs(1);
 
-/// A program that computes tiles. It runs from the first instruction on, and anew for each further one.
+/// A program that computes tiles. It is started for the first instruction, and again for each further one.
 pub struct ExecDevice {
     identity: Identity,
     words: Vec<String>,

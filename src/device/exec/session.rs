@@ -244,7 +244,7 @@ impl Session {
 
     fn too_much(&mut self) -> String {
         self.process.stop();
-        format!("wrote bytes that the protocol does not have there and was stopped{}", self.process.complaint())
+        format!("wrote bytes where the protocol has none and was stopped{}", self.process.complaint())
     }
 }
 
