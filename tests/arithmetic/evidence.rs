@@ -1,6 +1,6 @@
 //! What the evidence lines of the shipped models say that the recordings decide is what they decide.
 
-use std::path::Path;
+use std::{path::Path, sync::LazyLock};
 
 use tcnum::{
     arithmetic::{KEYS, Model},
@@ -30,11 +30,15 @@ fn h200(instruction: &str) -> RefutingData {
 
 /// Each rule of a model that recordings of others are of says in its evidence what these decide.
 fn says_what_they_decide(name: &str, gpu: &str) {
+    says(name, gpu, &power(&Model::load(name).unwrap(), &recorded(gpu)).unwrap());
+}
+
+fn says(name: &str, gpu: &str, tested: &[Tested]) {
     let model = Model::load(name).unwrap();
     let mut missing = Vec::new();
-    for tested in power(&model, &recorded(gpu)).unwrap() {
+    for tested in tested {
         assert_eq!(tested.refuted, None, "{name}: rule {}", tested.rule.index + 1);
-        let computed = format!("{gpu}. {}", sentences(&summaries(&tested)));
+        let computed = format!("{gpu}. {}", sentences(&summaries(tested)));
         if !model.rules[tested.rule.index].evidence.contains(&computed) {
             missing.push(format!("rule {}: \"{computed}\"", tested.rule.index + 1));
         }
@@ -42,9 +46,13 @@ fn says_what_they_decide(name: &str, gpu: &str) {
     assert!(missing.is_empty(), "models/{name}.toml does not say:\n{}", missing.join("\n"));
 }
 
+/// What the recordings of Volta decide; two tests ask.
+static VOLTA: LazyLock<Vec<Tested>> =
+    LazyLock::new(|| power(&Model::load("volta").unwrap(), &recorded("V100")).unwrap());
+
 #[test]
 fn the_rules_of_volta_say_what_the_recordings_decide() {
-    says_what_they_decide("volta", "V100");
+    says("volta", "V100", &VOLTA);
 }
 
 #[test]
@@ -75,8 +83,7 @@ fn the_converting_form_of_volta_says_what_the_recordings_of_the_other_decide() {
         table
     };
     assert_eq!(shared(&summing), shared(&converting));
-    let tested = power(&model, &recorded("V100")).unwrap();
-    let tested = tested.iter().find(|tested| tested.rule.index == summing.index).expect("it is recorded");
+    let tested = VOLTA.iter().find(|tested| tested.rule.index == summing.index).expect("it is recorded");
     let computed = format!("the form with f32 results, f16 to f32 on a V100. {}", sentences(&summaries(tested)));
     let evidence = &model.rules[converting.index].evidence;
     assert!(evidence.contains(&computed), "{evidence}\ndoes not say:\n{computed}");

@@ -3,7 +3,7 @@
 
 use crate::{
     arithmetics::{arithmetics, cases},
-    machine::amount,
+    machine::{amount, thorough},
 };
 use proptest::{collection::vec, prelude::*};
 use rayon::prelude::*;
@@ -43,14 +43,14 @@ proptest! {
     }
 }
 
-/// One instruction for each rule and combination of formats.
+/// One instruction for each rule and combination of formats; of these one in six, unless all is asked for.
 fn instructions(model: &Model) -> Vec<&'static Instruction> {
     let mut seen = std::collections::HashSet::new();
     let mut of_rule = |i: &&Instruction| {
         let rule = model.rule(i).filter(|_| model.evaluator(i).is_ok());
         rule.is_some_and(|rule| seen.insert((rule.instructions.clone(), i.a.name, i.b.name, i.c.name, i.d.name)))
     };
-    isa::all().iter().filter(|i| of_rule(i)).collect()
+    isa::all().iter().filter(|i| of_rule(i)).step_by(amount(6, 1)).collect()
 }
 
 #[test]
@@ -73,6 +73,10 @@ fn the_corners_and_the_stream_show_nothing_that_is_proved_unobservable() {
             })
             .collect();
         kinds.extend(found.into_iter().flatten());
+    }
+    if !thorough() {
+        assert!(!kinds.is_empty());
+        return;
     }
     // Each of these has a proof for some rule, so that the test tries to refute one.
     for key in ["unpack", "unpack-c", "group", "parts", "zero", "between", "alignment.floor", "result-subnormals"]
