@@ -77,7 +77,7 @@ fn every_recorded_output_is_that_of_the_model() {
 
 /// One-step changes that recordings leave open, and of which instructions they may.
 ///
-/// The corners and the few tiles behind them do not hold the operands that would tell. `tests/power_stream.rs` says which of
+/// The corners and the few tiles behind them do not hold the operands that would tell. `tests/arithmetic/power_stream.rs` says which of
 /// these the verification stream leaves open too.
 type Open = (&'static str, &'static str, fn(&Instruction) -> bool);
 const OPEN: &[Open] = &[
