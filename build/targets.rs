@@ -87,7 +87,7 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
         for text in &content.capabilities {
             let error = |what: &str| file.error(text.span().start, &format!("'{}' {what}", text.get_ref()));
             let numbers = text.get_ref().split_once('.').and_then(|(x, y)| Some((x.parse().ok()?, y.parse().ok()?)));
-            let (major, minor): (u32, u32) = numbers.ok_or_else(|| error("is no compute capability (\"9.0\")"))?;
+            let (major, minor): (u32, u32) = numbers.ok_or_else(|| error("is not a compute capability (\"9.0\")"))?;
             if let Some(other) = owners.insert((major, minor), &file.path) {
                 return Err(error(&format!("is a compute capability of {other} already")));
             }

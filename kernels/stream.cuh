@@ -152,7 +152,9 @@ STREAM unsigned stream_pattern(const StreamTile& t, int row, int chunk) {
     const unsigned hash = stream_hash(t, STREAM_POSITIONS + (t.patterns == 2 ? 0 : row) * 256 + chunk);
     if (STREAM_KEPT == 1) return hash >> 31;
     // {0,1} {0,3} {1,2} {2,3}, which keep each role once, {0,2} {1,3}.
-    return 0xd8e9c4u >> 4 * stream_scaled(hash, t.patterns ? 4 : 6) & 15;
+    const unsigned pattern = 0xd8e9c4u >> 4 * stream_scaled(hash, t.patterns ? 4 : 6) & 15;
+    // Where any order is allowed, half the chunks have the larger one first.
+    return CHUNK_ANY_ORDER && hash & 1 ? pattern >> 2 | (pattern & 3) << 2 : pattern;
 }
 
 // The position of a stored element of A in its chunk.
@@ -295,22 +297,23 @@ STREAM StreamWord stream_c(const StreamTile& t, int row, int column) {
 }
 
 #ifdef SCALE_BLOCK
-// Scales are about 1; where exponents are anywhere, anything; among non-finite operands sometimes NaN.
-STREAM StreamWord stream_scale(const StreamTile& t, unsigned hash) {
+// Scales are about 2^exponent; where exponents are anywhere, anything; among non-finite operands sometimes NaN.
+STREAM StreamWord stream_scale(const StreamTile& t, int exponent, unsigned hash) {
     typedef StreamFormat<FormatScale> Format;
     if (t.regime == STREAM_NON_FINITE && hash >> 27 == 0) return FormatScale::NAN_CODE;
     if (t.any || t.regime == STREAM_SUBNORMAL && hash >> 30 == 0) return stream_any<FormatScale>(stream_turn(hash, 16));
-    const StreamWord one = (StreamWord)FormatScale::BIAS << Format::T;
-    return one + (hash >> 8 & t.shift) - (hash >> 12 & t.shift);
+    const unsigned mask = t.shift | t.scale_spread;
+    const int magnitude = (FormatScale::BIAS + exponent) * (1 << Format::T) + (int)(hash >> 8 & mask) - (int)(hash >> 12 & mask);
+    return stream_clamp(magnitude, 0, (int)Format::LARGEST);
 }
 
 // The code of the scale of a row of A and a block along k.
 STREAM StreamWord stream_scale_a(const StreamTile& t, int row, int block) {
-    return stream_scale(t, stream_hash(t, STREAM_SCALES_A + row * 256 + block));
+    return stream_scale(t, t.scale_a, stream_hash(t, STREAM_SCALES_A + row * 256 + block));
 }
 
 // The code of the scale of a block along k and a column of B.
 STREAM StreamWord stream_scale_b(const StreamTile& t, int block, int column) {
-    return stream_scale(t, stream_hash(t, STREAM_SCALES_B + column * 256 + block));
+    return stream_scale(t, t.scale_b, stream_hash(t, STREAM_SCALES_B + column * 256 + block));
 }
 #endif

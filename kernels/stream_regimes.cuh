@@ -13,6 +13,12 @@ struct StreamShape {
     static constexpr int TOP = HIGH < D::HIGH ? HIGH : D::HIGH;
     static constexpr bool REACHES = LOW <= D::LOW + 6;
     static constexpr bool NARROW = HIGH - LOW < 60;
+    // Whether scales, of exponents alone, take products to both ends of the results' range, where they are not by themselves.
+#ifdef SCALE_BLOCK
+    static constexpr bool SCALABLE = StreamFormat<FormatScale>::T == 0 && !REACHES;
+#else
+    static constexpr bool SCALABLE = false;
+#endif
     static constexpr int SLOTS_BITS = STORED_K >= 128 ? 7 : STORED_K >= 64 ? 6 : STORED_K >= 32 ? 5 : STORED_K >= 16 ? 4
                                     : STORED_K >= 8 ? 3 : STORED_K / 2;
 };
@@ -45,6 +51,13 @@ STREAM int stream_window(StreamDraw& d) {
 STREAM void stream_spread(StreamTile& t, StreamDraw& d) {
     t.spread_rows = 0x7310u >> 4 * d.below(4) & 15;
     t.spread_columns = 0x7310u >> 4 * d.below(4) & 15;
+}
+
+// Gives the scales exponents that add up to `total`, and lets them lie apart.
+STREAM void stream_scales(StreamTile& t, int total, StreamDraw& d) {
+    t.scale_a = total / 2;
+    t.scale_b = total - t.scale_a;
+    t.scale_spread = 0x7310u >> 4 * d.below(4) & 15;
 }
 
 STREAM void stream_c_number(StreamTile& t, int gap, unsigned kind) {
@@ -215,6 +228,8 @@ STREAM void stream_floor(StreamTile& t, StreamDraw& d) {
         const int above = d.below(alone ? 40 : 4);
         stream_c_number(t, t.base - S::C::LOW - above, d.below(2) ? STREAM_RANDOM : STREAM_POWER);
     }
+    // The scales take the products to the floor, from above it to below.
+    if (S::SCALABLE && d.below(4)) stream_scales(t, S::D::LOW - S::LOW + d.from(-16, 40), d);
 }
 
 STREAM void stream_subnormal(StreamTile& t, StreamDraw& d) {
@@ -279,6 +294,8 @@ STREAM void stream_overflow(StreamTile& t, StreamDraw& d) {
         stream_slot(t, 3, d.below(2) ? STREAM_NO_TERM : little, kinds | STREAM_MINUS);
         if (d.below(2)) stream_c_number(t, t.base - S::D::HIGH + little, STREAM_RANDOM);
     }
+    // The scales take the products to the end of the range.
+    if (S::SCALABLE && d.below(4)) stream_scales(t, S::D::HIGH - S::HIGH + d.from(-3, 8), d);
 }
 
 STREAM void stream_sparse(StreamTile& t, StreamDraw& d) {

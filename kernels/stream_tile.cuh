@@ -2,7 +2,7 @@
 // and position alone, in integers, and the same on a CPU (src/inputs/stream, which documents the construction; the two
 // are compared code by code).
 //
-// Specialised by M, N, K, STORED_K (K / 2 of sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER and the format records FormatA, FormatB, FormatC, FormatD, and
+// Specialised by M, N, K, STORED_K (K / 2 of sparse forms), CHUNK_LENGTH, CHUNK_KEPT, CHUNK_TOGETHER, CHUNK_ANY_ORDER and the format records FormatA, FormatB, FormatC, FormatD, and
 // of block-scaled forms FormatScale and SCALE_BLOCK. Plain C++17 where __device__ and __forceinline__ are defined away.
 
 #define STREAM __device__ __forceinline__
@@ -65,6 +65,8 @@ struct StreamTile {
     int c_gap;
     unsigned patterns;  // of sparse forms: 0 any, 1 those that keep each role, 2 one for all rows
     unsigned integers;
+    int scale_a, scale_b;   // exponents about which the scales lie
+    unsigned scale_spread;  // a mask: how far they lie apart
 };
 
 // What the elements of one index along k share: A's column and B's row.

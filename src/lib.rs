@@ -120,5 +120,5 @@ pub mod trace;
 pub mod verify;
 mod version;
 
-pub use base::error::{Error, Result};
+pub use base::error::{Error, Interruption, Result};
 pub use version::{COMMIT, VERSION};

@@ -4,11 +4,12 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
     Error, Result,
+    base::interrupt,
     device::Device,
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Instruction, Tiles},
     report::Table,
-    trace::{OPCODES, Trace},
+    trace::{CONTENTS, OPCODES, Trace, TraceKind},
 };
 
 /// The most bytes of tiles in one recording: they are held in memory, some of them several times.
@@ -39,6 +40,8 @@ pub struct Recording {
     pub seed: u64,
     /// The file.
     pub file: PathBuf,
+    /// Whether the user named the file, which is then replaced; else it takes the place of nothing but a recording.
+    pub named: bool,
     /// The command line, kept with the recording.
     pub source: String,
     /// Key and value pairs to keep with it.
@@ -70,6 +73,7 @@ pub enum RecordedTiles {
 /// The device lacks the instruction, or fails; tiles that are too many; an annotation whose key a recording has itself; a file that
 /// cannot be written.
 pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Recording) -> Result<RecordingRow> {
+    interrupt::check()?;
     let execution = device.prepare(instruction)?;
     let tiles = tiles(instruction, recording)?;
     let identity = device.identity();
@@ -86,7 +90,9 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
     }
     metadata.extend(identity.details.iter().cloned());
     let notes = &recording.annotations;
-    if let Some((key, _)) = notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES) {
+    if let Some((key, _)) =
+        notes.iter().find(|(key, _)| metadata.contains_key(key) || key == OPCODES || key == CONTENTS)
+    {
         return Err(Error::request(format!(
             "--note {key}=...: a recording says itself what its {key} is; choose another key"
         )));
@@ -94,7 +100,11 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
     metadata.extend(notes.iter().cloned());
     let d = device.execute(instruction, &tiles)?;
     let (count, outputs) = (tiles.count, d.len());
-    Trace::from_run(instruction, &tiles, d, metadata)?.write(&recording.file)?;
+    let trace = Trace::from_run(instruction, &tiles, d, metadata)?;
+    match recording.named {
+        true => trace.write(&recording.file)?,
+        false => trace.write_derived(&recording.file, TraceKind::Recording)?,
+    }
     Ok(RecordingRow {
         instruction: instruction.name.clone(),
         execution: execution.kind.name(),

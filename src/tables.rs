@@ -1,7 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, experiment, explain, power, probe, record,
+    calc, catalogue, chain, comparison, convert, device, experiment, explain, power, probe, record,
     report::{Declaration, schema},
     verify,
 };
@@ -36,6 +36,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<convert::ConversionRow>(),
         Declaration::of::<convert::ElementRow>(),
         Declaration::of::<convert::ScaleRow>(),
+        Declaration::of::<device::ExecCheckRow>(),
         Declaration::of::<experiment::table::CellRow>(),
         Declaration::of::<experiment::table::CurvePairRow>(),
         Declaration::of::<experiment::table::DeviceRow>(),

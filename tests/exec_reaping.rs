@@ -2,12 +2,23 @@
 //! children are all the device's.)
 #![cfg(target_os = "linux")]
 
-use std::{fs, time::Duration};
+use std::{
+    fs,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
 
 use tcnum::{
     device::{Device, ExecDevice},
     isa::{self, Tiles},
 };
+
+/// The children of this process are those of one test at a time.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// `Name` and `State` of every child of this process, zombies included.
 fn children() -> Vec<String> {
@@ -19,8 +30,80 @@ fn children() -> Vec<String> {
     statuses.filter(is_child).map(|status| status.lines().take(3).collect::<Vec<_>>().join(", ")).collect()
 }
 
+/// Waits until the process of this number is gone, or a zombie that its parent may still fetch.
+fn wait_for_the_end_of(pid: &str) {
+    let runs = || {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+    };
+    let mut patience = 2000;
+    while runs() {
+        patience -= 1;
+        assert!(patience > 0, "process {pid} lives on");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+/// The number that a program writes to `file`, once it is there.
+fn pid_in(file: &std::path::Path) -> String {
+    let mut patience = 2000;
+    loop {
+        match fs::read_to_string(file) {
+            Ok(text) if text.ends_with('\n') => return text.trim().to_string(),
+            _ => patience -= 1,
+        }
+        assert!(patience > 0, "no program was started");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn what_a_program_has_started_ends_with_it() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();
+    let tiles = Tiles::zeros(&instruction, 2);
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
+    for options in ["", "--hang", "--surplus"] {
+        // A wrapper that does not pass on that it is ended, and a program beside the one that answers.
+        let script = format!("sleep 1000 & echo $! >{}; python3 {program} {options}; true", file.display());
+        let mut device = ExecDevice::new(&format!("sh -c '{script}'"), Duration::from_secs(2)).unwrap();
+        assert_eq!(device.execute(&instruction, &tiles).is_ok(), options.is_empty());
+        drop(device);
+        wait_for_the_end_of(&pid_in(&file));
+        fs::remove_file(&file).unwrap();
+    }
+}
+
+#[test]
+fn a_signal_ends_the_program_with_all_that_it_has_started() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("pid");
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
+    for (signal, status, hangs) in [("INT", 130, ""), ("TERM", 143, ""), ("TERM", 143, "--hang")] {
+        let script = format!("sleep 1000 & echo $! >{}; python3 {program} {hangs}; true", file.display());
+        let device = format!("exec:sh -c '{script}'");
+        let mut tcnum = std::process::Command::new(env!("CARGO_BIN_EXE_tcnum"))
+            .args(["verify", "--instr", "mma.m8n8k16.s32.s8.s8.s32", "--cases", "1e9", "--device", &device])
+            .args(["--model", "hopper", "--timeout", "1000", "--output", "json"])
+            .stdout(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        let pid = pid_in(&file);
+        // The program has been started by what waits for its answer, and watches for signals.
+        let sent = std::process::Command::new("kill").args([&format!("-{signal}"), &tcnum.id().to_string()]).status();
+        assert!(sent.unwrap().success());
+        assert_eq!(tcnum.wait().unwrap().code(), Some(status), "{signal} {hangs}");
+        wait_for_the_end_of(&pid);
+        fs::remove_file(&file).unwrap();
+    }
+}
+
 #[test]
 fn every_program_is_stopped_and_reaped() {
+    let _alone = alone();
     let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();
     let tiles = Tiles::zeros(&instruction, 3);
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");

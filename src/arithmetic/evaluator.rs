@@ -35,7 +35,7 @@ impl Evaluator {
 
     /// The code of D for the operands of one dot-product-add.
     ///
-    /// Panics if they are not as many as the instruction takes.
+    /// Panics if their number is not what the instruction takes.
     pub fn dot(&self, case: &Case) -> u64 {
         reference::run(&self.program, case, &mut Silent)
     }

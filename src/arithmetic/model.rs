@@ -70,10 +70,10 @@ impl Model {
     }
 
     /// Whether one of the targets of `support` is of the generation that the model describes; every one is for a model that
-    /// describes none.
+    /// describes none, and an instruction that no target has (one that a user describes) is of every generation.
     pub fn has(&self, support: &[Support]) -> bool {
         let own = |support: &Support| self.architectures.iter().any(|name| name == support.architecture);
-        self.architectures.is_empty() || support.iter().any(own)
+        self.architectures.is_empty() || support.is_empty() || support.iter().any(own)
     }
 
     /// The rule that covers `instruction`, if one does: its generation has it, and a pattern matches.
@@ -108,13 +108,13 @@ impl Model {
     /// The error for an instruction that it does not cover, or that its generation lacks.
     pub fn lacks(&self, name: &str, support: &[Support]) -> Error {
         if self.has(support) {
-            return Error::request(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
+            return Error::unavailable(format!("the model '{}' does not cover {name}; {}", self.name, self.listed()));
         }
         let described = |support: &Support| match of_target(support.architecture) {
             Some(model) => format!("{} (model {model})", support.architecture),
             None => support.architecture.to_string(),
         };
-        Error::request(format!(
+        Error::unavailable(format!(
             "the model '{}' does not cover {name}: {} {} not have it; these do: {}",
             self.name,
             self.architectures.join(" and "),

@@ -84,7 +84,7 @@ impl<'a> ScalarRule<'a> {
         })
     }
 
-    /// Whether a factor has the code that stands for what is out of bounds, with either sign.
+    /// Whether a factor has the code that means out of bounds, with either sign.
     fn out_of_bounds(&self, [a, b, _]: [u64; 3]) -> bool {
         let magnitude = self.form.source.code_mask() >> 1;
         self.form.out_of_bounds.is_some_and(|code| [a, b].iter().any(|factor| factor & magnitude == code))

@@ -5,10 +5,11 @@ mod safetensors;
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
-pub(crate) use safetensors::header;
+pub(crate) use safetensors::{LONGEST_HEADER, header};
 
 use crate::{
     Error, Result,
+    base::{atomic, text},
     format::{Format, find},
     isa::Codes,
 };
@@ -31,7 +32,7 @@ pub struct Array<'a> {
 pub enum Content {
     /// They are codes of this format. A file whose kind has no type for it holds them as unsigned integers.
     Format(&'static Format),
-    /// They are unsigned integers, or anonymous, of so many bytes: codes of a format that something else has to tell.
+    /// They are unsigned integers, or of no type, of this many bytes: codes of a format that must be given elsewhere.
     Unsigned(usize),
     /// They are of a type that has no format here.
     Other(&'static str),
@@ -80,13 +81,7 @@ impl Container {
 /// # Errors
 /// A request error that names the path and the cause.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let wrong = |cause: String| Error::request(format!("{}: {cause}", path.display()));
-    // Asked before it is opened: opening a pipe waits for a writer.
-    match std::fs::metadata(path) {
-        Ok(about) if !about.is_file() => Err(wrong("is not a regular file".into())),
-        Ok(_) => std::fs::read(path).map_err(|error| wrong(format!("cannot be read: {error}"))),
-        Err(error) => Err(wrong(format!("cannot be read: {error}"))),
-    }
+    text::bytes(path, u64::MAX).map_err(|cause| Error::request(format!("{}: {cause}", path.display())))
 }
 
 impl<'a> Arrays<'a> {
@@ -116,7 +111,8 @@ impl<'a> Arrays<'a> {
 
     /// The array of this name.
     pub fn get(&self, name: &str) -> Option<&Array<'a>> {
-        self.arrays.iter().find(|array| array.name == name)
+        let at = self.arrays.binary_search_by(|array| array.name.as_str().cmp(name)).ok()?;
+        Some(&self.arrays[at])
     }
 
     /// A name that two of the arrays have.
@@ -129,20 +125,17 @@ impl<'a> Arrays<'a> {
     /// Writes the file, whole or not at all: the same arrays give the same bytes.
     ///
     /// # Errors
-    /// A path that cannot be written; for `.npy`, more or less than one array.
+    /// A path that cannot be written; for `.npy`, more or less than one array, and more than 64 dimensions; names and metadata that
+    /// are too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
         let bytes = match (Container::of(path)?, self.arrays.as_slice()) {
             (Container::Safetensors, _) => safetensors::to_bytes(self),
             (Container::Npy, [array]) => npy::to_bytes(array),
             (Container::Npy, arrays) => {
-                return Err(Error::request(format!(
-                    "{}: an .npy file holds one array, and there are {}; write a .safetensors file",
-                    path.display(),
-                    arrays.len()
-                )));
+                Err(format!("an .npy file holds one array, and there are {}; write a .safetensors file", arrays.len()))
             }
         };
-        crate::base::atomic::write(path, &bytes)
+        atomic::write(path, &bytes.map_err(|cause| Error::request(format!("{}: {cause}", path.display())))?)
     }
 }
 
@@ -177,7 +170,7 @@ impl Array<'_> {
                 return wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()));
             }
             (Content::Unsigned(_), None) => {
-                return wrong("it holds integers; say with --from of which format they are codes".into());
+                return wrong("it holds integers; give --from, the format that they are codes of".into());
             }
             (Content::Other(name), _) => {
                 return wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"));
@@ -197,7 +190,7 @@ impl Array<'_> {
     }
 }
 
-/// The record of a format that a file type stands for.
+/// The record of the format that a file type means.
 fn named(name: &str) -> Content {
     Content::Format(find(name).expect("a format of the table"))
 }

@@ -8,6 +8,8 @@ use super::{Array, Content, named};
 type Result<T> = std::result::Result<T, String>;
 
 const MAGIC: &[u8] = b"\x93NUMPY";
+/// The most dimensions of an array, those of NumPy 2 (NPY_MAXDIMS).
+const MOST_DIMENSIONS: usize = 64;
 
 /// Types of elements: as the header spells them, what they are, and their bytes. `V` is what NumPy writes for types that are
 /// not its own (those of ml_dtypes).
@@ -39,7 +41,7 @@ struct NpyHeader {
 
 /// The array in the bytes of a file.
 pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
-    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin as an .npy file does")?;
+    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin like an .npy file")?;
     let (version, rest) = rest.split_at_checked(2).ok_or("the file ends in its header")?;
     let (length, rest) = match version[0] {
         1 => rest.split_at_checked(2).map(|(n, rest)| (u32::from(n[0]) | u32::from(n[1]) << 8, rest)),
@@ -50,12 +52,13 @@ pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     let (header, data) = rest.split_at_checked(length as usize).ok_or("the file ends in its header")?;
     let text = std::str::from_utf8(header).map_err(|_| "its header is not text")?;
     let header =
-        read_header(text).ok_or_else(|| format!("its header is not that of an array of numbers: {}", cut(text)))?;
+        read_header(text).ok_or_else(|| format!("its header does not describe an array of numbers: {}", cut(text)))?;
+    few(&header.shape)?;
     let (kind, bytes) = kind(&header.descr)?;
     let expected = header.shape.iter().try_fold(bytes, |all, extent| all.checked_mul(*extent));
     if expected != Some(data.len()) {
         return Err(format!(
-            "{} bytes of data follow the header, and the shape {:?} of elements of {bytes} bytes is another number",
+            "{} bytes of data follow the header, which do not match the shape {:?} of elements of {bytes} bytes",
             data.len(),
             header.shape
         ));
@@ -64,7 +67,15 @@ pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     Ok(Array { name, shape: header.shape, kind, bytes: data })
 }
 
-/// Elements of `bytes` bytes, of which the first index runs fastest, in the order in which the last one does.
+/// Refuses a shape that NumPy does not read.
+fn few(shape: &[usize]) -> Result<()> {
+    match shape.len() {
+        ..=MOST_DIMENSIONS => Ok(()),
+        count => Err(format!("it has {count} dimensions, and arrays of NumPy have up to {MOST_DIMENSIONS}")),
+    }
+}
+
+/// Elements of `bytes` bytes in column-major order (the first index runs fastest), put into row-major order.
 fn last_fastest(data: &[u8], shape: &[usize], bytes: usize) -> Vec<u8> {
     let strides: Vec<usize> =
         shape.iter().scan(bytes, |stride, extent| Some(std::mem::replace(stride, *stride * extent))).collect();
@@ -155,7 +166,11 @@ fn extents(text: &str) -> Option<Vec<usize>> {
 }
 
 /// The bytes of a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
-pub(super) fn to_bytes(array: &Array) -> Vec<u8> {
+///
+/// # Errors
+/// More dimensions than NumPy reads.
+pub(super) fn to_bytes(array: &Array) -> Result<Vec<u8>> {
+    few(&array.shape)?;
     let unsigned = |own: usize| {
         TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == own && descr.contains('u'))
     };
@@ -176,7 +191,7 @@ pub(super) fn to_bytes(array: &Array) -> Vec<u8> {
     header.resize((before + header.len() + 1).next_multiple_of(64) - before - 1, b' ');
     header.push(b'\n');
     let length = u16::try_from(header.len()).expect("shapes have few extents").to_le_bytes();
-    [MAGIC, &[1, 0], &length, &header, &array.bytes].concat()
+    Ok([MAGIC, &[1, 0], &length, &header, &array.bytes].concat())
 }
 
 #[cfg(test)]
@@ -212,7 +227,7 @@ mod tests {
 
     #[test]
     fn what_is_written_is_read_again() {
-        for shape in [vec![], vec![0], vec![5], vec![2, 3], vec![1; 30]] {
+        for shape in [vec![], vec![0], vec![5], vec![2, 3], vec![1; 64]] {
             let count: usize = shape.iter().product();
             for kind in [
                 named("f32"),
@@ -229,7 +244,7 @@ mod tests {
                 };
                 let data: Vec<u8> = (0..count * bytes).map(|i| i as u8).collect();
                 let array = Array { name: "x".into(), shape: shape.clone(), kind, bytes: Cow::Owned(data) };
-                let file = to_bytes(&array);
+                let file = to_bytes(&array).unwrap();
                 assert_eq!((file.len() - array.bytes.len()) % 64, 0);
                 assert_eq!(parse("x".into(), &file).unwrap(), array);
             }
@@ -252,7 +267,7 @@ mod tests {
             }
             let bytes = (0..count as u32).flat_map(u32::to_le_bytes).collect();
             let array = Array { name: "x".into(), shape: shape.clone(), kind: named("f32"), bytes };
-            let file = to_bytes(&Array { bytes: Cow::Owned(fortran), ..array.clone() });
+            let file = to_bytes(&Array { bytes: Cow::Owned(fortran), ..array.clone() }).unwrap();
             let header = file.len() - 4 * count;
             let order = String::from_utf8_lossy(&file[10..header]).replace("False", "True ");
             let file = [&file[..10], order.as_bytes(), &file[header..]].concat();
@@ -261,9 +276,23 @@ mod tests {
     }
 
     #[test]
+    fn more_dimensions_than_numpy_has_are_neither_read_nor_written() {
+        let array = Array { name: "x".into(), shape: vec![1; 65], kind: named("f32"), bytes: Cow::Owned(vec![0; 4]) };
+        assert!(to_bytes(&array).unwrap_err().contains("65 dimensions"));
+        for order in ["True", "False"] {
+            let header = format!(
+                "{{'descr': '<f4', 'fortran_order': {order}, 'shape': ({}), }}\n",
+                vec!["1"; 100_000].join(",")
+            );
+            let file = [MAGIC, &[2, 0], &(header.len() as u32).to_le_bytes(), header.as_bytes(), &[0; 4]].concat();
+            assert!(parse("x".into(), &file).unwrap_err().contains("100000 dimensions"));
+        }
+    }
+
+    #[test]
     fn damaged_files_are_refused_whatever_was_cut_or_changed() {
         let array = Array { name: "x".into(), shape: vec![2, 3], kind: named("f32"), bytes: Cow::Owned(vec![7; 24]) };
-        let file = to_bytes(&array);
+        let file = to_bytes(&array).unwrap();
         for end in 0..file.len() {
             assert!(parse("x".into(), &file[..end]).is_err(), "{end}");
         }

@@ -26,6 +26,9 @@ const FORMATS: &[(Dtype, &str)] = &[
 /// Types of unsigned integers, each with its bytes.
 const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::U32, 4), (Dtype::U64, 8)];
 
+/// The most bytes of a header: what the readers of the `safetensors` library take, and more than any command line can make.
+pub(crate) const LONGEST_HEADER: usize = 100_000_000;
+
 /// The arrays in the bytes of a file.
 pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     let wrong = |error: safetensors::SafeTensorError| format!("not a safetensors file, or a damaged one: {error}");
@@ -77,7 +80,10 @@ fn dtype(kind: Content) -> Dtype {
 }
 
 /// The bytes of a file with these arrays and metadata: the widest elements first, so that every array is aligned to them.
-pub(super) fn to_bytes(arrays: &Arrays) -> Vec<u8> {
+///
+/// # Errors
+/// A header that no reader takes.
+pub(super) fn to_bytes(arrays: &Arrays) -> Result<Vec<u8>, String> {
     let mut sorted: Vec<&Array> = arrays.arrays.iter().collect();
     sorted.sort_by_key(|array| std::cmp::Reverse(dtype(array.kind).bitsize()));
     let mut offset = 0;
@@ -86,17 +92,20 @@ pub(super) fn to_bytes(arrays: &Arrays) -> Vec<u8> {
         offset += array.bytes.len();
         (array.name.as_str(), dtype(array.kind), array.shape.as_slice(), (start, offset))
     });
-    let mut bytes = header(&arrays.metadata, tensors);
+    let mut bytes = header(&arrays.metadata, tensors)?;
     sorted.iter().for_each(|array| bytes.extend_from_slice(&array.bytes));
-    bytes
+    Ok(bytes)
 }
 
 /// A file's header: its length, the JSON, and spaces up to a multiple of 8; the same bytes for the same contents. Of each
 /// array the name, the type, the shape, and the first byte and the first one after, counted from the end of the header.
+///
+/// # Errors
+/// More bytes than any reader takes.
 pub(crate) fn header<'a>(
     metadata: &BTreeMap<String, String>,
     tensors: impl IntoIterator<Item = (&'a str, Dtype, &'a [usize], (usize, usize))>,
-) -> Vec<u8> {
+) -> Result<Vec<u8>, String> {
     let mut object = serde_json::Map::new();
     object.insert("__metadata__".into(), json!(metadata));
     for (name, dtype, shape, (start, end)) in tensors {
@@ -104,7 +113,13 @@ pub(crate) fn header<'a>(
     }
     let mut json = serde_json::Value::Object(object).to_string().into_bytes();
     json.resize(json.len().next_multiple_of(8), b' ');
-    [&(json.len() as u64).to_le_bytes()[..], &json].concat()
+    match json.len() > LONGEST_HEADER {
+        true => Err(format!(
+            "names and metadata would make a header of {} bytes, of which {LONGEST_HEADER} can be read",
+            json.len()
+        )),
+        false => Ok([&(json.len() as u64).to_le_bytes()[..], &json].concat()),
+    }
 }
 
 #[cfg(test)]
@@ -127,7 +142,7 @@ mod tests {
             ],
             metadata: [("k".to_string(), "v".to_string())].into(),
         };
-        let bytes = to_bytes(&arrays);
+        let bytes = to_bytes(&arrays).unwrap();
         assert_eq!(parse(&bytes).unwrap(), arrays);
         for end in 0..bytes.len() {
             assert!(parse(&bytes[..end]).is_err(), "{end}");

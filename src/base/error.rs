@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::base::visible::visible;
+use crate::base::visible::{visible, without_middle};
 
 /// Why a command could not do what was asked.
 ///
-/// The two kinds mirror the exit statuses of the command line: a wrong request or input is status 2,
+/// The kinds mirror the exit statuses of the command line: a wrong request or input is status 2,
 /// a device that failed is status 3. (A mismatch that was found is not an error: it is a result, status 1.)
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Error {
@@ -15,11 +15,54 @@ pub enum Error {
         /// What is wrong, where, and what to do about it: one or two sentences.
         message: String,
     },
+    /// The device, or the model that it is compared with, does not have the instruction: the one error that `--available`
+    /// forgives. Exit status 2.
+    Unavailable {
+        /// What lacks what, and what has it: one or two sentences.
+        message: String,
+    },
     /// The device could not be reached, or failed while it worked. Exit status 3.
     Device {
         /// What failed, how far it got, and what to do about it: one or two sentences.
         message: String,
     },
+    /// A signal stopped the work before it had a result. Exit status 130 or 143.
+    Interrupted {
+        /// The signal.
+        by: Interruption,
+    },
+}
+
+/// A signal that asks the program to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// SIGINT: Ctrl-C.
+    Int,
+    /// SIGTERM: a scheduler's time limit, `kill`.
+    Term,
+}
+
+impl Interruption {
+    /// The signal's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Interruption::Int => "SIGINT",
+            Interruption::Term => "SIGTERM",
+        }
+    }
+
+    /// The exit status of a run that it stopped: 128 and the signal's number.
+    pub fn exit_status(self) -> u8 {
+        128 + self.number() as u8
+    }
+
+    /// The signal's number.
+    pub(crate) fn number(self) -> usize {
+        match self {
+            Interruption::Int => 2,
+            Interruption::Term => 15,
+        }
+    }
 }
 
 /// The result of everything in this crate that can fail.
@@ -31,16 +74,27 @@ impl Error {
         Error::Request { message: message.into() }
     }
 
+    /// A device or a model lacks an instruction (exit status 2).
+    pub fn unavailable(message: impl Into<String>) -> Self {
+        Error::Unavailable { message: message.into() }
+    }
+
+    /// Whether a device or a model lacks the instruction, and nothing else is wrong.
+    pub fn is_unavailable(&self) -> bool {
+        matches!(self, Error::Unavailable { .. })
+    }
+
     /// A failure of a device (exit status 3).
     pub fn device(message: impl Into<String>) -> Self {
         Error::Device { message: message.into() }
     }
 
-    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device.
+    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device, 130 or 143 after a signal.
     pub fn exit_status(&self) -> u8 {
         match self {
-            Error::Request { .. } => 2,
+            Error::Request { .. } | Error::Unavailable { .. } => 2,
             Error::Device { .. } => 3,
+            Error::Interrupted { by } => by.exit_status(),
         }
     }
 
@@ -48,7 +102,9 @@ impl Error {
     pub fn within(self, context: impl fmt::Display) -> Self {
         match self {
             Error::Request { message } => Error::Request { message: format!("{context}: {message}") },
+            Error::Unavailable { message } => Error::Unavailable { message: format!("{context}: {message}") },
             Error::Device { message } => Error::Device { message: format!("{context}: {message}") },
+            Error::Interrupted { by } => Error::Interrupted { by },
         }
     }
 }
@@ -56,7 +112,10 @@ impl Error {
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Request { message } | Error::Device { message } => f.write_str(&visible(message)),
+            Error::Request { message } | Error::Unavailable { message } | Error::Device { message } => {
+                f.write_str(&visible(&without_middle(message)))
+            }
+            Error::Interrupted { by } => write!(f, "interrupted by {}", by.name()),
         }
     }
 }

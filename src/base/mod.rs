@@ -1,11 +1,13 @@
-//! What every layer needs and none is about: errors, files that are read or written whole, words for people, digests, and functions
-//! compiled for several instruction sets.
+//! What every layer uses: errors, signals, threads, files that are read or written whole, words for people, digests, and
+//! functions compiled for several instruction sets.
 
 pub(crate) mod atomic;
 pub(crate) mod digest;
 pub(crate) mod error;
+pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
 pub(crate) mod text;
+pub(crate) mod threads;
 pub(crate) mod vectors;
 pub(crate) mod visible;

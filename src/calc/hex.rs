@@ -27,7 +27,7 @@ pub(super) fn length(word: u64) -> u32 {
     ends.trailing_zeros() / 8
 }
 
-/// The value of the first `digits` (1 to 8) of eight bytes; `None` if one of them is no hexadecimal digit.
+/// The value of the first `digits` (1 to 8) of eight bytes; `None` if one of them is not a hexadecimal digit.
 #[inline]
 pub(super) fn value(word: u64, digits: u32) -> Option<u32> {
     // Zeros go in front, and what follows the digits falls off the top.

@@ -90,7 +90,7 @@ impl<'a> Comparison<'a> {
         piece
     }
 
-    /// The fields of the line that starts at `at`, which moves behind its end; `None` if one is no number of at most 16
+    /// The fields of the line that starts at `at`, which moves behind its end; `None` if one is not a number of at most 16
     /// hexadecimal digits, or there are more than a line can have.
     #[inline]
     fn fields(&self, text: &[u8], at: &mut usize) -> Option<(usize, [u64; MOST])> {

@@ -1,7 +1,7 @@
 //! What can execute instructions here: the GPUs, the shipped models, and what `--device` takes.
 
 use crate::{
-    Error, Result,
+    Result,
     arithmetic::{Model, of_target, shipped},
     device::cuda::{Gpu, architecture, gpu},
     report::Table,
@@ -67,7 +67,7 @@ pub(crate) fn devices() -> Result<(Vec<Table>, Option<String>)> {
         Ok((gpus, versions)) => {
             (table(&gpus, &versions), gpus.is_empty().then(|| "the driver sees no GPU".to_string()))
         }
-        Err(Error::Device { message } | Error::Request { message }) => (table(&[], &Default::default()), Some(message)),
+        Err(error) => (table(&[], &Default::default()), Some(error.to_string())),
     };
     let spellings = SPELLINGS.iter().map(|&(device, meaning)| Spelling { device, meaning });
     Ok((vec![gpus, simulated()?, Table::of("What --device takes", spellings)], problem))

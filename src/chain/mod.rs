@@ -27,7 +27,9 @@ use group::{Group, shapes};
 
 pub use reference::Plain;
 
-use crate::{Result, device::Device, inputs::Init, isa::Instruction, summary::Summary};
+use crate::{
+    Error, Interruption, Result, base::interrupt, device::Device, inputs::Init, isa::Instruction, summary::Summary,
+};
 
 /// The longest chain, in links.
 pub const MAX_LENGTH: usize = 10_000;
@@ -92,6 +94,12 @@ impl Curve {
         }
     }
 
+    /// Leaves out the lengths that no chain has reached.
+    fn cut(&mut self) {
+        let reached = self.points.iter().filter(|point| point.finite + point.overflowed > 0).count();
+        self.points.truncate(reached.max(1));
+    }
+
     /// The points before the first length at which any chain overflowed: all that a plot shows.
     pub fn without_overflow(&self) -> &[Point] {
         let end = self.points.iter().position(|point| point.overflowed > 0).unwrap_or(self.points.len());
@@ -103,11 +111,15 @@ impl Curve {
 ///
 /// All chains of a link are one execution of the device (in batches of equal size where they would fill the
 /// memory). `progress` is told now and then what has been done. The result depends on the plan and on the
-/// device's arithmetic alone.
+/// device's arithmetic alone. A signal ends the work: the curves then are those of the links until then, and it is returned.
 ///
 /// # Errors
 /// Those of the device.
-pub fn run(device: &mut dyn Device, plan: &ChainRequest, progress: &mut dyn FnMut(&str)) -> Result<Vec<Curve>> {
+pub fn run(
+    device: &mut dyn Device,
+    plan: &ChainRequest,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(Vec<Curve>, Option<Interruption>)> {
     let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length)).collect();
     for (shape, members) in shapes(&plan.curves) {
         let batch = shape.batch(plan.length);
@@ -116,7 +128,13 @@ pub fn run(device: &mut dyn Device, plan: &ChainRequest, progress: &mut dyn FnMu
             let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
             let mut group = Group::new(shape, &mine, plan.seed, first, chains);
             for length in 1..=plan.length {
-                group.advance(device)?;
+                match interrupt::check().and_then(|()| group.advance(device)) {
+                    Err(Error::Interrupted { by }) => {
+                        curves.iter_mut().for_each(Curve::cut);
+                        return Ok((curves, Some(by)));
+                    }
+                    advanced => advanced?,
+                }
                 for (member, &curve) in members.iter().enumerate() {
                     group.gather(member, &mut curves[curve].points[length - 1]);
                 }
@@ -124,5 +142,5 @@ pub fn run(device: &mut dyn Device, plan: &ChainRequest, progress: &mut dyn FnMu
             }
         }
     }
-    Ok(curves)
+    Ok((curves, None))
 }

@@ -45,7 +45,7 @@ fn plan(name: &str, inits: &[Init], length: usize, chains: u64) -> ChainRequest 
 }
 
 fn compute(plan: &ChainRequest) -> Vec<Curve> {
-    run(&mut Host::new(), plan, &mut |_| ()).unwrap()
+    run(&mut Host::new(), plan, &mut |_| ()).unwrap().0
 }
 
 /// An instruction whose result is wide enough to be exact after one link.

@@ -19,7 +19,7 @@ use crate::{
 ///
 /// Operations: add, sub, mul, div, sqrt, fma, rem, rint, rint-exact, next-up, next-down, minimum, maximum, minimum-number,
 /// maximum-number, min-num, max-num, eq, eq-signaling, lt, lt-quiet, le, le-quiet, unordered, total-order, classify, and
-/// convert (with --to); TestFloat's mulAdd and roundToInt too. An operand is a hexadecimal code (0x3c00), or a number as
+/// convert (with --to); also TestFloat's mulAdd and roundToInt. An operand is a hexadecimal code (0x3c00), or a number as
 /// `tcnum convert` reads it, rounded to the format (to nearest, ties to even). Operands on the command line are those of one
 /// operation, or of one after another; else standard input has one operation on each line. `--` goes before an operand like
 /// -inf or -0x1p3.
@@ -27,7 +27,7 @@ use crate::{
 /// With --check, each line of standard input has operands, expected result and expected flags in bare hexadecimal, as
 /// Berkeley TestFloat's testfloat_gen prints them (3C00 3C00 4000 00). The flags are inexact 1, underflow 2, overflow 4, divide by
 /// zero 8 and invalid 10. Lines that differ are reported (exit status 1). A line that cannot be read ends the work (exit
-/// status 2); what came before it is reported all the same.
+/// status 2); the lines before it are still reported.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// The format of the operands: a name of `tcnum formats`, or a TOML file that describes one.
@@ -45,7 +45,7 @@ pub(super) struct Arguments {
     /// When a result counts as tiny: before or after rounding.
     #[arg(long, value_enum, default_value = "after")]
     pub tininess: TininessName,
-    /// Which NaN results (of overflow always the canonical one), and which integer an invalid conversion gives.
+    /// Which NaN a result is (on overflow always the canonical one), and which integer an invalid conversion gives.
     #[arg(long, value_enum, default_value = "canonical")]
     pub nan: NanName,
     /// Tiny results become zeros.
@@ -60,7 +60,7 @@ pub(super) struct Arguments {
     /// Compare lines of standard input with what is computed.
     #[arg(long, conflicts_with = "operands")]
     pub check: bool,
-    /// With --check: NaNs have to be the very same, and the integers of invalid conversions.
+    /// With --check: compare NaNs bit for bit, and the integers of invalid conversions too.
     #[arg(long)]
     pub check_nan: bool,
     /// With --check: how many of the lines that differ are printed.
@@ -116,10 +116,10 @@ impl From<NanName> for NanRule {
     }
 }
 
-/// The report of `tcnum calc`, and what stopped it, if something did after a part of the work.
+/// The report of `tcnum calc`, and the error that stopped it, if one did after part of the work.
 ///
 /// # Errors
-/// An unknown format, operation or rounding; one that the format cannot carry; input whose first line cannot be read, or none.
+/// An unknown format, operation or rounding; one that the format does not support; no input, or a first line that cannot be read.
 pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     let environment = Environment {
         rounding: arguments.rounding.rounding()?,
@@ -143,7 +143,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     if arguments.check { check(&operator, arguments) } else { compute(&operator, arguments) }
 }
 
-/// The format of this name, whose codes stand alone: no block format.
+/// The format of this name, which may not be a block format.
 fn format_of_codes(name: &str) -> Result<&'static Format> {
     match block::find(name) {
         Some(blocks) => Err(Error::request(format!(
@@ -224,7 +224,7 @@ fn from_lines(sheet: &mut Sheet<'_>, mut input: impl BufRead) -> Result<()> {
     Ok(())
 }
 
-/// A report that says so if something stopped the work.
+/// A report that is marked if something stopped the work.
 fn stopped(mut report: Report, status: Result<()>) -> (Report, Option<Error>) {
     let error = status.err();
     if let Some(error) = &error {

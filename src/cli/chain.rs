@@ -10,7 +10,8 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Interruption, Result,
+    base::interrupt,
     chain::{self, ChainRequest, Curve, plot, table},
     device::{self, Device},
     inputs::Init,
@@ -18,7 +19,7 @@ use crate::{
     report::Report,
 };
 
-/// The instructions of the published figure, which stand where none is chosen.
+/// The instructions of the published figure, the default.
 const PUBLISHED: [&str; 3] =
     ["mma.m16n8k8.f32.bf16.bf16.f32", "mma.m16n8k8.f32.f16.f16.f32", "mma.m16n8k8.f32.tf32.tf32.f32"];
 
@@ -41,11 +42,11 @@ pub(super) struct Arguments {
     /// How many chains.
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = integer(1..=chain::MAX_CHAINS))]
     chains: u64,
-    /// Whether references start from operands after (low) or before (fp32) they are rounded; both without it.
+    /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
     /// Draw the error against the length to this SVG file.
-    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
@@ -55,6 +56,15 @@ pub(super) struct Arguments {
     pub common: Common,
 }
 
+/// Parses the path of a drawing.
+fn svg_file(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = output_file(text)?;
+    match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg")) {
+        true => Ok(path),
+        false => Err("a drawing is an SVG file; give a name that ends in .svg".into()),
+    }
+}
+
 /// Runs the chains, writes the plot if one is asked for, and reports.
 ///
 /// # Errors
@@ -62,6 +72,7 @@ pub(super) struct Arguments {
 /// the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
+    interrupt::watch();
     let mut instructions = chosen(&arguments.selection, common.device.as_deref())?;
     let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
@@ -78,12 +89,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                     executions.push(execution.clone());
                 }
             }
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
     let plan = ChainRequest { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
-    let curves = computed(device.as_mut(), &plan, arguments)?;
+    let (curves, interrupted) = computed(device.as_mut(), &plan, arguments)?;
+    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     let identity = device.identity().clone();
     if let Some(path) = &arguments.plot {
         let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
@@ -91,6 +103,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.notes.extend(table::notes(&plan));
     report.device = Some(identity);
+    if curves.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     let rows = (table::curves(None, &curves, &executions), table::points(None, &curves));
     report.tables = vec![table::curve_table(rows.0), table::point_table(rows.1)];
     Ok(report)
@@ -99,7 +114,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
 /// The chosen instructions, each once.
 ///
 /// # Errors
-/// Those of the selection; one with sparse operands or block scales, in which a result is no operand of the next link.
+/// Those of the selection; one with sparse operands or block scales, whose results cannot be operands of the next link.
 fn chosen(selection: &Selection, device: Option<&str>) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
     let plain = |i: &Instruction| !i.is_sparse() && i.scale.is_none();
@@ -122,7 +137,7 @@ fn chosen(selection: &Selection, device: Option<&str>) -> Result<Vec<Instruction
     Ok(unique)
 }
 
-/// The wanted initialisations, each once; where neither is named, both, or `low` alone where they coincide.
+/// The chosen initialisations, each once; by default both, or only `low` where they coincide.
 fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     let both = [Init::Low, Init::Fp32];
     match named {
@@ -132,8 +147,12 @@ fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     }
 }
 
-/// The curves, with progress on standard error.
-fn computed(device: &mut dyn Device, plan: &ChainRequest, arguments: &Arguments) -> Result<Vec<Curve>> {
+/// The curves, with progress on standard error, and the signal that ended them, if one did.
+fn computed(
+    device: &mut dyn Device,
+    plan: &ChainRequest,
+    arguments: &Arguments,
+) -> Result<(Vec<Curve>, Option<Interruption>)> {
     let progress = Progress::new(&arguments.common.destination);
     chain::run(device, plan, &mut |done| progress.step(done))
 }

@@ -9,7 +9,7 @@ use crate::{Result, catalogue, report::Report};
 ///
 /// Example: tcnum devices
 ///
-/// Where there is no GPU driver, it says which library was looked for; that is no failure.
+/// Where there is no GPU driver, it says which libraries it looked for; this is not a failure.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// Output flags.
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
 /// The devices of this machine.
 ///
 /// # Errors
-/// None that a missing driver or GPU causes: those are said in the report. A shipped model that is none.
+/// A shipped model that cannot be read. A missing driver or GPU is not an error: the report says so.
 pub(super) fn run(_: &Arguments) -> Result<Report> {
     let (tables, problem) = catalogue::devices()?;
     Ok(Report {

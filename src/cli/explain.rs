@@ -27,12 +27,12 @@ use crate::{
 ///
 /// Example: tcnum explain --trace h100.safetensors --tile 3 --row 0 --column 5 --against ampere
 ///
-/// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; what is not given is
-/// zero. With --against, two models side by side. Exit status 1 if results
+/// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; operands that are not given
+/// are zero. With --against, two models side by side. Exit status 1 if results
 /// differ: of two models, or of a model and the recording.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// The instruction, by its canonical name or vendor's full spelling.
+    /// The instruction: its name, the vendor's full spelling, or a TOML file that describes one of your own.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
     /// The arithmetic model: a shipped name or a model file. Without it: that of the generation that recorded, else hopper.
@@ -79,7 +79,7 @@ pub(super) struct Arguments {
 /// Explains.
 ///
 /// # Errors
-/// Unknown names; a model that does not cover the instruction; operands that are no numbers, too many, or not recorded.
+/// Unknown names; a model that does not cover the instruction; operands that are not numbers, too many of them, or none recorded there.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut default = (DEFAULT_MODEL.to_string(), None);
     let (instruction, case, recorded) = match &arguments.trace {
@@ -92,7 +92,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
         None => {
             let name = arguments.instruction.as_deref().unwrap_or_default();
-            let instruction = isa::find(name)?;
+            let instruction = isa::resolve(name)?;
             let case = given(&instruction, arguments)?;
             (instruction, case, None)
         }
@@ -120,7 +120,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     })
 }
 
-/// The case that the arguments spell out.
+/// The case that the arguments describe.
 fn given(i: &Instruction, arguments: &Arguments) -> Result<Case> {
     let mut case = Case::zeros(i);
     fill("--a", i.a, &arguments.a, &mut case.a)?;
@@ -175,7 +175,7 @@ fn rounded(i: &Instruction, arguments: &Arguments) -> Result<Vec<String>> {
             let is_code = text.to_ascii_lowercase().strip_prefix("0x").is_some_and(|digits| !digits.contains('p'));
             if !is_code && reading(format).convert(&text.parse()?).direction.is_some_and(Ordering::is_ne) {
                 let taken = format.decode(code(format, text)?).decimal();
-                notes.push(format!("{text} is no number of {format}; {taken} is taken."));
+                notes.push(format!("{text} is not a number of {format}; {taken} is used."));
             }
         }
     }
@@ -199,13 +199,9 @@ fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
         )));
     }
     for (number, own) in given.chunks(chunk.kept).enumerate() {
-        let pairs = chunk.together > 1 && own.chunks(chunk.together).any(|p| p[0] % 2 != 0 || p[1] != p[0] + 1);
-        if !own.is_sorted_by(|x, y| x < y) || own.iter().any(|position| *position >= chunk.length as u64) || pairs {
-            return Err(Error::request(format!(
-                "--positions: chunk {number} has {own:?}; positions ascend below {}{}",
-                chunk.length,
-                if chunk.together > 1 { ", in neighbouring pairs" } else { "" }
-            )));
+        if !chunk.allows(own.iter().copied()) {
+            let rule = chunk.rule();
+            return Err(Error::request(format!("--positions: chunk {number} has {own:?}; each has {rule}")));
         }
     }
     case.positions[..given.len()].copy_from_slice(given);

@@ -8,15 +8,15 @@ use super::{
     invocation,
     options::{MAX_TIMEOUT, OutputDestination, integer},
 };
-use crate::{Result, catalogue, report::Report};
+use crate::{Result, base::interrupt, catalogue, report::Report};
 
 /// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
 ///
 /// Example: tcnum instructions bf16 --device model:hopper
 ///
 /// NVIDIA's rows were measured by assembling the instruction for every architecture: native means that one machine
-/// instruction does it, emulated that a sequence does. wgmma and tcgen05 stand with their smallest n; others are written in
-/// its place. What no GPU executes here, models and exec: programs do.
+/// instruction does it, emulated that a sequence does. wgmma and tcgen05 are listed with their smallest n; any other
+/// can be written in its place. Instructions without a GPU kernel are executed by models and by exec: programs.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// Only instructions whose name, or vendor's spelling, contains this (in any letter case).
@@ -38,6 +38,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
     let mut report = Report::new("instructions", invocation());
     let timeout = Duration::from_secs(arguments.timeout);

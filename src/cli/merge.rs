@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde::{Deserialize, de::IgnoredAny};
 
 use super::{OutputDestination, invocation};
 use crate::{
@@ -29,7 +30,7 @@ pub(super) struct Arguments {
     /// Reports (JSON) or checkpoints.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
-    /// Merge what there is, where parts are missing or unfinished.
+    /// Merge the parts that there are, even if some are missing or unfinished.
     #[arg(long)]
     partial: bool,
     /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
@@ -62,6 +63,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.tables.extend(differences);
     report.notes.extend(signatures);
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
+    if parts.iter().all(|part| part.state.compared() == 0) {
+        report.holds = false;
+        report.notes.insert(0, "Nothing was compared.".into());
+    }
     if let Some(first) = parts.first() {
         report.seed = first.run.seed;
         report.device = Some(Identity {
@@ -75,15 +80,21 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
 
 /// The parts in a file.
 fn read(path: &Path) -> Result<Vec<Part>> {
-    let content = text::read(path, "the file")?;
+    let content = text::read_result(path, "the file")?;
     let file = path.display();
-    let value: serde_json::Value = serde_json::from_str(&content)
+    let kind: FileKind = serde_json::from_str(&content)
         .map_err(|error| Error::request(format!("{file} is neither a report in JSON nor a checkpoint: {error}")))?;
-    match value.get("tcnum_checkpoint") {
-        Some(_) => checkpoint::read(path),
-        None => reports::parts(&value)
-            .map_err(|error| error.within(format!("{file} is no report of `tcnum verify` on cases"))),
+    match kind.tcnum_checkpoint {
+        Some(_) => checkpoint::parse(&content, path),
+        None => reports::parts(&content)
+            .map_err(|error| error.within(format!("{file} is not a report of `tcnum verify` on cases"))),
     }
+}
+
+/// The mark by which a checkpoint differs from a report.
+#[derive(Deserialize)]
+struct FileKind {
+    tcnum_checkpoint: Option<IgnoredAny>,
 }
 
 /// The model of the runs, if it is the one that is named, or a shipped one of that name.
@@ -101,7 +112,7 @@ fn model(arguments: &Arguments, parts: &[Part]) -> Result<Option<Model>> {
             return match &arguments.model {
                 None => Ok(None),
                 Some(name) => Err(Error::request(format!(
-                    "{name} is not the model of the run: its rule for {} is another one",
+                    "{name} is not the model of the run: its rule for {} differs",
                     part.run.instruction
                 ))),
             };

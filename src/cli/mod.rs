@@ -4,6 +4,7 @@ mod calc;
 mod chain;
 mod convert;
 mod devices;
+mod exec_check;
 mod explain;
 mod files;
 mod formats;
@@ -23,9 +24,9 @@ mod verify;
 
 use std::{io::Write, process::ExitCode};
 
-use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{Result, report::Report};
+use crate::{Error, Interruption, Result, base::threads, report::Report};
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -35,7 +36,8 @@ use progress::{Bar, Progress};
 ///
 /// With no --device, the first NVIDIA GPU is used, and the simulated device model:hopper where there is none.
 /// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found; 2 the request or its
-/// input was wrong; 3 the device failed.
+/// input was wrong; 3 the device failed; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report says what
+/// was done until then. A second signal ends it at once.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
 struct Cli {
@@ -56,6 +58,8 @@ enum Command {
     Verify(Box<verify::Arguments>),
     Explain(explain::Arguments),
     Merge(merge::Arguments),
+    #[command(name = "exec-check")]
+    ExecCheck(exec_check::Arguments),
     Power(Box<power::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
@@ -64,19 +68,43 @@ enum Command {
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
     let mut command = command();
-    let matches = command.get_matches_mut();
-    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let (matches, cli) = match parsed(&mut command) {
+        Ok(parsed) => parsed,
+        Err(said) => return say(&said),
+    };
     let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
     let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
-    match distinct.and_then(|()| run(cli.command)) {
-        Ok(true) => ExitCode::SUCCESS,
-        Ok(false) => ExitCode::from(1),
-        Err(error) => {
-            // A closed standard error cannot be reported anywhere.
-            let _ = writeln!(std::io::stderr(), "error: {error}");
-            ExitCode::from(error.exit_status())
-        }
+    match distinct.and_then(|()| threads::start_pool()).and_then(|()| run(cli.command)) {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => fail(&error),
     }
+}
+
+/// The arguments of this process.
+fn parsed(command: &mut clap::Command) -> clap::error::Result<(ArgMatches, Cli)> {
+    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+    let cli = Cli::from_arg_matches(&matches)?;
+    Ok((matches, cli))
+}
+
+/// Prints help, or what is wrong with the arguments.
+fn say(said: &clap::Error) -> ExitCode {
+    let printed = said.print().and_then(|()| std::io::stdout().flush());
+    match (printed, said.exit_code()) {
+        (Ok(()), status) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
+        (Err(error), 0) => match options::stdout_failed(&error) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(error) => fail(&error),
+        },
+        (Err(_), _) => ExitCode::from(2),
+    }
+}
+
+/// Says what went wrong on standard error.
+fn fail(error: &Error) -> ExitCode {
+    // A closed standard error cannot be reported anywhere.
+    let _ = writeln!(std::io::stderr(), "error: {error}");
+    ExitCode::from(error.exit_status())
 }
 
 /// The command line, in which a negative number is a value wherever one is expected: `--samples -1` is out of range,
@@ -104,6 +132,7 @@ impl Command {
             Command::Verify(a) => &a.destination,
             Command::Explain(a) => &a.destination,
             Command::Merge(a) => &a.destination,
+            Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Report(a) => &a.destination,
@@ -114,11 +143,11 @@ impl Command {
     }
 }
 
-/// Whether what the command claims holds.
-fn run(command: Command) -> Result<bool> {
+/// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
+fn run(command: Command) -> Result<u8> {
     let destination = command.destination();
     destination.check()?;
-    // What stopped a command that has something to report all the same.
+    // What stopped a command that still has something to report.
     let mut failure = None;
     let mut report: Report = match command {
         Command::Formats(a) => formats::run(&a)?,
@@ -136,13 +165,15 @@ fn run(command: Command) -> Result<bool> {
         Command::Verify(a) => verify::run(&a)?,
         Command::Explain(a) => explain::run(&a)?,
         Command::Merge(a) => merge::run(&a)?,
+        Command::ExecCheck(a) => exec_check::run(&a)?,
         Command::Power(a) => power::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
     destination.write(&report)?;
-    failure.map_or(Ok(report.holds), Err)
+    let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
+    failure.map_or(Ok(status), Err)
 }
 
 /// This process's command line with the program's own name in front, quoted for a shell.

@@ -38,13 +38,13 @@ pub struct OutputDestination {
     /// In tables for people, show the essential columns only.
     #[arg(long, conflicts_with = "columns", help_heading = "Output")]
     pub brief: bool,
-    /// Keep KEY=VALUE with the result (a date, a machine); may be repeated.
+    /// Keep KEY=VALUE with the result (a date, a machine); may be repeated, with another KEY.
     #[arg(long = "note", value_name = "KEY=VALUE", value_parser = annotation, help_heading = "Output")]
     pub annotations: Vec<(String, String)>,
     /// Print nothing but the result: no progress on standard error.
     #[arg(short, long, help_heading = "Output")]
     pub quiet: bool,
-    /// Say more on standard error about what is being done.
+    /// Report progress in more detail on standard error.
     #[arg(short, long, conflicts_with = "quiet", help_heading = "Output")]
     pub verbose: bool,
 }
@@ -73,7 +73,8 @@ pub enum ViewName {
     Table,
     /// JSON, versioned and described by a JSON Schema.
     Json,
-    /// Comma-separated values: the tables alone, a block or a file each, with every digit.
+    /// Comma-separated values: the tables alone, a block or a file each, with every digit; text that a spreadsheet would take for a
+    /// formula begins with an apostrophe.
     Csv,
     /// Markdown.
     Markdown,
@@ -94,10 +95,11 @@ impl From<ViewName> for View {
 }
 
 impl OutputDestination {
-    /// Refuses, before any work, what cannot be written as it is asked for.
+    /// Refuses, before any work, output that cannot be written as requested.
     ///
     /// # Errors
-    /// A request error: a folder for something else than CSV; columns for a view that always has all, or that no table has.
+    /// A request error: a folder for a view other than CSV; a note that is given twice; columns for a view that always has all,
+    /// or that no table has.
     pub fn check(&self) -> Result<()> {
         if let Some(folder) = self.folder().filter(|_| self.output != ViewName::Csv) {
             return Err(Error::request(format!(
@@ -109,6 +111,10 @@ impl OutputDestination {
             return Err(Error::request(
                 "--columns and --brief are for table, markdown and latex; json and csv have every column",
             ));
+        }
+        let mut keys = self.annotations.iter().enumerate();
+        if let Some((_, (twice, _))) = keys.find(|(i, (key, _))| self.annotations[..*i].iter().any(|(k, _)| k == key)) {
+            return Err(Error::request(format!("--note {twice} is given twice; each key has one value")));
         }
         let declared = tables::declared();
         let keys = || declared.iter().flat_map(|table| table.columns.iter().map(|column| &*column.key));
@@ -134,8 +140,7 @@ impl OutputDestination {
 
     /// The folder that the result goes to, if it is one.
     pub fn folder(&self) -> Option<&Path> {
-        let folder = |path: &&Path| path.is_dir() || path.to_string_lossy().ends_with('/');
-        self.out.as_deref().filter(folder)
+        self.out.as_deref().filter(|path| is_folder(path))
     }
 
     /// Renders `report` to the file, to files in the folder, or to standard output.
@@ -146,26 +151,32 @@ impl OutputDestination {
         if let Some(folder) = self.folder() {
             std::fs::create_dir_all(folder)
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
-            let files = report::csv_files(report);
-            return files
-                .iter()
-                .try_for_each(|(name, text)| crate::base::atomic::write(&folder.join(name), text.as_bytes()));
+            return report::write_csv_files(report, folder);
         }
         let text = report::render(report, self.output.into(), &self.layout());
         match &self.out {
             Some(path) => crate::base::atomic::write(path, text.as_bytes()),
-            None => match std::io::stdout().write_all(text.as_bytes()) {
-                // The reader (`head`, say) has what it wanted.
-                Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => Ok(()),
-                Err(error) => Err(Error::request(format!("standard output cannot be written: {error}"))),
-                Ok(()) => Ok(()),
-            },
+            None => {
+                let mut stdout = std::io::stdout();
+                stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
+            }
         }
     }
 
     fn layout(&self) -> ViewLayout {
         let width = if self.out.is_some() { WIDTH } else { terminal_width() };
         ViewLayout { columns: self.columns.clone(), brief: self.brief, width }
+    }
+}
+
+/// What a failure to write to standard output means.
+///
+/// # Errors
+/// A request error, unless the reader (such as `head`) has closed the pipe.
+pub(super) fn stdout_failed(error: &std::io::Error) -> Result<()> {
+    match error.kind() {
+        std::io::ErrorKind::BrokenPipe => Ok(()),
+        _ => Err(Error::request(format!("standard output cannot be written: {error}"))),
     }
 }
 
@@ -179,7 +190,7 @@ fn terminal_width() -> usize {
     own.or_else(said).filter(|width| *width > 0).unwrap_or(WIDTH).max(NARROWEST)
 }
 
-/// Parses a whole number within `range`; the message of one that is not says what the range is.
+/// Parses a whole number within `range`; the error message says what the range is.
 pub(super) fn integer<T>(
     range: RangeInclusive<T>,
 ) -> impl Fn(&str) -> std::result::Result<T, String> + Clone + Send + Sync
@@ -217,7 +228,7 @@ pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
         .ok_or_else(|| "expected I/N, the I-th of N parts, from 1/N to N/N".into())
 }
 
-/// Parses the path of a file to write, whose folder must be there: said before the work, not after it.
+/// Parses the path of a file to write, whose folder must exist: an error before the work, not after it.
 pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
     match path.parent() {
@@ -241,6 +252,11 @@ pub(super) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
         Some(_) => Ok(text.into()),
         None => file_or_folder(text),
     }
+}
+
+/// Whether a path names a folder: one that is there, or that is to be made.
+pub(super) fn is_folder(path: &Path) -> bool {
+    path.is_dir() || path.to_string_lossy().ends_with('/')
 }
 
 /// Parses the path of a folder, or of a file to write.

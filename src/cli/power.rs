@@ -18,18 +18,18 @@ use crate::{
     verify::MOST_CASES,
 };
 
-/// Cases, where nothing says how many.
+/// Cases where no number is given.
 const DEFAULT_CASES: u64 = 1_000_000;
 
-/// Tells which one-step changes of a model's rules recordings, or a run of so many cases, refute, and which survive.
+/// Tells which one-step changes of a model's rules are refuted by recordings, or by a run of N cases, and which survive.
 ///
 /// Example: tcnum power --model volta v100_f16_f16.safetensors
 ///
 /// Example: tcnum power --model hopper --instr mma.m16n8k16.f32.bf16.bf16.f32 --cases 1e6
 ///
 /// A change gives one key of a rule another value: a bit more or less, another rounding, another group. It is refuted by the
-/// first output that it contradicts; one that survives is not decided by the data; of one that cannot be observed no operands
-/// whatever can tell. Exit status 1 if an output contradicts the model as it is.
+/// first output that it contradicts; one that survives is not decided by the data; one that cannot be observed makes no difference for any
+/// operands. Exit status 1 if an output contradicts the model as it is.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
 /// Runs the command.
 ///
 /// # Errors
-/// Unknown names, a file that is no recording, a model that does not cover an instruction.
+/// Unknown names, a file that is not a recording, a model that does not cover an instruction.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let model = Model::load(&arguments.model)?;
     let progress = Progress::new(&arguments.destination);

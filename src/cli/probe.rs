@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    base::interrupt,
     comparison::{Listing, Origin, Subject},
     device,
     inputs::{Distribution, Init, Op},
@@ -22,7 +22,7 @@ use crate::{
     report::Report,
 };
 
-/// Samples for each probe, unless the request says how many.
+/// Samples for each probe by default.
 const SAMPLES: u64 = 10_000;
 
 /// Isolates one operation of matrix instructions, or sweeps scalar instructions, and compares results bit for bit.
@@ -35,17 +35,17 @@ const SAMPLES: u64 = 10_000;
 /// element of D differs from the model.
 ///
 /// The scalar operations (convert, round, add, sub, mul, fma, min, max, neg, abs) sweep every scalar instruction of PTX that does them
-/// with the formats of --fmt, or the one that --instr spells (cvt.rn.satfinite.e4m3x2.f32): on a GPU all its inputs, all 2^32 f32
-/// codes or pairs of 16-bit codes. Generation, execution and comparison with the instruction's rule happen on the
+/// with the formats of --fmt, or the one that --instr spells (cvt.rn.satfinite.e4m3x2.f32): on a GPU with all of its inputs (all 2^32 f32
+/// codes or pairs of 16-bit codes). Generation, execution and comparison with the instruction's rule happen on the
 /// GPU. Without one, the rule's two evaluations on the CPU are compared on a part of the inputs.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// The operation; may be repeated. The four of matrix instructions without it.
+    /// The operation; may be repeated. Without it: the four of matrix instructions.
     #[arg(long = "op", value_enum, value_name = "OP")]
     ops: Vec<ProbeOperation>,
-    /// Whether references see operands after (low) or before (fp32) they are rounded; both without it.
+    /// Whether references use the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
     /// How operands are drawn; may be repeated. Without it: normal.
@@ -60,10 +60,10 @@ pub(super) struct Arguments {
     /// How many mismatches to print for each line.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX))]
     max_mismatches: usize,
-    /// Scalar instructions: how many inputs, in whole chunks of 65536; all on a GPU without it, four chunks on the CPU.
+    /// Scalar instructions: how many inputs, in whole chunks of 65536. Without it: all on a GPU, four chunks on the CPU.
     #[arg(long, value_name = "N", value_parser = cases(1 << 32))]
     cases: Option<u64>,
-    /// Scalar instructions: sweep consecutive chunks from the one with this input; without it they are spread over all.
+    /// Scalar instructions: sweep consecutive chunks, starting with the one that holds this input. Without it: chunks spread over all inputs.
     #[arg(long, value_name = "INPUT", value_parser = integer(0..=(1u64 << 32) - 1))]
     first: Option<u64>,
     /// Scalar instructions: write the digests of up to 16 chunks of each to this file, which the CPU can confirm.
@@ -129,6 +129,7 @@ impl ValueEnum for ProbeOperation {
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
+    interrupt::watch();
     if let Some(operations) = sweep::operations(arguments)? {
         return sweep::run(arguments, &operations, report);
     }
@@ -140,21 +141,29 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
     let timeout = Duration::from_secs(arguments.common.timeout);
     let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
-    let (name, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
-    let model = Model::load(&name)?;
+    let (name, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
+    } else {
+        // Refused before any work.
+        for instruction in &instructions {
+            device.has(instruction)?;
+            model.program(instruction)?;
+        }
     }
     let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
-    for instruction in &instructions {
-        if let Err(error) = device.prepare(instruction) {
-            if arguments.available && error.exit_status() == 2 {
+    'instructions: for instruction in &instructions {
+        let prepared = interrupt::check().and_then(|()| device.prepare(instruction));
+        match report.until_interrupted(prepared) {
+            Ok(Some(_)) => {}
+            Ok(None) => break,
+            Err(error) if arguments.available && error.is_unavailable() => {
                 report.notes.push(error.to_string());
                 continue;
             }
-            return Err(error);
+            Err(error) => return Err(error),
         }
         let evaluator = model.evaluator(instruction)?;
         for requests in requests(arguments, instruction) {
@@ -168,7 +177,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                 inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                 request.distribution.name(),
             ));
-            let outcomes = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits)?;
+            let outcome = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits);
+            let Some(outcomes) = report.until_interrupted(outcome)? else { break 'instructions };
             let first = &outcomes[0];
             report.holds &= first.profile.element_mismatches == 0;
             let (op, distribution) = (request.op.name(), request.distribution.name());
@@ -180,11 +190,17 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
                 }
             }
             probes.extend(requests.into_iter().zip(outcomes));
+            if report.until_interrupted(interrupt::check())?.is_none() {
+                break 'instructions;
+            }
         }
     }
     report.notes.extend(table::notes(device.identity().name.as_str(), &name));
     report.notes.extend(listing.notes());
     report.device = Some(device.identity().clone());
+    if probes.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     report.tables.push(match arguments.summary {
         true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
         false => table::profile(&probes, &name),

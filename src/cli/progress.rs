@@ -16,7 +16,7 @@ pub(super) struct Progress {
 }
 
 impl Progress {
-    /// As the flags ask: `-v` lines that stay, `-q` nothing, neither a passing line where standard error is a terminal.
+    /// As the flags say: lines that stay with `-v`, nothing with `-q`, else one changing line where standard error is a terminal.
     pub(super) fn new(destination: &OutputDestination) -> Self {
         let passing = !destination.quiet && !destination.verbose && std::io::stderr().is_terminal();
         Progress { lines: destination.verbose, line: passing }
@@ -32,7 +32,7 @@ impl Progress {
         };
     }
 
-    /// Says what only those want to know who asked for a line for each step.
+    /// Reports a detail, if a line for each step was asked for.
     pub(super) fn note(&self, what: &str) {
         if self.lines {
             self.step(what);

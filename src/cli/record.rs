@@ -1,20 +1,23 @@
 //! `tcnum record`.
 
-use std::{path::PathBuf, time::Duration};
+use std::{ffi::OsStr, path::PathBuf, time::Duration};
 
 use clap::Args;
 
 use super::{
-    Common, Progress, invocation,
+    Common, Progress, files, invocation,
     options::integer,
     select::{self, Selection},
 };
 use crate::{
-    Error, Result, device,
+    Error, Result,
+    base::{atomic, interrupt},
+    device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
     record::{self, RecordedTiles, Recording},
     report::Report,
+    trace::TraceKind,
 };
 
 /// Records what a device answers, as a trace: a safetensors file that replays as trace:FILE.
@@ -22,9 +25,9 @@ use crate::{
 /// Example: tcnum record --instr mma.m16n8k16.f32.bf16.bf16.f32 --out bf16.safetensors
 ///
 /// Without --op the tiles are the named corners of the instruction (directed cases, the same for every seed), then a
-/// mixture of random, special and directed operands that fills all k products and c. With --op they are the very
-/// tiles of `tcnum probe` with the same options, so that the probe
-/// can be repeated on the trace.
+/// mixture of random, special and directed operands that fills all k products and c. With --op they are
+/// exactly the tiles of `tcnum probe` with the same options, so that the probe can be repeated on the
+/// trace.
 ///
 /// --out names the file; the report of what was recorded goes to standard output.
 #[derive(Args, Debug)]
@@ -59,6 +62,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let mut instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
@@ -82,19 +86,41 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
+    check(arguments, &instructions, device.as_mut())?;
     let mut rows = Vec::new();
     let progress = Progress::new(&arguments.common.destination);
     for instruction in &instructions {
         progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        match record::record(device.as_mut(), instruction, &recording(arguments, instruction)) {
-            Ok(row) => rows.push(row),
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+        let recorded = record::record(device.as_mut(), instruction, &recording(arguments, instruction));
+        match report.until_interrupted(recorded) {
+            Ok(Some(row)) => rows.push(row),
+            Ok(None) => break,
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             Err(error) => return Err(error),
         }
     }
     report.device = Some(device.identity().clone());
+    if rows.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
     report.tables.push(record::table(rows));
     Ok(report)
+}
+
+/// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.
+fn check(arguments: &Arguments, instructions: &[Instruction], device: &mut dyn Device) -> Result<()> {
+    let used: Vec<&OsStr> = arguments.common.device.iter().map(OsStr::new).collect();
+    for instruction in instructions {
+        if !arguments.available {
+            device.has(instruction)?;
+        }
+        if arguments.folder.is_some() {
+            let file = recording(arguments, instruction).file;
+            files::apart(&file, &used)?;
+            atomic::derivable(&file, &TraceKind::Recording)?;
+        }
+    }
+    Ok(())
 }
 
 /// What is to be recorded of an instruction, and where.
@@ -114,6 +140,7 @@ fn recording(arguments: &Arguments, instruction: &Instruction) -> Recording {
         tiles,
         seed: common.seed,
         file,
+        named: common.destination.out.is_some(),
         source: invocation(),
         annotations: common.destination.annotations.clone(),
     }

@@ -9,7 +9,9 @@ use super::{
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
-    Result, device,
+    Result,
+    base::interrupt,
+    device,
     experiment::{self, Experiment, Options},
     report::Report,
 };
@@ -30,7 +32,7 @@ pub(super) struct Arguments {
     /// Samples of each probe, or chains, instead of those that the file asks for.
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
     samples: Option<u64>,
-    /// How many samples to take the published means to have, instead of what the file assumes: it sets their sampling error.
+    /// The assumed number of samples behind the published means (instead of the file's), which sets their sampling error.
     #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64))]
     published_samples: Option<u64>,
     /// Seconds that an exec: device may take for one answer.
@@ -49,6 +51,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut devices = match &arguments.devices[..] {

@@ -20,7 +20,7 @@ pub(super) struct RoundingFlags {
     /// How many random bits SR adds.
     #[arg(long, value_name = "N", requires = "random", value_parser = integer(1..=64u32))]
     pub random_bits: Option<u32>,
-    /// What becomes of values that are too large.
+    /// How values that are too large are converted: finite ones beyond the largest number, and infinities.
     #[arg(long, value_enum, default_value = "standard")]
     pub overflow: OverflowName,
 }
@@ -28,13 +28,13 @@ pub(super) struct RoundingFlags {
 /// The name of an overflow rule.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 pub enum OverflowName {
-    /// As the format's own standard says.
+    /// As the format's own standard says: infinities are kept if it has them.
     Standard,
     /// Infinity; where the format has none, NaN.
     Infinity,
     /// NaN; where the format has none, the largest number.
     Nan,
-    /// The largest number of the same sign.
+    /// The largest number of the same sign, as the saturating conversions of GPUs have it.
     Saturate,
 }
 
@@ -53,7 +53,7 @@ impl RoundingFlags {
     /// The rounding direction.
     ///
     /// # Errors
-    /// An unknown name; SR without random bits, or random bits without SR; random bits that are no hexadecimal number of
+    /// An unknown name; SR without random bits, or random bits without SR; random bits that are not a hexadecimal number of
     /// their width.
     pub(super) fn rounding(&self) -> Result<Rounding> {
         let name = self.round.as_str();

@@ -8,12 +8,14 @@ use crate::{
     device::{Device, Generation},
     format,
     isa::{self, Instruction},
+    report::Report,
 };
 
 /// Which instructions a command runs.
 #[derive(Args, Debug, Clone)]
 pub(super) struct Selection {
-    /// An instruction, by its canonical name or vendor's full spelling; may be repeated.
+    /// An instruction: its canonical name, the vendor's full spelling, the name of its machine code (HMMA.16816.F32), or a TOML file
+    /// that describes one of your own (docs/exec.md); may be repeated.
     #[arg(long = "instr", value_name = "NAME")]
     pub instructions: Vec<String>,
     /// The mma instructions of this operand format with the largest k, one for each format of D; may be repeated.
@@ -35,7 +37,7 @@ impl Selection {
             let gpu = device.is_none_or(|name| name.starts_with("cuda:"));
             return Ok(isa::all().iter().filter(|i| !gpu || i.missing().is_none()).cloned().collect());
         }
-        let mut chosen = self.instructions.iter().map(|name| isa::find(name)).collect::<Result<Vec<_>>>()?;
+        let mut chosen = self.instructions.iter().map(|name| isa::resolve(name)).collect::<Result<Vec<_>>>()?;
         let nothing = self.instructions.is_empty() && self.formats.is_empty();
         let formats: Vec<&str> =
             if nothing { default.to_vec() } else { self.formats.iter().map(String::as_str).collect() };
@@ -46,16 +48,40 @@ impl Selection {
     }
 }
 
-/// The model to compare `device` with: the one that is named, as of a device (`model:ampere`) or without, else that of its
-/// generation; where nothing decides which, with a note that says so.
+/// The model to compare `device` with on `instructions`, and its name: the one that is named (with or without `model:`), else
+/// that of its generation; with a note where the device names it, or where it is only the default.
 ///
 /// # Errors
-/// No shipped model describes the device.
-pub(super) fn model(named: Option<&str>, device: &dyn Device) -> Result<(String, Option<String>)> {
-    match named {
-        Some(name) => Ok((name.strip_prefix("model:").unwrap_or(name).into(), None)),
-        None => device.generation().model(&device.identity().name),
+/// No shipped model describes the device; no such model; a device that fails when it is asked.
+pub(super) fn model(
+    named: Option<&str>,
+    device: &mut dyn Device,
+    instructions: &[Instruction],
+) -> Result<(String, Model, Option<String>)> {
+    if let Some(name) = named {
+        let name = name.strip_prefix("model:").unwrap_or(name);
+        return Ok((name.into(), Model::load(name)?, None));
     }
+    // A program says which model it wants when it is asked for an instruction that it has.
+    for instruction in instructions {
+        if device.generation() != Generation::Unknown {
+            break;
+        }
+        match device.has(instruction) {
+            Err(error) if error.is_unavailable() => {}
+            outcome => {
+                outcome?;
+                break;
+            }
+        }
+    }
+    let generation = device.generation();
+    let (name, note) = generation.model(&device.identity().name)?;
+    let model = Model::load(&name).map_err(|error| match &generation {
+        Generation::Named(_) => error.within(format!("the model that {} names", device.identity().name)),
+        _ => error,
+    })?;
+    Ok((name, model, note))
 }
 
 /// Leaves out what the device's generation lacks or the model of a comparison does not cover, each with one note.
@@ -78,7 +104,15 @@ pub(super) fn available(
     }
 }
 
-/// Keeps those of which `kept` holds, and says how many are gone; `None` for none.
+/// Marks the report of a command that ran none of its instructions: what it claims does not hold.
+pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
+    report.holds = false;
+    report
+        .notes
+        .insert(0, format!("Nothing was executed: {} ran none of the chosen instructions.", device.identity().name));
+}
+
+/// Keeps those for which `kept` is true, and returns how many were removed; `None` if none was.
 fn left_out(instructions: &mut Vec<Instruction>, kept: impl Fn(&Instruction) -> bool) -> Option<String> {
     let before = instructions.len();
     instructions.retain(kept);

@@ -76,7 +76,7 @@ fn largest(i: &Instruction, case: &Case) -> Option<i32> {
     (0..case.a.len()).filter_map(product).chain(leading(i.c, case.c)).max()
 }
 
-/// The exponent of the leading bit; `None` for zeros and what is not finite.
+/// The exponent of the leading bit; `None` for zeros, infinities and NaN.
 pub(crate) fn leading(format: &Format, code: u64) -> Option<i32> {
     let datum = format.decode(code);
     (datum.is_finite() && datum.significand != 0)

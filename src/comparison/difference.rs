@@ -116,7 +116,7 @@ impl Subject<'_> {
         let mut dot = Dot::new(a, b, i.c, i.d, i.k);
         let sum = dot.sum((0..case.a.len()).map(pair), case.c);
         match sum.wrapped(i.d) {
-            Some(code) if !i.has_qualifier("satfinite") => Some(code),
+            Some(code) if !i.saturate => Some(code),
             _ => sum.round(i.d, Rounding::Rne, Overflow::Standard),
         }
     }

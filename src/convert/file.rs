@@ -5,7 +5,7 @@
 //! byte), `NAME_scale`, its scale codes (U8; the last dimension counts blocks), and where the format has one
 //! `NAME_tensor_scale` (F32, a single number). The metadata say `tcnum.format`, `tcnum.block` (elements of a block),
 //! `tcnum.axis` (-1: blocks lie along the last dimension), `tcnum.scale_rule`, `tcnum.rounding`, and for each tensor
-//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is no multiple of the block ends in
+//! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is not a multiple of the block ends in
 //! a short block; it is quantised as if zeros followed, which are not stored.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
@@ -14,6 +14,7 @@ use super::{ConversionTarget, Deviations, Tensor, convert};
 use crate::{
     Error, Result,
     array::{Array, Arrays, Container, Content, LARGEST_EXTENT, read_file},
+    base::interrupt,
     format::block::{self, BlockFormat, Blocks, pack_pairs, unpack_pairs},
     format::{self, Format},
     report::Table,
@@ -82,7 +83,7 @@ impl FileConversion {
     ///
     /// # Errors
     /// A file that cannot be read or written, is malformed, or lacks an array; codes that are not of the source's format; a
-    /// value without a code in the target.
+    /// value without a code in the target; [`Error::Interrupted`] by a signal, after which nothing is written.
     pub fn run(&self, input: &Path, output: &Path) -> Result<Table> {
         if self.to.block().is_some() && Container::of(output)? == Container::Npy {
             return Err(Error::request(format!(
@@ -98,6 +99,7 @@ impl FileConversion {
         let mut rows = Vec::new();
         let from = self.layout(&arrays).map_err(within)?;
         for name in self.chosen(from, &arrays).map_err(within)? {
+            interrupt::check()?;
             let (tensor, shape) = read(from, &arrays, &name).map_err(within)?;
             let row = shape.last().copied().unwrap_or(1);
             let place = |error: Error| error.within(format!("{}: array '{name}'", input.display()));
@@ -125,7 +127,7 @@ impl FileConversion {
             (FileContent::Scalar(None), Some(format)) => FileContent::Blocks(format),
             (FileContent::Blocks(given), Some(format)) if given != format => {
                 return Err(Error::request(format!(
-                    "its metadata say that it holds {format}, not {given}; leave --from out"
+                    "its metadata say that it holds {format}, not {given}; omit --from"
                 )));
             }
             (given, _) => given,
@@ -272,7 +274,7 @@ fn read_blocks(arrays: &Arrays, array: &Array, format: &'static BlockFormat) -> 
     let wrong = |what: String| Error::request(format!("array '{name}': {what}"));
     let part = |end: &str| {
         let part = arrays.get(&format!("{name}{end}"));
-        part.ok_or_else(|| wrong(format!("there is no array '{name}{end}' beside it, as {format} has it")))
+        part.ok_or_else(|| wrong(format!("the array '{name}{end}' that belongs to {format} is missing")))
     };
     let packed = format.element.format.bits == 4;
     let shape = tensor_shape(arrays, array, packed)?;

@@ -1,6 +1,10 @@
 //! The values of a tensor as host doubles, many at a time.
 
-use std::ops::Range;
+use std::{
+    collections::BTreeMap,
+    ops::Range,
+    sync::{Arc, Mutex, PoisonError},
+};
 
 use super::Tensor;
 use crate::format::{Encoding, Format};
@@ -15,7 +19,7 @@ enum By {
     /// The codes are those of binary32.
     Bits,
     /// The values of all codes, which have 16 bits or fewer.
-    Table(Vec<f64>),
+    Table(Arc<CodeValues>),
     /// The values of all element codes, and those of the scales.
     Blocks { elements: Vec<f64>, scales: Vec<f64> },
     /// Code by code.
@@ -27,7 +31,7 @@ impl<'a> TensorValues<'a> {
     pub(super) fn of(tensor: &'a Tensor) -> TensorValues<'a> {
         let by = match tensor {
             Tensor::Scalar(format, _) if format.name == "f32" => By::Bits,
-            Tensor::Scalar(format, _) if format.bits <= 16 => By::Table(table(format)),
+            Tensor::Scalar(format, _) if format.bits <= 16 => By::Table(CodeValues::of(format)),
             Tensor::Scalar(..) => By::Each,
             Tensor::Blocks(blocks) => {
                 let element = |code: u64| blocks.format.element.value(code).to_f64();
@@ -50,10 +54,9 @@ impl<'a> TensorValues<'a> {
 
     /// Whether every value of the tensor's format is one of binary32.
     pub(super) fn fit_f32(&self) -> bool {
-        let fits = |value: &f64| value.is_nan() || f64::from(*value as f32) == *value;
         match &self.by {
             By::Bits => true,
-            By::Table(values) => values.iter().all(fits),
+            By::Table(table) => table.fit_f32,
             By::Blocks { .. } | By::Each => false,
         }
     }
@@ -76,7 +79,7 @@ impl<'a> TensorValues<'a> {
             }
             (By::Table(table), Tensor::Scalar(_, codes)) => {
                 // Bits above the format's width are ignored, as everywhere.
-                let value = |code: usize| table[code & (table.len() - 1)];
+                let value = |code: usize| table.values[code & (table.values.len() - 1)];
                 if codes.width() == 1 {
                     values.extend(codes.as_bytes()[range].iter().map(|code| value(usize::from(*code))));
                 } else {
@@ -100,9 +103,27 @@ impl<'a> TensorValues<'a> {
     }
 }
 
-/// The values of all codes.
-fn table(format: &Format) -> Vec<f64> {
-    (0..=format.code_mask()).map(|code| format.to_f64(code)).collect()
+/// The values of all codes of a format.
+struct CodeValues {
+    values: Vec<f64>,
+    /// Whether each is one of binary32.
+    fit_f32: bool,
+}
+
+impl CodeValues {
+    /// Those of a format of up to 16 bits: found once, for a small tensor is read sooner than they are.
+    fn of(format: &'static Format) -> Arc<CodeValues> {
+        // By place: a user's format may have any name.
+        static FOUND: Mutex<BTreeMap<usize, Arc<CodeValues>>> = Mutex::new(BTreeMap::new());
+        let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
+        found.entry(std::ptr::from_ref(format).addr()).or_insert_with(|| Arc::new(CodeValues::new(format))).clone()
+    }
+
+    fn new(format: &Format) -> CodeValues {
+        let values: Vec<f64> = (0..=format.code_mask()).map(|code| format.to_f64(code)).collect();
+        let fits = |value: &f64| value.is_nan() || f64::from(*value as f32) == *value;
+        CodeValues { fit_f32: values.iter().all(fits), values }
+    }
 }
 
 #[cfg(test)]

@@ -8,14 +8,16 @@ use crate::{
     isa::{Target, targets},
 };
 
-/// The model that stands in where nothing says of which generation a device is.
+/// The model that is used where the generation of a device is unknown.
 pub const DEFAULT_MODEL: &str = "hopper";
 
 /// What a device says of its generation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Generation {
-    /// It is this model, or wants to be compared with it: a shipped name or a file.
+    /// It is this model: a shipped name or a file.
     Model(String),
+    /// It names this model to be compared with: a shipped name or a file.
+    Named(String),
     /// It is a GPU with the instructions of this target (`sm_90a`).
     Target(&'static Target),
     /// It does not say.
@@ -47,6 +49,9 @@ impl Generation {
     pub fn model(&self, device: &str) -> Result<(String, Option<String>)> {
         match self {
             Generation::Model(name) => Ok((name.clone(), None)),
+            Generation::Named(name) => {
+                Ok((name.clone(), Some(format!("{device} asks to be compared with the model '{name}'."))))
+            }
             Generation::Target(target) => match of_target(target.name) {
                 Some(name) => Ok((name.into(), None)),
                 None => Err(Error::request(format!(
@@ -56,7 +61,7 @@ impl Generation {
             },
             Generation::Unknown => {
                 let note = format!(
-                    "{device} does not say of which generation it is; it is compared with the model '{DEFAULT_MODEL}'. --model \
+                    "{device} does not say which generation it is; it is compared with the model '{DEFAULT_MODEL}'. --model \
                      names another."
                 );
                 Ok((DEFAULT_MODEL.into(), Some(note)))
@@ -73,7 +78,7 @@ mod tests {
         let metadata = entries.iter().map(|(key, value)| (key.to_string(), value.to_string())).collect();
         match Generation::of_recording(&metadata) {
             Generation::Target(target) => Some(target.name),
-            Generation::Model(_) | Generation::Unknown => None,
+            Generation::Model(_) | Generation::Named(_) | Generation::Unknown => None,
         }
     }
 

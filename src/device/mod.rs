@@ -9,7 +9,7 @@ mod sweep;
 mod trace;
 
 pub use engine::{Count, Engine, Found, Spot, Work};
-pub use exec::ExecDevice;
+pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use model::ModelDevice;
 pub use open::open;
@@ -65,7 +65,7 @@ pub trait Device {
     }
 
     /// Of which generation it is: it is compared with that one's model where nobody names another. (A program of the exec
-    /// protocol does not say yet.)
+    /// protocol says so when it is first prepared for an instruction.)
     fn generation(&self) -> Generation {
         Generation::Unknown
     }
@@ -97,7 +97,7 @@ pub trait Device {
         Ok(None)
     }
 
-    /// Where the time of getting ready went, for whoever looks into it; `None` if it takes none.
+    /// How the time of preparation was spent; `None` if it takes none.
     fn times(&self) -> Option<String> {
         None
     }
@@ -108,7 +108,7 @@ pub trait Device {
 pub struct Identity {
     /// The name it was asked for by: `cuda:0`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
     pub name: String,
-    /// What stands behind the name: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
+    /// What the name refers to: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
     pub description: String,
     /// Further facts worth keeping (driver version, compiler version, recorded metadata), as key and value.
     pub details: Vec<(String, String)>,
@@ -117,13 +117,13 @@ pub struct Identity {
 /// How a device executes an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Execution {
-    /// In a word: `native`, `emulated`, `simulated`, `recorded`, `external`.
+    /// The kind of execution: `native`, `emulated`, `simulated`, `recorded`, `external`.
     pub kind: ExecutionKind,
     /// The arithmetic machine instructions that ran, in order, where a disassembler was found (`HMMA.16816.F32`).
     pub opcodes: Vec<String>,
 }
 
-/// Whether hardware, and how much of it, stands behind a result.
+/// What produced a result: hardware, a model, a recording or a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionKind {
     /// One machine instruction of a GPU does the whole work of the instruction.

@@ -96,7 +96,7 @@ impl Device for TraceDevice {
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
         let t = &self.trace;
         if instruction.name != t.instruction.name {
-            return Err(Error::request(format!(
+            return Err(Error::unavailable(format!(
                 "{} has recorded {}, not {instruction}",
                 self.identity.name, t.instruction
             )));

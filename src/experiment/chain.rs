@@ -2,7 +2,7 @@
 
 use super::{ChainFigure, Experiment, Options, table};
 use crate::{
-    Result,
+    Error, Result,
     chain::{self, ChainRequest, Curve},
     device::Device,
     inputs::Init,
@@ -31,7 +31,10 @@ pub(super) fn run(
     for device in devices.iter_mut() {
         let name = device.identity().name.clone();
         let executions = plan.curves.iter().map(|(i, _)| device.prepare(i)).collect::<Result<Vec<_>>>()?;
-        let curves = chain::run(device.as_mut(), &plan, &mut |_| {})?;
+        let (curves, interrupted) = chain::run(device.as_mut(), &plan, &mut |_| {})?;
+        if let Some(by) = interrupted {
+            return Err(Error::Interrupted { by });
+        }
         for finding in &experiment.findings {
             if let Some(found) = finding.check.of_curves(&curves) {
                 report.holds &= found.holds;

@@ -137,6 +137,12 @@ impl Experiment {
         }
     }
 
+    /// The instructions that it runs, some of them more than once.
+    pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        let probed = self.profile.iter().flat_map(|profile| profile.cells.iter().map(|cell| &cell.instruction));
+        probed.chain(self.chain.iter().flat_map(|chain| &chain.instructions))
+    }
+
     /// What is wrong that the types cannot say.
     fn defect(&self) -> Option<String> {
         if self.profile.is_none() && self.chain.is_none() {

@@ -16,7 +16,7 @@ pub enum Condition {
     Exact(Selector),
     /// Some sample of each of these cells is not.
     Inexact(Selector),
-    /// Of each instruction, the cells of two operations differ by more than so many standard errors.
+    /// Of each instruction, the cells of two operations differ by more than this many standard errors.
     Differ {
         /// The operations.
         #[serde(deserialize_with = "ops")]

@@ -33,13 +33,16 @@ pub struct Options {
 /// is claimed holds.
 ///
 /// # Errors
-/// Those of the devices.
+/// Those of the devices; before any work, an instruction that one of them does not have.
 pub fn run(
     experiment: &Experiment,
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
 ) -> Result<()> {
+    for device in devices.iter_mut() {
+        experiment.instructions().try_for_each(|instruction| device.has(instruction))?;
+    }
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
     report.notes.extend(table::notes(experiment, options));

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Result,
+    base::interrupt,
     device::Device,
     inputs::{Distribution, Init},
     probe::{self, ProbeRequest, ProbeResult},
@@ -25,7 +26,11 @@ pub(super) fn run(
     let probes = distinct(&plan.cells);
     let mut outcomes: Vec<Vec<ProbeResult>> = Vec::new();
     for device in devices.iter_mut() {
-        let run = |cell: &&ProfileCell| probe::run(device.as_mut(), None, &request(cell, plan, options));
+        let run = |cell: &&ProfileCell| {
+            let outcome = probe::run(device.as_mut(), None, &request(cell, plan, options))?;
+            // A part of the samples is not the experiment.
+            interrupt::check().map(|()| outcome)
+        };
         outcomes.push(probes.iter().map(run).collect::<Result<_>>()?);
     }
     let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use crate::summary::Summary;
 
-/// A published zero is put down to sampling if so many samples would all have been exact with at least this probability.
+/// A published zero is attributed to sampling if that many samples would all have been exact with at least this probability.
 pub const ZERO_PROBABILITY: f64 = 0.05;
 /// How many standard deviations of the difference still count as sampling error.
 const DEVIATIONS: f64 = 2.0;
@@ -58,7 +58,7 @@ impl<'de> Deserialize<'de> for Printed {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Printed, D::Error> {
         let text = String::deserialize(deserializer)?;
         Printed::parse(&text)
-            .ok_or_else(|| D::Error::custom(format!("'{text}' is no printed number such as \"1.29E-03\"")))
+            .ok_or_else(|| D::Error::custom(format!("'{text}' is not a printed number such as \"1.29E-03\"")))
     }
 }
 

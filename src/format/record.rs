@@ -14,7 +14,7 @@ use crate::{Error, Result, base::text};
 /// [`find`], so that a name in them opens no file.
 ///
 /// # Errors
-/// As [`find`]; a file that cannot be read, or is no record of a format: with file, line, key and what is allowed.
+/// As [`find`]; a file that cannot be read, or is not a record of a format: with file, line, key and what is allowed.
 pub fn resolve(name: &str) -> Result<&'static Format> {
     if !name.to_ascii_lowercase().ends_with(".toml") {
         return find(name);
@@ -109,6 +109,43 @@ impl Format {
             let line = text[..at.min(text.len())].matches('\n').count() + 1;
             Error::request(format!("{origin}, line {line}: '{key}' {what}"))
         })
+    }
+}
+
+impl Format {
+    /// The record of a floating-point format, as [`Format::from_toml`] reads it; `None` for integers.
+    pub(crate) fn to_toml(&self) -> Option<String> {
+        let Encoding::Float(float) = &self.encoding else { return None };
+        let zeros = match float.zeros {
+            Zeros::None => "none",
+            Zeros::Positive => "positive",
+            Zeros::Both => "both",
+        };
+        let specials = match float.specials {
+            Specials::Ieee => "ieee",
+            Specials::AllOnesNan => "all-ones-nan",
+            Specials::NegativeZeroNan => "negative-zero-nan",
+            Specials::None => "none",
+        };
+        let numbers = [
+            ("exponent_bits", i64::from(float.exponent_bits)),
+            ("trailing_bits", i64::from(float.trailing_bits)),
+            ("padding_bits", i64::from(float.padding_bits)),
+            ("bias", i64::from(float.bias)),
+        ];
+        let mut table = toml::Table::new();
+        table.extend(numbers.map(|(key, value)| (key.to_string(), value.into())));
+        table.insert("signed".into(), float.signed.into());
+        for (key, value) in [
+            ("name", self.name),
+            ("zeros", zeros),
+            ("specials", specials),
+            ("overflow", float.overflow.name()),
+            ("source", self.source),
+        ] {
+            table.insert(key.into(), value.into());
+        }
+        Some(table.to_string())
     }
 }
 
@@ -240,7 +277,7 @@ impl Record {
         let (least, most) = (bias + highest - 1023, bias + lowest + 1074);
         let remedy = match least <= most {
             true => format!("with these fields it must be {least} to {most}"),
-            false => "with these fields no bias does; take a bit from exponent_bits or trailing_bits".into(),
+            false => "no bias is allowed with these fields; take a bit from exponent_bits or trailing_bits".into(),
         };
         Err(defect(
             "bias",

@@ -64,7 +64,7 @@ impl Decoded {
         self.signed(format!("{}*2^{}", self.significand, self.exponent))
     }
 
-    /// The words for what is no non-zero finite number, else `magnitude`, after the sign.
+    /// Zero, infinity or NaN in words, else `magnitude`, after the sign.
     fn signed(&self, magnitude: String) -> String {
         let sign = if self.negative { "-" } else { "" };
         match self.class {

@@ -279,7 +279,11 @@ fn random_positions<R: Rng>(rng: &mut R, i: &Instruction) -> Vec<u64> {
         let first = rng.random_range(0..groups);
         // Another group, above or below, where two are kept.
         let other = (first + rng.random_range(1..groups)) % groups;
-        let kept = if chunk.kept == chunk.together { vec![first] } else { vec![first.min(other), first.max(other)] };
+        let kept = match chunk.kept == chunk.together {
+            true => vec![first],
+            false if chunk.any_order => vec![first, other],
+            false => vec![first.min(other), first.max(other)],
+        };
         for group in kept {
             positions.extend((0..chunk.together as u64).map(|within| group * chunk.together as u64 + within));
         }

@@ -30,18 +30,18 @@ fn bits(format: &Format) -> (u32, u32) {
 /// The number of pairs of codes of A and B.
 ///
 /// # Errors
-/// A request error: there are more than 2^40, or A has no such position.
+/// [`Error::Unavailable`]: there are more than 2^40, or A has no such position.
 pub fn pairs(i: &Instruction, position: usize) -> Result<u64> {
     let total = bits(i.a).0 + bits(i.b).0;
     if total > MOST_BITS {
-        return Err(Error::request(format!(
+        return Err(Error::unavailable(format!(
             "{i}: there are 2^{total} pairs of {} and {} codes, and no more than 2^{MOST_BITS} are tried; draw \
              adversarial cases instead, with --cases N",
             i.a, i.b
         )));
     }
     if position >= i.stored_k() {
-        return Err(Error::request(format!(
+        return Err(Error::unavailable(format!(
             "{i}: there is no position {position}; A has {} in a row, from 0",
             i.stored_k()
         )));

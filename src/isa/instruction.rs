@@ -29,9 +29,13 @@ pub struct Instruction {
     pub d: &'static Format,
     /// The block scale that A and B carry, if any.
     pub scale: Option<Scale>,
+    /// How A is stored, if not every element is.
+    pub sparse: Option<Chunk>,
+    /// Whether integer results that are too large become the largest number, and not what is left of their low bits.
+    pub saturate: bool,
     /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
     pub kernel: Option<Kernel>,
-    /// The targets that have it, in the order of [`targets::all`](super::targets::all).
+    /// The targets that have it (none of an instruction that a user describes), in the order of [`targets::all`](super::targets::all).
     pub support: &'static [Support],
 }
 
@@ -45,7 +49,7 @@ pub struct Scale {
 }
 
 /// Structured sparsity of A: of every `length` consecutive elements along k, `kept` are stored, in groups of `together`
-/// neighbours, in ascending order.
+/// neighbours; in ascending order, unless the instruction takes any.
 ///
 /// 16-bit and 8-bit formats keep two of four, tf32 one of two, packed 4-bit formats two pairs of four pairs (PTX ISA,
 /// "Sparse matrix storage").
@@ -57,24 +61,43 @@ pub struct Chunk {
     pub kept: usize,
     /// Neighbours that are kept or dropped together.
     pub together: usize,
+    /// Whether the groups of a chunk may be stored in any order: of `mma.sp` without `::ordered_metadata`.
+    pub any_order: bool,
 }
 
 impl Chunk {
-    /// Whether these are positions of the stored elements of whole chunks: in each chunk ascending and below its length,
-    /// those of neighbours that are kept together consecutive.
+    /// Whether these are positions of the stored elements of whole chunks: in each chunk different and below its length,
+    /// ascending unless any order is allowed, those of neighbours that are kept together consecutive.
     pub fn allows(&self, positions: impl IntoIterator<Item = u64>) -> bool {
-        let mut before = None;
+        let (mut chunk, mut before): (Vec<u64>, Option<u64>) = (Vec::new(), None);
         positions.into_iter().enumerate().all(|(at, position)| {
             let within = at % self.kept;
-            let follows = match before.filter(|_| within > 0) {
+            if within == 0 {
+                (chunk, before) = (Vec::new(), None);
+            }
+            let follows = match before {
                 None => true,
-                Some(before) if within.is_multiple_of(self.together) => position > before,
-                Some(before) => position == before + 1,
+                Some(before) if !within.is_multiple_of(self.together) => position == before + 1,
+                Some(before) => {
+                    if self.any_order {
+                        !chunk.contains(&position)
+                    } else {
+                        position > before
+                    }
+                }
             };
+            chunk.push(position);
             before = Some(position);
             let aligned = !within.is_multiple_of(self.together) || position.is_multiple_of(self.together as u64);
             follows && aligned && position < self.length as u64
         })
+    }
+
+    /// What [`Chunk::allows`], in words.
+    pub fn rule(&self) -> String {
+        let order = if self.any_order { "different" } else { "ascending" };
+        let pairs = if self.together > 1 { ", in neighbouring pairs" } else { "" };
+        format!("{} {order} positions below {}{pairs}", self.kept, self.length)
     }
 }
 
@@ -104,20 +127,14 @@ impl Instruction {
         operands(self).iter().map(|o| o.len() * o.format.bytes()).sum::<usize>() + self.m * self.n * self.d.bytes()
     }
 
-    /// Whether A is 2:4 structured sparse.
+    /// Whether A is structured sparse.
     pub fn is_sparse(&self) -> bool {
-        self.family().ends_with(".sp")
+        self.sparse.is_some()
     }
 
     /// How A is stored in sparse forms; `None` if every element is.
     pub fn chunk(&self) -> Option<Chunk> {
-        // The kinds f8f6f4 and mxf8f6f4 hold every number in a byte, and treat it as one of 8 bits.
-        let packed = self.a.bits == 4 && !self.ptx.contains("f8f6f4");
-        self.is_sparse().then_some(match self.a.bits {
-            32 => Chunk { length: 2, kept: 1, together: 1 },
-            4 if packed => Chunk { length: 8, kept: 4, together: 2 },
-            _ => Chunk { length: 4, kept: 2, together: 1 },
-        })
+        self.sparse
     }
 
     /// Elements in a row of A: k, of sparse forms the half of it that is stored.

@@ -2,6 +2,8 @@
 
 mod case;
 mod instruction;
+mod machine_code;
+mod own;
 pub(crate) mod pattern;
 pub mod scalar;
 mod table;
@@ -10,6 +12,8 @@ mod tile;
 
 pub use case::Case;
 pub use instruction::{Chunk, Instruction, Kernel, Scale};
+pub use own::resolve;
+pub(crate) use own::{described, text as description};
 pub use table::{all, find};
 pub use targets::{Support, Target};
 pub use tile::{Codes, Operand, Tiles, operands};

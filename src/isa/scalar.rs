@@ -290,7 +290,7 @@ fn packed(name: &str) -> std::result::Result<(&'static Format, usize), String> {
 fn code(text: &str) -> std::result::Result<u64, String> {
     text.strip_prefix("0x")
         .and_then(|digits| u64::from_str_radix(digits, 16).ok())
-        .ok_or_else(|| format!("'{text}' is no code in hexadecimal"))
+        .ok_or_else(|| format!("'{text}' is not a code in hexadecimal"))
 }
 
 /// The scalar instruction with this spelling, in any letter case.
@@ -324,7 +324,7 @@ impl Form {
     pub fn missing(&self) -> Option<&'static str> {
         self.rounding
             .is_none()
-            .then_some("which random bits meet which lane is not settled, so nothing executes it yet")
+            .then_some("it is not known which random bits go to which lane, so nothing executes it yet")
     }
 
     /// Whether an operand or the result has this format.

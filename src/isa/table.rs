@@ -10,8 +10,12 @@ use std::sync::OnceLock;
 
 use serde::Deserialize;
 
-use super::{Instruction, Kernel, Scale, targets};
-use crate::{Error, Result, base::nearest::nearest, format};
+use super::{Chunk, Instruction, Kernel, Scale, machine_code, own, targets};
+use crate::{
+    Error, Result,
+    base::nearest::nearest,
+    format::{self, Format},
+};
 
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
@@ -53,13 +57,14 @@ fn rows(table: &str) -> Vec<Instruction> {
 
 fn instruction(row: InstructionRow<'_>) -> Instruction {
     let format = |name| format::find(name).expect("an instruction table names formats of the format table");
+    let a = format(row.a);
     Instruction {
         name: row.name.into(),
         ptx: row.ptx.into(),
         m: row.m,
         n: row.n,
         k: row.k,
-        a: format(row.a),
+        a,
         b: format(row.b),
         c: format(row.c),
         d: format(row.d),
@@ -67,23 +72,41 @@ fn instruction(row: InstructionRow<'_>) -> Instruction {
             format: format(name),
             block: block.parse().expect("an instruction table gives a scale as FORMAT:BLOCK"),
         }),
+        sparse: row.name.split_once(".m").is_some_and(|(family, _)| family.ends_with(".sp")).then(|| chunk(a, row.ptx)),
+        saturate: row.name.split('.').any(|part| part == "satfinite"),
         kernel: Kernel::parse(row.kernel),
         support: targets::matrix(row.name),
     }
 }
 
+/// How the sparse instructions with this format of A store it.
+fn chunk(a: &Format, ptx: &str) -> Chunk {
+    let any_order = ptx.starts_with("mma.sp.");
+    match a.bits {
+        32 => Chunk { length: 2, kept: 1, together: 1, any_order },
+        // The kinds f8f6f4 and mxf8f6f4 hold every number in a byte, and treat it as one of 8 bits.
+        4 if !ptx.contains("f8f6f4") => Chunk { length: 8, kept: 4, together: 2, any_order },
+        _ => Chunk { length: 4, kept: 2, together: 1, any_order },
+    }
+}
+
+/// The instruction of the tables with this canonical name or vendor's full spelling, in any letter case.
+pub(super) fn listed(name: &str) -> Option<&'static Instruction> {
+    all().iter().find(|i| i.name.eq_ignore_ascii_case(name) || i.ptx.eq_ignore_ascii_case(name))
+}
+
 /// The instruction with this canonical name or vendor's full spelling, in any letter case.
 ///
 /// For `wgmma` and `tcgen05` n is a parameter: the listed one, any other multiple of 8 up to 256 (integer operands of
-/// wgmma: 8, 16, 24, then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest.
+/// wgmma: 8, 16, 24, then multiples of 16; tcgen05: multiples of 16), or `nN` for the smallest. Instructions that
+/// [`resolve`](super::resolve) has read are found, too.
 ///
 /// # Errors
 /// A name that no instruction has (the message gives the nearest), or an n that the form does not allow.
 pub fn find(name: &str) -> Result<Instruction> {
     let wanted = &name.trim().to_ascii_lowercase();
-    let is = |spelling: &str, wanted: &str| spelling.eq_ignore_ascii_case(wanted);
-    let exact = |wanted: &str| all().iter().find(|i| is(&i.name, wanted) || is(&i.ptx, wanted)).cloned();
-    if let Some(found) = exact(wanted) {
+    let exact = |wanted: &str| listed(wanted).cloned();
+    if let Some(found) = exact(wanted).or_else(|| own::known(wanted)) {
         return Ok(found);
     }
     let parametric = PARAMETRIC.iter().find(|(family, ..)| wanted.starts_with(family));
@@ -98,6 +121,9 @@ pub fn find(name: &str) -> Result<Instruction> {
                 found.ptx = ptx;
             }
         }
+        return Ok(found);
+    }
+    if let Some(found) = machine_code::find(wanted)? {
         return Ok(found);
     }
     // A hostile file can name anything.

@@ -287,7 +287,7 @@ impl Tiles {
         }
     }
 
-    /// Tiles of which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
+    /// Tiles in which these are the first `m` rows of A and C and the first `n` columns of B and C, at the
     /// instruction's full shape; the rest is as in [`Tiles::zeros`].
     pub fn padded(&self, instruction: &Instruction, m: usize, n: usize) -> Tiles {
         self.resized(&Instruction { m, n, ..instruction.clone() }, instruction)

@@ -80,7 +80,7 @@ impl Finite {
 
 /// The sum of finite numbers of any size: exact where 128 bits hold it, else its leading 128 bits, sticky. A sum of zero is +0.
 ///
-/// What a sticky term has beyond its last bit is taken as half of that bit: its bits are so many more than those of any format
+/// What a sticky term has beyond its last bit is taken as half of that bit: it has so many more bits than any format
 /// that only the sign of a difference depends on it.
 pub fn exact_sum(terms: impl IntoIterator<Item = Finite>) -> Finite {
     let terms: Vec<Finite> = terms.into_iter().filter(|term| !term.is_zero()).collect();

@@ -70,7 +70,7 @@ const fn ranged(
     ChangedKey { name, values, default: None, range: Some(range) }
 }
 
-/// A key that means `default` where a rule leaves it out.
+/// A key that means `default` where a rule omits it.
 const fn usual(name: &'static str, default: &'static str, values: fn(&Site) -> KeyValues) -> ChangedKey {
     ChangedKey { name, values, default: Some(default), range: None }
 }

@@ -29,7 +29,7 @@ pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
     if let [Some(one), Some(other)] = programs.map(normal)
         && one == other
     {
-        return Some("the programs differ only where no numbers of these formats lead".into());
+        return Some("the programs differ only for operands that these formats do not have".into());
     }
     match change.key.as_str() {
         "alignment.floor" => floor(pair),

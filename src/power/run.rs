@@ -104,7 +104,7 @@ pub enum ChangeVerdict {
     CannotBeObserved(String),
 }
 
-/// A rule, its changes, and what became of them.
+/// A rule, its changes, and which of them were refuted.
 #[derive(Debug, Clone)]
 pub struct Tested {
     /// The rule.

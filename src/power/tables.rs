@@ -4,7 +4,7 @@ use super::{ChangeVerdict, RefutingData, Tested, summaries, summary::sentences};
 use crate::report::Table;
 
 crate::rows! {
-    /// A one-step change of a rule, and what became of it.
+    /// A one-step change of a rule, and whether it was refuted.
     pub struct ChangeRow in "changes" {
         /// The number of the rule in the model.
         rule: usize => shown("rule").essential(),
@@ -67,7 +67,7 @@ crate::rows! {
     }
 }
 
-/// A row for each one-step change (of ranges of numbers only those beside the values that agree), and what became of it.
+/// A row for each one-step change (of ranges of numbers only those beside the values that agree), and whether it was refuted.
 pub fn changes(tested: &[Tested], sources: &[RefutingData]) -> Table {
     let rows = tested.iter().flat_map(|rule| {
         let single = rule.changes.iter().filter(|(change, _)| !change.ranged);

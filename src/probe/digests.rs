@@ -8,7 +8,11 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::sweep::{SweepRequest, SweepResult};
-use crate::{Error, Result, base::atomic, device::Chunks};
+use crate::{
+    Error, Result,
+    base::{atomic, text},
+    device::Chunks,
+};
 
 /// The most chunks of one instruction that are recorded.
 const MOST: usize = 16;
@@ -82,11 +86,12 @@ pub fn write(path: &Path, rows: &[RecordedDigests]) -> Result<()> {
 /// The file cannot be read, or has a row that is none.
 pub fn read(path: &Path) -> Result<Vec<RecordedDigests>> {
     let malformed = |error: csv::Error| Error::request(format!("{}: {error}", path.display()));
-    let mut reader = csv::Reader::from_path(path).map_err(malformed)?;
+    let text = text::read(path, "the recording")?;
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
     let rows: Vec<RecordedDigests> = reader.deserialize().collect::<std::result::Result<_, _>>().map_err(malformed)?;
     match rows.iter().find(|row| row.numbers().is_none()) {
         Some(row) => {
-            Err(Error::request(format!("{}: the digests of {} are no hexadecimal numbers", path.display(), row.ptx)))
+            Err(Error::request(format!("{}: the digests of {} are not hexadecimal numbers", path.display(), row.ptx)))
         }
         None => Ok(rows),
     }

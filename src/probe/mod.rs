@@ -13,9 +13,9 @@ pub mod table;
 use rayon::prelude::*;
 
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::Evaluator,
-    base::digest::fnv1a,
+    base::{digest::fnv1a, interrupt},
     comparison::{Answer, Difference, Place},
     device::{Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
@@ -64,10 +64,11 @@ pub struct ProbeResult {
     pub differences: Vec<Difference>,
 }
 
-/// Runs one probe on `device`; `model` is compared where there is one.
+/// Runs one probe on `device`; `model` is compared where there is one. A signal ends it: the result is then that of the samples until
+/// then.
 ///
 /// # Errors
-/// Whatever the device reports.
+/// Whatever the device reports; [`Error::Interrupted`] before there is a sample.
 pub fn run(device: &mut dyn Device, model: Option<&Evaluator>, request: &ProbeRequest<'_>) -> Result<ProbeResult> {
     let mut results = run_each(device, model, request, &[request.init])?;
     Ok(results.remove(0))
@@ -95,7 +96,12 @@ pub fn run_each(
         let samples = chunk.min(request.samples - start) as usize;
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
         let batch = inputs::draw(request.instruction, request.op, request.distribution, drawn, source, samples);
-        let d = device.execute(request.instruction, &batch.tiles)?;
+        // The samples until then are a result; none are not.
+        let wanted = if start > 0 { interrupt::check() } else { Ok(()) };
+        let d = match wanted.and_then(|()| device.execute(request.instruction, &batch.tiles)) {
+            Err(Error::Interrupted { .. }) if start > 0 => break,
+            executed => executed?,
+        };
         outcome.digest = outcome.digest.rotate_left(1) ^ batch.tiles.digest();
         outcome.outputs_digest = outcome.outputs_digest.rotate_left(1) ^ fnv1a(d.as_bytes());
         if let Some(model) = model {

@@ -90,7 +90,7 @@ impl<'a> SampleReferences<'a> {
 
     fn against_exact(&mut self, c: u64, result: u64) -> SampleTally {
         let d = self.instruction.d;
-        let saturates = self.instruction.has_qualifier("satfinite");
+        let saturates = self.instruction.saturate;
         let mut sum = self.exact.sum(self.pairs.iter().copied(), c);
         let rounded = match sum.wrapped(d) {
             Some(code) if !saturates => Some(code),
@@ -139,11 +139,8 @@ impl<'a> SampleReferences<'a> {
         let [a, b, c_format] = self.operands;
         let products: i64 = self.pairs.iter().map(|(x, y)| a.to_f64(*x) as i64 * b.to_f64(*y) as i64).sum();
         let sum = products + c_format.to_f64(c) as i64;
-        let reference = if self.instruction.has_qualifier("satfinite") {
-            sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32
-        } else {
-            sum as i32
-        };
+        let reference =
+            if self.instruction.saturate { sum.clamp(i32::MIN.into(), i32::MAX.into()) as i32 } else { sum as i32 };
         let value = d.to_f64(result);
         tally.f32_equal = value == f64::from(reference);
         tally.f32_rounded_equal = tally.f32_equal;

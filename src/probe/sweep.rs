@@ -53,7 +53,7 @@ pub struct SweepResult {
     pub differences: Vec<Difference>,
 }
 
-/// Sweeps `request.form` on `device`; what executes matrix instructions only leaves it to the simulation, which compares the rule's
+/// Sweeps `request.form` on `device`; a device that executes only matrix instructions falls back to the simulation, which compares the rule's
 /// exact evaluation with the engine's.
 ///
 /// # Errors
@@ -61,7 +61,7 @@ pub struct SweepResult {
 pub fn run(device: &mut dyn Device, request: &SweepRequest) -> Result<SweepResult> {
     let SweepRequest { form, seed, .. } = *request;
     if let Some(missing) = form.missing() {
-        return Err(Error::request(format!("{form}: {missing}")));
+        return Err(Error::unavailable(format!("{form}: {missing}")));
     }
     let space = Space::new(form, seed);
     let Some(mut sweeper) = device.sweeper(form, seed)? else {

@@ -1,7 +1,9 @@
 //! What the views for people share: how a value reads, which columns show, and the lines above the tables.
 
+use std::borrow::Cow;
+
 use super::{Cell, Report, Table, ViewLayout, Where};
-use crate::{COMMIT, VERSION};
+use crate::{COMMIT, VERSION, base::visible::without_middle};
 
 /// A table as people see it: the shown columns, every cell as text.
 pub(super) struct Shown {
@@ -90,7 +92,7 @@ pub(super) fn plain(cell: &Cell) -> String {
     match cell {
         Cell::Empty => "-".to_string(),
         Cell::List(cells) if cells.is_empty() => "-".to_string(),
-        Cell::Text(text) => text.clone(),
+        Cell::Text(text) => without_middle(text).into_owned(),
         Cell::Integer(value) => grouped(*value),
         Cell::Real(value) => three_digits(*value),
         Cell::Flag(value) => if *value { "yes" } else { "no" }.to_string(),
@@ -156,7 +158,12 @@ pub(super) fn provenance(report: &Report) -> Vec<(String, String)> {
     }
     lines.extend(report.seed.map(|seed| ("seed".to_string(), seed.to_string())));
     lines.extend(report.annotations.iter().cloned());
-    lines
+    lines.into_iter().map(|(key, value)| (without_middle(&key).into(), without_middle(&value).into())).collect()
+}
+
+/// The notes of a report.
+pub(super) fn notes(report: &Report) -> impl Iterator<Item = Cow<'_, str>> {
+    report.notes.iter().map(|note| without_middle(note))
 }
 
 /// The program that gives the report.

@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Cell, Column, Report, Table, schema};
-use crate::{COMMIT, VERSION};
+use crate::{COMMIT, VERSION, base::error::Interruption};
 
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
@@ -27,6 +27,7 @@ pub(super) fn render(report: &Report) -> String {
         ("annotations", object(&report.annotations)),
         ("notes", json!(report.notes)),
         ("holds", json!(report.holds)),
+        ("interrupted", json!(report.interrupted.map(Interruption::name))),
     ];
     let mut text = String::from("{\n");
     for (key, value) in members {
@@ -34,7 +35,21 @@ pub(super) fn render(report: &Report) -> String {
     }
     let tables: Vec<String> = report.tables.iter().map(table).collect();
     text += &format!("  \"tables\": {}\n}}\n", enclose('{', &tables, "  ", '}'));
-    text
+    escaped(text)
+}
+
+/// A document with those control characters as escapes that JSON lets stand: a terminal would obey them. They are inside of
+/// strings, for between those JSON has no others than ends of lines.
+pub(super) fn escaped(text: String) -> String {
+    let obeyed = |c: char| c.is_control() && c != '\n';
+    if !text.contains(obeyed) {
+        return text;
+    }
+    let mut shown = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        if obeyed(c) { shown += &format!("\\u{:04x}", u32::from(c)) } else { shown.push(c) }
+    }
+    shown
 }
 
 fn table(table: &Table) -> String {
@@ -46,7 +61,7 @@ fn row(columns: &[Column], cells: &[Cell]) -> Value {
     Value::Object(columns.iter().zip(cells).map(|(column, cell)| (column.key.to_string(), value(cell))).collect())
 }
 
-/// `members` a line each between two brackets, of which the closing one stands at `indent`.
+/// `members`, a line each, between two brackets; the closing one is indented by `indent`.
 fn enclose(open: char, members: &[String], indent: &str, close: char) -> String {
     if members.is_empty() {
         return format!("{open}{close}");

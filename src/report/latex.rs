@@ -16,7 +16,7 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));
     }
-    for note in &report.notes {
+    for note in human::notes(report) {
         text += &comment(&format!("note: {note}"));
     }
     if !report.holds {
@@ -96,7 +96,7 @@ impl Grid {
     }
 }
 
-/// The share of the line that so many characters take.
+/// The share of the line that a number of characters takes.
 fn share(width: usize) -> f64 {
     width as f64 / ROOM.width as f64
 }

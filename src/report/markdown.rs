@@ -11,8 +11,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     for (key, value) in human::provenance(report) {
         text += &format!("- {}: {}\n", escaped(&key), escaped(&value));
     }
-    for note in &report.notes {
-        text += &format!("\n{}\n", escaped(note));
+    for note in human::notes(report) {
+        text += &format!("\n{}\n", escaped(&note));
     }
     for (title, shown) in human::tables(report, layout, |cell| escaped(&human::plain(cell))) {
         text += &section(title, &shown);

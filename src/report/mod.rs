@@ -14,8 +14,12 @@ mod parts;
 pub mod schema;
 mod table;
 
+use crate::base::atomic;
 pub use cell::{Cell, CellValue, Kind};
+pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
+
+use crate::{Error, Interruption, Result, base::interrupt};
 
 /// A rendering of a report.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -69,7 +73,25 @@ pub fn render(report: &Report, view: View, layout: &ViewLayout) -> String {
 
 /// The tables of `report` as files of comma-separated values: name and content of each.
 pub fn csv_files(report: &Report) -> Vec<(String, String)> {
-    report.tables.iter().map(|table| (format!("{}.csv", table.key), csv::block(table))).collect()
+    report.tables.iter().map(|table| (csv_name(table.key), csv::block(table))).collect()
+}
+
+/// Writes the tables of `report` to a folder, a file of comma-separated values each. A file that is there is replaced if it is that
+/// table.
+///
+/// # Errors
+/// A file that cannot be written, or that is not such a table.
+pub(crate) fn write_csv_files(report: &Report, folder: &std::path::Path) -> crate::Result<()> {
+    let mut files = report.tables.iter().map(|table| (folder.join(csv_name(table.key)), table));
+    files.clone().try_for_each(|(path, table)| atomic::derivable(&path, &TableFile::new(&table.columns)))?;
+    files.try_for_each(|(path, table)| {
+        atomic::write_derived(&path, &TableFile::new(&table.columns), csv::block(table).as_bytes())
+    })
+}
+
+/// The name of the file of a table.
+pub(crate) fn csv_name(key: &str) -> String {
+    format!("{key}.csv")
 }
 
 /// The result of one command.
@@ -91,6 +113,9 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Whether what the command claims holds: false makes the exit status 1.
     pub holds: bool,
+    /// The signal that stopped the command, if one did: the results are those of the work that was done until then, and the exit
+    /// status is 130 or 143.
+    pub interrupted: Option<Interruption>,
 }
 
 /// One table of results: in JSON an array of objects, one per row, under the table's key.
@@ -120,6 +145,29 @@ impl Report {
             annotations: Vec::new(),
             tables: Vec::new(),
             holds: true,
+            interrupted: None,
+        }
+    }
+}
+
+impl Report {
+    /// Takes in what some of the work came to: its result, or nothing where a signal stopped it, which is then answered and
+    /// stands in the report.
+    ///
+    /// # Errors
+    /// Whatever else the work failed with.
+    pub fn until_interrupted<T>(&mut self, outcome: Result<T>) -> Result<Option<T>> {
+        match outcome {
+            Ok(result) => Ok(Some(result)),
+            Err(Error::Interrupted { by }) => {
+                interrupt::answered();
+                if self.interrupted.is_none() {
+                    self.notes.insert(0, format!("Interrupted by {}: this is what was done until then.", by.name()));
+                }
+                self.interrupted = Some(by);
+                Ok(None)
+            }
+            Err(error) => Err(error),
         }
     }
 }

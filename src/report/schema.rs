@@ -7,7 +7,7 @@ use super::{Column, Declaration, Kind};
 /// The version of the schema. It grows when a member, a table or a column changes its meaning or goes; new ones come without.
 pub const VERSION: u32 = 2;
 
-/// What stands in every report beside its tables.
+/// What every report has beside its tables.
 const FRAME: &str = include_str!("frame.json");
 
 /// The JSON Schema (2020-12) of reports that hold these tables.

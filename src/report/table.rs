@@ -4,7 +4,7 @@
 //! Of a table that is too wide the columns that say the same in every row move into a line above it; then headings get
 //! several lines; if that is not enough, long text is wrapped,
 //! and at last the table is cut into parts that repeat the columns that name a row. A single row that is too wide is printed as
-//! a list, heading by heading. Nothing is left out.
+//! a list, heading by heading. Nothing is left out but the middle of texts of more than 2000 characters, which are not ours.
 
 use tabled::{
     builder::Builder,
@@ -37,8 +37,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     if report.device.is_some() {
         text += &paragraph(room, "tcnum: ", &human::program());
     }
-    for note in &report.notes {
-        text += &paragraph(room, "note: ", note);
+    for note in human::notes(report) {
+        text += &paragraph(room, "note: ", &note);
     }
     for (title, shown) in human::tables(report, layout, cell) {
         if !text.is_empty() {

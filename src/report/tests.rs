@@ -32,7 +32,7 @@ crate::rows! {
         emulated: bool => shown("emulated"),
         /// A list.
         histogram: Vec<u64> => shown("ulp-error histogram"),
-        /// Machine code, of which there is none here.
+        /// Machine code; there is none here.
         opcodes: Vec<String> => shown("machine code").if_filled(),
         /// The same in every row.
         device: &'static str => shown("device").if_varied(),

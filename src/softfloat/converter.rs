@@ -15,7 +15,7 @@ use crate::{
 /// Conversion from any format, integer formats included, to any other, in one environment.
 ///
 /// - To a floating-point format: rounded once. A signalling NaN is invalid; so is every NaN where the target has none. An infinity
-///   that the target lacks overflows.
+///   that the target lacks, or that the environment replaces, overflows.
 /// - To an integer format: rounded to an integral value in the environment's direction, and inexact if that changed it. What then lies
 ///   beyond the range, an infinity, or NaN, is invalid and nothing else, and gives the integer of the rule for NaNs.
 #[derive(Debug, Clone, Copy)]
@@ -80,11 +80,7 @@ impl<'a> Converter<'a> {
                 let code = self.environment.nan.passed_on(&nan, from.float.trailing_bits, to.format);
                 Outcome { code, flags: Flags::INVALID.when(code.is_none() || is_signalling(&nan, &from.float)) }
             }
-            _ => {
-                let lacking = !to.format.has_infinity() && (to.float.signed || !operand.negative);
-                let infinity = to.infinity(operand.negative);
-                Outcome { flags: infinity.flags | (Flags::OVERFLOW | Flags::INEXACT).when(lacking), ..infinity }
-            }
+            _ => to.infinity(operand.negative),
         }
     }
 

@@ -142,7 +142,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         }
     }
 
-    /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is no exact result.
+    /// An exact zero of this sign: +0 without a -0; without a zero the smallest number, which is not an exact result.
     pub(super) fn zero(&self, negative: bool) -> Outcome {
         let flags = (Flags::UNDERFLOW | Flags::INEXACT).when(!self.layout().has_zero);
         Outcome { code: Some(self.format.zero(negative).unwrap_or(self.layout().assemble(negative, 0))), flags }
@@ -153,12 +153,14 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.zero(self.environment.rounding == Rounding::Rd)
     }
 
-    /// An infinity of this sign, as an exact result.
+    /// An infinity of this sign: an exact result, where it is given as such; else too large, as a finite number is.
     pub(super) fn infinity(&self, negative: bool) -> Outcome {
         if negative && !self.layout().signed() {
             return self.without_sign();
         }
-        Outcome { code: self.float.overflowed(negative, None, self.environment.overflow), flags: Flags::NONE }
+        let code = self.float.overflowed(negative, None, self.environment.overflow);
+        let replaced = code.is_none() || code != self.format.infinity(negative);
+        Outcome { code, flags: (Flags::OVERFLOW | Flags::INEXACT).when(replaced) }
     }
 
     /// A negative result in an unsigned format.

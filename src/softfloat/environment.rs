@@ -8,7 +8,8 @@ use crate::format::{Overflow, Rounding};
 pub struct Environment {
     /// Rounding direction.
     pub rounding: Rounding,
-    /// What happens to a result beyond the largest finite number.
+    /// What happens to a result beyond the largest finite number, an infinity included: where that becomes something else, it
+    /// overflows (as it does in the saturating conversions of GPUs, which have no flags).
     pub overflow: Overflow,
     /// When a result counts as tiny, for the underflow flag and for flushing.
     pub tininess: Tininess,

@@ -58,7 +58,10 @@ impl<F: FormatFields> Datapath<'_, F> {
                 self.invalid()
             }
             (OperandClass::Infinite, _) => self.infinity(negative),
-            (_, OperandClass::Zero) => Outcome { flags: Flags::DIVIDE_BY_ZERO, ..self.infinity(negative) },
+            (_, OperandClass::Zero) => {
+                let infinity = self.infinity(negative);
+                Outcome { flags: Flags::DIVIDE_BY_ZERO | infinity.flags, ..infinity }
+            }
             _ => self.zero(negative),
         }
     }

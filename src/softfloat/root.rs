@@ -24,6 +24,9 @@ impl<F: FormatFields> Datapath<'_, F> {
                 let leading = (a.leading - odd) / 2;
                 match (self.random, self.wide) {
                     (true, _) => self.round(false, leading, long_root(a.significand, odd)),
+                    (false, true) if self.layout().precision <= f64::MANTISSA_DIGITS => {
+                        self.round(false, leading, root_as_double(a.significand, odd))
+                    }
                     (false, true) => self.round(false, leading, root128(u128::from(a.significand) << 64 >> (1 - odd))),
                     (false, false) => self.round(false, leading, root64(a.significand >> (1 - odd))),
                 }
@@ -38,6 +41,22 @@ impl<F: FormatFields> Datapath<'_, F> {
 fn root64(m: u64) -> u64 {
     let root = floor_root64(m);
     root << 32 | u64::bit(root * root != m)
+}
+
+/// The root of `significand * 2^odd / 2^63`, left-justified and jammed, for a significand of 53 bits or fewer. The host's root is the
+/// nearest double: the remainder tells on which side of it the root lies, nearer than half-way to the next.
+#[inline]
+fn root_as_double(significand: u64, odd: i32) -> u64 {
+    /// Bits of a word below a double's significand.
+    const BELOW: u32 = 64 - f64::MANTISSA_DIGITS;
+    /// Makes the root of a number from 2^52 on an integer of 53 bits.
+    const TWO_26: f64 = 67_108_864.0;
+    let m = significand >> BELOW << odd;
+    let root = ((m as f64).sqrt() * TWO_26) as u64;
+    let (of_root, of_m) = (square(root), u128::from(m) << 52);
+    let above = u64::bit(of_root < of_m);
+    let below = u64::bit(of_root > of_m);
+    (root << BELOW | above) - below
 }
 
 /// The root of `m / 2^126`, left-justified and jammed, for m of 127 or 128 bits: 64 bits.
@@ -94,6 +113,23 @@ mod tests {
     }
 
     proptest! {
+        /// The same half-way bit, and the same of what lies below it, as of the root in 64 bits.
+        #[test]
+        fn roots_of_doubles_are_those_of_integers(m in 1u64 << 52..1 << 53, near in 1u64 << 26..1 << 27, offset in -3i64..=3) {
+            // Squares of 27 bits in 53 or 54, and their neighbours.
+            let near = (near * near).saturating_add_signed(offset);
+            let near = near >> (11 - near.leading_zeros().min(11));
+            for m in [m, near, (1 << 53) - 1, 1 << 52, (1 << 52) + 1] {
+                for odd in [0, 1] {
+                    let significand = m << m.leading_zeros();
+                    let (double, integer) =
+                        (root_as_double(significand, odd), root128(u128::from(significand) << 64 >> (1 - odd)));
+                    let told = |root: u64| (root >> 10, root & 0x3ff != 0);
+                    prop_assert_eq!(told(double), told(integer), "{} {}", m, odd);
+                }
+            }
+        }
+
         #[test]
         fn integer_roots_are_the_standard_librarys(root in 1u64 << 63.., offset in -3i64..=3, m in 1u128 << 126..) {
             for m in [m, near_square(root, offset), near_square(u64::MAX, offset), near_square(1 << 63, offset.abs())] {

@@ -94,7 +94,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         self.special_sum(&product, &c)
     }
 
-    /// The sum of two operands that are no NaNs.
+    /// The sum of two operands that are not NaN.
     fn special_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
         match (a.kind, b.kind) {
             (OperandClass::Infinite, OperandClass::Infinite) if a.negative != b.negative => self.invalid(),

@@ -90,7 +90,7 @@ impl<'a> Unit<'a> {
     }
 
     /// `x / y` (IEEE 754 division). 0/0 and infinity/infinity are invalid; another number divided by zero is an infinity, with the
-    /// flag for it.
+    /// flag for it (and overflows where that becomes something else).
     #[inline]
     pub fn div(&self, x: u64, y: u64) -> Outcome {
         self.0.div(x, y)

@@ -1,4 +1,4 @@
-//! Operands: what a code stands for, ready to compute with.
+//! Operands: decoded codes, ready to compute with.
 
 use super::datapath::{Datapath, FormatFields};
 use crate::{
@@ -51,7 +51,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         }
     }
 
-    /// An operand that is no normal number.
+    /// An operand that is not a normal number.
     fn unusual<W: Word>(&self, negative: bool, magnitude: u64) -> Unpacked<W> {
         let is = |kind| Unpacked { kind, negative, significand: W::ZERO, leading: 0 };
         if magnitude > self.layout().largest {

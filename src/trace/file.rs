@@ -10,18 +10,20 @@ use std::{
 use safetensors::Dtype;
 
 use super::{
-    RESERVED, Trace,
+    CONTENTS, DESCRIPTION, RESERVED, Trace, TraceKind,
     header::{Declared, Header},
     part,
 };
 use crate::{
     Error, Result,
+    array::LONGEST_HEADER,
+    base::{
+        atomic::{self, DerivedKind},
+        text,
+    },
     format::{self, Format},
     isa::{self, Codes, Instruction, Tiles, operands},
 };
-
-/// The longest header that is read. Those of real traces stay below 2 KiB.
-const LONGEST_HEADER: u64 = 1 << 20;
 
 impl Trace {
     /// Reads a trace file: safetensors, the tensors and metadata of [`Trace`], written by any program.
@@ -39,19 +41,24 @@ impl Trace {
     /// # Errors
     /// A request error that names the path and the cause; metadata that are too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let bytes = self.to_bytes();
-        let header = u64::from_le_bytes(*bytes.first_chunk().expect("a file begins with the length of its header"));
-        if header > LONGEST_HEADER {
-            return Err(Error::request(format!(
-                "{}: the notes are too long: with them the header of the trace has {header} bytes, of which {LONGEST_HEADER} are read",
-                path.display()
-            )));
-        }
-        crate::base::atomic::write(path, &bytes)
+        let bytes = self.to_bytes().map_err(|error| error.within(path.display()))?;
+        atomic::write(path, &bytes)
+    }
+
+    /// Writes the trace as [`Trace::write`] to a path that the user did not name: nothing but a trace of this kind is replaced.
+    ///
+    /// # Errors
+    /// As [`Trace::write`]; something else at the path.
+    pub(crate) fn write_derived(&self, path: &Path, kind: TraceKind) -> Result<()> {
+        let bytes = self.to_bytes().map_err(|error| error.within(path.display()))?;
+        atomic::write_derived(path, &kind, &bytes)
     }
 
     /// The bytes of the trace's file.
-    pub fn to_bytes(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// Metadata that are too long to be read again.
+    pub fn to_bytes(&self) -> Result<Vec<u8>> {
         let i = &self.instruction;
         let derived = [
             "1".to_string(),
@@ -66,6 +73,8 @@ impl Trace {
         ];
         let mut header = Header { metadata: self.metadata.clone(), ..Header::default() };
         header.metadata.extend(RESERVED.map(String::from).into_iter().zip(derived));
+
+        header.metadata.extend(isa::description(i).map(|text| (DESCRIPTION.to_string(), text)));
 
         // Widest codes first, so that every array is aligned to its codes.
         let mut arrays = tensors(&self.part());
@@ -83,9 +92,9 @@ impl Trace {
                 .insert(name.to_string(), Declared { dtype: dtype(format), shape, data_offsets: (offset, end) });
             offset = end;
         }
-        let mut bytes = header.to_bytes();
+        let mut bytes = header.to_bytes().map_err(Error::request)?;
         arrays.iter().for_each(|(name, ..)| bytes.extend_from_slice(codes(name)));
-        bytes
+        Ok(bytes)
     }
 }
 
@@ -105,18 +114,37 @@ fn dtype(format: &Format) -> Dtype {
     }
 }
 
-fn read(path: &Path) -> std::result::Result<Trace, String> {
-    let io = |error: std::io::Error| format!("cannot be read: {error}");
-    // Asked before it is opened: opening a pipe waits for a writer.
-    if !std::fs::metadata(path).map_err(io)?.is_file() {
-        return Err("is not a regular file".into());
+impl DerivedKind for TraceKind {
+    fn description(&self) -> String {
+        match self {
+            TraceKind::Recording => "a recording",
+            TraceKind::Counterexamples => "a file of counterexamples",
+        }
+        .into()
     }
-    let mut file = File::open(path).map_err(io)?;
-    let about = file.metadata().map_err(io)?;
-    let header_bytes = header_length(&mut file, about.len())?;
+
+    fn is_own(&self, path: &Path) -> bool {
+        let contents = read_header(path).map(|(_, header, _)| match header.metadata.get(CONTENTS) {
+            None => TraceKind::Recording,
+            Some(_) => TraceKind::Counterexamples,
+        });
+        contents.is_ok_and(|kind| kind == *self)
+    }
+}
+
+/// The file, its header, and where its data start.
+fn read_header(path: &Path) -> std::result::Result<(File, Header, u64), String> {
+    let (mut file, length) = text::open(path)?;
+    let header_bytes = header_length(&mut file, length)?;
     let json = read_bytes(&mut file, 8, header_bytes)?;
     let data_start = 8 + header_bytes;
-    let header = Header::parse(&json, about.len() - data_start)?;
+    let header = Header::parse(&json, length - data_start)?;
+    entry(&header.metadata, RESERVED[0])?;
+    Ok((file, header, data_start))
+}
+
+fn read(path: &Path) -> std::result::Result<Trace, String> {
+    let (mut file, header, data_start) = read_header(path)?;
 
     let instruction = described_instruction(&header.metadata)?;
     let [m, n, k] = described_shape(&header.metadata, &instruction)?;
@@ -141,10 +169,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
     if let (Some(chunk), Some(positions)) = (instruction.chunk(), &inputs.positions)
         && !chunk.allows(positions.iter())
     {
-        return Err(format!(
-            "tensor 'positions': each {} in a row have to be ascending positions below {} ({} at a time)",
-            chunk.kept, chunk.length, chunk.together
-        ));
+        return Err(format!("tensor 'positions': each chunk of {instruction} has {}", chunk.rule()));
     }
     let metadata = header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect();
     Ok(Trace { m, n, k, inputs, d, metadata, instruction })
@@ -163,7 +188,7 @@ fn header_length(file: &mut File, file_bytes: u64) -> std::result::Result<u64, S
              not a safetensors file, or a truncated one"
         ));
     }
-    if declared > LONGEST_HEADER {
+    if declared > LONGEST_HEADER as u64 {
         return Err(format!("header: its length {declared} exceeds {LONGEST_HEADER}, the most that is read"));
     }
     Ok(declared)
@@ -192,9 +217,20 @@ fn described_instruction(metadata: &BTreeMap<String, String>) -> std::result::Re
         return Err(format!("metadata 'tcnum.trace': version '{version}' is unknown; version 1 is read"));
     }
     let named = |key: &str, error: Error| format!("metadata '{key}': {error}");
-    let i = isa::find(entry(metadata, "instruction")?).map_err(|e| named("instruction", e))?;
+    let i = match metadata.get(DESCRIPTION) {
+        None => isa::find(entry(metadata, "instruction")?).map_err(|e| named("instruction", e))?,
+        Some(text) => isa::described(text, &format!("metadata '{DESCRIPTION}'"), false).map_err(|e| e.to_string())?,
+    };
+    if metadata.get(DESCRIPTION).is_some() && entry(metadata, "instruction")? != i.name {
+        return Err(format!("metadata '{DESCRIPTION}' describes {i}, which is not the instruction"));
+    }
     for (key, expected) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
-        let format = format::find(entry(metadata, key)?).map_err(|e| named(key, e))?;
+        // A user's own format is not one of the table.
+        let name = entry(metadata, key)?;
+        if name == expected.name {
+            continue;
+        }
+        let format = format::find(name).map_err(|e| named(key, e))?;
         if format != expected {
             return Err(format!("metadata '{key}': {format}, but {i} has {expected}"));
         }

@@ -80,7 +80,10 @@ impl Header {
 
     /// The header's bytes, its length before it and spaces up to a multiple of 8 after it: the same bytes for
     /// the same header.
-    pub(super) fn to_bytes(&self) -> Vec<u8> {
+    ///
+    /// # Errors
+    /// More bytes than can be read.
+    pub(super) fn to_bytes(&self) -> Result<Vec<u8>, String> {
         let tensors = self.tensors.iter().map(|(name, t)| (name.as_str(), t.dtype, &t.shape[..], t.data_offsets));
         crate::array::header(&self.metadata, tensors)
     }

@@ -11,10 +11,25 @@ use crate::{
 };
 
 /// Metadata keys that a trace file derives from the other fields, so no caller may set them.
-const RESERVED: [&str; 9] = ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k"];
+const RESERVED: [&str; 10] = ["tcnum.trace", "instruction", "a", "b", "c", "d", "m", "n", "k", DESCRIPTION];
+
+/// The metadata key of the description of an instruction that is not of the tables, which a trace file derives, too.
+const DESCRIPTION: &str = "tcnum.instruction";
 
 /// The metadata key of the arithmetic machine instructions that ran, in order, separated by `; `.
 pub const OPCODES: &str = "sass";
+
+/// The metadata key that says what kind of trace it is, if not a recording: `counterexamples`.
+pub(crate) const CONTENTS: &str = "contents";
+
+/// What a trace file is to whoever would replace it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TraceKind {
+    /// What a device answered to operands that `tcnum record`, or another program, chose.
+    Recording,
+    /// Outputs that differ from a model's, found by `tcnum verify`.
+    Counterexamples,
+}
 
 /// Recorded tiles and outputs of one instruction.
 ///

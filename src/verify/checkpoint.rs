@@ -31,7 +31,7 @@ impl Checkpoint {
     /// The checkpoint at `path`, and the parts in it; where there is no file yet, `parts` as they are.
     ///
     /// # Errors
-    /// A request error: a file that is no checkpoint, or one of other runs than `parts` are. It is left as it is.
+    /// A request error: a file that is not a checkpoint, or is one of other runs than `parts`. It is left unchanged.
     pub fn open(path: &Path, parts: Vec<Part>) -> Result<(Checkpoint, Vec<Part>)> {
         let checkpoint = Checkpoint { path: path.into() };
         if !path.exists() {
@@ -42,7 +42,7 @@ impl Checkpoint {
         let runs: Vec<&Run> = parts.iter().map(|part| &part.run).collect();
         if let Some(difference) = difference(&kept.iter().map(|part| &part.run).collect::<Vec<_>>(), &runs) {
             return Err(Error::request(format!(
-                "the checkpoint {} is of another run: {difference}. It is left as it is; name another file to begin a new run",
+                "the checkpoint {} belongs to another run: {difference}. It was left unchanged; name another file to begin a new run",
                 path.display()
             )));
         }
@@ -66,16 +66,26 @@ impl Checkpoint {
 /// # Errors
 /// A request error that names the file: unreadable, no checkpoint, or one that contradicts itself.
 pub fn read(path: &Path) -> Result<Vec<Part>> {
-    let text = text::read(path, "the checkpoint")?;
+    parse(&text::read_result(path, "the checkpoint")?, path)
+}
+
+/// The parts in the text of the checkpoint at `path`.
+///
+/// # Errors
+/// As [`read`].
+pub(crate) fn parse(text: &str, path: &Path) -> Result<Vec<Part>> {
     let refused = |what: &dyn std::fmt::Display| {
-        Error::request(format!("{} is no checkpoint of `tcnum verify`: {what}", path.display()))
+        Error::request(format!("{} is not a checkpoint of `tcnum verify`: {what}", path.display()))
     };
-    let file: File = serde_json::from_str(&text).map_err(|error| refused(&error))?;
+    let file: File = serde_json::from_str(text).map_err(|error| refused(&error))?;
     if file.tcnum_checkpoint != VERSION {
         let found = file.tcnum_checkpoint;
         return Err(refused(&format!("its version is {found}, and version {VERSION} is read")));
     }
-    file.parts.iter().try_for_each(Part::check).map_err(|error| refused(&error))?;
+    if file.parts.is_empty() {
+        return Err(refused(&"it has no part of a run"));
+    }
+    file.parts.iter().try_for_each(Part::check_whole).map_err(|error| refused(&error))?;
     Ok(file.parts)
 }
 
@@ -87,5 +97,5 @@ fn difference(kept: &[&Run], asked: &[&Run]) -> Option<String> {
     kept.iter()
         .zip(asked)
         .find_map(|(kept, asked)| kept.difference(asked))
-        .map(|(key, there, here)| format!("{key} is {there} there and {here} here"))
+        .map(|(key, there, here)| format!("{key} is {there} in the checkpoint and {here} in this run"))
 }

@@ -44,11 +44,16 @@ impl Counterexample {
     }
 }
 
-/// The counterexamples of a part, one for each of its listed places, reduced.
+/// The counterexamples of a part, one for each of its listed places; reduced, unless time is short.
 ///
 /// # Errors
 /// The device fails; the model does not cover the instruction.
-pub fn counterexamples(part: &Part, device: &mut dyn Device, model: &Model) -> Result<Vec<Counterexample>> {
+pub fn counterexamples(
+    part: &Part,
+    device: &mut dyn Device,
+    model: &Model,
+    reduce: bool,
+) -> Result<Vec<Counterexample>> {
     let instruction = &part.run.instruction()?;
     let evaluator = &model.evaluator(instruction)?;
     let sequence = part.run.sequence();
@@ -60,7 +65,7 @@ pub fn counterexamples(part: &Part, device: &mut dyn Device, model: &Model) -> R
         let device_code = device.execute(instruction, &tiles)?.get(row * instruction.n + column);
         let found = Answer { device: device_code, model: evaluator.dot(&case), case };
         let mut pair = Compared { device, model: evaluator, instruction };
-        let shrunk = shrink(&mut pair, spot, &found.case)?;
+        let shrunk = if reduce { shrink(&mut pair, spot, &found.case)? } else { None };
         all.push(Counterexample { spot: *spot, regime: sequence.regime(instruction, spot.tile), found, shrunk });
     }
     Ok(all)

@@ -4,6 +4,7 @@ use std::{
     collections::BTreeMap,
     ops::Range,
     sync::{Mutex, mpsc},
+    thread::Builder,
     time::{Duration, Instant},
 };
 
@@ -11,6 +12,7 @@ use super::{Run, State, engine, identify, run::unit_tiles, state::Piece};
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::interrupt,
     device::{Device, Engine, Found, Spot, Work},
 };
 
@@ -22,7 +24,7 @@ const MOST_UNITS: u64 = 1 << 32;
 /// Runs what is left of a run on one engine, and tells `watch` after each step.
 ///
 /// # Errors
-/// The engine fails, or `watch` does.
+/// The engine fails, or `watch` does; a signal arrives ([`Error::Interrupted`]), after which the state is that of the last step.
 pub fn drive(
     run: &Run,
     state: &mut State,
@@ -39,6 +41,9 @@ pub fn drive(
         state.commit(run, &pieces, cut.end);
         state.seconds = before + start.elapsed().as_secs_f64();
         watch(state)?;
+        if !state.finished {
+            interrupt::check()?;
+        }
     }
     Ok(())
 }
@@ -64,11 +69,16 @@ pub fn drive_all<'a>(
         let (sender, receiver) = mpsc::channel();
         for &name in devices {
             let (sender, queue, cut) = (sender.clone(), &queue, &cut);
-            scope.spawn(move || {
+            let failures = sender.clone();
+            let work = move || {
                 let outcome = work(run, model, cut, queue, wanted, || open(name), &sender);
                 // The receiver is gone once another device has failed.
                 let _ = outcome.map_err(|error| sender.send(Err(error)));
-            });
+            };
+            if let Err(error) = Builder::new().spawn_scoped(scope, work) {
+                let _ = failures.send(Err(Error::device(format!("no thread can be started for {name}: {error}"))));
+                break;
+            }
         }
         drop(sender);
         let outcome = collect(run, state, &cut, &receiver, &mut |state| {
@@ -142,6 +152,9 @@ fn collect(
             state.commit(run, &pieces, cut.end);
         }
         watch(state)?;
+        if !state.finished {
+            interrupt::check()?;
+        }
     }
     Ok(())
 }

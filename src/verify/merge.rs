@@ -1,6 +1,6 @@
 //! Putting the parts of runs together.
 
-use super::{Counterexample, Mark, Part, Run, State};
+use super::{Counterexample, MOST_LISTED, Mark, Part, Run, State};
 use crate::{Error, Result, device::Count};
 
 /// A part, and the file that it is from, for messages.
@@ -19,7 +19,7 @@ pub struct PartFile {
 ///
 /// # Errors
 /// A request error: parts of runs that differ in something but the instruction, that were split differently, that
-/// are given twice, are missing, or are not finished.
+/// are given twice, are missing, or are not finished; more than [`MOST_LISTED`] counterexamples.
 pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<String>)> {
     let mut groups: Vec<Vec<&PartFile>> = Vec::new();
     for source in sources {
@@ -33,8 +33,14 @@ pub fn merge(sources: &[PartFile], partial: bool) -> Result<(Vec<Part>, Vec<Stri
         }
     }
     let mut notes = Vec::new();
-    let merged = groups.into_iter().map(|group| merge_one(group, partial, &mut notes)).collect::<Result<_>>()?;
-    Ok((merged, notes))
+    let merged = groups.into_iter().map(|group| merge_one(group, partial, &mut notes)).collect::<Result<Vec<_>>>()?;
+    let listed: usize = merged.iter().map(|part| part.state.spots.len()).sum();
+    match listed as u64 > MOST_LISTED {
+        true => Err(Error::request(format!(
+            "the runs list {listed} counterexamples together, and a report lists up to {MOST_LISTED}; merge fewer instructions at a time"
+        ))),
+        false => Ok((merged, notes)),
+    }
 }
 
 fn same_run(one: &PartFile, other: &PartFile) -> Result<()> {
@@ -42,7 +48,7 @@ fn same_run(one: &PartFile, other: &PartFile) -> Result<()> {
     match parts(one).difference(&parts(other)) {
         None => Ok(()),
         Some((key, there, here)) => Err(Error::request(format!(
-            "{} and {} are of different runs of {}: {key} is {there} in the first and {here} in the second",
+            "{} and {} belong to different runs of {}: {key} is {there} in the first and {here} in the second",
             one.file, other.file, one.part.run.instruction
         ))),
     }
@@ -63,7 +69,7 @@ fn merge_one(mut group: Vec<&PartFile>, partial: bool, notes: &mut Vec<String>) 
     let unfinished: Vec<&str> = group.iter().filter(|s| !s.part.state.finished).map(|s| &s.file[..]).collect();
     let mut defects = Vec::new();
     if !missing.is_empty() {
-        defects.push(format!("of {shards} parts of {instruction} there is no part {}", missing.join(", ")));
+        defects.push(format!("of the {shards} parts of {instruction} these are missing: {}", missing.join(", ")));
     }
     if !unfinished.is_empty() {
         defects.push(format!("parts of {instruction} are not finished: {}", unfinished.join(", ")));

@@ -25,5 +25,5 @@ pub use counterexample::{Counterexample, counterexamples, trace as counterexampl
 pub use drive::{drive, drive_all};
 pub use engines::engine;
 pub use part::{Part, Ran};
-pub use run::{MOST_CASES, MOST_MISMATCHES, MOST_SHARDS, Run, identify, rule_digest};
+pub use run::{MOST_CASES, MOST_LISTED, MOST_MISMATCHES, MOST_SHARDS, Run, identify, rule_digest};
 pub use state::{Mark, State};

@@ -8,8 +8,11 @@ use crate::{
     comparison::Answer,
     device::{Count, Execution, Identity, Spot},
     format::Format,
-    isa::Case,
+    isa::{Case, Instruction},
 };
+
+/// Whether something of a part can be, and what it is if not.
+type Claim<'a> = (&'a dyn Fn() -> bool, &'a dyn Fn() -> String);
 
 /// A part of a run, and how far it has come.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -29,9 +32,9 @@ pub struct Part {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Ran {
-    /// The device, as it was asked for.
+    /// The device, as it was requested.
     pub device: String,
-    /// The model, as it was asked for.
+    /// The model, as it was requested.
     pub model: String,
     /// The word for how it executes the instruction; empty until the part is begun.
     pub execution: String,
@@ -40,7 +43,7 @@ pub struct Ran {
 }
 
 impl Part {
-    /// A part of which nothing is done yet; `model` is the model as it was asked for.
+    /// A part that has not begun; `model` is the model as it was requested.
     ///
     /// # Errors
     /// No instruction has the run's name.
@@ -55,21 +58,54 @@ impl Part {
         (self.ran.execution, self.ran.opcodes) = (execution.kind.name().into(), execution.opcodes.clone());
     }
 
-    /// Whether a part that was read from a file is possible.
+    /// Whether a part that was read from a file is possible. What is not finished may lack tiles: parts of a run that were
+    /// merged though some were missing.
     ///
     /// # Errors
-    /// A request error that says what is not.
+    /// A request error that says what is wrong.
     pub fn check(&self) -> Result<()> {
         self.run.check()?;
-        let i = self.run.instruction()?;
-        let range = self.run.range(&i);
-        let State { next, regimes, spots, marks, .. } = &self.state;
-        let outputs = |tile: u64| u128::from(tile.saturating_sub(range.start)) * (i.m * i.n) as u128;
+        let i = &self.run.instruction()?;
+        match self.contradiction(i) {
+            Some(what) => {
+                Err(Error::request(format!("what it says of {} contradicts itself: {what}", self.run.instruction)))
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// As [`Part::check`], and every tile before the next one is counted.
+    ///
+    /// # Errors
+    /// A request error that says what is wrong.
+    pub fn check_whole(&self) -> Result<()> {
+        self.check()?;
+        let (compared, outputs) = (self.state.compared(), self.outputs(&self.run.instruction()?, self.state.next));
+        match u128::from(compared) == outputs {
+            true => Ok(()),
+            false => Err(Error::request(uncounted(&self.run.instruction, compared, outputs))),
+        }
+    }
+
+    /// How many outputs the tiles of the part before `tile` have.
+    fn outputs(&self, i: &Instruction, tile: u64) -> u128 {
+        u128::from(tile.saturating_sub(self.run.range(i).start)) * (i.m * i.n) as u128
+    }
+
+    /// What is impossible.
+    fn contradiction(&self, i: &Instruction) -> Option<String> {
+        let range = self.run.range(i);
+        let State { next, regimes, spots, marks, seconds, finished } = &self.state;
+        let counted = |counts: &[Count]| counts.iter().map(|count| u128::from(count.compared)).sum::<u128>();
         let counts = |counts: &[Count], until: u64| {
             counts.len() == self.run.regimes.len()
                 && counts.iter().all(|count| count.differing <= count.compared)
-                && counts.iter().map(|count| u128::from(count.compared)).sum::<u128>() <= outputs(until)
+                && counted(counts) <= self.outputs(i, until)
         };
+        let grows = |less: &[Count], more: &[Count]| {
+            less.iter().zip(more).all(|(less, more)| less.compared <= more.compared && less.differing <= more.differing)
+        };
+        let listed = spots.len() as u64;
         let within = |spot: &Spot| {
             range.contains(&spot.tile)
                 && spot.tile < *next
@@ -77,44 +113,70 @@ impl Part {
                 && (spot.column as usize) < i.n
                 && marks.iter().any(|mark| mark.tile > spot.tile)
         };
-        let possible = *next >= range.start
-            && *next <= range.end
-            && counts(regimes, *next)
-            && spots.is_sorted()
-            && spots.len() as u64 == self.run.max_mismatches.min(self.state.differing())
-            && spots.iter().all(within)
-            && marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes, mark.tile))
-            && marks.is_sorted_by_key(|mark| mark.tile)
-            && (!self.state.finished || *next == range.end || self.state.stopped(&self.run));
+        // In this order: what is counted comes first, and sums are made of counts that are possible.
+        let claims: [Claim; 10] = [
+            (&|| (range.start..=range.end).contains(next), &|| {
+                format!("the next tile is {next}, and the part has the tiles {} to {}", range.start, range.end)
+            }),
+            (&|| seconds.is_finite() && *seconds >= 0.0, &|| format!("it took {seconds} seconds")),
+            (&|| counts(regimes, *next), &|| "its counts are not those of its tiles".into()),
+            (&|| !finished || counted(regimes) == self.outputs(i, *next), &|| {
+                uncounted("it is finished", self.state.compared(), self.outputs(i, *next))
+            }),
+            (&|| listed == self.run.max_mismatches.min(self.state.differing()), &|| {
+                format!("{} outputs differ, and {listed} are listed", self.state.differing())
+            }),
+            (&|| !finished || *next == range.end || self.state.stopped(&self.run), &|| {
+                format!("it is finished, with the tiles from {next} to {} left", range.end)
+            }),
+            (&|| spots.is_sorted() && spots.iter().all(within), &|| "the places of its differences".into()),
+            (
+                &|| {
+                    marks.iter().all(|mark| mark.tile <= *next && counts(&mark.regimes, mark.tile))
+                        && marks.iter().all(|mark| grows(&mark.regimes, regimes))
+                        && marks
+                            .windows(2)
+                            .all(|pair| pair[0].tile <= pair[1].tile && grows(&pair[0].regimes, &pair[1].regimes))
+                },
+                &|| "the counts up to its differences".into(),
+            ),
+            (&|| self.counterexamples.as_ref().is_none_or(|all| all.len() == spots.len()), &|| {
+                "its counterexamples are not as many as its differences".into()
+            }),
+            (
+                &|| self.counterexamples.iter().flatten().zip(spots).all(|(one, spot)| self.is_possible(i, one, spot)),
+                &|| "its counterexamples".into(),
+            ),
+        ];
+        claims.iter().find(|(holds, _)| !holds()).map(|(_, what)| what())
+    }
+
+    /// Whether a counterexample can be that of a place.
+    fn is_possible(&self, i: &Instruction, counterexample: &Counterexample, spot: &Spot) -> bool {
         let codes = |format: &Format, codes: &[u64]| codes.iter().all(|code| *code <= format.code_mask());
+        let zeros = Case::zeros(i);
+        let lengths =
+            |case: &Case| [&case.a, &case.b, &case.positions, &case.scale_a, &case.scale_b].map(|codes| codes.len());
+        let kept = i.chunk().map_or(0, |chunk| chunk.length as u64);
+        let scale = i.scale.map_or(i.a, |scale| scale.format);
         let whole = |answer: &Answer| {
             let case = &answer.case;
-            let zeros = Case::zeros(&i);
-            let lengths = |case: &Case| {
-                [&case.a, &case.b, &case.positions, &case.scale_a, &case.scale_b].map(|codes| codes.len())
-            };
-            let kept = i.chunk().map_or(0, |chunk| chunk.length as u64);
-            let scale = i.scale.map_or(i.a, |scale| scale.format);
             lengths(case) == lengths(&zeros)
                 && case.positions.iter().all(|position| *position < kept)
                 && codes(i.a, &case.a)
                 && codes(i.b, &case.b)
                 && codes(i.c, &[case.c])
-                && codes(scale, &[&case.scale_a[..], &case.scale_b].concat())
+                && codes(scale, &case.scale_a)
+                && codes(scale, &case.scale_b)
                 && codes(i.d, &[answer.device, answer.model])
         };
-        let counterexamples = self.counterexamples.iter().flatten();
-        let possible = possible
-            && counterexamples.clone().count() <= spots.len()
-            && counterexamples.zip(spots).all(|(counterexample, spot)| {
-                counterexample.spot == *spot
-                    && counterexample.regime < regimes.len()
-                    && whole(&counterexample.found)
-                    && counterexample.shrunk.as_ref().is_none_or(whole)
-            });
-        match possible {
-            true => Ok(()),
-            false => Err(Error::request(format!("what it says of {} contradicts itself", self.run.instruction))),
-        }
+        counterexample.spot == *spot
+            && counterexample.regime < self.run.regimes.len()
+            && whole(&counterexample.found)
+            && counterexample.shrunk.as_ref().is_none_or(whole)
     }
+}
+
+fn uncounted(what: &str, compared: u64, outputs: u128) -> String {
+    format!("{what}: {compared} outputs were compared, and its tiles have {outputs}")
 }

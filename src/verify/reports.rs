@@ -1,7 +1,6 @@
 //! Reading parts of runs back from the reports that `tcnum verify` and `tcnum merge` write.
 
-use serde::{Deserialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::Deserialize;
 
 use super::{Counterexample, Mark, Part, Ran, Run, State, tables::RegimeRow};
 use crate::{
@@ -11,27 +10,33 @@ use crate::{
     isa::Case,
 };
 
-/// The parts in a report, parsed from JSON.
+/// What is read of a report.
+#[derive(Deserialize)]
+struct ReportFile {
+    tables: Tables,
+}
+
+#[derive(Deserialize)]
+struct Tables {
+    verification: Option<Vec<VerificationRow>>,
+    regimes: Option<Vec<RegimeRow>>,
+    #[serde(default)]
+    mismatches: Vec<MismatchRow>,
+}
+
+/// The parts in the text of a report in JSON. Of what has no place in a part nothing is kept in memory.
 ///
 /// # Errors
 /// What is missing or wrong.
-pub fn parts(report: &Value) -> Result<Vec<Part>> {
-    let wrong = |what: String| Error::request(what);
-    let runs: Vec<VerificationRow> = rows(report, "verification").map_err(wrong)?;
-    let regimes: Vec<RegimeRow> = rows(report, "regimes").map_err(wrong)?;
-    let mismatches: Vec<MismatchRow> = match report.pointer("/tables/mismatches") {
-        Some(_) => rows(report, "mismatches").map_err(wrong)?,
-        None => Vec::new(),
-    };
+pub fn parts(report: &str) -> Result<Vec<Part>> {
+    let ReportFile { tables } = serde_json::from_str(report).map_err(|error| Error::request(error.to_string()))?;
+    let without = |table: &str| Error::request(format!("it has no table '{table}'"));
+    let runs = tables.verification.ok_or_else(|| without("verification"))?;
+    let regimes = tables.regimes.ok_or_else(|| without("regimes"))?;
     if runs.is_empty() {
         return Err(Error::request("its table 'verification' is empty"));
     }
-    runs.into_iter().map(|run| part(run, &regimes, &mismatches)).collect()
-}
-
-fn rows<T: DeserializeOwned>(report: &Value, table: &str) -> std::result::Result<Vec<T>, String> {
-    let rows = report.pointer(&format!("/tables/{table}")).ok_or(format!("it has no table '{table}'"))?;
-    Vec::deserialize(rows).map_err(|error| format!("table '{table}': {error}"))
+    runs.into_iter().map(|run| part(run, &regimes, &tables.mismatches)).collect()
 }
 
 fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow]) -> Result<Part> {
@@ -41,7 +46,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
         device: row.device_description,
         model: said("model_name", row.model_name)?,
         model_digest: said("model_digest", row.model_digest)?,
-        seed: seed.map_err(|_| Error::request("table 'verification': a seed is no number"))?,
+        seed: seed.map_err(|_| Error::request("table 'verification': a seed is not a number"))?,
         position: row.position,
         cases: said("cases", row.cases)?,
         regimes: regimes.iter().map(|regime| regime.regime.clone()).collect(),
@@ -51,6 +56,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
         tcnum: said("tcnum", row.tcnum)?,
         instruction: row.instruction,
     };
+    let counted = (row.compared, row.differing);
     let own = mismatches.iter().filter(|mismatch| mismatch.instruction == run.instruction);
     let mut marks: Vec<Mark> = own.clone().map(mark).collect();
     marks.dedup();
@@ -70,10 +76,16 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
         counterexamples: Some(counterexamples),
     };
     part.check()?;
-    Ok(part)
+    match (part.state.compared(), part.state.differing()) == counted {
+        true => Ok(part),
+        false => Err(Error::request(format!(
+            "what it says of {} contradicts itself: the counts of its regimes do not add up to those of the run",
+            part.run.instruction
+        ))),
+    }
 }
 
-/// A member that campaigns have, and recordings have not.
+/// A member that campaigns have and recordings lack.
 fn said<T>(column: &str, value: Option<T>) -> Result<T> {
     value.ok_or_else(|| {
         Error::request(format!("table 'verification': '{column}' is missing, as in a report on recordings"))
@@ -121,5 +133,96 @@ fn counterexample(mismatch: &MismatchRow, run: &Run) -> Result<Counterexample> {
 
 fn hexadecimal(text: &str) -> Result<u64> {
     let digits = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    digits.ok_or_else(|| Error::request(format!("table 'mismatches': '{text}' is no code")))
+    digits.ok_or_else(|| Error::request(format!("table 'mismatches': '{text}' is not a code")))
+}
+
+#[cfg(test)]
+mod tests {
+    use rand::{Rng, SeedableRng};
+    use rand_chacha::ChaCha8Rng;
+
+    use super::*;
+    use crate::{
+        arithmetic::{Model, shipped},
+        base::text::LONGEST_RESULT,
+        comparison::Answer,
+        inputs::Sequence,
+        isa::{self, Instruction},
+        report::{Report, View, ViewLayout, render},
+        verify::{MOST_LISTED, tables},
+    };
+
+    /// A finished part of one tile with one counterexample, all of whose operands are drawn; after `shift` bits to the right.
+    fn part_with(i: &Instruction, model: &Model, rng: &mut ChaCha8Rng, shift: u32) -> Part {
+        let mut codes = |format: &crate::format::Format, all: &mut [u64]| {
+            all.iter_mut().for_each(|code| *code = (rng.next_u64() & format.code_mask()) >> shift | 1);
+        };
+        let mut case = Case::zeros(i);
+        codes(i.a, &mut case.a);
+        codes(i.b, &mut case.b);
+        codes(i.c, std::slice::from_mut(&mut case.c));
+        if let Some(scale) = i.scale {
+            codes(scale.format, &mut case.scale_a);
+            codes(scale.format, &mut case.scale_b);
+        }
+        let d = model.evaluator(i).unwrap().dot(&case);
+        let found = Answer { case, device: d ^ 1, model: d };
+        let sequence = Sequence::Random { seed: u64::MAX };
+        let regimes: Vec<String> = sequence.regimes().into_iter().map(str::to_string).collect();
+        let run = Run {
+            instruction: i.name.clone(),
+            device: "a device".into(),
+            model: model.name.clone(),
+            model_digest: String::new(),
+            seed: Some(u64::MAX),
+            position: None,
+            cases: 1,
+            max_mismatches: 1,
+            shard: 1,
+            shards: 1,
+            tcnum: String::new(),
+            regimes,
+        };
+        let mut counts = vec![Count::default(); run.regimes.len()];
+        counts[0] = Count { compared: (i.m * i.n) as u64, differing: 1 };
+        let spot = Spot { tile: 0, row: 0, column: 0 };
+        let marks = vec![Mark { tile: 1, regimes: counts.clone() }];
+        let state = State { next: 1, regimes: counts, spots: vec![spot], marks, seconds: 0.5, finished: true };
+        let ran = Ran {
+            device: "device".into(),
+            model: model.name.clone(),
+            execution: "simulated".into(),
+            opcodes: Vec::new(),
+        };
+        let counterexamples = Some(vec![Counterexample { spot, regime: 0, shrunk: Some(found.clone()), found }]);
+        Part { run, ran, state, counterexamples }
+    }
+
+    /// The report of a part, as `tcnum verify` writes it for a device that is a model.
+    fn report_of(part: &Part, model: &Model) -> String {
+        let parts = std::slice::from_ref(part);
+        let mut report = Report::new("verify", "tcnum verify");
+        report.tables = vec![tables::verification(parts), tables::regimes(parts)];
+        report.tables.extend(tables::differences(parts, Some(("m", model)), Some(("d", model))).unwrap().0);
+        render(&report, View::Json, &ViewLayout::default())
+    }
+
+    #[test]
+    fn what_is_written_is_read_again_and_the_longest_is_short_enough() {
+        let mut rng = ChaCha8Rng::seed_from_u64(1);
+        let models: Vec<Model> = shipped().map(|name| Model::load(name).unwrap()).collect();
+        let (mut longest, mut read) = (0, 0);
+        for i in isa::all() {
+            let Some(model) = models.iter().find(|model| model.rule(i).is_some()) else { continue };
+            for shift in [0, i.a.bits - 1] {
+                let part = part_with(i, model, &mut rng, shift);
+                let text = report_of(&part, model);
+                assert_eq!(parts(&text).unwrap(), std::slice::from_ref(&part), "{i}");
+                longest = longest.max(text.len());
+                read += 1;
+            }
+        }
+        assert!(read > 500, "{read}");
+        assert!(longest as u64 * MOST_LISTED <= LONGEST_RESULT, "{longest} bytes for one");
+    }
 }

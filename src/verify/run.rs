@@ -22,6 +22,8 @@ pub const MOST_CASES: u64 = 1 << 60;
 pub const MOST_SHARDS: u64 = 1_000_000;
 /// The most counterexamples that a run lists.
 pub const MOST_MISMATCHES: u64 = 1000;
+/// The most counterexamples that the runs of one command list together: its report and its checkpoint can then be read again.
+pub const MOST_LISTED: u64 = 10_000;
 
 /// One run: everything that its totals depend on. Two parts of one run differ in `shard` alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -43,7 +45,7 @@ pub struct Run {
     pub cases: u64,
     /// The regimes that are counted, in order.
     pub regimes: Vec<String>,
-    /// The run stops after the unit in which so many outputs that differ have been found; 0: never.
+    /// The run stops after the unit in which the number of differing outputs reaches this; 0: never.
     pub max_mismatches: u64,
     /// Which part of the run, from 1.
     pub shard: u64,
@@ -153,9 +155,14 @@ impl Run {
         if let Some(position) = self.position
             && exhaustive::pairs(&i, position)? != self.cases
         {
-            return wrong(format!("{i} has not {} pairs of codes", self.cases));
+            return wrong(format!("{i} does not have {} pairs of codes", self.cases));
         }
-        if self.cases > MOST_CASES || self.shard == 0 || self.shard > self.shards || self.shards > MOST_SHARDS {
+        if self.cases == 0
+            || self.cases > MOST_CASES
+            || self.shard == 0
+            || self.shard > self.shards
+            || self.shards > MOST_SHARDS
+        {
             return wrong(format!("part {} of {} of {} cases", self.shard, self.shards, self.cases));
         }
         if self.max_mismatches > MOST_MISMATCHES {

@@ -39,14 +39,14 @@ fn difference(evaluator: &Evaluator, i: &Instruction, tiles: &Tiles) -> Option<S
 fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
     for name in shipped() {
         let model = Model::load(name).unwrap();
-        for i in isa::all() {
-            let Ok(evaluator) = model.evaluator(i) else { continue };
+        let covered = isa::all().iter().filter_map(|i| Some((i, model.evaluator(i).ok()?)));
+        for (i, evaluator) in covered.step_by(amount(7, 1)) {
             let mut tiles = Tiles::zeros(i, 1);
             if i.kernel.is_some() {
-                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(amount(10, 100))));
+                tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
             }
             if (4..=128).contains(&i.stored_k()) {
-                tiles.extend(&inputs::stream::tiles(i, 1, 0, (amount(400, 4_000) / (i.m * i.n)).max(2)));
+                tiles.extend(&inputs::stream::tiles(i, 1, 0, (4_000 / (i.m * i.n)).max(2)));
             }
             if let Some(difference) = difference(&evaluator, i, &tiles) {
                 panic!("{name}: {difference}");

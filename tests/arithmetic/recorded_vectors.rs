@@ -98,7 +98,7 @@ fn a_file_of_pythons_safetensors_loads_and_its_exact_sums_agree() {
     let result = verify(&trace, open("model:hopper").as_mut(), 1).unwrap();
     assert_eq!((result.compared, result.differing), (18, 0));
 
-    let bytes = trace.to_bytes();
+    let bytes = trace.to_bytes().unwrap();
     let copy = tempfile::NamedTempFile::new().unwrap();
     trace.write(copy.path()).unwrap();
     assert_eq!(std::fs::read(copy.path()).unwrap(), bytes);

@@ -120,7 +120,8 @@ fn four_ue8m0_scales_of_four_bit_operands_have_a_form_and_a_rule() {
         let evaluator = Model::load(model).unwrap().evaluator(&i).unwrap();
         // 1 * 1 in the first block, whose scale of A is 4, and in the last, whose scale of B is 1/2.
         let mut case = Case::zeros(&i);
-        (case.scale_a.fill(127), case.scale_b.fill(127));
+        case.scale_a.fill(127);
+        case.scale_b.fill(127);
         for at in [0, case.a.len() - 1] {
             let k = case.logical(&i, at);
             (case.a[at], case.b[k]) = (2, 2);

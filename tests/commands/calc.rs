@@ -110,6 +110,29 @@ fn the_environment_is_as_asked() {
 }
 
 #[test]
+fn an_infinity_that_becomes_something_else_overflows_and_one_that_stays_does_not() {
+    let of = |arguments: &[&str]| result(&[&["--fmt", "f16"], arguments].concat());
+    for (operation, operands, raised) in [
+        ("mul", &["inf", "1"][..], None),
+        ("add", &["inf", "-65504"], None),
+        ("sqrt", &["inf"], None),
+        ("div", &["1", "0"], Some("divide-by-zero")),
+    ] {
+        let with = |overflow: &str| of(&[&["--op", operation, "--overflow", overflow], operands].concat());
+        let flags = |more: &[&str]| raised.iter().chain(more).map(|flag| flag.to_string()).collect::<Vec<_>>();
+        assert_eq!(with("standard"), ("0x7c00".into(), flags(&[])), "{operation}");
+        assert_eq!(with("infinity"), ("0x7c00".into(), flags(&[])), "{operation}");
+        assert_eq!(with("saturate"), ("0x7bff".into(), flags(&["overflow", "inexact"])), "{operation}");
+        assert_eq!(with("nan"), ("0x7e00".into(), flags(&["overflow", "inexact"])), "{operation}");
+    }
+    // A conversion is an operation like the others, whether the target has infinities or not.
+    for (to, code) in [("e5m2", "0x7b"), ("e4m3", "0x7e"), ("bf16", "0x7f7f")] {
+        let converted = of(&["--op", "convert", "--to", to, "--overflow", "saturate", "inf"]);
+        assert_eq!(converted, (code.into(), vec!["overflow".into(), "inexact".into()]), "{to}");
+    }
+}
+
+#[test]
 fn conversion_has_a_second_format_and_integers_are_exact_when_asked() {
     let of = |arguments: &[&str]| result(&[&["--op", "convert"], arguments].concat());
     assert_eq!(of(&["--fmt", "f32", "--to", "e4m3", "0.1"]), ("0x1d".into(), vec!["inexact".into()]));

@@ -6,6 +6,8 @@ use std::{
     process::{Command, Output, Stdio},
 };
 
+use serde_json::Value;
+
 fn tcnum(line: &str) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_tcnum"));
     command.args(line.split_whitespace()).stdin(Stdio::null()).output().expect("tcnum starts")
@@ -18,6 +20,105 @@ fn refusal(line: &str) -> String {
     assert_eq!(output.status.code(), Some(2), "tcnum {line}: {message}");
     assert!(output.stdout.is_empty() && message.starts_with("error: "), "tcnum {line}: {message}");
     message
+}
+
+/// Interrupts `tcnum` once it has said on standard error (with -v) what it does: its exit status and its report.
+#[cfg(unix)]
+fn interrupted(line: &str, signal: &str) -> (Option<i32>, Value) {
+    use std::io::{BufRead, BufReader};
+    let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+        .args(line.split_whitespace())
+        .args(["-v", "--output", "json"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .expect("tcnum starts");
+    let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
+    let first = said.next().expect("it says what it does").expect("UTF-8");
+    assert!(!first.starts_with("error"), "tcnum {line}: {first}");
+    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    let rest = std::thread::spawn(move || said.map(Result::unwrap).collect::<Vec<_>>());
+    let output = child.wait_with_output().expect("tcnum ends");
+    let report = String::from_utf8(output.stdout).expect("UTF-8");
+    assert!(!report.is_empty(), "tcnum {line}: {:?}", rest.join());
+    (output.status.code(), crate::program::validate_report(&report))
+}
+
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_reports_what_it_has_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let recordings = folder.path().to_string_lossy();
+    let half = "--instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper";
+    let lines = [
+        (format!("verify {half} --cases 1e15"), "INT", 130),
+        (format!("probe {half} --op multiply --init low --samples 100000000000"), "TERM", 143),
+        (format!("chain {half} --length 1000 --chains 1000000"), "INT", 130),
+        (format!("record --all --available --device model:hopper --tiles 100 --folder {recordings}"), "TERM", 143),
+    ];
+    for (line, signal, status) in &lines {
+        let (found, report) = interrupted(line, signal);
+        assert_eq!(found, Some(*status), "tcnum {line}");
+        assert_eq!(report["interrupted"], format!("SIG{signal}"), "tcnum {line}");
+        assert!(report["notes"][0].as_str().unwrap().starts_with("Interrupted by SIG"), "tcnum {line}");
+        let table = |name: &str| report["tables"][name].as_array().unwrap();
+        match line.split(' ').next().unwrap() {
+            "verify" => {
+                let row = &table("verification")[0];
+                assert!(row["finished"] == false && row["compared"].as_u64().unwrap() > 0, "{row}");
+            }
+            "probe" => assert!(table("profile")[0]["samples"].as_u64().unwrap() > 0),
+            "chain" => assert!(table("chain")[0]["finite"].as_u64().unwrap() > 0),
+            _ => {
+                let files = std::fs::read_dir(folder.path()).unwrap().count();
+                assert_eq!(table("recordings").len(), files, "only whole files, and all of them in the report");
+            }
+        }
+    }
+    assert_eq!(
+        crate::program::validate_report(&crate::program::tcnum(&["formats", "--output", "json"]).stdout)["interrupted"],
+        Value::Null
+    );
+}
+
+/// Where not one thread can be started (no stack of a petabyte can be had), the work is done by the one there is.
+#[cfg(target_os = "linux")]
+#[test]
+fn threads_that_cannot_be_had_are_done_without() {
+    let run = |line: &str, environment: &[(&str, &str)]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+        let output =
+            command.args(line.split_whitespace()).envs(environment.iter().copied()).output().expect("tcnum starts");
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).expect("UTF-8");
+        (output.status.code(), text(output.stdout), text(output.stderr))
+    };
+    let none = [("RUST_MIN_STACK", "1125899906842624")];
+    let line = "probe --instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper --samples 100";
+    assert_eq!(run(line, &none), run(line, &[]));
+    for line in [
+        "probe --instr mma.m16n8k8.f32.f16.f16.f32 --device exec:cat --model hopper",
+        "verify --instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper --device model:hopper",
+    ] {
+        let (status, _, errors) = run(line, &none);
+        assert_eq!(status, Some(3), "tcnum {line}: {errors}");
+        assert!(errors.starts_with("error: ") && !errors.contains("panicked"), "tcnum {line}: {errors}");
+    }
+    // Some of a thousand threads, each with a stack of two megabytes, in half a gigabyte.
+    let limited = format!("ulimit -v 500000; exec {} {line}", env!("CARGO_BIN_EXE_tcnum"));
+    let output =
+        Command::new("sh").args(["-c", &limited]).env("RAYON_NUM_THREADS", "1000").output().expect("sh starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(String::from_utf8_lossy(&output.stdout), run(line, &[]).1);
+}
+
+#[test]
+fn machine_code_finds_its_instruction() {
+    let message = refusal("probe --instr HMMA.16816.F33 --device model:hopper");
+    assert!(message.contains("'HMMA.16816.F32' (mma.m16n8k16.f32.f16.f16.f32)"), "{message}");
+    let output = tcnum("probe --instr HMMA.16816.F32 --device model:hopper --op multiply --samples 10 --output json");
+    let report = crate::program::validate_report(&String::from_utf8(output.stdout).expect("UTF-8"));
+    assert_eq!(report["tables"]["profile"][0]["instruction"], "mma.m16n8k16.f32.f16.f16.f32");
 }
 
 #[test]

@@ -219,7 +219,7 @@ fn a_file_of_blocks_says_what_it_is_and_is_requantised_exactly() {
     refused(
         &["--from", "mxint8", "--to", "f32", "--input", text(&large), "--out", text(&output)],
         &output,
-        &["mxfp8-e5m2, not mxint8", "leave --from out"],
+        &["mxfp8-e5m2, not mxint8", "omit --from"],
     );
 }
 

@@ -4,7 +4,13 @@ use std::path::{Path, PathBuf};
 
 use crate::program::{tcnum, validate_report};
 use serde_json::Value;
-use tcnum::experiment::Experiment;
+use tcnum::{
+    Error, Result,
+    device::{Device, Execution, ExecutionKind, Identity},
+    experiment::{self, Experiment, Options},
+    isa::{Codes, Instruction, Tiles},
+    report::Report,
+};
 
 const TABLES: [&str; 4] = ["table-12", "table-13", "table-14", "table-15"];
 
@@ -162,4 +168,42 @@ fn bad_experiment_files_are_refused_with_what_is_wrong() {
     let (status, said) = status_of("source = \"\"\ntitle = \"\"\npublished_on = \"\"\n", &[]);
     assert!(status == 2 && said.contains("nothing to run"), "{said}");
     assert_eq!(tcnum(&["report", "no-such-file.toml"]).status, 2);
+}
+
+/// A device that lacks an instruction, and does not work.
+struct Idle(Identity, String);
+
+impl Device for Idle {
+    fn identity(&self) -> &Identity {
+        &self.0
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        match instruction.name == self.1 {
+            true => Err(Error::request("it lacks the last one")),
+            false => Ok(Execution { kind: ExecutionKind::External, opcodes: Vec::new() }),
+        }
+    }
+
+    fn execute(&mut self, _: &Instruction, _: &Tiles) -> Result<Codes> {
+        panic!("work before the refusal")
+    }
+}
+
+#[test]
+fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
+    for name in ["table-15", "figure-17"] {
+        let text = std::fs::read_to_string(file(name)).unwrap();
+        // A table of one instruction gets a second one at its end.
+        let (first, end) = text.rsplit_once("instruction = \"mma.m16n8k8.f32.tf32.tf32.f32\"").unwrap_or((&text, ""));
+        let two = format!("{first}instruction = \"mma.m16n8k8.f32.bf16.bf16.f32\"{end}");
+        let experiment = Experiment::parse(if end.is_empty() { &text } else { &two }, name).unwrap();
+        let last = experiment.instructions().last().unwrap().name.clone();
+        assert_ne!(experiment.instructions().next().unwrap().name, last, "{name}");
+        let identity = Identity { name: "idle".into(), description: "idle".into(), details: Vec::new() };
+        let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Idle(identity, last))];
+        let options = Options { seed: 0, samples: None, published_samples: None };
+        let error = experiment::run(&experiment, &mut devices, options, &mut Report::new("report", "")).unwrap_err();
+        assert!(error.to_string().contains("it lacks the last one"), "{name}: {error}");
+    }
 }

@@ -70,12 +70,13 @@ fn positions_say_what_stored_elements_are_multiplied_by() {
 fn operands_that_are_rounded_are_named() {
     let report = explain(&["--instr", HALF, "--a", "0.1,0x2e66,1", "--c", "0.5"], 0);
     let notes = report["notes"].as_array().unwrap();
-    assert_eq!(notes, &[json!("0.1 is no number of f16; 0.0999755859375 is taken.")]);
+    assert_eq!(notes, &[json!("0.1 is not a number of f16; 0.0999755859375 is used.")]);
 }
 
 #[test]
 fn wrong_operands_are_status_2_and_say_why() {
     let sparse = "mma.sp.m16n8k32.f32.f16.f16.f32";
+    let ordered = "mma.sp.m16n8k32.f32.f16.f16.f32.ordered";
     for (arguments, expected) in [
         (&["--instr", HALF, "--a", "1", "--c", "one"][..], "'one'"),
         (&["--instr", HALF, "--a", "0x12345"], "wider than f16"),
@@ -83,8 +84,9 @@ fn wrong_operands_are_status_2_and_say_why() {
         (&["--instr", HALF, "--positions", "0,1"], "is not sparse"),
         (&["--instr", HALF, "--scale-a", "1"], "has no block scales"),
         (&["--instr", sparse, "--positions", "1"], "takes 2 for each chunk of 4"),
-        (&["--instr", sparse, "--positions", "3,1"], "positions ascend below 4"),
-        (&["--instr", sparse, "--positions", "1,4"], "positions ascend below 4"),
+        (&["--instr", sparse, "--positions", "1,1"], "2 different positions below 4"),
+        (&["--instr", sparse, "--positions", "1,4"], "2 different positions below 4"),
+        (&["--instr", ordered, "--positions", "3,1"], "2 ascending positions below 4"),
         (&["--a", "1"], "--instr"),
         (&["--instr", HALF, "--model", "hoper"], "'hoper'"),
         (&["--instr", "mma.m16n8k17", "--a", "1"], "unknown instruction"),

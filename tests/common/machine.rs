@@ -46,6 +46,9 @@ impl Need {
     }
 }
 
+/// Why what needs NVRTC is skipped.
+pub(crate) const NO_NVRTC: &str = "there is no NVRTC (tools/nvrtc installs it)";
+
 fn required() -> Vec<String> {
     let names = env::var("TCNUM_REQUIRE").unwrap_or_default();
     names.split(',').filter(|name| !name.is_empty()).map(String::from).collect()

@@ -7,7 +7,7 @@ use std::{
     process::{Command, Output},
 };
 
-use crate::machine::{Need, skip};
+use crate::machine::{NO_NVRTC, Need, skip};
 use tcnum::device::cuda::loader;
 
 const SOURCE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/drivers/imaginary.c");
@@ -108,7 +108,7 @@ fn a_driver_that_lacks_functions_is_named_as_such() {
 #[test]
 fn a_gpu_that_fails_while_kernels_are_compiled_is_a_device_failure() {
     if loader::nvrtc_file().is_none() {
-        return skip(Need::Nvrtc, "there is no NVRTC (tools/nvrtc installs it)");
+        return skip(Need::Nvrtc, NO_NVRTC);
     }
     let folder = driver(Path::new(SOURCE), &[]);
     let libraries = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();

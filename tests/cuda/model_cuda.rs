@@ -110,7 +110,7 @@ impl Subject {
     /// The definitions that a kernel's prelude has for the instruction, of one row and one column, and the arithmetic.
     fn source(&self) -> String {
         let i = self.instruction();
-        let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1 });
+        let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1, any_order: false });
         let mut text = String::new();
         let sizes = [("M", 1), ("N", 1), ("K", i.k), ("STORED_K", i.stored_k()), ("SPARSE", i.is_sparse().into())];
         let chunks = [("CHUNK_LENGTH", chunk.length), ("CHUNK_KEPT", chunk.kept)];

@@ -66,10 +66,11 @@ fn source(forms: &[&Instruction]) -> String {
     let _ = writeln!(text, "#define SEEDS {}\n#define FIRST {}\n#define COUNT {COUNT}", list(&SEEDS), list(&FIRST));
     for (number, i) in forms.iter().enumerate() {
         let _ = writeln!(text, "namespace form{number} {{");
-        let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1 });
+        let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1, any_order: false });
         let shape = [("M", i.m), ("N", i.n), ("K", i.k), ("STORED_K", i.stored_k())];
         let chunks = [("CHUNK_LENGTH", chunk.length), ("CHUNK_KEPT", chunk.kept), ("CHUNK_TOGETHER", chunk.together)];
-        for (name, value) in shape.into_iter().chain(chunks) {
+        let order = [("CHUNK_ANY_ORDER", chunk.any_order.into())];
+        for (name, value) in shape.into_iter().chain(chunks).chain(order) {
             let _ = writeln!(text, "#undef {name}\n#define {name} {value}");
         }
         text += "#undef SCALE_BLOCK\n";

@@ -6,7 +6,7 @@ use std::collections::HashSet;
 
 use crate::{
     arithmetics::arithmetics,
-    machine::{Need, skip},
+    machine::{NO_NVRTC, Need, skip},
 };
 use proptest::{
     strategy::{Strategy, ValueTree},
@@ -41,7 +41,7 @@ fn instructions(model: &Model) -> Vec<&'static Instruction> {
 #[test]
 fn verification_kernels_of_every_kind_compile() {
     let Ok(version) = compile::version() else {
-        return skip(Need::Nvrtc, "there is no NVRTC (tools/nvrtc installs it)");
+        return skip(Need::Nvrtc, NO_NVRTC);
     };
     let model = Model::load("hopper").unwrap();
     let instructions = instructions(&model);
@@ -73,7 +73,7 @@ fn every_listed_instruction_has_a_verification_kernel_and_the_widest_have_none()
 #[test]
 fn kernels_with_the_general_steps_compile() {
     let Ok(version) = compile::version() else {
-        return skip(Need::Nvrtc, "there is no NVRTC (tools/nvrtc installs it)");
+        return skip(Need::Nvrtc, NO_NVRTC);
     };
     let mut runner = TestRunner::deterministic();
     let mut draw = || arithmetics().new_tree(&mut runner).unwrap().current();

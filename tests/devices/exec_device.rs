@@ -2,9 +2,14 @@
 //! nothing left running, from every program that misbehaves.
 
 use std::{
+    fs,
+    path::Path,
     process::Command,
     time::{Duration, Instant},
 };
+
+use crate::program::{tcnum, validate_report};
+use serde_json::Value;
 
 use tcnum::{
     Error,
@@ -236,15 +241,353 @@ fn a_program_that_hangs_or_never_reads_is_stopped_after_the_timeout() {
     assert!(message.contains("gave no answer for 1.5 s (--timeout) and was stopped"), "{message}");
 
     // More input than a pipe holds.
-    let instruction = isa::find(INSTRUCTION).unwrap();
-    let error = open("--deaf", 1.5).execute(&instruction, &Tiles::zeros(&instruction, 4000)).unwrap_err();
+    let large = isa::find("wgmma.m64n256k16.f32.f16.f16").unwrap();
+    let error = open("--deaf", 1.5).execute(&large, &Tiles::zeros(&large, 40)).unwrap_err();
     assert_eq!(error.exit_status(), 3);
-    assert!(error.to_string().contains("answered 0 of 4000 tiles"), "{error}");
+    assert!(error.to_string().contains("answered 0 of 40 tiles"), "{error}");
 
+    let instruction = isa::find(INSTRUCTION).unwrap();
     let silent = ExecDevice::new("sleep 1000", Duration::from_millis(300)).unwrap().prepare(&instruction);
     let error = silent.unwrap_err();
     assert!(error.to_string().contains("answered no tile: before its first line it gave no answer"), "{error}");
     assert!(begin.elapsed() < Duration::from_secs(30));
+}
+
+#[test]
+fn the_timeout_is_for_a_whole_answer_however_often_something_comes() {
+    // One byte every 50 ms: 256 of them take 12.8 s.
+    let dribble = |line: &str| {
+        format!(
+            r#"python3 -c "
+import json, sys, time, struct
+i, o = sys.stdin.buffer, sys.stdout.buffer
+i.readline()
+def slowly(data):
+    for byte in data: o.write(bytes([byte])); o.flush(); time.sleep(0.05)
+{line}
+while t := struct.unpack('<I', i.read(4))[0]: i.read(t * 512); slowly(bytes(t * 256))
+""#
+        )
+    };
+    let instruction = isa::find(INSTRUCTION).unwrap();
+    for (line, expected) in [
+        (r"o.write(json.dumps({'ok': True}).encode() + b'\n'); o.flush()", "answered 0 of 1 tiles"),
+        ("slowly(b'x' * 1000)", "answered no tile: before its first line"),
+    ] {
+        let mut device = ExecDevice::new(&dribble(line), Duration::from_millis(1500)).unwrap();
+        let error = device.execute(&instruction, &Tiles::zeros(&instruction, 1)).unwrap_err();
+        assert_eq!(error.exit_status(), 3);
+        assert!(error.to_string().contains(expected), "{error}");
+        assert!(error.to_string().contains("gave no whole answer for 1.5 s (--timeout) and was stopped"), "{error}");
+    }
+}
+
+/// A program that answers `answer` to the greeting in `offer`, and then outputs of zero.
+fn answering(answer: &str) -> String {
+    format!(
+        r#"exec:python3 -c "
+import json, sys, struct
+i, o = sys.stdin.buffer, sys.stdout.buffer
+offer = json.loads(i.readline())
+o.write(json.dumps({answer}).encode() + b'\n'); o.flush()
+m, n, k = offer['m'], offer['n'], offer['k']
+while t := struct.unpack('<I', i.read(4))[0]:
+    i.read(t * (m * k * 2 + k * n * 2 + m * n * 4)); o.write(bytes(t * m * n * 4)); o.flush()
+""#
+    )
+}
+
+fn prepared(answer: &str, instruction: &str) -> Result<Execution, Error> {
+    let mut device = device::open(Some(&answering(answer)), Duration::from_secs(60)).unwrap();
+    device.prepare(&isa::find(instruction).unwrap())
+}
+
+#[test]
+fn the_greeting_says_everything_that_decides_results() {
+    let said = |instruction: &str| {
+        let error = prepared("{'protocol': 2, 'ok': False, 'error': json.dumps(offer)}", instruction).unwrap_err();
+        assert!(error.is_unavailable());
+        let text = error.to_string();
+        serde_json::from_str::<Value>(&text[text.rfind("{\"protocol\"").unwrap()..])
+            .unwrap_or_else(|error| panic!("{error}: {text}"))
+    };
+    let names = [
+        "tcgen05.m128n16k32.s32.s8.s8.s32",
+        "tcgen05.m128n16k32.s32.s8.s8.s32.satfinite",
+        "mma.sp.m16n8k64.s32.s4.s4.s32",
+    ];
+    let [plain, saturating, sparse] = names.map(said);
+    assert_eq!((&plain["saturate"], &saturating["saturate"]), (&false.into(), &true.into()));
+    assert_eq!(saturating["name"], names[1]);
+    assert_eq!(sparse["sparse"].to_string(), r#"{"length":8,"kept":4,"together":2,"order":"any"}"#);
+    assert!(plain["sparse"].is_null() && plain["protocol"] == 2);
+}
+
+#[test]
+fn programs_of_the_first_protocol_go_on_working() {
+    let external = Execution { kind: ExecutionKind::External, opcodes: Vec::new() };
+    for answer in [
+        // One that does not look at the number, one that refuses another, and one that ends.
+        "{'ok': True}",
+        "{'ok': offer['protocol'] == 1, 'error': 'what is this?'}",
+        "{'ok': {1: True}[offer['protocol']]}",
+    ] {
+        assert_eq!(prepared(answer, "mma.m16n8k8.f32.f16.f16.f32").as_ref(), Ok(&external), "{answer}");
+        let error = prepared(answer, "tcgen05.m128n16k32.s32.s8.s8.s32.satfinite").unwrap_err();
+        assert_ne!(error.exit_status(), 0, "{answer}: {error}");
+    }
+    let error = prepared("{'ok': True}", "tcgen05.m128n16k32.s32.s8.s8.s32.satfinite").unwrap_err();
+    assert!(
+        error.is_unavailable() && error.to_string().contains("does not say that the instruction saturates"),
+        "{error}"
+    );
+    let error = prepared("{'ok': True, 'protocol': 3}", INSTRUCTION).unwrap_err();
+    assert!(error.exit_status() == 3 && error.to_string().contains("protocol 3"), "{error}");
+}
+
+#[test]
+fn a_program_is_compared_with_the_model_that_it_names() {
+    let probe = |answer: &str, more: &[&str]| {
+        let device = answering(answer);
+        let arguments = ["probe", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--op", "multiply", "--samples", "10"];
+        tcnum(&[&arguments[..], &["--device", &device, "--output", "json"], more].concat())
+    };
+    let compared = |answer: &str, more: &[&str]| {
+        let report = validate_report(&probe(answer, more).stdout);
+        (report["tables"]["profile"][0]["model"].as_str().unwrap().to_string(), report["notes"].to_string())
+    };
+    let named = "{'protocol': 2, 'ok': True, 'model': 'turing'}";
+    let (model, notes) = compared(named, &[]);
+    assert!(model == "turing" && notes.contains("asks to be compared with the model 'turing'"), "{model}: {notes}");
+    let (model, notes) = compared(named, &["--model", "ampere"]);
+    assert!(model == "ampere" && !notes.contains("asks to be compared"), "{model}: {notes}");
+    let (model, notes) = compared("{'protocol': 2, 'ok': True}", &[]);
+    assert!(model == "hopper" && notes.contains("compared with the model 'hopper'"), "{model}: {notes}");
+    let unknown = probe("{'protocol': 2, 'ok': True, 'model': 'hoper'}", &[]);
+    assert_eq!(unknown.status, 2);
+    assert!(
+        unknown.stderr.contains("the model that exec:") && unknown.stderr.contains("'hopper'"),
+        "{}",
+        unknown.stderr
+    );
+}
+
+/// The checks of `exec-check` that failed, each with what was found; the exit status has to agree.
+fn failed_checks(arguments: &[&str]) -> Vec<(String, String)> {
+    let run = tcnum(&[&["exec-check", "--timeout", "20", "--output", "json"], arguments].concat());
+    let report = validate_report(&run.stdout);
+    let rows = report["tables"]["exec_checks"].as_array().unwrap();
+    let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_string();
+    let failed = rows.iter().filter(|row| row["passed"] == false);
+    let failed: Vec<_> = failed.map(|row| (text(row, "check"), text(row, "found"))).collect();
+    assert_eq!(run.status, i32::from(!failed.is_empty()), "{}", run.stdout);
+    failed
+}
+
+const PYTHON_TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/exec/sequential.py");
+const C_TEMPLATE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/exec/sequential.c");
+
+/// The template in C, as a program in `folder`.
+fn compiled(folder: &Path) -> String {
+    let program = folder.join("sequential").to_string_lossy().into_owned();
+    let status = Command::new("cc")
+        .args(["-O1", "-ffp-contract=off", "-Wall", "-Werror", "-o", &program, C_TEMPLATE, "-lm"])
+        .status();
+    assert!(status.expect("there is a C compiler").success());
+    program
+}
+
+#[test]
+fn the_templates_pass_all_checks_and_compute_what_they_say() {
+    let folder = tempfile::tempdir().unwrap();
+    let program = compiled(folder.path());
+    let instructions =
+        ["mma.m16n8k16.f32.f16.f16.f32", "mma.m16n8k16.f16.f16.f16.f16", "mma.m16n8k16.f32.bf16.bf16.f32"];
+    let chosen = instructions.iter().flat_map(|name| ["--instr", name]).collect::<Vec<_>>();
+    for command in [&["python3", PYTHON_TEMPLATE][..], &[program.as_str()]] {
+        assert_eq!(failed_checks(&[&chosen, command].concat()), [], "{command:?}");
+        assert_eq!(failed_checks(command), [], "{command:?}");
+    }
+    assert_eq!(failed_checks(&[&format!("exec:python3 '{PROGRAM}'")]), []);
+
+    // A chain of fused multiply-adds is a model, too.
+    let model = folder.path().join("chain.toml");
+    fs::write(
+        &model,
+        "name = \"chain\"\ntitle = \"a chain\"\nversion = 1\n[[rule]]\ninstructions = [\"mma.*\"]\nevidence = \"assumed\"\nstep = \
+         \"fma\"\nresult = { format = \"f32\", rounding = \"RNE\" }\nnan = \"0x7fffffff\"\n",
+    )
+    .unwrap();
+    let verify = ["verify", "--instr", instructions[0], "--device", &format!("exec:{program}"), "--cases", "20000"];
+    let run = tcnum(&[&verify, &["--model", model.to_str().unwrap(), "--output", "json"][..]].concat());
+    let differing = validate_report(&run.stdout)["tables"]["mismatches"].to_string();
+    // NaNs are the host's.
+    assert!(run.status == 0 || differing.contains("NaN"), "{}", run.stdout);
+}
+
+#[test]
+fn programs_that_break_the_protocol_fail_the_check_of_it() {
+    let only = |answer: &str, batch: &str, more: &[&str]| {
+        let program = format!(
+            "import json, os, random, struct, sys, time
+i, o = sys.stdin.buffer, sys.stdout.buffer
+offer = json.loads(i.readline()); known = offer['instruction'].startswith('mma.')
+o.write(json.dumps({answer}).encode() + b'\\n'); o.flush()
+def batch(t):
+    data = i.read(t * 512)
+    {batch}
+    o.flush()
+while known and len(head := i.read(4)) == 4 and (t := struct.unpack('<I', head)[0]): batch(t)
+"
+        );
+        let command = [&["--instr", INSTRUCTION], more, &["python3", "-c", &program]].concat();
+        failed_checks(&command).into_iter().map(|(check, _)| check).collect::<Vec<_>>()
+    };
+    let (knows, right) = ("{'protocol': 2, 'ok': known, 'error': 'no'}", "o.write(bytes(t * 256))");
+    assert_eq!(only(knows, right, &[]), [""; 0]);
+    assert_eq!(only("{'protocol': 2, 'ok': True}", right, &[]), ["declines what it does not know"]);
+    assert_eq!(only("{'protocol': 2, 'ok': False, 'error': 'no'}", right, &[]), ["greeting"]);
+    assert_eq!(only(knows, "o.write(bytes(t * 256 - 1)); sys.exit()", &[]), ["batches"]);
+    assert_eq!(only(knows, "o.write(bytes(t * 256 + 1))", &[]), ["batches"]);
+    assert_eq!(only(knows, "o.write(bytes(256)); t > 1 and sys.exit()", &[]), ["batches"]);
+    assert_eq!(only(knows, "o.write(b'\\1' * (t * 256))", &[]), ["zeros"]);
+    assert_eq!(
+        only(knows, "o.write(bytes(t * 256) if not any(data) else os.urandom(t * 256))", &[]),
+        ["repeats itself"]
+    );
+    assert_eq!(only(knows, "o.write(bytes(t * 256) if t < 20 else b'\\1' * (t * 256))", &[]), ["repeats itself"]);
+
+    let run = tcnum(&["exec-check", "/nowhere/program"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("cannot be started"), "{}", run.stderr);
+}
+
+#[test]
+fn a_program_that_goes_on_after_its_session_fails_the_check_of_it() {
+    let lingers = "import sys, time\ntry:\n  exec(open(sys.argv[1]).read())\nfinally:\n  time.sleep(60)";
+    let failed = failed_checks(&["--instr", "mma.m8n8k4.f64.f64.f64.f64", "python3", "-c", lingers, PROGRAM]);
+    let failed: Vec<&str> = failed.iter().map(|(check, _)| check.as_str()).collect();
+    assert_eq!(failed, ["ends at a tile count of 0", "ends at the end of its input"]);
+}
+
+/// An instruction, a format and a model of the user's own, in `folder`.
+fn own(folder: &Path) -> (String, String) {
+    let write = |name: &str, text: &str| {
+        fs::write(folder.join(name), text).unwrap();
+        folder.join(name).to_string_lossy().into_owned()
+    };
+    write(
+        "small.toml",
+        "name = \"e3m1\"\nexponent_bits = 3\ntrailing_bits = 1\nbias = 3\nzeros = \"both\"\nspecials = \"ieee\"\n",
+    );
+    let instruction = write(
+        "dot.toml",
+        "name = \"rtl.m3n5k8.f32.e3m1.f16.f32\"\nspelling = \"mma.sync.mine\"\nm = 3\nn = 5\nk = 8\na = \"small.toml\"\nb = \
+         \"f16\"\nc = \"f32\"\nd = \"f32\"\n",
+    );
+    let model = write(
+        "mine.toml",
+        "name = \"mine\"\ntitle = \"my RTL\"\nversion = 1\n[[rule]]\ninstructions = [\"rtl.*\"]\nevidence = \"assumed\"\nstep = \
+         \"fma\"\nresult = { format = \"f32\", rounding = \"RNE\" }\nnan = \"0x7fffffff\"\n",
+    );
+    (instruction, model)
+}
+
+#[test]
+fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explained() {
+    let folder = tempfile::tempdir().unwrap();
+    let (instruction, model) = own(folder.path());
+    let (device, trace) =
+        (format!("model:{model}"), folder.path().join("own.safetensors").to_string_lossy().into_owned());
+    let with = ["--instr", &instruction, "--device", &device, "--output", "json"];
+    let run = |arguments: &[&str]| {
+        let run = tcnum(arguments);
+        assert_eq!(run.status, 0, "{arguments:?}: {}{}", run.stderr, run.stdout);
+        validate_report(&run.stdout)
+    };
+    let probed = run(&[&["probe", "--samples", "50"], &with[..]].concat());
+    assert_eq!(probed["tables"]["profile"][0]["instruction"], "rtl.m3n5k8.f32.e3m1.f16.f32");
+    let verified = run(&[&["verify", "--cases", "5000"], &with[..]].concat());
+    assert_eq!(verified["tables"]["verification"][0]["compared"], 5010);
+    run(&[&["chain", "--length", "2", "--chains", "3"], &with[..]].concat());
+    run(&[&["record", "--tiles", "20", "--out", &trace], &with[..]].concat());
+    // The recording says itself what it is of.
+    let replayed = run(&["verify", &trace, "--model", &model, "--output", "json"]);
+    assert_eq!(replayed["tables"]["verification"][0]["compared"], 300);
+    run(&["explain", "--trace", &trace, "--model", &model, "--output", "json"]);
+    let operands = ["--a", "1,2", "--b", "1,0.5", "--c", "10"];
+    let explained =
+        run(&[&["explain", "--instr", &instruction, "--model", &model, "--output", "json"], &operands[..]].concat());
+    assert!(explained["tables"].to_string().contains("0x41400000"), "{}", explained["tables"]);
+    // Shipped models do not cover it.
+    let run = tcnum(&["verify", "--instr", &instruction, "--device", &device, "--model", "hopper"]);
+    assert!(run.status == 2 && run.stderr.contains("'hopper' does not cover rtl.m3n5k8"), "{}", run.stderr);
+}
+
+#[test]
+fn instructions_of_the_users_own_have_every_form_of_operands() {
+    let folder = tempfile::tempdir().unwrap();
+    let (_, model) = own(folder.path());
+    let forms = [
+        ("k = 8\na = \"f16\"\nb = \"f16\"\nsparse = { length = 4, kept = 2 }", "fma"),
+        ("k = 8\na = \"e4m3\"\nb = \"e2m1\"\nscale = { format = \"e8m0\", block = 4 }", "fma"),
+        ("k = 1\na = \"bf16\"\nb = \"f16\"", "fma"),
+    ];
+    for (at, (form, _)) in forms.into_iter().enumerate() {
+        for (m, n) in [(1, 1), (2, 7), (33, 3)] {
+            let file = folder.path().join(format!("form-{at}-{m}-{n}.toml"));
+            let text = format!("name = \"rtl.{at}.m{m}n{n}\"\nm = {m}\nn = {n}\n{form}\nc = \"f32\"\nd = \"f32\"\n");
+            fs::write(&file, text).unwrap();
+            let device = format!("model:{model}");
+            for command in [&["probe", "--samples", "20"][..], &["verify", "--cases", "3000"]] {
+                let run = tcnum(&[command, &["--instr", file.to_str().unwrap(), "--device", &device]].concat());
+                let scaled = form.contains("scale");
+                // A chain of multiply-adds has no block scales.
+                assert_eq!(run.status, if scaled { 2 } else { 0 }, "{form} {command:?}: {}", run.stderr);
+                assert!(!run.stderr.contains("panicked"), "{}", run.stderr);
+            }
+        }
+    }
+    // The exec protocol has them all.
+    let scaled = folder.path().join("form-1-2-7.toml");
+    let sizes = r#"import json, struct, sys
+i, o = sys.stdin.buffer, sys.stdout.buffer
+offer = json.loads(i.readline()); ok = offer['scale'] == {'format': 'e8m0', 'block': 4} and offer['instruction'] == 'rtl.1.m2n7'
+o.write(json.dumps({'protocol': 2, 'ok': ok, 'error': 'no'}).encode() + b'\n'); o.flush()
+while t := struct.unpack('<I', i.read(4) or bytes(4))[0]:
+    i.read(t * (2 * 8 + 8 * 7 + 2 * 7 * 4 + 2 * 2 + 2 * 7)); o.write(bytes(t * 2 * 7 * 4)); o.flush()
+"#;
+    assert_eq!(failed_checks(&["--instr", scaled.to_str().unwrap(), "python3", "-c", sizes]), []);
+}
+
+#[test]
+fn wrong_descriptions_of_instructions_say_what_is_wrong() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("wrong.toml");
+    let right = "name = \"mine\"\nm = 2\nn = 2\nk = 8\na = \"f16\"\nb = \"f16\"\nc = \"f32\"\nd = \"f32\"\n";
+    for (from, to, expected) in [
+        ("name = \"mine\"", "name = \"Mine!\"", "'name' needs"),
+        ("name = \"mine\"", "name = \"mma.m16n8k8.f32.f16.f16.f32\"", "names an instruction of the program"),
+        ("m = 2", "m = 0", "'m' is 0"),
+        ("k = 8", "k = 5000", "'k' is 5000"),
+        ("k = 8", "k = 6", "has 6 stored elements"),
+        ("k = 8", "k = 256", "has 256 stored elements"),
+        ("a = \"f16\"", "a = \"f17\"", "'a': "),
+        ("m = 2\n", "", "missing field `m`"),
+        ("m = 2\n", "m = 2\nrows = 3\n", "unknown field `rows`"),
+        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 3, kept = 1 }", "no multiple of the length of 'sparse'"),
+        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 4, kept = 4 }", "'sparse' keeps"),
+        ("d = \"f32\"", "d = \"f32\"\nsparse = { length = 4, kept = 2, together = 0 }", "'sparse' keeps"),
+        ("d = \"f32\"", "d = \"f32\"\nscale = { format = \"e8m0\", block = 0 }", "no multiple of the block of 'scale'"),
+    ] {
+        fs::write(&file, right.replace(from, to)).unwrap();
+        let run = tcnum(&["probe", "--instr", file.to_str().unwrap(), "--device", "model:hopper"]);
+        assert_eq!(run.status, 2, "{to}: {}", run.stdout);
+        assert!(run.stderr.starts_with("error: ") && run.stderr.contains(expected), "{to}: {}", run.stderr);
+        assert!(run.stderr.contains("wrong.toml"), "{to}: {}", run.stderr);
+    }
+    let run = tcnum(&["probe", "--instr", "nowhere.toml"]);
+    assert!(run.status == 2 && run.stderr.contains("nowhere.toml cannot be read"), "{}", run.stderr);
 }
 
 #[test]

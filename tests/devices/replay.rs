@@ -171,9 +171,10 @@ fn a_part_of_a_sparse_recording_is_continued_with_the_first_positions() {
 
 #[test]
 fn positions_that_are_none_are_refused() {
-    let (i, tiles, d) = counted("mma.sp.m16n8k32.f32.f16.f16.f32", 1);
     let file = tempfile::NamedTempFile::new().unwrap();
-    for (at, position) in [(0, 4), (1, 0), (0, 3)] {
+    let (any_order, ordered) = ("mma.sp.m16n8k32.f32.f16.f16.f32", "mma.sp.m16n8k32.f32.f16.f16.f32.ordered");
+    for (name, at, position) in [(any_order, 0, 4), (any_order, 1, 0), (any_order, 0, 1), (ordered, 0, 3)] {
+        let (i, tiles, d) = counted(name, 1);
         let mut wrong = Tiles { positions: Tiles::zeros(&i, 1).positions, ..tiles.clone() };
         wrong.positions.as_mut().unwrap().set(at, position);
         Trace::from_run(&i, &wrong, d.clone(), BTreeMap::new()).unwrap().write(file.path()).unwrap();

@@ -169,11 +169,14 @@ fn a_checkpoint_of_another_run_is_refused_and_left_as_it_is() {
     let kept = std::fs::read(file).unwrap();
     let other_device = format!("model:{wrong}");
     for (more, expected) in [
-        (&["--device", "model:hopper", "--seed", "1"][..], "seed is 0 there and 1 here"),
+        (&["--device", "model:hopper", "--seed", "1"][..], "seed is 0 in the checkpoint and 1 in this run"),
         (&["--device", "model:hopper", "--model", &wrong], "model_digest is"),
         (&["--device", &other_device], "device is"),
-        (&["--device", "model:hopper", "--shard", "1/2"], "shards is 1 there and 2 here"),
-        (&["--device", "model:hopper", "--max-mismatches", "3"], "max_mismatches is 10 there and 3 here"),
+        (&["--device", "model:hopper", "--shard", "1/2"], "shards is 1 in the checkpoint and 2 in this run"),
+        (
+            &["--device", "model:hopper", "--max-mismatches", "3"],
+            "max_mismatches is 10 in the checkpoint and 3 in this run",
+        ),
         (
             &["--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"],
             "it holds 1 instructions, and 2 are",
@@ -181,14 +184,18 @@ fn a_checkpoint_of_another_run_is_refused_and_left_as_it_is() {
     ] {
         let run = tcnum(&[&base[..], more].concat());
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{more:?}");
-        assert!(run.stderr.contains("is of another run") && run.stderr.contains(expected), "{more:?}: {}", run.stderr);
+        assert!(
+            run.stderr.contains("belongs to another run") && run.stderr.contains(expected),
+            "{more:?}: {}",
+            run.stderr
+        );
         assert_eq!(std::fs::read(file).unwrap(), kept, "{more:?}");
     }
     for text in ["", "{}", "{\"tcnum_checkpoint\": 1, \"parts\": [{}]}", "\u{0}\u{1}"] {
         std::fs::write(file, text).unwrap();
         let run = tcnum(&[&base[..], &device].concat());
         assert_eq!(run.status, 2, "{text}");
-        assert!(run.stderr.contains("is no checkpoint of `tcnum verify`"), "{}", run.stderr);
+        assert!(run.stderr.contains("is not a checkpoint of `tcnum verify`"), "{}", run.stderr);
         assert_eq!(std::fs::read_to_string(file).unwrap(), text);
     }
     // One that contradicts itself: more tiles done than there are.
@@ -231,6 +238,11 @@ fn a_checkpoint_that_is_damaged_in_one_number_is_refused() {
         ("/parts/0/run/shards", json!(1_000_001)),
         ("/parts/0/run/shard", json!(0)),
         ("/parts/0/run/cases", json!(u64::MAX)),
+        ("/parts/0/run/cases", json!(0)),
+        // Finished, and not everything was compared.
+        ("/parts/0/state/regimes/0/compared", json!(0)),
+        ("/parts/0/state/seconds", json!(-1.0)),
+        ("/parts", json!([])),
     ] {
         let mut damaged = kept.clone();
         *damaged.pointer_mut(place).expect(place) = value.clone();
@@ -241,6 +253,46 @@ fn a_checkpoint_that_is_damaged_in_one_number_is_refused() {
         }
         assert_eq!(std::fs::read_to_string(&file).unwrap(), damaged.to_string(), "{place}");
     }
+}
+
+#[test]
+fn a_report_whose_sums_are_not_those_of_its_tiles_is_not_merged() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("part.json").to_string_lossy().into_owned();
+    let kept =
+        report(&["verify", "--instr", HALF, "--device", "model:hopper", "--model", "ampere", "--cases", "2000"], 1);
+    std::fs::write(&file, kept.to_string()).unwrap();
+    assert_eq!(tcnum(&["merge", &file]).status, 1);
+    let run = "/tables/verification/0";
+    let regimes = kept["tables"]["regimes"].as_array().unwrap();
+    let agreeing = regimes.iter().position(|row| row["differing"] == 0).unwrap();
+    let agreeing = format!("/tables/regimes/{agreeing}/compared");
+    for (edits, said) in [
+        (vec![(agreeing, json!(0))], "outputs were compared, and its tiles have 2048"),
+        (vec![(format!("{run}/compared"), json!(0))], "do not add up"),
+        (vec![(format!("{run}/differing"), json!(0))], "do not add up"),
+        (vec![(format!("{run}/next_tile"), json!(1))], "its counts are not those of its tiles"),
+        (vec![(format!("{run}/seconds"), json!(-5))], "it took -5 seconds"),
+        (vec![("/tables/mismatches".into(), json!([]))], "and 0 are listed"),
+        (vec![("/tables/verification".into(), json!([]))], "is empty"),
+        (vec![("/tables".into(), json!({}))], "no table 'verification'"),
+    ] {
+        let mut damaged = kept.clone();
+        for (place, value) in &edits {
+            *damaged.pointer_mut(place).expect(place) = value.clone();
+        }
+        std::fs::write(&file, damaged.to_string()).unwrap();
+        let refused = tcnum(&["merge", &file]);
+        assert_eq!((refused.status, refused.stdout.as_str()), (2, ""), "{edits:?}: {}", refused.stderr);
+        assert!(refused.stderr.contains(said), "{edits:?}: {}", refused.stderr);
+    }
+}
+
+#[test]
+fn a_command_lists_no_more_counterexamples_than_a_report_that_can_be_read_again_has() {
+    let refused = tcnum(&["verify", "--all", "--device", "model:hopper", "--max-mismatches", "1000"]);
+    assert_eq!((refused.status, refused.stdout.as_str()), (2, ""));
+    assert!(refused.stderr.contains("lists up to 10000 counterexamples"), "{}", refused.stderr);
 }
 
 #[test]
@@ -284,7 +336,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         assert_eq!(totals(&validate_report(&again.stdout))["tables"], totals(&merged)["tables"]);
 
         for (files, expected) in [
-            (&[one, two][..], "of 3 parts of mma.m16n8k8.f32.f16.f16.f32 there is no part 3"),
+            (&[one, two][..], "of the 3 parts of mma.m16n8k8.f32.f16.f16.f32 these are missing: 3"),
             (&[one, two, three, two], "are both part 2/3 of"),
         ] {
             let run = merge(files, &[]);
@@ -292,7 +344,7 @@ fn the_parts_of_a_run_merge_into_its_report() {
         }
         let partial = merge(&[one, three], &["--partial"]);
         let notes = validate_report(&partial.stdout)["notes"].to_string();
-        assert!(notes.contains("This is not the whole run: of 3 parts"), "{notes}");
+        assert!(notes.contains("This is not the whole run: of the 3 parts"), "{notes}");
         let other = folder.path().join("other").to_string_lossy().into_owned();
         std::fs::remove_file(&other).ok();
         tcnum(&[&arguments[..], &["--shard", "2/3", "--seed", "9", "--checkpoint", &other]].concat());
@@ -357,5 +409,49 @@ fn wrong_requests_are_status_2_and_say_why() {
     for flag in [&["--cases", "5"][..], &["--exhaustive", "multiply"], &["--seed", "1"], &["--shard", "1/2"]] {
         let run = tcnum(&[&["verify"], flag].concat());
         assert!(run.status == 2 && run.stderr.contains("needs an instruction"), "{}", run.stderr);
+    }
+}
+
+/// What `--available` forgives: an instruction that the device lacks, and nothing else.
+#[test]
+fn a_device_that_cannot_be_run_is_no_instruction_that_it_lacks() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    std::fs::create_dir(file("recordings")).unwrap();
+    let commands: [&[&str]; 4] = [
+        &["verify", "--cases", "128"],
+        &["probe", "--samples", "1"],
+        &["chain", "--length", "1", "--chains", "1"],
+        &["record", "--tiles", "1", "--folder", &file("recordings")],
+    ];
+    for command in commands {
+        let absent = format!("exec:'{}'", file("no such program"));
+        let run = tcnum(&[command, &["--all", "--available", "--device", &absent]].concat());
+        assert_eq!(run.status, 2, "{command:?}: {}", run.stdout);
+        assert!(run.stderr.contains("cannot be started"), "{command:?}: {}", run.stderr);
+    }
+    // What cannot be written is no lack of the device either.
+    std::fs::create_dir(file("recordings/mma.m8n8k4.f32.f16.f16.f32.row.row.safetensors")).unwrap();
+    let device = ["--device", "model:volta", "--all", "--available"];
+    let run = tcnum(&[commands[3], &device].concat());
+    assert_eq!(run.status, 2, "{}", run.stdout);
+    assert!(run.stderr.contains("safetensors"), "{}", run.stderr);
+}
+
+#[test]
+fn nothing_executed_is_no_success() {
+    let folder = tempfile::tempdir().unwrap();
+    let declines = r#"exec:sh -c 'read line; echo "{\"ok\":false,\"error\":\"not this one\"}"; cat >/dev/null'"#;
+    let recordings = folder.path().to_string_lossy();
+    for command in [
+        &["verify", "--cases", "128", "--model", "volta"][..],
+        &["probe", "--samples", "1", "--model", "volta"],
+        &["record", "--tiles", "1", "--folder", &recordings],
+    ] {
+        let found = report(&[command, &["--all", "--available", "--device", declines]].concat(), 1);
+        assert_eq!(found["holds"], false);
+        let said =
+            |what: &str| found["notes"].as_array().unwrap().iter().any(|note| note.as_str().unwrap().contains(what));
+        assert!(said("Nothing was executed") && said("not this one"), "{command:?}: {}", found["notes"]);
     }
 }

@@ -112,7 +112,7 @@ impl NumberEncoder {
         })
     }
 
-    /// Sets the codes of what is not finite.
+    /// Sets the codes of infinities and NaN.
     #[inline(always)]
     fn set_specials(&self, specials: &PieceLanes<u32>, codes: &mut PieceLanes<u32>) {
         let [infinity, minus_infinity, nan] = self.specials;

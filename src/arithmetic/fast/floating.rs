@@ -223,7 +223,7 @@ impl OrderedProduct {
     }
 }
 
-/// Marks the elements as unknown of which a product may be infinite by its size.
+/// Marks as unknown the elements that have a product whose size may make it infinite.
 fn mark_limit(number: &mut Number, pieces: &Pieces, limit: i32) {
     // Products are below 2^(e + 2).
     let beyond = |e| if e >= limit.saturating_sub(2) { UNKNOWN } else { 0 };

@@ -51,7 +51,7 @@ enum Lowered {
 pub(super) struct Scratch(DecodedTile);
 
 impl FastArithmetic {
-    /// `None` if the program needs what the fast evaluator does not have.
+    /// `None` if the program needs something that the fast evaluator does not support.
     pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
         let compiled = match Double::new(program) {
             Some(double) => Lowered::Double(double),

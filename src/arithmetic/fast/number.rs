@@ -12,7 +12,7 @@ pub(super) const NONE: i32 = ZERO / 2;
 /// Of a mask, that something holds.
 pub(super) const TRUE: u32 = u32::MAX;
 
-/// Of what is not finite: plus infinity.
+/// The mark of plus infinity.
 pub(super) const INFINITY: u32 = 1;
 /// Minus infinity; with plus infinity NaN.
 pub(super) const MINUS_INFINITY: u32 = 2;
@@ -31,7 +31,7 @@ pub(super) struct Number {
     /// Masks: [`TRUE`] or 0.
     pub(super) negative: PieceLanes<u32>,
     pub(super) exponent: PieceLanes<i32>,
-    /// What it is in truth if it is not finite: bits, of which a sum has those of its terms.
+    /// The marks of infinities and NaN; a sum has those of all of its terms.
     pub(super) special: PieceLanes<u32>,
 }
 
@@ -40,7 +40,7 @@ impl Number {
     pub(super) const ZERO: Number =
         Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
 
-    /// Adds what is not finite.
+    /// Adds the marks of infinities and NaN.
     pub(super) fn add_special(&mut self, special: &PieceLanes<u32>) {
         for (at, own) in self.special.iter_mut().enumerate() {
             *own |= special[at];

@@ -39,7 +39,7 @@ impl<'a, T, M> DecodedRow<'a, T, M> {
 
 /// Terms of a sum: values in units of `2^(exponent - fraction bits)`.
 pub(super) trait FusedTerms<P: SignedWord>: Sized {
-    /// The same, with nothing that is no term.
+    /// The same, without elements that are not terms.
     fn trimmed(&self) -> Self;
     fn len(&self) -> usize;
     fn exponent(&self, term: usize) -> Lane<i32>;

@@ -292,7 +292,7 @@ impl DecodedTile {
             narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
         }
         if pieces.special && kernel.masks.is_some() {
-            // Of what is not finite there are no pieces.
+            // Infinities and NaN have no pieces.
             let all = places.iter().flat_map(|place| (0..place.columns).map(|lane| place.element + lane));
             return self.unknown.extend(all);
         }

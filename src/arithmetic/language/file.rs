@@ -43,7 +43,7 @@ impl Model {
     /// The model that `text` describes, its rules not checked yet; `origin` names it in messages.
     ///
     /// # Errors
-    /// What is no TOML; unknown and missing keys; values of another kind than the key's.
+    /// Text that is not TOML; unknown and missing keys; values of the wrong type.
     pub(crate) fn read(text: &str, origin: &str) -> Result<Model, toml::de::Error> {
         let model: Model = toml::from_str(text)?;
         Ok(Model { origin: origin.into(), text: text.into(), ..model })
@@ -90,7 +90,7 @@ impl Model {
     }
 }
 
-/// The rules, of which there is one at least.
+/// The rules, at least one.
 fn rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Rule>, D::Error> {
     let rules = Vec::deserialize(deserializer)?;
     if rules.is_empty() {

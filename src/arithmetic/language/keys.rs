@@ -42,7 +42,7 @@ const PRODUCTS: &[Step] = &[Step::Fused, Step::Exact, Step::Sequential, Step::Pa
 const TREE: &[Step] = &[Step::Tree];
 const CHAINS: &[Step] = &[Step::Fma, Step::Sequential, Step::Pairwise];
 
-const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate; as result-subnormals and result-tininess (the default)";
+const TO: &str = "{ format, rounding, overflow, subnormals, tininess }: a format with signs, zero and NaN; RNE, RNA, RZ, RU, RD or RO; standard (the default), infinity, nan or saturate, for what is beyond the largest number, infinities included; as result-subnormals and result-tininess (the default)";
 
 macro_rules! key {
     ($name:literal, $variants:ident, $required:ident, $present:expr, $check:expr, $values:expr, $meaning:literal) => {

@@ -68,7 +68,7 @@ pub(super) fn patterns(rule: &Rule) -> Option<String> {
 pub(super) fn split(rule: &Rule) -> Option<String> {
     let Split { a, b } = rule.split.as_ref()?;
     if rule.step == Step::Fma {
-        return Some("'split' has no effect with step 'fma', whose products are whole".into());
+        return Some("'split' has no effect with step 'fma', whose products are not cut into pieces".into());
     }
     a.iter().chain(b).any(|width| *width == 0).then(|| "'split' has a piece of 0 bits".into())
 }

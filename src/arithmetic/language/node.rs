@@ -30,7 +30,7 @@ pub struct Node {
     pub product_limit: Option<i32>,
     /// Whether the exponent of a product is that of its leading bit (else the sum of the operands' exponents).
     pub normalised: Option<bool>,
-    /// Block-scaled forms: so many consecutive products are added exactly before they are scaled; absent: each is scaled.
+    /// Block-scaled forms: this many consecutive products are added exactly before they are scaled; absent: each is scaled.
     pub scale_sums: Option<usize>,
     /// Where the result goes.
     pub result: Option<NodeResult>,

@@ -138,7 +138,7 @@ fn nan(rule: &Rule, instruction: &Instruction) -> Result<u64, String> {
     match rule.nan {
         _ if integers => Ok(0),
         Some(code) if code <= d.code_mask() && d.decode(code).class == Class::Nan => Ok(code),
-        Some(code) => Err(format!("'nan' is {code:#x}, which is no NaN of {d}")),
+        Some(code) => Err(format!("'nan' is {code:#x}, which is not a NaN of {d}")),
         None => Err("the key 'nan' is missing".into()),
     }
 }

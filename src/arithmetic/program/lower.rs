@@ -20,7 +20,7 @@ pub(super) fn program(rule: &Rule, instruction: &Instruction) -> Result<Program,
         return Ok(frame.program(lowering.steps, value, false));
     }
     let value = lowering.whole()?;
-    // The NaNs of additions behind the steps are all the same.
+    // Additions after the steps give one and the same NaN.
     let stays = rule.join == Join::Chain && rule.c == CPosition::First;
     let passes_nan = stays && rule.nan_operands.as_ref().is_some_and(|order| !order.is_empty());
     Ok(frame.program(lowering.steps, value, passes_nan))

@@ -134,7 +134,7 @@ pub enum Scaling {
     None,
     /// Each product is multiplied by its scales, exactly.
     Each,
-    /// So many consecutive products are added exactly, and their sum times their common scales is one value, whose exponent
+    /// This many consecutive products are added exactly, and their sum times their common scales is one value, whose exponent
     /// is that of the scales.
     Sums(usize),
 }

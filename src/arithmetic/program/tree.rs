@@ -36,7 +36,7 @@ struct Taken {
 /// What each node takes.
 ///
 /// # Errors
-/// A k, or a pair of pieces of one, that is named twice, or never, or that there is not.
+/// A k, or a pair of pieces of one, that is named twice or never, or does not exist.
 fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<Taken>, String> {
     let k = frame.instruction.stored_k();
     let mut owners: BTreeMap<(usize, (usize, usize)), &str> = BTreeMap::new();

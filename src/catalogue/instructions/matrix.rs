@@ -66,7 +66,7 @@ pub(super) fn on_device(
     for instruction in matching {
         match device.prepare(instruction) {
             Ok(execution) => present.push((*instruction, Some(execution.kind.name().to_string()))),
-            Err(error @ Error::Request { .. }) => refusal = refusal.or(Some(error)),
+            Err(error @ (Error::Request { .. } | Error::Unavailable { .. })) => refusal = refusal.or(Some(error)),
             Err(error) => return Err(error),
         }
     }

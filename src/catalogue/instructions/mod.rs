@@ -79,7 +79,7 @@ crate::rows! {
     }
 }
 
-/// What stands in the table of an instruction that these targets support, or that the device at hand executes in this way.
+/// The entry for an instruction that these targets support, or that the device at hand executes in this way.
 fn supported(support: &[Support], here: Option<&str>) -> SupportRow {
     let list = |emulated: bool, name: fn(&Support) -> String| match here {
         Some(_) => Vec::new(),

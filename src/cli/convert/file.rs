@@ -5,6 +5,7 @@ use std::path::Path;
 use super::{Arguments, invocation, quantizer, refuse_block_flags};
 use crate::{
     Error, Result,
+    base::interrupt,
     convert::{ConversionTarget, FileContent, FileConversion},
     format::{Format, find},
     report::Report,
@@ -30,6 +31,7 @@ pub(super) fn run(
     let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
     let conversion =
         FileConversion { from: from.unwrap_or(FileContent::Scalar(None)), to, names: arguments.tensors.clone() };
+    interrupt::watch();
     let mut report = Report::new("convert", invocation());
     report.tables.push(conversion.run(input, output)?);
     Ok(report)

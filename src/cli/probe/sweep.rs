@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::{super::Progress, Arguments};
 use crate::{
     Error, Result,
+    base::interrupt,
     comparison::{Listing, Origin, Subject},
     device, format,
     inputs::space::Space,
@@ -73,12 +74,15 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut rep
             max_mismatches: arguments.max_mismatches,
         };
         progress.step(&format!("sweeping {form} on {}", device.identity().name));
-        let outcome = match sweep(device.as_mut(), &request) {
-            Err(error) if error.exit_status() == 2 && arguments.selection.instructions.is_empty() => {
+        let result = interrupt::check().and_then(|()| sweep(device.as_mut(), &request));
+        let outcome = match report.until_interrupted(result) {
+            Ok(None) => break,
+            Ok(Some(outcome)) => outcome,
+            Err(error) if error.is_unavailable() && arguments.selection.instructions.is_empty() => {
                 absent.push(form.ptx.as_str());
                 continue;
             }
-            outcome => outcome?,
+            Err(error) => return Err(error),
         };
         report.holds &= outcome.swept.differing() == 0;
         simulated |= outcome.execution.kind == device::ExecutionKind::Simulated;
@@ -89,7 +93,7 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut rep
         rows.push(sweep_table::row(&request, &outcome));
         swept.push(form);
     }
-    if rows.is_empty() {
+    if rows.is_empty() && report.interrupted.is_none() {
         return Err(Error::request(format!("{} has none of: {}", device.identity().name, absent.join(", "))));
     }
     if let Some(path) = &arguments.digests {
@@ -140,7 +144,7 @@ fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'
         return match named.iter().find(|form| !asked.is_empty() && !asked.contains(&form.operation)) {
             Some(form) => {
                 let operation = form.operation.name();
-                Err(Error::request(format!("{form} does {operation}, which is not the --op; leave --op out")))
+                Err(Error::request(format!("{form} does {operation}, which is not the --op; omit --op")))
             }
             None => Ok(named),
         };

@@ -2,24 +2,27 @@
 
 use std::{
     collections::{BTreeMap, HashSet},
-    path::PathBuf,
+    ffi::OsStr,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
 use super::{
-    super::{Bar, Progress, invocation, select},
+    super::{Bar, Progress, files, invocation, select},
     Arguments,
 };
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::{atomic, interrupt},
     device::{self, Device, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
     report::Report,
+    trace::{CONTENTS, TraceKind},
     verify::{
-        MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples, drive,
-        drive_all, engine, rule_digest, tables,
+        MOST_LISTED, MOST_MISMATCHES, Part, Run, State, checkpoint::Checkpoint, counterexample_trace, counterexamples,
+        drive, drive_all, engine, rule_digest, tables,
     },
 };
 
@@ -27,7 +30,7 @@ use crate::{
 const KEEP_EVERY: Duration = Duration::from_millis(500);
 /// Cases, where nothing says how many.
 const DEFAULT_CASES: u64 = 1_000_000;
-/// The name that stands for every GPU.
+/// The name that means every GPU.
 const ALL_GPUS: &str = "cuda:all";
 
 /// Compares.
@@ -35,6 +38,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
     let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
@@ -49,11 +53,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.max_mismatches > MOST_MISMATCHES {
         return Err(Error::request(format!("--max-mismatches: a run lists up to {MOST_MISMATCHES} counterexamples")));
     }
+    let chosen = instructions.len() as u64;
+    if arguments.max_mismatches * chosen > MOST_LISTED {
+        return Err(Error::request(format!(
+            "--max-mismatches {}: a command lists up to {MOST_LISTED} counterexamples, {} for each of {chosen} instructions",
+            arguments.max_mismatches,
+            MOST_LISTED / chosen
+        )));
+    }
+    check_counterexample_files(arguments, &instructions)?;
     let names = devices(&arguments.devices)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut device = device::open(names.first().map(String::as_str), timeout)?;
-    let (judge, undecided) = select::model(arguments.model.as_deref(), device.as_ref())?;
-    let model = Model::load(&judge)?;
+    let (judge, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     let mut report = Report::new("verify", invocation());
     report.notes.extend(undecided);
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
@@ -63,7 +75,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     for instruction in &instructions {
         match part(arguments, instruction, device.as_mut(), (&judge, &model)) {
-            Err(error) if arguments.available && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
             part => parts.push(part?),
         }
     }
@@ -86,15 +98,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     command.announce(device.as_mut())?;
     for at in 0..command.parts.len() {
-        command.compare(at, device.as_mut())?;
-        command.reduce(at, device.as_mut())?;
+        let compared = command.compare(at, device.as_mut());
+        report.until_interrupted(compared)?;
+        let reduced = command.reduce(at, device.as_mut(), report.interrupted.is_none());
+        if report.until_interrupted(reduced)?.is_none() {
+            command.reduce(at, device.as_mut(), false)?;
+        }
+        if report.interrupted.is_some() {
+            break;
+        }
     }
     command.note_times(device.as_ref());
     command.report(&mut report, device.as_mut())?;
     Ok(report)
 }
 
-/// What the arguments ask for of an instruction, of which nothing is done yet.
+/// The run of an instruction that the arguments ask for, not yet begun.
 fn part(
     arguments: &Arguments,
     instruction: &Instruction,
@@ -195,8 +214,8 @@ impl Command<'_> {
         outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
     }
 
-    /// Reduces the counterexamples of the part at `at`.
-    fn reduce(&mut self, at: usize, device: &mut dyn Device) -> Result<()> {
+    /// Lists the counterexamples of the part at `at`: reduced, or as they were found.
+    fn reduce(&mut self, at: usize, device: &mut dyn Device, whole: bool) -> Result<()> {
         let part = &self.parts[at];
         if part.counterexamples.is_some() {
             return Ok(());
@@ -204,8 +223,12 @@ impl Command<'_> {
         if !part.state.spots.is_empty() {
             self.progress.step(&format!("reducing counterexamples of {}", part.run.instruction));
         }
-        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model)?);
-        self.keeper.keep(&self.parts, true)
+        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model, whole)?);
+        match whole {
+            true => self.keeper.keep(&self.parts, true),
+            // A run that goes on from the checkpoint reduces them.
+            false => Ok(()),
+        }
     }
 
     /// Fills the report, and writes the traces of counterexamples.
@@ -224,7 +247,21 @@ impl Command<'_> {
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
         report.device = Some(device.identity().clone());
         report.tables = tables;
+        if self.parts.iter().all(|part| part.state.compared() == 0) {
+            self.nothing(report, device);
+        }
         Ok(())
+    }
+
+    /// What is to be said where not one output was compared. (A shard may be empty where there are more of them than units: its
+    /// whole run is not.)
+    fn nothing(&self, report: &mut Report, device: &dyn Device) {
+        match self.parts.is_empty() {
+            false if self.arguments.shard.is_some() && self.parts.iter().all(|part| part.state.finished) => {
+                report.notes.push("Nothing was compared: this part of the run is empty.".into());
+            }
+            _ => select::nothing(report, device),
+        }
     }
 
     /// The note on instructions for which device and model are one and the same rule.
@@ -252,7 +289,7 @@ impl Command<'_> {
             return Ok(None);
         }
         let instruction = part.run.instruction()?;
-        let Some(file) = self.file(&instruction) else {
+        let Some(file) = counterexample_file(self.arguments, &instruction) else {
             return Ok(Some("--counterexamples FILE writes them as a trace, which replays against any model.".into()));
         };
         let metadata = BTreeMap::from([
@@ -261,27 +298,63 @@ impl Command<'_> {
             ("source".into(), invocation()),
             ("execution".into(), part.ran.execution.clone()),
             ("tcnum".into(), env!("CARGO_PKG_VERSION").into()),
+            (CONTENTS.into(), "counterexamples".into()),
         ]);
-        counterexample_trace(part, all, device, metadata)?.write(&file)?;
-        let file = file.display();
+        let trace = counterexample_trace(part, all, device, metadata)?;
+        match file {
+            CounterexampleFile::Named(_) => trace.write(file.path())?,
+            CounterexampleFile::Derived(_) => trace.write_derived(file.path(), TraceKind::Counterexamples)?,
+        }
+        let file = file.path().display();
         let judge = &self.judge;
         Ok(Some(format!(
             "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --model {judge}` replays them."
         )))
     }
+}
 
-    /// Where the counterexamples of an instruction go: the file or the folder of --counterexamples, else beside the result.
-    fn file(&self, instruction: &Instruction) -> Option<PathBuf> {
-        match (&self.arguments.counterexamples, &self.arguments.destination.out) {
-            (Some(folder), _) if folder.is_dir() => Some(folder.join(format!("{instruction}.safetensors"))),
-            (Some(file), _) => Some(file.clone()),
-            // Nothing lies beside a folder, a pipe or a device.
-            (None, Some(_)) if self.arguments.destination.folder().is_some() => None,
-            (None, Some(out)) if out.metadata().is_ok_and(|about| !about.is_file()) => None,
-            (None, Some(out)) => Some(out.with_extension(format!("{instruction}.safetensors"))),
-            (None, None) => None,
+/// Where the counterexamples of an instruction go.
+enum CounterexampleFile {
+    /// To the file that the user named.
+    Named(PathBuf),
+    /// To one whose name follows from the instruction's.
+    Derived(PathBuf),
+}
+
+impl CounterexampleFile {
+    fn path(&self) -> &Path {
+        match self {
+            CounterexampleFile::Named(path) | CounterexampleFile::Derived(path) => path,
         }
     }
+}
+
+/// The file of --counterexamples, or one in its folder, else one beside the result.
+fn counterexample_file(arguments: &Arguments, instruction: &Instruction) -> Option<CounterexampleFile> {
+    use CounterexampleFile::{Derived, Named};
+    match (&arguments.counterexamples, &arguments.destination.out) {
+        (Some(folder), _) if folder.is_dir() => Some(Derived(folder.join(format!("{instruction}.safetensors")))),
+        (Some(file), _) => Some(Named(file.clone())),
+        // Nothing lies beside a folder, a pipe or a device.
+        (None, Some(_)) if arguments.destination.folder().is_some() => None,
+        (None, Some(out)) if out.metadata().is_ok_and(|about| !about.is_file()) => None,
+        (None, Some(out)) => Some(Derived(out.with_extension(format!("{instruction}.safetensors")))),
+        (None, None) => None,
+    }
+}
+
+/// Refuses, before the work, files of counterexamples that would take the place of another file.
+fn check_counterexample_files(arguments: &Arguments, instructions: &[Instruction]) -> Result<()> {
+    let paths = arguments.checkpoint.iter().chain(&arguments.destination.out).map(|path| path.as_os_str());
+    let names = arguments.devices.iter().chain(&arguments.model).map(OsStr::new);
+    let used: Vec<&OsStr> = paths.chain(names).collect();
+    for instruction in instructions {
+        if let Some(CounterexampleFile::Derived(path)) = counterexample_file(arguments, instruction) {
+            files::apart(&path, &used)?;
+            atomic::derivable(&path, &TraceKind::Counterexamples)?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes the checkpoint from time to time.

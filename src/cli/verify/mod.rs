@@ -75,7 +75,7 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
-/// An operation all operands of which are tried.
+/// An operation whose operands are all tried.
 #[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
 enum Exhaustive {
     /// d = a*b, everything else zero.

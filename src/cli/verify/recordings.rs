@@ -8,6 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::interrupt,
     comparison::{Listing, Origin, Subject},
     device::{self, Device, Generation},
     report::{Report, Table},
@@ -31,9 +32,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         judges.push(judge(named, timeout)?);
     }
     let (mut compared, mut listing, mut stand_ins) = (Vec::new(), Listing::default(), BTreeSet::new());
+    let mut report = Report::new("verify", invocation());
     let mut notes = Vec::new();
+    interrupt::watch();
     let progress = Progress::new(&arguments.destination);
     for file in files {
+        if report.until_interrupted(interrupt::check())?.is_none() {
+            break;
+        }
         let trace = &Trace::read(Path::new(file))?;
         let at = match &arguments.model {
             Some(_) => 0,
@@ -52,11 +58,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         };
         let (model, judge) = &mut judges[at];
         progress.step(&format!("verifying {file} against {model}"));
-        let mut result = verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
+        let outcome = verify(trace, judge.as_mut(), arguments.max_mismatches as usize);
+        let Some(mut result) = report.until_interrupted(outcome)? else { break };
         if !result.differences.is_empty() {
             progress.step(&format!("reducing what differs in {file}"));
         }
-        stand_ins.extend(reduce(trace, judge.as_mut(), &mut result)?);
+        let reduced = reduce(trace, judge.as_mut(), &mut result);
+        stand_ins.extend(report.until_interrupted(reduced)?.flatten());
         let origin = Origin { file: Some(file), ..Origin::default() };
         for difference in &result.differences {
             listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
@@ -72,10 +80,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if !listing.is_empty() {
         notes.push(limits(&stand_ins));
     }
+    // Of an interruption.
+    notes.splice(0..0, report.notes);
     Ok(Report {
         notes,
+        interrupted: report.interrupted,
         device: Some(judges[0].1.identity().clone()).filter(|_| judges.len() == 1),
-        holds: compared.iter().all(|row| row.differing == 0),
+        holds: !compared.is_empty() && compared.iter().all(|row| row.differing == 0),
         tables: [Some(Table::of("Recorded outputs compared in every bit", compared)), listing.table()]
             .into_iter()
             .flatten()
@@ -84,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     })
 }
 
-/// What is known of cases that differ in a recording, where these models stand in for one.
+/// What the notes say of cases that differ in a recording, where these models are used in its place.
 fn limits(stand_ins: &BTreeSet<String>) -> String {
     let shown = "A recording answers for its own operands only: of each signature the simplest recorded case is shown";
     match stand_ins.is_empty() {

@@ -2,7 +2,7 @@
 //!
 //! For each kernel there are two files, `NAME.cubin` (machine code, as nvdisasm takes it) and `NAME.json` (by what it
 //! was compiled, and what it contains). NAME has a digest of everything that goes into the compilation. An entry is
-//! used if the machine code is whole and the compiler's file is the one of before, or if there is no compiler any
+//! used if the machine code is whole and the compiler's file is unchanged, or if there is no compiler any
 //! more. Reading and writing never fail: without a cache, kernels are compiled each time.
 
 use std::{

@@ -85,7 +85,7 @@ fn load_driver() -> Result<()> {
         return match DRIVER_FUNCTIONS.iter().find(absent) {
             None => Ok(()),
             Some(name) => Err(Error::device(format!(
-                "the CUDA driver that was found lacks {name}: it is too old, or no driver; install a current NVIDIA GPU driver"
+                "the CUDA driver that was found lacks {name}: it is too old, or not a driver; install a current NVIDIA GPU driver"
             ))),
         };
     }

@@ -103,7 +103,7 @@ impl CudaDevice {
 
     fn function(&mut self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
         let refused =
-            |error| Error::device(format!("the driver does not load what {} compiled: {error}", compiled.compiler));
+            |error| Error::device(format!("the driver cannot load what {} compiled: {error}", compiled.compiler));
         let start = Instant::now();
         let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
         let function = module.load_function(entry).map_err(refused);
@@ -250,14 +250,14 @@ pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     Ok((Identity { name, description: gpu.name.clone(), details }, architecture))
 }
 
-/// The N of `cuda:N`; `None` if the name is no name of a GPU.
+/// The N of `cuda:N`; `None` if the name is not that of a GPU.
 ///
 /// # Errors
-/// A request error if what follows `cuda:` is no number.
+/// A request error if what follows `cuda:` is not a number.
 pub fn ordinal(name: &str) -> Option<Result<usize>> {
     let number = name.strip_prefix("cuda:")?;
     Some(number.parse().map_err(|_| {
-        Error::request(format!("'{name}' is no GPU: write cuda:0 for the first one. `tcnum devices` lists all"))
+        Error::request(format!("'{name}' is not a GPU: write cuda:0 for the first one. `tcnum devices` lists all"))
     }))
 }
 
@@ -267,14 +267,17 @@ pub fn ordinal(name: &str) -> Option<Result<usize>> {
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
 pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Result<(Specialised, &'static Support)> {
     let support = instruction.support_on(architecture.table).ok_or_else(|| {
-        Error::request(format!(
+        Error::unavailable(format!(
             "{} does not have {instruction}; {} do",
             architecture.target,
             instruction.architectures()
         ))
     })?;
     let kernel = specialise::specialise(instruction).ok_or_else(|| {
-        Error::request(format!("{instruction}: {}", instruction.missing().unwrap_or("there is no kernel for it yet")))
+        Error::unavailable(format!(
+            "{instruction}: {}",
+            instruction.missing().unwrap_or("there is no kernel for it yet")
+        ))
     })?;
     Ok((kernel, support))
 }
@@ -285,10 +288,11 @@ pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Res
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
 pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(String, &'static Support)> {
     let support = form.support_on(architecture.table).ok_or_else(|| {
-        Error::request(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
+        Error::unavailable(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
     })?;
-    let source = sweeper::kernel(form)
-        .ok_or_else(|| Error::request(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it"))))?;
+    let source = sweeper::kernel(form).ok_or_else(|| {
+        Error::unavailable(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it")))
+    })?;
     Ok((source, support))
 }
 

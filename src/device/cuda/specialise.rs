@@ -66,10 +66,11 @@ fn prelude(i: &Instruction, kernel: Kernel) -> String {
         .into_iter()
         .chain([("SPARSE", i.is_sparse().into())])
         .for_each(|(name, value)| define(name, value));
-    let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1 });
+    let chunk = i.chunk().unwrap_or(Chunk { length: 1, kept: 1, together: 1, any_order: false });
     define("CHUNK_LENGTH", chunk.length);
     define("CHUNK_KEPT", chunk.kept);
     define("CHUNK_TOGETHER", chunk.together);
+    define("CHUNK_ANY_ORDER", chunk.any_order.into());
     match kernel {
         Kernel::Mma | Kernel::Wmma => {}
         Kernel::Mma884 => {

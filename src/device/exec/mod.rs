@@ -1,42 +1,52 @@
 //! The device `exec:PROGRAM ARGS`: any program that computes tiles, over its standard input and output.
 //!
-//! The program gets one line of JSON that offers an instruction and answers one line. Then come batches: a
-//! little-endian u32 tile count T (0 ends the session), then A codes `[T][m][k]`, B codes `[T][k][n]` and C codes
-//! `[T][m][n]`; it answers D codes `[T][m][n]`. Where the offer has `"sparse":{"length":4,"kept":2}` A has only the
-//! stored elements, kept / length of k in a row, and after C comes a byte for each, its position in its chunk of `length`.
-//! Where it has `"scale":{"format":"e8m0","block":32}` the scale codes of A `[T][m][k/block]` and of B `[T][k/block][n]` come last.
-//! Both are null in other forms. Whatever the program
-//! does (ends, hangs, never reads, writes too much), it is stopped and reaped, and the error says how far it got.
+//! `docs/exec.md` describes the protocol. Whatever the program does (ends, hangs, never reads, writes too much), it is stopped with
+//! all that it has started, and reaped, and the error says how far it got.
 
+mod check;
 mod process;
 mod session;
 mod words;
 
-use std::{io, time::Duration};
+use std::{
+    io,
+    time::{Duration, Instant},
+};
 
-use super::{Device, Execution, ExecutionKind, Identity};
+use super::{Device, Execution, ExecutionKind, Generation, Identity};
 use crate::{
     Error, Result,
     isa::{Codes, Instruction, Tiles},
 };
+pub use check::{ExecCheckRow, check};
 use process::Process;
-use session::{Refusal, Session};
+use session::{Failure, Refusal, Session};
 
 /// The most tiles, and about the most bytes of input, in one batch.
 const BATCH_TILES: usize = 4096;
 const BATCH_BYTES: usize = 8 << 20;
+/// The tiles of the first batch. Batches grow as long as their answers come within a quarter of this time, and shrink where they
+/// take longer than it, so that a slow program is never asked for more than it can do before the timeout.
+const FIRST_TILES: usize = 16;
+const PACE: Duration = Duration::from_secs(1);
 
-/// A program that computes tiles. It runs from the first instruction on, and anew for each further one.
+/// A program that computes tiles. It is started for the first instruction, and again for each further one.
 pub struct ExecDevice {
     identity: Identity,
     words: Vec<String>,
     timeout: Duration,
     session: Option<Session>,
+    /// How many tiles the next batch has at most.
+    batch: usize,
+    /// The model that the program wants to be compared with.
+    model: Option<String>,
+    /// The version of the protocol that it has answered to.
+    protocol: Option<u32>,
 }
 
 impl ExecDevice {
     /// The program and arguments in `command`, split into words as a shell does but run without one; `timeout`
-    /// is how long it may go without an answer. It starts when it is first asked for something.
+    /// is how long it may take for one answer, from the first byte of the request to the last one of the answer. It starts when it is first asked for something.
     ///
     /// # Errors
     /// A request error for an empty command or a quote that is not closed.
@@ -51,7 +61,7 @@ impl ExecDevice {
             description: "an external program".into(),
             details: Vec::new(),
         };
-        Ok(ExecDevice { identity, words, timeout, session: None })
+        Ok(ExecDevice { identity, words, timeout, session: None, batch: FIRST_TILES, model: None, protocol: None })
     }
 
     /// The session for `instruction`: the running one, or a new one in place of one for another instruction.
@@ -67,31 +77,40 @@ impl ExecDevice {
 
     fn start(&mut self, instruction: &Instruction) -> Result<Session> {
         let device = &self.identity.name;
-        let process = Process::start(&self.words).map_err(|error| {
-            let message = format!("{device}: '{}' cannot be started: {error}", self.words[0]);
-            match error.kind() {
-                io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Error::request(message),
-                _ => Error::device(message),
-            }
-        })?;
-        let session = Session::open(process, instruction, self.timeout).map_err(|refusal| match refusal {
-            // The program works and says no: as with any device that lacks an instruction, the request is wrong.
-            Refusal::Declined(why) => Error::request(format!("{device} does not execute {instruction}: {why}")),
-            Refusal::Failed(what) => Error::device(format!("{device} answered no tile: {what}")),
-        })?;
+        let start = || Process::start(&self.words);
+        let session =
+            Session::open(&start, instruction, self.timeout, self.protocol).map_err(|refusal| match refusal {
+                Refusal::NotStarted(error) => not_started(device, &self.words[0], &error),
+                // The program works and says no: as with any device that lacks an instruction, the request is wrong.
+                Refusal::Declined(why) => Error::unavailable(format!("{device} does not execute {instruction}: {why}")),
+                Refusal::Failed(what) => Error::device(format!("{device} answered no tile: {what}")),
+                Refusal::Interrupted(by) => Error::Interrupted { by },
+            })?;
         if let Some(name) = &session.name {
             self.identity.description.clone_from(name);
         }
+        self.model.clone_from(&session.model);
+        self.protocol = Some(session.protocol);
+        self.batch = FIRST_TILES;
         Ok(session)
     }
 
     fn close(&mut self) -> Result<()> {
-        match self.session.take().map(|mut session| session.close()) {
+        match self.session.take().map(|mut session| session.close(true)) {
             Some(Err(what)) => {
                 Err(Error::device(format!("{}: after its last answer the program {what}", self.identity.name)))
             }
             _ => Ok(()),
         }
+    }
+}
+
+/// The error for a program that cannot be started.
+fn not_started(device: &str, program: &str, error: &io::Error) -> Error {
+    let message = format!("{device}: '{program}' cannot be started: {error}");
+    match error.kind() {
+        io::ErrorKind::NotFound | io::ErrorKind::PermissionDenied => Error::request(message),
+        _ => Error::device(message),
     }
 }
 
@@ -107,23 +126,40 @@ impl Device for ExecDevice {
 
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         let i = instruction;
-        let batch = (BATCH_BYTES / i.tile_bytes()).clamp(1, BATCH_TILES);
+        let most = (BATCH_BYTES / i.tile_bytes()).clamp(1, BATCH_TILES);
         let mut d = Codes::zeros(i.d, 0);
-        for from in (0..tiles.count).step_by(batch) {
-            let session = self.session(instruction)?;
-            let outcome = session.answer(&tiles.slice(from, tiles.count.min(from + batch)));
+        let mut from = 0;
+        while from < tiles.count {
+            self.session(instruction)?;
+            let to = tiles.count.min(from + self.batch.min(most));
+            let begin = Instant::now();
+            let outcome = self.session(instruction)?.answer(&tiles.slice(from, to));
+            let took = begin.elapsed();
             d.extend(&outcome.map_err(|failure| {
                 self.session = None;
-                Error::device(format!(
-                    "{} answered {} of {} tiles of {instruction}, then {}",
-                    self.identity.name,
-                    from + failure.answered,
-                    tiles.count,
-                    failure.what
-                ))
+                match failure {
+                    Failure::Interrupted(by) => Error::Interrupted { by },
+                    Failure::Program { answered, what } => Error::device(format!(
+                        "{} answered {} of {} tiles of {instruction}, then {what}",
+                        self.identity.name,
+                        from + answered,
+                        tiles.count,
+                    )),
+                }
             })?);
+            let full = to - from == self.batch;
+            if full && took < PACE / 4 {
+                self.batch = (self.batch * 2).min(BATCH_TILES);
+            } else if took > PACE {
+                self.batch = (self.batch / 2).max(1);
+            }
+            from = to;
         }
         Ok(d)
+    }
+
+    fn generation(&self) -> Generation {
+        self.model.clone().map_or(Generation::Unknown, Generation::Named)
     }
 }
 

@@ -11,6 +11,8 @@ use std::{
     time::{Duration, Instant},
 };
 
+use crate::{Interruption, base::interrupt};
+
 /// Bytes read from the program at a time, and how many such pieces may wait: what a program that never stops
 /// writing can make this one hold.
 const PIECE: usize = 1 << 16;
@@ -20,13 +22,17 @@ const ERRORS_KEPT: usize = 4096;
 /// How long a program whose output has ended may take to exit, and its standard error to be read to the end.
 const EXIT_PATIENCE: Duration = Duration::from_secs(1);
 
-/// A running program. Dropping it kills and reaps the program if it still runs.
+/// How long a wait lasts at most before a signal that has arrived is noticed.
+const NOTICE: Duration = Duration::from_millis(50);
+
+/// A running program. Dropping it kills the program, with all that it has started, and reaps it.
 pub(super) struct Process {
     child: Child,
     input: Option<Sender<Vec<u8>>>,
     output: Receiver<Vec<u8>>,
     errors: Arc<Mutex<Vec<u8>>>,
     errors_end: Receiver<()>,
+    stopped: bool,
 }
 
 /// What arrived from the program.
@@ -37,32 +43,37 @@ pub(super) enum Arrival {
     End,
     /// Nothing, for as long as was waited.
     Nothing,
+    /// A signal to this program, which wants to stop.
+    Signal(Interruption),
 }
 
 impl Process {
     /// Starts `words[0]` with the arguments `words[1..]`.
     pub(super) fn start(words: &[String]) -> io::Result<Process> {
-        let mut child = Command::new(&words[0])
-            .args(&words[1..])
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()?;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]).stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        // A group of its own, so that it can be ended with all that it starts.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut command, 0);
+        let mut child = command.spawn()?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         let (input, to_write) = channel();
         let (read, output) = sync_channel(PIECES);
         let (errors_ended, errors_end) = channel();
         let errors = Arc::new(Mutex::new(Vec::new()));
         let kept = Arc::clone(&errors);
+        // Where a thread cannot be made, the program is ended as the process is dropped.
+        let process = Process { child, input: Some(input), output, errors, errors_end, stopped: false };
         // A thread ends when its pipe does; none is waited for, because a grandchild may keep a pipe open.
-        thread::spawn(move || write_all(stdin.expect("standard input is piped"), &to_write));
-        thread::spawn(move || read_all(stdout.expect("standard output is piped"), &read));
-        thread::spawn(move || {
+        let start = |work: Box<dyn FnOnce() + Send>| thread::Builder::new().spawn(work).map(drop);
+        start(Box::new(move || write_all(stdin.expect("standard input is piped"), &to_write)))?;
+        start(Box::new(move || read_all(stdout.expect("standard output is piped"), &read)))?;
+        start(Box::new(move || {
             keep_end(stderr.expect("standard error is piped"), &kept);
             // Nobody may be waiting.
             let _ = errors_ended.send(());
-        });
-        Ok(Process { child, input: Some(input), output, errors, errors_end })
+        }))?;
+        Ok(process)
     }
 
     /// Queues bytes for the program's standard input. That they cannot be written shows as missing output.
@@ -73,29 +84,31 @@ impl Process {
         }
     }
 
-    /// The next bytes of the program's standard output.
-    pub(super) fn receive(&self, patience: Duration) -> Arrival {
-        match self.output.recv_timeout(patience) {
-            Ok(bytes) => Arrival::Bytes(bytes),
-            Err(RecvTimeoutError::Disconnected) => Arrival::End,
-            Err(RecvTimeoutError::Timeout) => Arrival::Nothing,
+    /// The next bytes of the program's standard output, if they come until `deadline`.
+    pub(super) fn receive(&self, deadline: Instant) -> Arrival {
+        loop {
+            let left = deadline.saturating_duration_since(Instant::now());
+            match (self.output.recv_timeout(left.min(NOTICE)), interrupt::pending()) {
+                (Ok(bytes), _) => return Arrival::Bytes(bytes),
+                (Err(RecvTimeoutError::Disconnected), _) => return Arrival::End,
+                (Err(RecvTimeoutError::Timeout), Some(signal)) => return Arrival::Signal(signal),
+                (Err(RecvTimeoutError::Timeout), None) if left <= NOTICE => return Arrival::Nothing,
+                (Err(RecvTimeoutError::Timeout), None) => {}
+            }
         }
     }
 
-    /// Closes standard input after what is queued, and waits for the program to end: whether it wrote anything
-    /// meanwhile.
-    pub(super) fn finish(&mut self, patience: Duration) -> bool {
+    /// Closes standard input after what is queued, and waits for the program to end: whether it did by itself, or `None` if it
+    /// wrote something meanwhile.
+    pub(super) fn finish(&mut self, patience: Duration) -> Option<bool> {
         self.input = None;
-        let wrote = match self.receive(patience) {
-            Arrival::Bytes(_) => true,
-            Arrival::End => {
-                self.exit_within(patience);
-                false
-            }
-            Arrival::Nothing => false,
+        let ended = match self.receive(Instant::now() + patience) {
+            Arrival::Bytes(_) => None,
+            Arrival::End => Some(self.exit_within(patience).is_some()),
+            Arrival::Nothing | Arrival::Signal(_) => Some(false),
         };
         self.stop();
-        wrote
+        ended
     }
 
     /// How the program ended, in words for a message, after it has closed its output; it is killed if it
@@ -121,10 +134,18 @@ impl Process {
         }
     }
 
-    /// Kills the program if it runs, and reaps it.
+    /// Kills the program if it runs, with all that it has started, and reaps it.
     pub(super) fn stop(&mut self) {
         self.input = None;
-        // Both fail only if the program has ended and been reaped already.
+        if self.stopped {
+            return;
+        }
+        self.stopped = true;
+        // What fails finds nothing left. The group has the program's number, and keeps it as long as any of it runs.
+        #[cfg(unix)]
+        if let Some(group) = i32::try_from(self.child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::kill_process_group(group, rustix::process::Signal::KILL);
+        }
         let _ = self.child.kill();
         let _ = self.child.wait();
     }

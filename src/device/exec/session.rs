@@ -1,13 +1,22 @@
 //! One session with a program: the protocol, for one instruction.
 
-use std::time::Duration;
+use std::{
+    fmt, io,
+    time::{Duration, Instant},
+};
 
 use serde::Deserialize;
 use serde_json::json;
 
 use super::process::{Arrival, Process};
-use crate::isa::{Codes, Instruction, Tiles};
+use crate::{
+    base::error::Interruption,
+    isa::{Codes, Instruction, Tiles},
+};
 
+/// The versions of the protocol.
+const FIRST: u32 = 1;
+const SECOND: u32 = 2;
 /// The longest first line that is read from a program.
 const LONGEST_GREETING: usize = 1 << 16;
 /// The longest that a program may take to end when its session does.
@@ -22,6 +31,10 @@ pub(super) struct Session {
     timeout: Duration,
     /// What the program calls itself.
     pub name: Option<String>,
+    /// The model that it wants to be compared with.
+    pub model: Option<String>,
+    /// The version of the protocol that it answered to.
+    pub protocol: u32,
 }
 
 /// Why a session could not start.
@@ -30,14 +43,42 @@ pub(super) enum Refusal {
     Declined(String),
     /// The program did not keep to the protocol, did not answer or did not start.
     Failed(String),
+    /// It could not be started at all.
+    NotStarted(io::Error),
+    /// A signal came first.
+    Interrupted(Interruption),
 }
 
-/// A batch that was not answered as the protocol has it.
-pub(super) struct Failure {
-    /// Tiles of the batch that were answered.
-    pub answered: usize,
-    /// What happened, to stand after "answered 3 of 10 tiles, then".
-    pub what: String,
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Refusal::Declined(why) => write!(f, "declines: {why}"),
+            Refusal::Failed(what) => f.write_str(what),
+            Refusal::NotStarted(error) => write!(f, "cannot be started: {error}"),
+            Refusal::Interrupted(by) => write!(f, "interrupted by {}", by.name()),
+        }
+    }
+}
+
+/// What a greeting came to.
+enum Outcome {
+    /// The program's answer.
+    Answer(Greeting),
+    /// It ended before it answered.
+    Ended(String),
+}
+
+/// A batch that was not answered.
+pub(super) enum Failure {
+    /// The program did not keep to the protocol.
+    Program {
+        /// Tiles of the batch that were answered.
+        answered: usize,
+        /// What happened, to stand after "answered 3 of 10 tiles, then".
+        what: String,
+    },
+    /// A signal came first.
+    Interrupted(Interruption),
 }
 
 #[derive(Deserialize)]
@@ -45,25 +86,58 @@ struct Greeting {
     ok: bool,
     name: Option<String>,
     error: Option<String>,
+    model: Option<String>,
+    protocol: Option<u32>,
 }
 
 impl Session {
-    /// Offers `instruction` to a program that has just started.
-    pub(super) fn open(process: Process, instruction: &Instruction, timeout: Duration) -> Result<Session, Refusal> {
-        let mut session = Session { process, instruction: instruction.clone(), timeout, name: None };
-        session.process.send(offer(instruction));
-        let line = session.greeting().map_err(Refusal::Failed)?;
-        let greeting: Greeting = serde_json::from_slice(&line).map_err(|error| {
-            let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
-            Refusal::Failed(format!(
-                "its first line is not {{\"ok\":true,\"name\":\"...\"}} or {{\"ok\":false,\"error\":\"...\"}} \
-                 ({error}): {start:?}"
-            ))
-        })?;
+    /// Offers `instruction` to a program that `start` starts: by the second version of the protocol, and once more by the first
+    /// one, where that says all that decides results, to a program that does not know the second. `known` is the version that it has
+    /// answered to before.
+    pub(super) fn open(
+        start: &dyn Fn() -> io::Result<Process>,
+        instruction: &Instruction,
+        timeout: Duration,
+        known: Option<u32>,
+    ) -> Result<Session, Refusal> {
+        let begin = || {
+            let process = start().map_err(Refusal::NotStarted)?;
+            let instruction = instruction.clone();
+            Ok(Session { process, instruction, timeout, name: None, model: None, protocol: FIRST })
+        };
+        let mut session: Session = begin()?;
+        let first = if unsaid(instruction).is_some() { SECOND } else { known.unwrap_or(SECOND) };
+        let mut outcome = session.greet(first)?;
+        let knows_none = match &outcome {
+            Outcome::Answer(greeting) => !greeting.ok && greeting.protocol.is_none(),
+            Outcome::Ended(_) => true,
+        };
+        if known.is_none() && knows_none && unsaid(instruction).is_none() {
+            session = begin()?;
+            outcome = session.greet(FIRST)?;
+        }
+        let greeting = match outcome {
+            Outcome::Answer(greeting) => greeting,
+            Outcome::Ended(how) => return Err(Refusal::Failed(format!("it ended before its first line ({how})"))),
+        };
         if !greeting.ok {
             return Err(Refusal::Declined(greeting.error.unwrap_or_else(|| "it gives no reason".into())));
         }
-        session.name = greeting.name;
+        session.protocol = match greeting.protocol {
+            None => FIRST,
+            Some(spoken @ (FIRST | SECOND)) => spoken,
+            Some(other) => {
+                return Err(Refusal::Failed(format!(
+                    "it answers by protocol {other}; {FIRST} and {SECOND} are spoken here"
+                )));
+            }
+        };
+        if let (FIRST, Some(unsaid)) = (session.protocol, unsaid(instruction)) {
+            return Err(Refusal::Declined(format!(
+                "it does not name protocol {SECOND} in its answer, and protocol {FIRST} does not say {unsaid}"
+            )));
+        }
+        (session.name, session.model) = (greeting.name, greeting.model);
         Ok(session)
     }
 
@@ -72,71 +146,97 @@ impl Session {
         &self.instruction
     }
 
-    /// The program's D codes `[count][m][n]` for one batch.
+    /// The program's D codes `[count][m][n]` for one batch, all of which have to come before the timeout ends.
     pub(super) fn answer(&mut self, batch: &Tiles) -> Result<Codes, Failure> {
         let i = &self.instruction;
         let tile_bytes = i.m * i.n * i.d.bytes();
         let expected = batch.count * tile_bytes;
         let mut answer = Vec::with_capacity(expected);
-        let fail = |answered: &[u8], what| Failure { answered: (answered.len() / tile_bytes).min(batch.count), what };
-        if let Arrival::Bytes(_) = self.process.receive(Duration::ZERO) {
+        let fail =
+            |answered: &[u8], what| Failure::Program { answered: (answered.len() / tile_bytes).min(batch.count), what };
+        if let Arrival::Bytes(_) = self.process.receive(Instant::now()) {
             return Err(fail(&[], self.too_much()));
         }
         let count = u32::try_from(batch.count).expect("batches are small");
         let mut message = count.to_le_bytes().to_vec();
         batch.arrays().for_each(|(_, codes)| message.extend_from_slice(codes.as_bytes()));
         self.process.send(message);
+        let deadline = Instant::now() + self.timeout;
         while answer.len() < expected {
-            match self.process.receive(self.timeout) {
+            match self.process.receive(deadline) {
                 Arrival::Bytes(bytes) => answer.extend_from_slice(&bytes),
                 Arrival::End => return Err(fail(&answer, format!("ended ({})", self.process.ending()))),
-                Arrival::Nothing => return Err(fail(&answer, self.silent())),
+                Arrival::Nothing => return Err(fail(&answer, self.silent(!answer.is_empty()))),
+                Arrival::Signal(signal) => return Err(Failure::Interrupted(signal)),
             }
         }
-        if answer.len() > expected || matches!(self.process.receive(SURPLUS), Arrival::Bytes(_)) {
+        let surplus = || self.process.receive(Instant::now() + SURPLUS);
+        if answer.len() > expected || matches!(surplus(), Arrival::Bytes(_)) {
             return Err(fail(&answer, self.too_much()));
         }
         Ok(Codes::from_bytes(self.instruction.d, answer).expect("a whole number of codes"))
     }
 
-    /// Tells the program that the session is over and waits for its end: what it did wrong meanwhile, if it did.
-    pub(super) fn close(&mut self) -> Result<(), String> {
-        self.process.send(0u32.to_le_bytes().to_vec());
-        match self.process.finish(self.timeout.min(FAREWELL)) {
-            true => Err(self.too_much()),
-            false => Ok(()),
+    /// Ends the session, with a tile count of 0 or by closing the program's input alone, and waits for the program to end: whether
+    /// it did by itself, or what it did wrong meanwhile.
+    pub(super) fn close(&mut self, farewell: bool) -> Result<bool, String> {
+        if farewell {
+            self.process.send(0u32.to_le_bytes().to_vec());
         }
+        let ended = self.process.finish(self.timeout.min(FAREWELL));
+        ended.ok_or_else(|| self.too_much())
     }
 
-    /// The program's first line, without its end.
-    fn greeting(&mut self) -> Result<Vec<u8>, String> {
+    /// Offers the instruction, and reads the program's first line.
+    fn greet(&mut self, protocol: u32) -> Result<Outcome, Refusal> {
+        self.process.send(offer(&self.instruction, protocol));
+        let Some(line) = self.line()? else { return Ok(Outcome::Ended(self.process.ending())) };
+        let greeting = serde_json::from_slice(&line).map_err(|error| {
+            let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
+            Refusal::Failed(format!(
+                "its first line is not {{\"ok\":true,\"name\":\"...\"}} or {{\"ok\":false,\"error\":\"...\"}} \
+                 ({error}): {start:?}"
+            ))
+        })?;
+        Ok(Outcome::Answer(greeting))
+    }
+
+    /// The program's first line, without its end; `None` if it ended before that.
+    fn line(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
         let mut line = Vec::new();
+        let deadline = Instant::now() + self.timeout;
         loop {
-            match self.process.receive(self.timeout) {
+            match self.process.receive(deadline) {
                 Arrival::Bytes(bytes) => line.extend_from_slice(&bytes),
-                Arrival::End => return Err(format!("it ended before its first line ({})", self.process.ending())),
-                Arrival::Nothing => return Err(format!("before its first line it {}", self.silent())),
+                Arrival::End => return Ok(None),
+                Arrival::Nothing => {
+                    let what = self.silent(!line.is_empty());
+                    return Err(Refusal::Failed(format!("before its first line it {what}")));
+                }
+                Arrival::Signal(signal) => return Err(Refusal::Interrupted(signal)),
             }
             match line.iter().position(|byte| *byte == b'\n') {
                 Some(end) if end + 1 < line.len() => {
-                    return Err(format!("after its first line it {}", self.too_much()));
+                    return Err(Refusal::Failed(format!("after its first line it {}", self.too_much())));
                 }
                 Some(end) => {
                     line.truncate(end);
-                    return Ok(line);
+                    return Ok(Some(line));
                 }
                 None if line.len() > LONGEST_GREETING => {
-                    return Err(format!("its first line does not end within {LONGEST_GREETING} bytes"));
+                    let what = format!("its first line does not end within {LONGEST_GREETING} bytes");
+                    return Err(Refusal::Failed(what));
                 }
                 None => {}
             }
         }
     }
 
-    fn silent(&mut self) -> String {
+    fn silent(&mut self, begun: bool) -> String {
         self.process.stop();
         format!(
-            "gave no answer for {} s (--timeout) and was stopped{}",
+            "gave no {}answer for {} s (--timeout) and was stopped{}",
+            if begun { "whole " } else { "" },
             self.timeout.as_secs_f64(),
             self.process.complaint()
         )
@@ -144,17 +244,59 @@ impl Session {
 
     fn too_much(&mut self) -> String {
         self.process.stop();
-        format!("wrote bytes that the protocol does not have there and was stopped{}", self.process.complaint())
+        format!("wrote bytes where the protocol has none and was stopped{}", self.process.complaint())
     }
 }
 
 /// The line that offers an instruction.
-fn offer(i: &Instruction) -> Vec<u8> {
+fn offer(i: &Instruction, protocol: u32) -> Vec<u8> {
     let scale = i.scale.map(|scale| json!({"format": scale.format.name, "block": scale.block}));
-    let sparse = i.chunk().map(|chunk| json!({"length": chunk.length, "kept": chunk.kept}));
-    let offer = json!({
-        "protocol": 1, "instruction": i.ptx, "m": i.m, "n": i.n, "k": i.k,
-        "a": i.a.name, "b": i.b.name, "c": i.c.name, "d": i.d.name, "scale": scale, "sparse": sparse,
+    let mut sparse = i.chunk().map(|chunk| json!({"length": chunk.length, "kept": chunk.kept}));
+    let mut offer = json!({
+        "protocol": protocol, "instruction": i.ptx, "m": i.m, "n": i.n, "k": i.k,
+        "a": i.a.name, "b": i.b.name, "c": i.c.name, "d": i.d.name, "scale": scale,
     });
+    if protocol >= SECOND {
+        offer["name"] = json!(i.name);
+        offer["saturate"] = json!(i.saturate);
+        if let (Some(sparse), Some(chunk)) = (&mut sparse, i.chunk()) {
+            sparse["together"] = json!(chunk.together);
+            sparse["order"] = json!(if chunk.any_order { "any" } else { "ascending" });
+        }
+    }
+    offer["sparse"] = json!(sparse);
     format!("{offer}\n").into_bytes()
+}
+
+/// What decides results and the first version of the protocol does not say of an instruction.
+fn unsaid(i: &Instruction) -> Option<&'static str> {
+    (i.saturate && !i.ptx.contains("satfinite")).then_some("that the instruction saturates")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashMap;
+
+    use super::*;
+    use crate::isa;
+
+    /// Instructions that differ in where A lies (`.rs`) are told apart by `name` alone, which no arithmetic depends on.
+    #[test]
+    fn what_decides_results_is_in_the_greeting() {
+        let mut seen: HashMap<Vec<u8>, &Instruction> = HashMap::new();
+        for i in isa::all() {
+            let mut offer: serde_json::Value = serde_json::from_slice(&super::offer(i, SECOND)).unwrap();
+            assert_eq!(offer["name"], json!(i.name));
+            let other = i.name.strip_suffix(".rs").map(str::to_string);
+            offer.as_object_mut().unwrap().remove("name");
+            if let Some(same) = seen.insert(serde_json::to_vec(&offer).unwrap(), i) {
+                assert_eq!(Some(&same.name), other.as_ref(), "{i}");
+            }
+            let first: serde_json::Value = serde_json::from_slice(&super::offer(i, FIRST)).unwrap();
+            assert!(first.get("saturate").is_none() && first["protocol"] == 1);
+        }
+        let saturating = isa::find("tcgen05.m128n16k32.s32.s8.s8.s32.satfinite").unwrap();
+        assert!(unsaid(&saturating).is_some());
+        assert!(unsaid(&isa::find("mma.m16n8k16.s32.s8.s8.s32.satfinite").unwrap()).is_none());
+    }
 }

@@ -28,7 +28,7 @@ pub(super) struct VectorQuantizer<'a> {
     factor: Finite,
     scales: ScaleSteps,
     elements: Elements,
-    /// The scale code of blocks with what is not finite, and their element codes.
+    /// The scale code of blocks with infinities or NaN, and their element codes.
     special: (u8, u8),
 }
 

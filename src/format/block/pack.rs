@@ -7,7 +7,7 @@ pub fn pack_pairs(codes: &[u8], row: usize) -> Vec<u8> {
     codes.chunks(row.max(1)).flat_map(|row| row.chunks(2).map(pair)).collect()
 }
 
-/// The codes that [`pack_pairs`] packed into rows of `row` codes; `None` where the bytes are no whole number of rows.
+/// The codes that [`pack_pairs`] packed into rows of `row` codes; `None` if the bytes are not a whole number of rows.
 pub fn unpack_pairs(bytes: &[u8], row: usize) -> Option<Vec<u8>> {
     let width = row.div_ceil(2);
     if width == 0 {

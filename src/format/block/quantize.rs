@@ -51,7 +51,7 @@ impl Quantizer {
     /// [`Quantizer::quantize_with`] of the same values.
     ///
     /// # Panics
-    /// If the number of values is no multiple of `row`.
+    /// If the number of values is not a multiple of `row`.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
         let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::new(self, values) };
@@ -64,7 +64,7 @@ impl Quantizer {
     /// The same of `count` values of any kind, the exact one at index `i` being `value(i)`.
     ///
     /// # Panics
-    /// If `count` is no multiple of `row`.
+    /// If `count` is not a multiple of `row`.
     pub fn quantize_with(&self, count: usize, row: usize, value: impl Fn(usize) -> Real + Sync) -> Blocks {
         assert!(count == 0 || count.is_multiple_of(row), "whole rows");
         let (tensor_scale, factor) = self.tensor_scale(count, &value);

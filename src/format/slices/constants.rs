@@ -16,7 +16,7 @@ pub(super) const INFINITY: u32 = 0x7f80_0000;
 pub(super) struct FloatConstants {
     /// Trailing significand bits of the format.
     pub(super) trailing_bits: u32,
-    /// Bits of a normal significand of `f32` that the format has not.
+    /// Bits of a normal significand of `f32` that the format lacks.
     pub(super) dropped: u32,
     pub(super) padding_bits: u32,
     /// The biased exponent in `f32` of the format's smallest normal number: the quantum is that of this exponent below.
@@ -24,7 +24,7 @@ pub(super) struct FloatConstants {
     /// Exponents above `lowest` from which on every number lies beyond the range.
     pub(super) highest: u32,
     /// What the fields of the smallest normal number lack for being `1 << trailing_bits`: smaller results, which a format
-    /// without zero and subnormal numbers has not, become that number.
+    /// without zero and subnormal numbers lacks, become that number.
     pub(super) floor: u32,
     /// The fields (exponent and trailing significand) of the largest finite number.
     pub(super) largest: u32,

@@ -35,7 +35,7 @@ struct FieldMap {
     dropped: u32,
     /// The largest exponent and trailing significand.
     magnitudes: u32,
-    /// The largest ones of a subnormal number; 0 if those are no special case.
+    /// The largest ones of a subnormal number; 0 if those are not a special case.
     subnormals: u32,
     /// The smallest subnormal number.
     unit: f32,
@@ -55,7 +55,7 @@ impl<E: SliceElement> Decoder<E> {
     /// Of codes of `format`.
     ///
     /// # Errors
-    /// The format's codes are wider than an element, or not those that it stands for.
+    /// The format's codes are wider than an element, or not those that it represents.
     pub fn new(format: &Format) -> Result<Decoder<E>> {
         fits::<E>(format)?;
         let fields = match &format.encoding {
@@ -112,7 +112,7 @@ fn value(format: &Format, code: u64) -> f32 {
 }
 
 impl FieldMap {
-    /// `None` for formats whose numbers are not all `f32` ones, or whose smallest ones are no matter of shifting.
+    /// `None` for formats whose numbers are not all `f32` ones, or whose smallest ones need more than a shift.
     fn new(format: &Format, float: &Float) -> Option<FieldMap> {
         let emin = 1 - float.bias;
         let smallest = emin.checked_sub(float.trailing_bits as i32)?;

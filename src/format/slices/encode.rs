@@ -40,7 +40,7 @@ impl<E: SliceElement> Encoder<E> {
     /// [`Encoder::encode_randomly`].
     ///
     /// # Errors
-    /// The format's codes are wider than an element, or not those that it stands for.
+    /// The format's codes are wider than an element, or not those that it represents.
     pub fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Result<Encoder<E>> {
         fits::<E>(format)?;
         let kind = match &format.encoding {

@@ -89,7 +89,7 @@ mod sealed {
     }
 }
 
-/// Refuses a format whose codes are no elements `E`.
+/// Refuses a format whose codes do not fit the elements `E`.
 fn fits<E: SliceElement>(format: &Format) -> Result<()> {
     let bits = <E::Code as sealed::Narrow>::BITS;
     match E::FORMAT {

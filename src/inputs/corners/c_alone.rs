@@ -1,4 +1,4 @@
-//! c with no product beside it: what the accumulator does to a number that it only has to hand on.
+//! c with no product beside it: what the accumulator does to a number that it only has to pass through.
 
 use super::sketch::Sketch;
 use crate::{

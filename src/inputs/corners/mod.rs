@@ -83,7 +83,7 @@ fn cases(instruction: &Instruction) -> Vec<sketch::NamedCase> {
 
 /// The dense form without scales whose k is the number of stored elements.
 fn plain(i: &Instruction) -> Instruction {
-    Instruction { name: i.name.replacen(".sp.", ".", 1), k: i.stored_k(), scale: None, ..i.clone() }
+    Instruction { k: i.stored_k(), sparse: None, scale: None, ..i.clone() }
 }
 
 #[cfg(test)]

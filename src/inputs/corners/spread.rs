@@ -53,7 +53,7 @@ pub(super) fn sparse(i: &Instruction) -> Vec<NamedCase> {
             (0..i.k).filter(|k| !stored.contains(k)).for_each(|k| case.b[k] = value);
             named.push(NamedCase { name: format!("sparse/{name}-beside-{other}"), case });
         }
-        // A zero of A is multiplied all the same: by an infinity it makes NaN where it is stored, and only there.
+        // A stored zero of A takes part in a product: with an infinity it gives NaN. One that is not stored does not.
         if let (Some(infinity), Some(zero)) = (i.b.infinity(false), i.a.zero(false)) {
             let mut case = case.clone();
             (case.a[0], case.b[stored[0]]) = (zero, infinity);

@@ -56,6 +56,9 @@ pub(super) fn draw(shape: &Ranges, seed: u64, tile: u64) -> Parameters {
         c_kind: kind::POWER,
         c_sign: 0,
         c_spread: false,
+        scale_a: 0,
+        scale_b: 0,
+        scale_spread: 0,
     };
     if shape.a.integer {
         plan.flips = 1;

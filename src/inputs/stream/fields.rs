@@ -83,6 +83,8 @@ pub(super) struct Ranges {
     pub(super) precision: i32,
     /// Whether products are as small as the smallest results.
     pub(super) reaches: bool,
+    /// Whether scales, of exponents alone, take products to both ends of the results' range, where they are not by themselves.
+    pub(super) scalable: bool,
     /// Whether the range of products is narrow beside the width of an alignment.
     pub(super) narrow: bool,
 }
@@ -110,6 +112,8 @@ impl Ranges {
             top: high.min(d.high),
             precision: d.trailing + 1,
             reaches: low <= d.low.saturating_add(6),
+            scalable: i.scale.is_some_and(|scale| Fields::of(scale.format).trailing == 0)
+                && low > d.low.saturating_add(6),
             narrow: high - low < 60,
         }
     }

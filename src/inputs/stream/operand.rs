@@ -184,16 +184,16 @@ impl<'a> StreamedTile<'a> {
 
     /// The code of the scale of a row of A and a block along k.
     pub(super) fn scale_a(&self, scale: &Fields, row: usize, block: usize) -> u64 {
-        self.scale(scale, SCALES_A + (row * 256 + block) as u32)
+        self.scale(scale, self.plan.scale_a, SCALES_A + (row * 256 + block) as u32)
     }
 
     /// The code of the scale of a block along k and a column of B.
     pub(super) fn scale_b(&self, scale: &Fields, block: usize, column: usize) -> u64 {
-        self.scale(scale, SCALES_B + (column * 256 + block) as u32)
+        self.scale(scale, self.plan.scale_b, SCALES_B + (column * 256 + block) as u32)
     }
 
-    /// Scales are about 1; where exponents are anywhere, anything; among non-finite operands sometimes NaN.
-    fn scale(&self, scale: &Fields, index: u32) -> u64 {
+    /// Scales are about `2^exponent`; where exponents are anywhere, anything; among non-finite operands sometimes NaN.
+    fn scale(&self, scale: &Fields, exponent: i32, index: u32) -> u64 {
         let (plan, hash) = (&self.plan, self.plan.hash(index));
         if plan.regime == Regime::NonFinite && hash >> 27 == 0 {
             return scale.nan;
@@ -201,8 +201,10 @@ impl<'a> StreamedTile<'a> {
         if plan.any || plan.regime == Regime::Subnormal && hash >> 30 == 0 {
             return code::any(scale, hash.rotate_left(16));
         }
-        let one = (scale.bias as u64) << scale.trailing;
-        one + u64::from(hash >> 8 & plan.shift) - u64::from(hash >> 12 & plan.shift)
+        let mask = plan.shift | plan.scale_spread;
+        let magnitude =
+            (scale.bias + exponent) * (1 << scale.trailing) + (hash >> 8 & mask) as i32 - (hash >> 12 & mask) as i32;
+        magnitude.clamp(0, scale.largest as i32) as u64
     }
 }
 

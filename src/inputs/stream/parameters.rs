@@ -107,6 +107,10 @@ pub(super) struct Parameters {
     pub(super) patterns: u32,
     /// How often integers are at the ends of their range.
     pub(super) integers: u32,
+    /// Exponents about which the scales of A and of B lie, and a mask: how far they lie apart.
+    pub(super) scale_a: i32,
+    pub(super) scale_b: i32,
+    pub(super) scale_spread: u32,
 }
 
 impl Parameters {
@@ -129,6 +133,13 @@ impl Parameters {
 
     pub(super) fn c_cancels(&mut self, slot: u32) {
         (self.c, self.c_slot) = (AddendKind::Cancels, slot);
+    }
+
+    /// Gives the scales exponents that add up to `total`, and lets them lie apart.
+    pub(super) fn scales(&mut self, total: i32, draw: &mut ParameterBits) {
+        self.scale_a = total / 2;
+        self.scale_b = total - self.scale_a;
+        self.scale_spread = 0x7310 >> (4 * draw.below(4)) & 15;
     }
 
     pub(super) fn spread(&mut self, draw: &mut ParameterBits) {

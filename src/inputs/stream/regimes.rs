@@ -232,6 +232,10 @@ fn floor(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
         let kind = if draw.below(2) != 0 { kind::RANDOM } else { kind::POWER };
         plan.c_number(plan.base - shape.c.low - above, kind);
     }
+    if shape.scalable && draw.below(4) != 0 {
+        // The scales take the products to the floor, from above it to below.
+        plan.scales(shape.d.low - shape.low + draw.from(-16, 40), draw);
+    }
 }
 
 fn subnormal(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
@@ -307,6 +311,10 @@ fn overflow(plan: &mut Parameters, shape: &Ranges, draw: &mut ParameterBits) {
     }
     if form != 2 && draw.below(2) != 0 {
         plan.c_number(plan.base - shape.d.high + little, kind::RANDOM);
+    }
+    if shape.scalable && draw.below(4) != 0 {
+        // The scales take the products to the end of the range.
+        plan.scales(shape.d.high - shape.high + draw.from(-3, 8), draw);
     }
 }
 

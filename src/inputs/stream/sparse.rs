@@ -1,6 +1,7 @@
 //! Which elements of a row of A are stored in sparse forms.
 
 use super::{bits::scaled, fields::Ranges, parameters::Parameters};
+use crate::isa::Chunk;
 
 /// Numbers of patterns begin here among those of elements.
 const POSITIONS: u32 = 0x70000;
@@ -9,21 +10,23 @@ const POSITIONS: u32 = 0x70000;
 /// an entry are the first, bits 2 and 3 the second.
 const PATTERNS: [u32; 6] = [0b0100, 0b1100, 0b1001, 0b1110, 0b1000, 0b1101];
 
-/// The units of a chunk that a row stores: bits 0 to 1 and 2 to 3; of one unit bit 0.
-fn pattern(plan: &Parameters, kept: usize, row: usize, chunk: usize) -> u32 {
+/// The units of a chunk that a row stores: bits 0 to 1 and 2 to 3; of one unit bit 0. Where any order is allowed, half the
+/// chunks have the larger one first.
+fn pattern(plan: &Parameters, form: Chunk, row: usize, chunk: usize) -> u32 {
     let row = if plan.patterns == 2 { 0 } else { row };
     let hash = plan.hash(POSITIONS + (row * 256 + chunk) as u32);
-    match kept {
-        1 => hash >> 31,
-        _ => PATTERNS[scaled(hash, if plan.patterns == 0 { 6 } else { 4 }) as usize],
+    if form.kept == 1 {
+        return hash >> 31;
     }
+    let pattern = PATTERNS[scaled(hash, if plan.patterns == 0 { 6 } else { 4 }) as usize];
+    if form.any_order && hash & 1 != 0 { pattern >> 2 | (pattern & 3) << 2 } else { pattern }
 }
 
 /// The position of a stored element of A in its chunk; 0 of dense forms.
 #[inline]
 pub(super) fn position(plan: &Parameters, shape: &Ranges, row: usize, stored: usize) -> usize {
     let Some(chunk) = shape.chunk else { return 0 };
-    let pattern = pattern(plan, chunk.kept, row, stored / chunk.kept);
+    let pattern = pattern(plan, chunk, row, stored / chunk.kept);
     if chunk.kept == 1 {
         return pattern as usize;
     }
@@ -53,7 +56,7 @@ pub(super) fn role(shape: &Ranges, k: usize) -> usize {
 /// Whether no row of A has the index among its stored ones, in tiles where all rows have the same.
 pub(super) fn unused(plan: &Parameters, shape: &Ranges, k: usize) -> bool {
     let Some(chunk) = shape.chunk.filter(|_| plan.patterns == 2) else { return false };
-    let pattern = pattern(plan, chunk.kept, 0, k / chunk.length);
+    let pattern = pattern(plan, chunk, 0, k / chunk.length);
     let unit = (k % chunk.length / chunk.together) as u32;
     if chunk.kept == 1 { unit != pattern } else { unit != pattern & 3 && unit != pattern >> 2 }
 }

@@ -33,9 +33,7 @@ impl Reference {
             let invalid = fields::is_signaling(from, code) || converted.is_none();
             Outcome { code: converted, flags: Flags::INVALID.when(invalid) }
         } else {
-            let outcome = self.finish(&record, environment);
-            let unheld = self.exact.is_infinite() && !to.has_infinity() && outcome.flags == Flags::NONE;
-            Outcome { flags: outcome.flags | (Flags::OVERFLOW | Flags::INEXACT).when(unheld), ..outcome }
+            self.finish(&record, environment)
         };
         Outcome { code: outcome.code.map(|code| code << record.padding_bits), ..outcome }
     }

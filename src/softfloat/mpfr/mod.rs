@@ -152,7 +152,7 @@ impl Reference {
         Outcome { flags: outcome.flags | Flags::DIVIDE_BY_ZERO.when(pole), ..outcome }
     }
 
-    /// The result of an operation of which an operand is NaN.
+    /// The result of an operation with a NaN operand.
     fn passed_nan(
         &self,
         record: &format::Float,

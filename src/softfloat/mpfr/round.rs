@@ -5,7 +5,7 @@ use rug::Float;
 use super::{Reference, fields};
 use crate::{
     format::mpfr::{self, Rounder},
-    format::{self, Rounding, Zeros},
+    format::{self, Rounding, Specials, Zeros},
     softfloat::{Environment, Flags, Outcome, Tininess},
 };
 
@@ -21,7 +21,9 @@ impl Reference {
         let sign = fields::sign(record, negative);
         if value.is_infinite() {
             let code = mpfr::overflowed(record, sign, None, environment.overflow);
-            return Outcome { code: Some(code), flags: Flags::NONE };
+            // One that something else stands for is too large, as a number beyond the largest is.
+            let kept = record.specials == Specials::Ieee && code == sign | (mpfr::largest(record) + 1);
+            return Outcome { code: Some(code), flags: (Flags::OVERFLOW | Flags::INEXACT).when(!kept) };
         }
         let (magnitude, inexact) = self.rounder.magnitude(value, record, environment.rounding);
         if magnitude > u128::from(mpfr::largest(record)) {

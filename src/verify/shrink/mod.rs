@@ -12,6 +12,7 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
+    base::interrupt,
     comparison::{Answer, Cost},
     device::{Device, Spot},
     isa::{Case, Instruction, Tiles},
@@ -102,6 +103,7 @@ impl Search<'_, '_> {
                 return Ok(None);
             }
             self.left -= batch.len();
+            interrupt::check()?;
             let answers = self.pair.answers(batch, self.spot, self.lanes)?;
             if let Some(answer) = answers.into_iter().find(|answer| answer.device != answer.model) {
                 return Ok(Some(answer));

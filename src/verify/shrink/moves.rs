@@ -170,7 +170,7 @@ fn all_exponents(i: &Instruction, case: &Case, present: &[CaseTerm], found: &mut
     }
 }
 
-/// The exponent of the leading bit of a term, about; `None` for zeros and what is not finite.
+/// The exponent of the leading bit of a term, about; `None` for zeros, infinities and NaN.
 fn exponent(i: &Instruction, case: &Case, term: CaseTerm) -> Option<i32> {
     match term {
         CaseTerm::Product(at) => Some(leading(i.a, case.a[at])? + leading(i.b, case.b[case.logical(i, at)])?),

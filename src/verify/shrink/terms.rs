@@ -64,7 +64,7 @@ pub(super) fn subsets(i: &Instruction, case: &Case, size: usize) -> Vec<Case> {
     chosen.iter().map(|set| rest(set)).collect()
 }
 
-/// How many cases [`subsets`] gives for so many terms.
+/// How many cases [`subsets`] gives for a number of terms.
 pub(super) fn subset_count(terms: usize, size: usize) -> usize {
     (0..size).fold(1, |count, at| count * terms.saturating_sub(at) / (at + 1))
 }

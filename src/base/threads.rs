@@ -1,0 +1,75 @@
+//! The threads that share the work, where a machine may not give as many as it has cores.
+
+use std::{
+    io,
+    sync::{
+        Mutex,
+        mpsc::{Sender, channel},
+    },
+    thread::{Builder, available_parallelism},
+};
+
+use rayon::{ThreadBuilder, ThreadPoolBuilder};
+
+use super::error::{Error, Result};
+
+/// Makes the pool of threads, one for each core or as many as `RAYON_NUM_THREADS` says. Where so many cannot be had (a limit on
+/// processes or on memory), it has half of those that can, so that there is room for others; where none can, the thread that
+/// calls does all of the work.
+///
+/// # Errors
+/// A device error: there is a pool already.
+pub(crate) fn start_pool() -> Result<()> {
+    let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
+    let wanted = asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    let workers = workers(wanted, |work| Builder::new().spawn(work).map(drop));
+    let pool = ThreadPoolBuilder::new();
+    let made = match workers.len() {
+        0 => pool.num_threads(1).use_current_thread().build_global(),
+        count => {
+            let workers = Mutex::new(workers);
+            let hand_out = move |work: ThreadBuilder| {
+                let worker = workers.lock().ok().and_then(|mut workers| workers.pop());
+                worker.and_then(|worker| worker.send(work).ok()).ok_or_else(|| io::Error::other("no worker is left"))
+            };
+            pool.num_threads(count).spawn_handler(hand_out).build_global()
+        }
+    };
+    made.map_err(|error| Error::device(format!("the threads that share the work cannot be started: {error}")))
+}
+
+/// A thread that waits for what it is to do.
+type Worker = Sender<ThreadBuilder>;
+
+/// Waiting threads, made by `spawn`: as many as are wanted, or half of those that it makes.
+fn workers(wanted: usize, mut spawn: impl FnMut(Box<dyn FnOnce() + Send>) -> io::Result<()>) -> Vec<Worker> {
+    let mut workers = Vec::new();
+    while workers.len() < wanted {
+        let (sender, receiver) = channel::<ThreadBuilder>();
+        // A thread whose sender is dropped ends.
+        let work = move || receiver.recv().map_or((), ThreadBuilder::run);
+        if spawn(Box::new(work)).is_err() {
+            workers.truncate(workers.len() / 2);
+            break;
+        }
+        workers.push(sender);
+    }
+    workers
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fewer_threads_than_wanted_are_halved_to_leave_room() {
+        for (most, expected) in [(0, 0), (1, 0), (2, 1), (7, 3), (8, 8), (9, 8)] {
+            let mut made = 0;
+            let spawn = |_| {
+                made += 1;
+                if made <= most { Ok(()) } else { Err(io::Error::other("no more")) }
+            };
+            assert_eq!(workers(8, spawn).len(), expected, "{most}");
+        }
+    }
+}

@@ -1,0 +1,202 @@
+//! Whether a program keeps to the exec protocol.
+
+use std::time::Duration;
+
+use super::{
+    not_started,
+    process::Process,
+    session::{Failure, Refusal, Session},
+    words,
+};
+use crate::{
+    Error, Result,
+    inputs::record_batch,
+    isa::{Codes, Instruction, Tiles},
+};
+
+crate::rows! {
+    /// A check of a program that speaks the exec protocol.
+    pub struct ExecCheckRow in "exec_checks" {
+        /// The instruction that was offered.
+        instruction: String => shown("instruction").essential(),
+        /// What was checked.
+        check: &'static str => shown("check").essential(),
+        /// Whether the program passed.
+        passed: bool => shown("passed").essential(),
+        /// What the program did.
+        found: String => shown("found").essential(),
+    }
+}
+
+/// How many tiles the batches of the checks have, in this order.
+const BATCHES: [usize; 5] = [1, 3, 2, 17, 1];
+/// The name of an instruction that no program has.
+const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
+
+/// Checks the program and arguments in `command` on each of `instructions`, whose tiles are drawn from `seed`: what it answers to
+/// the greeting, to batches of several sizes and to zeros; that it answers alike whatever the batches and sessions; that it ends
+/// at a tile count of 0 and at the end of its input; and that it declines an instruction that it cannot know. It may decline others
+/// of `instructions`, but not all; where `all` is set, none.
+///
+/// # Errors
+/// A request error: no program, or one that cannot be started; [`Error::Interrupted`].
+pub fn check(
+    command: &[String],
+    timeout: Duration,
+    instructions: &[Instruction],
+    all: bool,
+    seed: u64,
+) -> Result<Vec<ExecCheckRow>> {
+    let words = match command {
+        [line] => words::split(line.strip_prefix("exec:").unwrap_or(line)).map_err(Error::request)?,
+        words => words.to_vec(),
+    };
+    if words.first().is_none_or(String::is_empty) {
+        return Err(Error::request("no program is named; write tcnum exec-check PROGRAM ARGS"));
+    }
+    let mut check = Check { words: &words, timeout, seed, rows: Vec::new() };
+    let mut accepted = None;
+    for instruction in instructions {
+        if check.instruction(instruction, all)? {
+            accepted = accepted.or(Some(instruction));
+        }
+    }
+    match accepted {
+        Some(instruction) => check.unknown(instruction)?,
+        None if all => {}
+        None => check.row("any", "accepts", Err("it accepts none of the instructions; --instr offers others".into())),
+    }
+    Ok(check.rows)
+}
+
+/// A program that is checked.
+struct Check<'a> {
+    words: &'a [String],
+    timeout: Duration,
+    seed: u64,
+    rows: Vec<ExecCheckRow>,
+}
+
+/// What a check found: what the program did, right or wrong.
+type Verdict = std::result::Result<String, String>;
+
+impl Check<'_> {
+    fn row(&mut self, instruction: &str, check: &'static str, verdict: Verdict) {
+        let passed = verdict.is_ok();
+        let (Ok(found) | Err(found)) = verdict;
+        self.rows.push(ExecCheckRow { instruction: instruction.into(), check, passed, found });
+    }
+
+    fn open(&self, instruction: &Instruction) -> Result<std::result::Result<Session, Refusal>> {
+        match Session::open(&|| Process::start(self.words), instruction, self.timeout, None) {
+            Err(Refusal::Interrupted(by)) => Err(Error::Interrupted { by }),
+            Err(Refusal::NotStarted(error)) => Err(not_started("exec-check", &self.words[0], &error)),
+            outcome => Ok(outcome),
+        }
+    }
+
+    /// Whether the program accepts the instruction, on which it is then checked.
+    fn instruction(&mut self, i: &Instruction, must: bool) -> Result<bool> {
+        let mut session = match self.open(i)? {
+            Ok(session) => session,
+            Err(Refusal::Declined(why)) => {
+                let found = format!("declines: {why}");
+                self.row(&i.name, "greeting", if must { Err(found) } else { Ok(found) });
+                return Ok(false);
+            }
+            Err(refusal) => {
+                self.row(&i.name, "greeting", Err(refusal.to_string()));
+                return Ok(false);
+            }
+        };
+        let named = session.name.as_ref().map_or_else(|| "without a name".into(), |name| format!("as '{name}'"));
+        let model = session.model.as_ref().map_or_else(String::new, |model| format!(", compared with '{model}'"));
+        self.row(&i.name, "greeting", Ok(format!("accepts by protocol {}, {named}{model}", session.protocol)));
+        let tiles = record_batch(i, self.seed, BATCHES.iter().sum());
+        let answers = in_batches(&mut session, &tiles, &BATCHES)?;
+        let sizes = BATCHES.map(|count| count.to_string()).join(", ");
+        self.row(
+            &i.name,
+            "batches",
+            answers.as_ref().map(|_| format!("answers batches of {sizes} tiles")).map_err(String::clone),
+        );
+        let Ok(once) = answers else { return Ok(true) };
+        let zeros = in_batches(&mut session, &Tiles::zeros(i, 2), &[2])?;
+        self.row(&i.name, "zeros", zeros.and_then(|d| zero(i, &d)));
+        self.row(&i.name, "ends at a tile count of 0", ends(&mut session, true));
+
+        let again = match self.open(i)? {
+            Ok(mut session) => {
+                let whole = in_batches(&mut session, &tiles, &[tiles.count])?;
+                self.row(&i.name, "ends at the end of its input", ends(&mut session, false));
+                whole
+            }
+            Err(refusal) => Err(refusal.to_string()),
+        };
+        self.row(&i.name, "repeats itself", again.and_then(|again| alike(i, &once, &again)));
+        Ok(true)
+    }
+
+    /// Offers an instruction that no program has, like `i` in all but name and shape.
+    fn unknown(&mut self, i: &Instruction) -> Result<()> {
+        let (name, ptx) = (UNKNOWN.to_string(), UNKNOWN.to_string());
+        let (m, n, k) = (3, 5, 2);
+        let other = Instruction { name, ptx, m, n, k, scale: None, sparse: None, kernel: None, ..i.clone() };
+        let verdict = match self.open(&other)? {
+            Ok(_) => Err("accepts an instruction that does not exist; answer {\"ok\":false,\"error\":\"...\"}".into()),
+            Err(Refusal::Declined(why)) => Ok(format!("declines: {why}")),
+            Err(refusal) => Err(refusal.to_string()),
+        };
+        self.row(UNKNOWN, "declines what it does not know", verdict);
+        Ok(())
+    }
+}
+
+/// The answers to the tiles in batches of these sizes.
+fn in_batches(session: &mut Session, tiles: &Tiles, sizes: &[usize]) -> Result<std::result::Result<Codes, String>> {
+    let mut d: Option<Codes> = None;
+    let mut from = 0;
+    for size in sizes {
+        match session.answer(&tiles.slice(from, from + size)) {
+            Ok(codes) => match &mut d {
+                Some(d) => d.extend(&codes),
+                None => d = Some(codes),
+            },
+            Err(Failure::Interrupted(by)) => return Err(Error::Interrupted { by }),
+            Err(Failure::Program { answered, what }) => {
+                return Ok(Err(format!("answered {answered} tiles of a batch of {size}, then {what}")));
+            }
+        }
+        from += size;
+    }
+    Ok(Ok(d.expect("there is a batch")))
+}
+
+fn zero(i: &Instruction, d: &Codes) -> Verdict {
+    match d.iter().position(|code| i.d.to_f64(code) != 0.0) {
+        None => Ok("zeros give zeros".into()),
+        Some(at) => Err(format!("zeros give {} in element {at} of D", i.d.to_f64(d.get(at)))),
+    }
+}
+
+fn alike(i: &Instruction, once: &Codes, again: &Codes) -> Verdict {
+    match once.iter().zip(again.iter()).position(|(x, y)| x != y) {
+        None => Ok("the same tiles give the same outputs in another session, and in one batch".into()),
+        Some(at) => {
+            let (tile, row, column) = (at / (i.m * i.n), at / i.n % i.m, at % i.n);
+            Err(format!(
+                "tile {tile}, row {row}, column {column}: {:#x}, and in another session, in one batch, {:#x}",
+                once.get(at),
+                again.get(at)
+            ))
+        }
+    }
+}
+
+fn ends(session: &mut Session, farewell: bool) -> Verdict {
+    match session.close(farewell) {
+        Ok(true) => Ok("ends".into()),
+        Ok(false) => Err("goes on running".into()),
+        Err(what) => Err(what),
+    }
+}

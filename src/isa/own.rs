@@ -1,0 +1,244 @@
+//! Instructions that users describe: a TOML file each.
+//!
+//! ```toml
+//! name = "rtl.m4n4k8.f32.e4m3.e4m3.f32"   # by which models cover it, and reports name it
+//! m = 4
+//! n = 4
+//! k = 8
+//! a = "e4m3"                              # a format, or a file that describes one, beside this file
+//! b = "e4m3"
+//! c = "f32"
+//! d = "f32"
+//! # Where they apply:
+//! saturate = false                        # too large integers become the largest
+//! sparse = { length = 4, kept = 2 }       # A is stored so; together = 2: in pairs of neighbours; any-order = true: in any order
+//! scale = { format = "e8m0", block = 8 }  # block scales of A and B
+//! spelling = "dot8"                       # another name, which the exec protocol has as "instruction"
+//! [[formats]]                             # a format of the user's, here instead of in a file of its own
+//! ```
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    sync::{Mutex, PoisonError},
+};
+
+use serde::Deserialize;
+
+use super::{Chunk, Instruction, Scale, table};
+use crate::{
+    Error, Result,
+    base::text,
+    format::{self, Format},
+};
+
+/// The most rows, columns and terms of a tile.
+const LARGEST: usize = 1024;
+/// The most stored elements of a row of A.
+const MOST_STORED: usize = 128;
+/// The longest name.
+const LONGEST_NAME: usize = 100;
+
+/// The keys of a description.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Description {
+    name: String,
+    spelling: Option<String>,
+    m: usize,
+    n: usize,
+    k: usize,
+    a: String,
+    b: String,
+    c: String,
+    d: String,
+    #[serde(default)]
+    saturate: bool,
+    sparse: Option<SparseKeys>,
+    scale: Option<ScaleKeys>,
+    #[serde(default)]
+    formats: Vec<toml::Table>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+#[serde(rename_all = "kebab-case")]
+struct SparseKeys {
+    length: usize,
+    kept: usize,
+    #[serde(default = "one")]
+    together: usize,
+    #[serde(default)]
+    any_order: bool,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ScaleKeys {
+    format: String,
+    block: usize,
+}
+
+fn one() -> usize {
+    1
+}
+
+/// Instructions that were read, which the table's [`find`](super::find) knows by their names.
+static OWN: Mutex<Vec<Instruction>> = Mutex::new(Vec::new());
+
+/// The instruction that a command line names: as [`find`](super::find) knows it, or described by the file of this name, which ends
+/// in `.toml`; from then on it is found by its name.
+///
+/// # Errors
+/// As [`find`](super::find); a file that cannot be read or describes no instruction; a name that another one has.
+pub fn resolve(name: &str) -> Result<Instruction> {
+    if !name.to_ascii_lowercase().ends_with(".toml") {
+        return table::find(name);
+    }
+    described(&text::read(Path::new(name), "the instruction file")?, name, true)
+}
+
+/// The instruction that `text` describes, from then on found by its name; `origin` names the text in messages. Only where `files` is
+/// set may the text name files of formats.
+///
+/// # Errors
+/// As [`resolve`].
+pub(crate) fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
+    let description: Description =
+        toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
+    let instruction =
+        description.instruction(files.then_some(Path::new(origin))).map_err(|error| error.within(origin))?;
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    match own.iter().find(|other| other.name == instruction.name) {
+        Some(other) if *other == instruction => {}
+        Some(other) => {
+            return Err(Error::request(format!("{origin}: 'name': {other} was described otherwise before")));
+        }
+        None => own.push(instruction.clone()),
+    }
+    Ok(instruction)
+}
+
+/// The description of an instruction that is not of the tables, with all of its formats: what [`described`] reads.
+pub(crate) fn text(i: &Instruction) -> Option<String> {
+    if !i.support.is_empty() {
+        return None;
+    }
+    let quoted = |text: &str| toml::Value::from(text).to_string();
+    let mut text =
+        format!("name = {}\nspelling = {}\nm = {}\nn = {}\nk = {}\n", quoted(&i.name), quoted(&i.ptx), i.m, i.n, i.k);
+    for (key, format) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
+        text += &format!("{key} = {}\n", quoted(format.name));
+    }
+    text += &format!("saturate = {}\n", i.saturate);
+    if let Some(Chunk { length, kept, together, any_order }) = i.sparse {
+        text += &format!(
+            "sparse = {{ length = {length}, kept = {kept}, together = {together}, any-order = {any_order} }}\n"
+        );
+    }
+    if let Some(Scale { format, block }) = i.scale {
+        text += &format!("scale = {{ format = {}, block = {block} }}\n", quoted(format.name));
+    }
+    let formats: BTreeMap<&str, &Format> =
+        [i.a, i.b, i.c, i.d].into_iter().chain(i.scale.map(|scale| scale.format)).map(|f| (f.name, f)).collect();
+    for record in formats.into_values().filter(|format| format::find(format.name).is_err()).filter_map(Format::to_toml)
+    {
+        text += &format!("\n[[formats]]\n{record}");
+    }
+    Some(text)
+}
+
+/// The instruction of this name that was described before.
+pub(super) fn known(name: &str) -> Option<Instruction> {
+    OWN.lock().unwrap_or_else(PoisonError::into_inner).iter().find(|own| own.name.eq_ignore_ascii_case(name)).cloned()
+}
+
+impl Description {
+    /// The instruction; files of formats are looked for beside `file`.
+    fn instruction(&self, file: Option<&Path>) -> Result<Instruction> {
+        let wrong = |what: String| Err(Error::request(what));
+        let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || "._-".contains(c);
+        if self.name.is_empty() || self.name.len() > LONGEST_NAME || !self.name.chars().all(plain) {
+            return wrong(format!("'name' needs 1 to {LONGEST_NAME} small letters, digits, '.', '-' and '_'"));
+        }
+        let spelling = self.spelling.as_ref().unwrap_or(&self.name);
+        if spelling.is_empty() || spelling.len() > LONGEST_NAME || spelling.chars().any(char::is_control) {
+            return wrong(format!("'spelling' needs 1 to {LONGEST_NAME} characters"));
+        }
+        if let Some(name) = [&self.name, spelling].into_iter().find(|name| table::listed(name).is_some()) {
+            return wrong(format!("'{name}' names an instruction of the program; give yours another name"));
+        }
+        for (key, extent) in [("m", self.m), ("n", self.n), ("k", self.k)] {
+            if !(1..=LARGEST).contains(&extent) {
+                return wrong(format!("'{key}' is {extent}, and can be 1 to {LARGEST}"));
+            }
+        }
+        let own = self.formats.iter().map(|record| {
+            let format = Format::from_toml(&record.to_string(), "'formats'")?;
+            // As those of files: used to the end of the program.
+            Ok(&*Box::leak(Box::new(format)))
+        });
+        let own = own.collect::<Result<Vec<&'static Format>>>()?;
+        let format = |key: &str, name: &str| match own.iter().find(|format| format.name == name) {
+            Some(format) => Ok(*format),
+            None => operand(file, name).map_err(|error| error.within(format!("'{key}'"))),
+        };
+        let whole = |what: &str, length: usize| match length > 0 && self.k.is_multiple_of(length) {
+            true => Ok(()),
+            false => Err(Error::request(format!("k is {}, no multiple of the {what}, {length}", self.k))),
+        };
+        let sparse = match &self.sparse {
+            None => None,
+            Some(SparseKeys { length, kept, together, any_order }) => {
+                whole("length of 'sparse'", *length)?;
+                let fits = |part: usize| part > 0 && part.is_multiple_of(*together);
+                if *together == 0 || *kept >= *length || !fits(*length) || !fits(*kept) || *length > 256 {
+                    return wrong(
+                        "'sparse' keeps 'kept' of 'length' elements, fewer than all of them and of at most 256, both multiples of \
+                         'together'"
+                            .into(),
+                    );
+                }
+                Some(Chunk { length: *length, kept: *kept, together: *together, any_order: *any_order })
+            }
+        };
+        let scale = match &self.scale {
+            None => None,
+            Some(ScaleKeys { format: name, block }) => {
+                whole("block of 'scale'", *block)?;
+                Some(Scale { format: format("scale", name)?, block: *block })
+            }
+        };
+        // As random operands are drawn.
+        let stored = sparse.map_or(self.k, |chunk| self.k / chunk.length * chunk.kept);
+        if stored > MOST_STORED || !stored.is_power_of_two() {
+            return wrong(format!(
+                "a row of A has {stored} stored elements, and can have 1, 2, 4 and so on up to {MOST_STORED}: choose 'k' so"
+            ));
+        }
+        Ok(Instruction {
+            name: self.name.clone(),
+            ptx: spelling.clone(),
+            m: self.m,
+            n: self.n,
+            k: self.k,
+            a: format("a", &self.a)?,
+            b: format("b", &self.b)?,
+            c: format("c", &self.c)?,
+            d: format("d", &self.d)?,
+            scale,
+            sparse,
+            saturate: self.saturate,
+            kernel: None,
+            support: &[],
+        })
+    }
+}
+
+/// The format of an operand; a file of one is looked for beside that of the instruction.
+fn operand(file: Option<&Path>, name: &str) -> Result<&'static Format> {
+    match file.filter(|_| name.to_ascii_lowercase().ends_with(".toml")) {
+        None => format::find(name),
+        Some(file) => format::resolve(&file.parent().unwrap_or(Path::new("")).join(name).to_string_lossy()),
+    }
+}
