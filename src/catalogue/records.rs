@@ -22,6 +22,8 @@ crate::rows! {
         trailing_bits: Option<i64> => shown("trailing bits").essential(),
         /// Ignored bits below the trailing significand.
         padding_bits: Option<i64> => shown("padding bits"),
+        /// What these bits mean, where there are any.
+        padding: Option<&'static str> => shown("padding").if_filled(),
         /// The exponent bias.
         bias: Option<i64> => shown("bias").essential(),
         /// The exponent of the smallest normal number.
@@ -30,9 +32,9 @@ crate::rows! {
         emax: Option<i64> => shown("emax").essential(),
         /// Which zeros there are.
         zeros: &'static str => shown("zeros").essential(),
-        /// The codes of zeros: S either sign, x any bit.
+        /// The codes of zeros: S either sign, x any bit, p padding.
         zero_pattern: Option<String> => shown("zero"),
-        /// How many codes are NaNs.
+        /// How many codes are NaNs, those that differ in the padding counted apart.
         nan_codes: u64 => shown("NaN codes").essential(),
         /// The codes of NaNs.
         nan_pattern: Option<String> => shown("NaN"),
@@ -65,6 +67,8 @@ crate::rows! {
     }
 }
 
+const PADDING: &str = "ignored: the value of a code does not depend on it; zero in canonical codes";
+
 /// How much of a record the views for people show.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Detail {
@@ -78,7 +82,7 @@ pub(crate) enum Detail {
 pub(crate) fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail: Detail) -> Table {
     let title = match detail {
         Detail::Brief => "Formats (~ marks a decimal that is rounded)",
-        Detail::Full => "Record (~ marks a decimal that is rounded; S: either sign; x: any bit)",
+        Detail::Full => "Record (~ marks a decimal that is rounded; S: either sign; x: any bit; p: padding)",
     };
     Table { brief: detail == Detail::Brief, ..Table::of(title, formats.into_iter().map(row)) }
 }
@@ -103,6 +107,7 @@ fn row(format: &Format) -> FormatRecord {
         exponent_bits: of(|f| f.exponent_bits.into()),
         trailing_bits: of(|f| f.trailing_bits.into()),
         padding_bits: of(|f| f.padding_bits.into()),
+        padding: float.filter(|f| f.padding_bits > 0).map(|_| PADDING),
         bias: of(|f| f.bias.into()),
         emin: of(|f| f.emin().into()),
         emax: of(|f| f.emax().into()),

@@ -47,10 +47,12 @@ impl Format {
         })
     }
 
-    /// A pattern as [`Format::split`] writes a code, with `S` for a sign and `x` for another bit that may be anything.
+    /// A pattern as [`Format::split`] writes a code, with `S` for a sign, `p` for a bit of padding and `x` for another bit
+    /// that may be anything.
     pub fn split_pattern(&self, pattern: &Pattern) -> String {
         let (fixed, free) = (self.split(pattern.code), self.split(pattern.free));
         let sign = if self.sign_bit() == 0 { usize::MAX } else { 0 };
+        let padding = fixed.len() - self.float().map_or(0, |float| float.padding_bits as usize);
         let marks = fixed.chars().zip(free.chars()).enumerate();
         marks
             .map(|(i, (fixed, free))| {
@@ -58,6 +60,8 @@ impl Format {
                     fixed
                 } else if i == sign {
                     'S'
+                } else if i >= padding {
+                    'p'
                 } else {
                     'x'
                 }

@@ -4,6 +4,10 @@
 //! machine instruction, or a sequence. `opcode` is the machine code on sm_90a. `evidence` names the
 //! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
 //! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
+//!
+//! Not in the table: conversions to and from the fixed-point `s2f6x2` and those scaled by `ue8m0` (ptxas 13.5.37, sm_100a and
+//! later), for which there is no format and no rule of NaN; and `cvt.rz.satfinite` to 8, 6 and 4 bits, which ptxas 13.5.37
+//! assembles for sm_107a alone, of which there are no targets and no model.
 
 use std::sync::OnceLock;
 

@@ -1,7 +1,7 @@
 //! The instruction tables (`nvidia.csv`, `amd.csv`) and finding an instruction in them.
 //!
 //! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
-//! ptxas 13.0.88 (sm_70: 12.9.86). Of tcgen05, whose operand formats are in a
+//! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). Of tcgen05, whose operand formats are in a
 //! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
 //! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
 //! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block.

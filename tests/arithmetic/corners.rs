@@ -19,9 +19,13 @@ struct Answers {
 
 impl Answers {
     fn of(name: &str) -> Answers {
+        Answers::by(&Model::load("hopper").unwrap(), name)
+    }
+
+    fn by(model: &Model, name: &str) -> Answers {
         let instruction = isa::find(name).unwrap();
         let corners = Corners::of(&instruction);
-        let model: Evaluator = Model::load("hopper").unwrap().evaluator(&instruction).unwrap();
+        let model: Evaluator = model.evaluator(&instruction).unwrap();
         let d = model.execute(&corners.tiles);
         Answers { instruction, corners, d }
     }
@@ -515,5 +519,66 @@ fn integers_wrap_or_saturate_at_both_ends() {
             }
         }
         assert!(reached >= 27, "{i}: {reached}");
+    }
+}
+
+/// The FP8 forms of CDNA 3, which have no -0 among their operands: only a zero times a negative number is -0.
+const CDNA3_FP8: [&str; 4] = [
+    "mfma.16x16x32.f32.e4m3fnuz.e4m3fnuz.f32",
+    "mfma.16x16x32.f32.e4m3fnuz.e5m2fnuz.f32",
+    "mfma.16x16x32.f32.e5m2fnuz.e4m3fnuz.f32",
+    "mfma.32x32x16.f32.e5m2fnuz.e5m2fnuz.f32",
+];
+
+#[test]
+fn a_corner_tells_the_sign_of_a_zero_result_of_the_fp8_forms_of_cdna_3() {
+    let corner = "zeros/0-times-minus-1-c-minus-0";
+    let text = include_str!("../../models/cdna3.toml");
+    let changed = |sign: &str| {
+        let changed = text.replace("\nlanes = {", &format!("\nzero = \"{sign}\"\nlanes = {{"));
+        assert_ne!(changed, text);
+        Model::parse(&changed, "changed").unwrap()
+    };
+    for name in CDNA3_FP8 {
+        let answers = Answers::by(&Model::load("cdna3").unwrap(), name);
+        // Every term is -0, and the result is +0.
+        let at = answers.corners.position(corner).unwrap();
+        let case = answers.corners.tiles.case(&answers.instruction, at.tile, at.row, at.column);
+        let (a, b) = (answers.instruction.a, answers.instruction.b);
+        assert!(case.a.iter().all(|code| a.to_f64(*code) == 0.0) && case.b.iter().all(|code| b.to_f64(*code) < 0.0));
+        assert_eq!(case.c, 0x8000_0000);
+        answers.check(&[(corner, 0), ("zeros/1-cancelled-c-0", 0), ("zeros/1-cancelled-c-minus-0", 0)]);
+        for sign in ["ieee", "negative"] {
+            Answers::by(&changed(sign), name).check(&[(corner, 0x8000_0000)]);
+        }
+    }
+}
+
+#[test]
+fn an_overflowed_product_on_cdna_3_is_an_infinity_like_any_other() {
+    let instruction = isa::find("mfma.32x32x8.f32.bf16.bf16.f32").unwrap();
+    let model = Model::load("cdna3").unwrap().evaluator(&instruction).unwrap();
+    let d = |terms: &[(u64, u64)], c: u64| {
+        let mut case = Case::zeros(&instruction);
+        for (k, (a, b)) in terms.iter().enumerate() {
+            (case.a[k], case.b[k]) = (*a, *b);
+        }
+        Case { c, ..case }
+    };
+    let (huge, two, minus_two) = (0x7f00, 0x4000, 0xc000);
+    let (infinity, minus_infinity, nan) = (0x7f80_0000, 0xff80_0000, 0xffc0_0000);
+    for (terms, c, expected) in [
+        (vec![(huge, two)], 0, infinity),
+        (vec![(huge, minus_two)], 0, minus_infinity),
+        (vec![(huge, two)], infinity, infinity),
+        // The published programs give c here: models/cdna3.toml.
+        (vec![(huge, two)], minus_infinity, nan),
+        (vec![(huge, minus_two)], infinity, nan),
+        (vec![(huge, two), (huge, minus_two)], 0, nan),
+        // 0 * 2^127 does not cut off 2^-130; in the program of Xie et al. it does.
+        (vec![(0, huge), (0x1f00, 0x1f00)], 0, 0x0008_0000),
+    ] {
+        let answer = model.dot(&d(&terms, c));
+        assert_eq!(answer, expected, "{terms:x?} + {c:#x}: {answer:#x}, not {expected:#x}");
     }
 }

@@ -1,8 +1,14 @@
 //! The relation of targets and instructions: how much each target has, and how.
 
-use std::collections::BTreeMap;
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
-use tcnum::isa::{self, Support, targets};
+use tcnum::{
+    arithmetic::Model,
+    isa::{self, Case, Support, targets},
+};
 
 /// How many instructions a target has in each way: `native 41, convert 3`.
 fn counts<'a>(target: &str, all: impl Iterator<Item = &'a [Support]>) -> String {
@@ -25,22 +31,22 @@ fn every_target_has_what_was_counted() {
         ["sm_90a", "convert 88, native 185, software 12, split-mn 15, split-mnk 1", "native 311, sequence 49"],
         [
             "sm_100a",
-            "convert 100, native 160, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 100, native 161, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 380, sequence 49, split 10",
         ],
         [
             "sm_103a",
-            "convert 100, native 152, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 100, native 153, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 380, sequence 49, split 10",
         ],
         [
             "sm_120a",
-            "convert 64, native 254, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 64, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 146, sequence 31",
         ],
         [
             "sm_121a",
-            "convert 64, native 254, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 64, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 146, sequence 31",
         ],
         ["gfx908", "native 20", ""],
@@ -65,5 +71,63 @@ fn a_target_has_an_instruction_in_one_way() {
             .map(|s| targets::all().iter().position(|target| target.name == s.architecture).expect("a target"))
             .collect();
         assert!(!order.is_empty() && order.is_sorted_by(|x, y| x < y), "{name}");
+    }
+}
+
+/// The spellings of `mma` that an assembler took, with the targets.
+fn assembled(file: &str) -> BTreeSet<(String, String)> {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/facts").join(file);
+    let mut reader = csv::Reader::from_path(path).expect("the facts are in the repository");
+    let headers = reader.headers().unwrap().clone();
+    let [ptx, arch, assembles] =
+        ["ptx", "arch", "assembles"].map(|name| headers.iter().position(|h| h == name).expect("a column of the facts"));
+    let rows = reader.records().map(Result::unwrap);
+    let taken = rows.filter(|row| row[ptx].starts_with("mma") && &row[assembles] == "yes");
+    taken.map(|row| (row[ptx].to_string(), row[arch].to_string())).collect()
+}
+
+#[test]
+fn targets_have_the_forms_of_mma_that_the_assemblers_took() {
+    let mut taken = assembled("ptx_instructions.csv");
+    let known: BTreeSet<String> = taken.iter().map(|(_, arch)| arch.clone()).collect();
+    taken.extend(assembled("ptx_instructions_13_5.csv").into_iter().filter(|(_, arch)| known.contains(arch)));
+    let mut compared = 0;
+    for i in isa::all().iter().filter(|i| i.ptx.starts_with("mma")) {
+        for arch in &known {
+            let took = taken.contains(&(i.ptx.clone(), arch.clone()));
+            assert_eq!(i.support_on(arch).is_some(), took, "{i} on {arch}");
+            compared += usize::from(took);
+        }
+    }
+    assert!(compared > 1500, "{compared}");
+    // Of block-scaled forms the tables have all.
+    for (ptx, arch) in taken.iter().filter(|(ptx, _)| ptx.contains("block_scale")) {
+        assert!(isa::all().iter().any(|i| i.ptx == *ptx), "{ptx} on {arch}");
+    }
+}
+
+#[test]
+fn four_ue8m0_scales_of_four_bit_operands_have_a_form_and_a_rule() {
+    for (name, model) in [
+        ("mma.m16n8k64.f32.e2m1.e2m1.f32.ue8m0.block16", "blackwell-rtx"),
+        ("mma.sp.m16n8k128.f32.e2m1.e2m1.f32.ordered.ue8m0.block16", "blackwell-rtx"),
+        ("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue8m0.block16", "blackwell"),
+    ] {
+        let i = isa::find(name).unwrap();
+        let scale = i.scale.expect("a scale");
+        assert_eq!((scale.format.name, scale.block), ("e8m0", 16), "{name}");
+        assert!(i.ptx.contains("kind::mxf4nvf4.block_scale.scale_vec::4X"), "{name}");
+        let evaluator = Model::load(model).unwrap().evaluator(&i).unwrap();
+        // 1 * 1 in the first block, whose scale of A is 4, and in the last, whose scale of B is 1/2.
+        let mut case = Case::zeros(&i);
+        case.scale_a.fill(127);
+        case.scale_b.fill(127);
+        for at in [0, case.a.len() - 1] {
+            let k = case.logical(&i, at);
+            (case.a[at], case.b[k]) = (2, 2);
+        }
+        let last = case.scale_b.len() - 1;
+        (case.scale_a[0], case.scale_b[last]) = (129, 126);
+        assert_eq!(f32::from_bits(evaluator.dot(&case) as u32), 4.5, "{name}");
     }
 }

@@ -7,7 +7,7 @@ use crate::{
     program::{Run, tcnum, tcnum_with_input, validate_report},
 };
 use serde_json::{Value, json};
-use tcnum::format::FORMATS;
+use tcnum::format::{Class, FORMATS};
 
 fn json_of(arguments: &[&str]) -> Value {
     parsed(&[arguments, &["--output", "json"]].concat())
@@ -43,6 +43,42 @@ fn formats_lists_every_format_with_its_landmarks() {
     assert_eq!(row("s8")["bias"], Value::Null);
     assert_eq!(document["command"], "formats");
     assert_eq!(document["invocation"], "tcnum formats --output json");
+}
+
+/// A pattern of codes with `S`, `x` or `p` in place of `bit`.
+fn pattern_bits(pattern: &str) -> (u64, u64, u64) {
+    let bits = pattern.split(',').next().unwrap().replace(' ', "");
+    let of = |marks: &str| bits.chars().fold(0, |code, bit| code << 1 | u64::from(marks.contains(bit)));
+    (of("1"), of("x"), of("p"))
+}
+
+#[test]
+fn padding_is_told_apart_from_the_bits_that_make_a_code_zero_infinite_or_nan() {
+    for format in FORMATS.iter().filter(|format| format.float().is_some()) {
+        let document = json_of(&["formats", format.name]);
+        let row = &document["tables"]["formats"][0];
+        let padding = (1u64 << row["padding_bits"].as_u64().unwrap()) - 1;
+        let names = ["zero_pattern", "infinity_pattern", "nan_pattern"];
+        for (name, class) in names.into_iter().zip([Class::Zero, Class::Infinite, Class::Nan]) {
+            let Some(pattern) = row[name].as_str() else { continue };
+            let (ones, any, padded) = pattern_bits(pattern);
+            assert_eq!(padded, padding, "{format}: {pattern}");
+            let least = if pattern.ends_with(", not all x 0") { any & any.wrapping_neg() } else { 0 };
+            for code in [ones | least, ones | least | padding, ones | any, ones | any | padding] {
+                assert_eq!(format.decode(code).class, class, "{format} {code:#x}: {pattern}");
+            }
+            if least != 0 {
+                assert_ne!(format.decode(ones | padding).class, class, "{format}: {pattern}");
+            }
+        }
+        assert_eq!(row["padding"].is_null(), padding == 0, "{format}");
+        let landmarks = document["tables"]["landmarks"].as_array();
+        assert!(padding == 0 || landmarks.is_some_and(|landmarks| landmarks.len() > 6), "{format}");
+        for landmark in landmarks.into_iter().flatten() {
+            let code = u64::from_str_radix(landmark["code"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+            assert_eq!(code & padding, 0, "{format}: {landmark}");
+        }
+    }
 }
 
 #[test]

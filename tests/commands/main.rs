@@ -2,6 +2,7 @@
 
 mod calc;
 mod chain;
+mod citations;
 mod cli_formats;
 mod command_line;
 mod convert_files;

@@ -1,8 +1,13 @@
 //! What the kept reports say of each other: the H200 and the simulated Hopper ran the same inputs and gave the same bits.
 
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+};
 
 use serde_json::Value;
+use tcnum::arithmetic::Model;
 
 /// A kept report.
 fn kept(device: &str, name: &str) -> Value {
@@ -58,4 +63,58 @@ fn every_dense_mma_and_wgmma_and_operation_was_probed_on_the_h200() {
             assert!(of.count() >= 4, "{name}, {op}: not every distribution");
         }
     }
+}
+
+/// Every version of a simulated device's model that a report names: the model's name, the version.
+fn versions(document: &Value, found: &mut Vec<(String, u32)>) {
+    let named = ["name", "device"].into_iter().find_map(|key| document[key].as_str()?.strip_prefix("model:"));
+    let of_object = || document["details"]["model_version"].as_str();
+    let of_row = || document["details"].as_str()?.split(", ").find_map(|part| part.strip_prefix("model_version "));
+    if let (Some(name), Some(version)) = (named, of_object().or_else(of_row)) {
+        found.push((name.into(), version.parse().unwrap()));
+    }
+    match document {
+        Value::Array(values) => values.iter().for_each(|value| versions(value, found)),
+        Value::Object(fields) => fields.values().for_each(|value| versions(value, found)),
+        _ => {}
+    }
+}
+
+/// The JSON files below `folder`.
+fn json_files(folder: &Path, found: &mut Vec<PathBuf>) {
+    for path in fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            json_files(&path, found);
+        } else if path.extension().is_some_and(|extension| extension == "json") {
+            found.push(path);
+        }
+    }
+}
+
+#[test]
+fn a_report_that_was_kept_with_an_older_model_is_listed_as_older() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = Vec::new();
+    json_files(&root.join("reports"), &mut files);
+    let (mut older, mut current) = (BTreeSet::new(), 0);
+    for file in &files {
+        let document: Value = serde_json::from_str(&fs::read_to_string(file).unwrap()).unwrap();
+        let mut found = Vec::new();
+        versions(&document, &mut found);
+        let report = file.strip_prefix(root).unwrap().display().to_string();
+        for (name, version) in found {
+            match version == Model::load(&name).unwrap().version {
+                true => current += 1,
+                false => _ = older.insert((report.clone(), name, version)),
+            }
+        }
+    }
+    assert!(files.len() > 30 && current > 10, "{} files, {current} of the present models", files.len());
+    let text = fs::read_to_string(root.join("experiments/README.md")).unwrap();
+    let table = text.split_once("## Kept with an older model").expect("the table of older reports").1;
+    let cells =
+        |line: &str| line.trim_matches('|').split('|').map(|cell| cell.trim().replace('`', "")).collect::<Vec<_>>();
+    let rows = table.lines().filter(|line| line.starts_with("| `")).map(cells);
+    let listed: BTreeSet<_> = rows.map(|row| (row[0].clone(), row[1].clone(), row[2].parse().unwrap())).collect();
+    assert_eq!(listed, older, "experiments/README.md lists the reports, models and versions on the left");
 }
