@@ -40,7 +40,7 @@ fn a_wrong_target_file_is_refused_with_its_line() {
             ":5: 'mfma.*x8.f32.f16*' has mfma.32x32x8.f32.f16.f16.f32, which 'mfma.32x32x8.f32.f16.f16.f32' has already",
         ),
         ("title = \"new\"\n\n[matrix]\nnativ = []\n", ":4: unknown field `nativ`"),
-        ("title = \"new\"\ncapabilities = [\"9\"]\n", ":2: '9' is no compute capability"),
+        ("title = \"new\"\ncapabilities = [\"9\"]\n", ":2: '9' is not a compute capability"),
         (
             "title = \"new\"\n\ncapabilities = [\"9.5\", \"9.5\"]\n",
             ":3: '9.5' is a compute capability of targets/sm_95a.toml already",

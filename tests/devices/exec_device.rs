@@ -218,7 +218,7 @@ fn a_program_that_answers_short_is_a_failure_that_says_how_far_it_got() {
 fn a_program_that_answers_too_much_is_a_failure() {
     let message = failure("--surplus", 60.0);
     assert!(message.contains("answered 10 of 10 tiles"), "{message}");
-    assert!(message.contains("wrote bytes that the protocol does not have there"), "{message}");
+    assert!(message.contains("wrote bytes where the protocol has none"), "{message}");
 }
 
 #[test]
