@@ -191,10 +191,10 @@ pub(super) fn wrap(rule: &Rule, draft: &mut Draft) {
     draft.results = vec![draft.push(DraftNode { products, terms: vec![Input::C.into()], ..node })];
 }
 
-/// The same of the keys of nodes: each of the node that was begun last.
+/// The same of the keys of nodes: each rewrites the node that was begun last.
 pub(super) mod nodes {
     use super::{
-        super::node::NodeKind,
+        super::node::{NodeKind, Term},
         {Draft, DraftKind, DraftTerm, Node},
     };
 
@@ -222,11 +222,7 @@ pub(super) mod nodes {
 
     /// Its terms.
     pub(in super::super) fn terms(node: &Node, draft: &mut Draft) {
-        let own = |term: &super::super::node::Term| DraftTerm {
-            input: draft.input(&term.name),
-            bits: term.bits,
-            drop: term.drop,
-        };
+        let own = |term: &Term| DraftTerm { input: draft.input(&term.name), bits: term.bits, drop: term.drop };
         let terms = node.terms.iter().map(own).collect();
         draft.newest().terms = terms;
     }
