@@ -1,4 +1,4 @@
-//! The instruction tables (`nvidia.csv`, `amd.csv`) and finding an instruction in them.
+//! The instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`) and finding an instruction in them.
 //!
 //! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
 //! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). Of tcgen05, whose operand formats are in a
@@ -20,7 +20,7 @@ use crate::{
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv")];
+const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv"), include_str!("arm.csv")];
 
 /// Families whose n is a parameter, with the m of the listed forms and the smallest n.
 const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
