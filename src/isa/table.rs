@@ -5,6 +5,12 @@
 //! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
 //! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
 //! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block.
+//!
+//! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a, C7.2). Of a matrix
+//! multiplication A is in Vn and B, by columns, in Vm. Of a form by element A is the element of Vm that every lane
+//! multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top elements (`b`, `t`) of the
+//! long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR says which FP8 formats are read. `ummla`
+//! adds to numbers without signs, whose codes are those of s32.
 
 use std::sync::OnceLock;
 

@@ -5,7 +5,7 @@
  *
  * On an Arm processor it runs as it is. An instruction that the processor lacks is declined, by its identification registers.
  *
- *     --ebf    with FPCR.EBF = 1: the extended BFloat16 behaviours
+ *     --ebf    with FPCR.EBF = 1: the extended BFloat16 behaviours; not for FP8
  *
  * FPCR.DN is 1 (every NaN result is the default NaN), its other bits are 0 (to nearest, nothing is flushed, AH = 0). FPMR names the
  * formats of FP8 operands; its other bits are 0 (no scale, overflow to infinity).
@@ -186,6 +186,7 @@ int main(int arguments, char **argument) {
     if (!o) decline("no instruction of Arm that this program knows: ", name);
     if (!o->has()) decline("this processor lacks ", o->feature);
     if (extended && bf16() < 2) decline("this processor lacks ", "FEAT_EBF16");
+    if (extended && fp8(a) != 7) decline("FP8 is offered without --ebf, which changes nothing of ", name);
 
     uint64_t fpcr = (uint64_t)1 << 25 | (uint64_t)extended << 13;
     __asm__ volatile("msr fpcr, %0" : : "r"(fpcr));
