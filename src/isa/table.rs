@@ -1,10 +1,16 @@
-//! The instruction tables (`nvidia.csv`, `amd.csv`) and finding an instruction in them.
+//! The instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`) and finding an instruction in them.
 //!
 //! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
 //! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). Of tcgen05, whose operand formats are in a
 //! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
 //! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
 //! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block.
+//!
+//! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a, C7.2). Of a matrix
+//! multiplication A is in Vn and B, by columns, in Vm. Of a form by element A is the element of Vm that every lane
+//! multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top elements (`b`, `t`) of the
+//! long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR says which FP8 formats are read. `ummla`
+//! adds to numbers without signs, whose codes are those of s32.
 
 use std::sync::OnceLock;
 
@@ -20,7 +26,7 @@ use crate::{
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv")];
+const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv"), include_str!("arm.csv")];
 
 /// Families whose n is a parameter, with the m of the listed forms and the smallest n.
 const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
