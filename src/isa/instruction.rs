@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Support, operands};
+use super::{Support, operands, targets};
 use crate::format::Format;
 
 /// One matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
@@ -165,8 +165,12 @@ impl Instruction {
 
     /// Why no GPU of this program executes the instruction; `None` if one does that has it.
     pub fn missing(&self) -> Option<&'static str> {
+        let of_processors = |support: &Support| {
+            targets::find(support.architecture).is_some_and(|target| !target.processors.is_empty())
+        };
         match (self.kernel, self.scale) {
             (Some(_), _) => None,
+            (None, None) if self.support.iter().any(of_processors) => Some("it is an instruction of processors (--device cpu)"),
             (None, Some(_)) => Some("there is no kernel with block scales; models and programs execute it"),
             (None, None) => Some("there is no kernel for it; models and programs execute it"),
         }
