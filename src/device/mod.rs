@@ -13,7 +13,7 @@ pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use model::ModelDevice;
 pub use open::{default_name, open};
-pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept};
+pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
 pub use trace::TraceDevice;
 pub mod cpu;
 pub mod cuda;

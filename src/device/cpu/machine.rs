@@ -28,7 +28,7 @@ macro_rules! wide {
                         "vmovdqu64 [{c}], zmm0",
                         a = in(reg) a, b = in(reg) b, c = in(reg) c,
                         out("zmm0") _, out("zmm1") _, out("zmm2") _,
-                        options(nostack, preserves_flags),
+                        options(nostack),
                     );
                 }
             }
@@ -73,7 +73,7 @@ macro_rules! halves {
                         "vmovdqu [{c} + 32], ymm0",
                         a = in(reg) a, b = in(reg) b, c = in(reg) c,
                         out("ymm0") _, out("ymm1") _, out("ymm2") _,
-                        options(nostack, preserves_flags),
+                        options(nostack),
                     );
                 }
             }

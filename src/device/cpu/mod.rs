@@ -9,15 +9,19 @@ pub mod features;
 pub mod machine;
 pub mod processor;
 pub mod route;
+#[cfg(target_arch = "x86_64")]
+pub mod scalar_machine;
+#[cfg(target_arch = "x86_64")]
+pub mod sweeper;
 pub mod unit;
 pub mod vector;
 
 use rayon::prelude::*;
 
-use super::{Device, Execution, Generation, Identity, LocalExecution};
+use super::{Device, Execution, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Error, Result,
-    isa::{Codes, Instruction, Target, Tiles, targets},
+    isa::{Codes, Instruction, Target, Tiles, scalar::Form, targets},
 };
 use processor::Processor;
 use route::{Machine, Route};
@@ -89,6 +93,33 @@ fn route(instruction: &str) -> Result<&'static Route> {
     })
 }
 
+/// What sweeps a scalar instruction.
+///
+/// # Errors
+/// A request error, as [`has`].
+#[cfg(target_arch = "x86_64")]
+fn form_sweeper(form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
+    let lacks = |why: String| Error::unavailable(format!("{NAME} does not have {form}: {why}"));
+    let route = scalar_machine::ScalarRoute::of(&form.ptx)
+        .ok_or_else(|| lacks(format!("it is an instruction of GPUs ({})", form.architectures())))?;
+    let processor = Processor::here().ok_or_else(|| lacks("the processor is not known".into()))?;
+    route.unit.check(&processor.features).map_err(|absence| lacks(route.unit.explain(&absence)))?;
+    Ok(Box::new(sweeper::CpuSweeper::new(form, seed, route)))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn form_sweeper(form: &'static Form, _: u64) -> Result<Box<dyn Sweeper>> {
+    Err(Error::unavailable(format!(
+        "{NAME} does not have {form}: the program knows the units of x86-64 processors, and this one is {}",
+        std::env::consts::ARCH
+    )))
+}
+
+/// Whether the processor executes a scalar instruction.
+pub fn sweeps(form: &'static Form) -> bool {
+    form_sweeper(form, 0).is_ok()
+}
+
 /// Executes some tiles on the calling thread: the D codes of all of them.
 #[allow(unsafe_code)]
 fn execute(machine: Machine, i: &Instruction, tiles: &Tiles, first: usize, count: usize) -> Vec<Vector> {
@@ -132,5 +163,9 @@ impl Device for CpuDevice {
     fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
         let (machine, instruction) = (route(&instruction.name)?.machine, instruction.clone());
         Ok(Some(Box::new(move |tiles| codes(&instruction, &execute(machine, &instruction, tiles, 0, tiles.count)))))
+    }
+
+    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
+        form_sweeper(form, seed).map(Some)
     }
 }
