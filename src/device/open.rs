@@ -39,8 +39,10 @@ pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
         Some(("trace", file)) if !file.is_empty() => Ok(Box::new(TraceDevice::open(file)?)),
         Some(("exec", command)) => Ok(Box::new(ExecDevice::new(command, timeout)?)),
         _ => {
-            let known: Vec<String> =
-                ["cuda:0".to_string(), cpu::NAME.to_string()].into_iter().chain(shipped().map(|m| format!("model:{m}"))).collect();
+            let known: Vec<String> = ["cuda:0".to_string(), cpu::NAME.to_string()]
+                .into_iter()
+                .chain(shipped().map(|m| format!("model:{m}")))
+                .collect();
             Err(Error::request(format!(
                 "unknown device '{name}'; the nearest is {}. A device is cuda:N, cpu, model:NAME or model:FILE, trace:FILE, \
                  or exec:'PROGRAM ARGS'; `tcnum devices` lists those of this machine",

@@ -133,7 +133,8 @@ impl<'a> Space<'a> {
         let trailing = any & ((1 << t) - 1);
         let biased = fields(float, a).0;
         let (kind, near) = (h >> 61, (g >> 40 & 63) as i32 - 32);
-        let with_exponent = |biased: i32, code: u64| assembled(float, biased, 1 << t | code & ((1 << t) - 1)) | any & sign;
+        let with_exponent =
+            |biased: i32, code: u64| assembled(float, biased, 1 << t | code & ((1 << t) - 1)) | any & sign;
         let few = |code: u64| code & !((1 << (code >> 50 & 15).min(u64::from(t))) - 1);
         let top = (1 << float.exponent_bits) - 1;
         let (a, b) = match kind {

@@ -131,7 +131,8 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
     let fast = FastRule::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
-    let parts: Vec<Tally> = numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
+    let parts: Vec<Tally> =
+        numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
     Tally::swept(parts, start.elapsed().as_secs_f64())
 }
 

@@ -1,5 +1,6 @@
 //! Devices that need no GPU: models, recordings and programs.
 
+mod cpu;
 mod default_model;
 mod determinism;
 mod exec_device;

@@ -5,9 +5,7 @@
 
 use super::word::{LANES, Lane, each};
 use crate::{
-    arithmetic::{
-        Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack,
-    },
+    arithmetic::{Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack},
     base::vectors::vectorised,
     format::{self, Format, Overflow, Rounding},
     isa::{Codes, Tiles},
@@ -266,7 +264,13 @@ fn half(code: u16, flush: bool) -> u32 {
     let subnormal = if flush { 0 } else { (magnitude as f32 * UNIT).to_bits() };
     let normal = (magnitude << 13) + (112 << 23);
     let special = INFINITY | (magnitude & 0x3ff) << 13;
-    sign | if magnitude >= 0x7c00 { special } else if magnitude < 0x400 { subnormal } else { normal }
+    sign | if magnitude >= 0x7c00 {
+        special
+    } else if magnitude < 0x400 {
+        subnormal
+    } else {
+        normal
+    }
 }
 
 /// The lanes of an array that begin at a place.
@@ -286,9 +290,17 @@ struct Operands {
 impl SingleTile {
     /// An operation's operands in the piece `at`, which begins at a row and a column; codes of NaNs only with `NANS`.
     #[inline(always)]
-    fn operands<const NANS: bool>(&self, single: &Single, terms: Terms, at: usize, (row, column): (usize, usize)) -> Operands {
+    fn operands<const NANS: bool>(
+        &self,
+        single: &Single,
+        terms: Terms,
+        at: usize,
+        (row, column): (usize, usize),
+    ) -> Operands {
         let term = |term: Term| match term {
-            Term::C => (*lanes(&self.numbers[2], row * single.n + column), *lanes(&self.nans[2], row * single.n + column)),
+            Term::C => {
+                (*lanes(&self.numbers[2], row * single.n + column), *lanes(&self.nans[2], row * single.n + column))
+            }
             Term::Zero => ([0.0; LANES], [0; LANES]),
             Term::Slot(slot) => (self.values[slot].number[at], self.values[slot].nan[at]),
         };
@@ -297,7 +309,11 @@ impl SingleTile {
                 let (left, below) = (row * single.k + k, k * single.n + column);
                 let (a, b) = (self.numbers[0][left], lanes(&self.numbers[1], below));
                 let (c, nan) = term(addend);
-                let nans = if NANS { [[self.nans[0][left]; LANES], *lanes(&self.nans[1], below), nan] } else { [[0; LANES]; 3] };
+                let nans = if NANS {
+                    [[self.nans[0][left]; LANES], *lanes(&self.nans[1], below), nan]
+                } else {
+                    [[0; LANES]; 3]
+                };
                 Operands { terms: [each(|l| a * b[l]), c], nans }
             }
             Terms::Sum(x, y) => {

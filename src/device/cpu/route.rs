@@ -1,11 +1,11 @@
 //! Which unit executes which matrix instruction, and with which machine instruction.
 
+#[cfg(target_arch = "x86_64")]
+use super::{machine, unit};
 use super::{
     unit::{Absence, Unit},
     vector::Vector,
 };
-#[cfg(target_arch = "x86_64")]
-use super::{machine, unit};
 use crate::device::{Execution, ExecutionKind};
 
 /// A machine instruction: adds to each row of C what the rows of A and B at its place give. Of tile registers sixteen rows go

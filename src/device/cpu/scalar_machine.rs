@@ -124,13 +124,13 @@ static ROUTES: &[&[ScalarRoute]] = &[
     &rounded!("vmulps", AVX512F, [], "vmulps zmm0, zmm1, zmm2"),
     &rounded!("vdivps", AVX512F, [], "vdivps zmm0, zmm1, zmm2"),
     &rounded!("vsqrtps", AVX512F, [], "vsqrtps zmm0, zmm1"),
-    &rounded!("vfmadd213ps", AVX512F, ["vmovdqa64 zmm0, zmm1"], "vfmadd213ps zmm0, zmm2, zmm3"),
+    &rounded!("vfmadd213ps", AVX512F, ["vmovdqa64 zmm0, zmm2"], "vfmadd213ps zmm0, zmm1, zmm3"),
     &rounded!("vaddph", AVX512_FP16, [], "vaddph zmm0, zmm1, zmm2"),
     &rounded!("vsubph", AVX512_FP16, [], "vsubph zmm0, zmm1, zmm2"),
     &rounded!("vmulph", AVX512_FP16, [], "vmulph zmm0, zmm1, zmm2"),
     &rounded!("vdivph", AVX512_FP16, [], "vdivph zmm0, zmm1, zmm2"),
     &rounded!("vsqrtph", AVX512_FP16, [], "vsqrtph zmm0, zmm1"),
-    &rounded!("vfmadd213ph", AVX512_FP16, ["vmovdqa64 zmm0, zmm1"], "vfmadd213ph zmm0, zmm2, zmm3"),
+    &rounded!("vfmadd213ph", AVX512_FP16, ["vmovdqa64 zmm0, zmm2"], "vfmadd213ph zmm0, zmm1, zmm3"),
 ];
 
 impl ScalarRoute {

@@ -24,13 +24,7 @@ pub enum Absence {
     Permission(i64),
 }
 
-const fn feature(
-    name: &'static str,
-    leaf: (u32, u32),
-    register: usize,
-    bit: u32,
-    state: StateComponents,
-) -> Feature {
+const fn feature(name: &'static str, leaf: (u32, u32), register: usize, bit: u32, state: StateComponents) -> Feature {
     Feature { name, leaf, register, bit, state }
 }
 
@@ -99,18 +93,8 @@ pub static AMX_FP16: Unit = Unit {
 };
 
 /// Every unit, the oldest first.
-pub static UNITS: [&Unit; 10] = [
-    &F16C,
-    &FMA,
-    &AVX512F,
-    &AVX512_VNNI,
-    &AVX_VNNI,
-    &AVX512_BF16,
-    &AVX512_FP16,
-    &AMX_BF16,
-    &AMX_INT8,
-    &AMX_FP16,
-];
+pub static UNITS: [&Unit; 10] =
+    [&F16C, &FMA, &AVX512F, &AVX512_VNNI, &AVX_VNNI, &AVX512_BF16, &AVX512_FP16, &AMX_BF16, &AMX_INT8, &AMX_FP16];
 
 /// The leaves and subleaves of CPUID that units ask about.
 pub fn leaves() -> Vec<(u32, u32)> {
