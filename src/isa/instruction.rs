@@ -163,15 +163,17 @@ impl Instruction {
         self.support.iter().map(|s| s.architecture).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether it is an instruction of processors, which GPUs do not have.
+    pub fn is_of_processors(&self) -> bool {
+        let of = |support: &Support| targets::find(support.architecture);
+        self.support.iter().filter_map(of).any(|target| !target.processors.is_empty())
+    }
+
     /// Why no GPU of this program executes the instruction; `None` if one does that has it.
     pub fn missing(&self) -> Option<&'static str> {
-        let of_processors =
-            |support: &Support| targets::find(support.architecture).is_some_and(|target| !target.processors.is_empty());
         match (self.kernel, self.scale) {
             (Some(_), _) => None,
-            (None, None) if self.support.iter().any(of_processors) => {
-                Some("it is an instruction of processors (--device cpu)")
-            }
+            (None, None) if self.is_of_processors() => Some("it is an instruction of processors (--device cpu)"),
             (None, Some(_)) => Some("there is no kernel with block scales; models and programs execute it"),
             (None, None) => Some("there is no kernel for it; models and programs execute it"),
         }

@@ -123,6 +123,24 @@ fn this_machine_computes_what_the_model_says() {
 }
 
 #[test]
+fn what_is_rounded_up_to_the_smallest_normal_number_is_not_flushed() {
+    let i = isa::find(VDPBF16PS).unwrap();
+    let evaluator = x86().evaluator(&i).unwrap();
+    let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();
+    // c = 2^-126 minus 2^-151, 3 * 2^-152 and 2^-150: half a unit of 24 bits, three quarters, and one.
+    for (a, b, d) in [(0x9a00, 0x1980, 0x0080_0000), (0x9a40, 0x1980, 0), (0x9a00, 0x1a00, 0)] {
+        let mut case = Case::zeros(&i);
+        (case.a[0], case.b[0], case.c) = (a, b, 0x0080_0000);
+        assert_eq!(evaluator.dot(&case), d, "{a:#x}");
+        if cpu::has(&i).is_ok() {
+            let mut tiles = isa::Tiles::zeros(&i, 1);
+            tiles.place(&i, 0, 0, 3, &case);
+            assert_eq!(device.execute(&i, &tiles).unwrap().get(3), d, "{a:#x}");
+        }
+    }
+}
+
+#[test]
 fn this_machine_rounds_as_the_rules_of_its_scalar_instructions_say() {
     use tcnum::device::Chunks;
     let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();

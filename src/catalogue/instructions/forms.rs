@@ -64,9 +64,11 @@ pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<
 
 /// What is to be said of the table.
 pub(super) fn note(rows: &[ListedForm]) -> String {
-    let executed = rows.iter().filter(|(form, _)| form.missing().is_none()).count();
+    let of_processors = rows.iter().filter(|(form, _)| form.is_of_processors()).count();
+    let executed = rows.iter().filter(|(form, _)| form.missing().is_none()).count() - of_processors;
+    let processors = if of_processors > 0 { format!(", {of_processors} of processors") } else { String::new() };
     format!(
-        "{} scalar instructions, {executed} of them with a kernel; `tcnum probe --instr NAME` sweeps one",
+        "{} scalar instructions, {executed} of them with a kernel{processors}; `tcnum probe --instr NAME` sweeps one",
         rows.len()
     )
 }

@@ -52,8 +52,8 @@ pub fn identity() -> Identity {
         let description = format!("a processor of the architecture {}", std::env::consts::ARCH);
         return Identity { name, description, details: Vec::new() };
     };
-    let mut details = vec![("signature".to_string(), processor.signature.clone())];
-    details.extend(processor.microcode.iter().map(|version| ("microcode".to_string(), version.clone())));
+    let microcode = processor.microcode.iter().map(|version| ("microcode".to_string(), version.clone()));
+    let mut details: Vec<(String, String)> = microcode.collect();
     details.extend(target().map(|target| ("architecture".to_string(), target.name.to_string())));
     let units: Vec<&str> = processor.units().map(|unit| unit.name).collect();
     details.push(("features".to_string(), units.join(" ")));

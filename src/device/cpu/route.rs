@@ -114,13 +114,7 @@ mod tests {
 
     #[test]
     fn routes_and_the_instructions_of_processors_are_one_to_one() {
-        let of_processors = |i: &&isa::Instruction| {
-            i.support.iter().any(|support| {
-                let target = isa::targets::find(support.architecture);
-                target.is_some_and(|target| target.processors.iter().any(|known| !known.starts_with("ARM")))
-            })
-        };
-        for i in isa::all().iter().filter(of_processors) {
+        for i in isa::all().iter().filter(|i| i.is_of_processors()) {
             assert!(Route::of(&i.name).next().is_some(), "{i}");
         }
         for route in ROUTES {
