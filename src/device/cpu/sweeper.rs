@@ -12,8 +12,9 @@ use crate::{
     Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
     device::{Chunks, Execution, ExecutionKind, Sweeper, Swept, Tally},
+    format::{Overflow, slices::Encoder},
     inputs::space::{CHUNK, Space},
-    isa::scalar::Form,
+    isa::scalar::{Form, ScalarOperation},
 };
 
 /// Registers that are filled at a time.
@@ -27,6 +28,13 @@ pub struct CpuSweeper {
     execution: Execution,
 }
 
+/// Inputs that are executed together, and what they gave.
+#[derive(Default)]
+struct Batch {
+    operands: Vec<[u64; 3]>,
+    results: Vec<u64>,
+}
+
 impl CpuSweeper {
     /// The sweeper of a form whose unit the machine has and the process may use.
     pub(super) fn new(form: &'static Form, seed: u64, route: &'static ScalarRoute) -> CpuSweeper {
@@ -34,30 +42,32 @@ impl CpuSweeper {
         CpuSweeper { form, seed, route, execution }
     }
 
-    /// Executes the inputs of a chunk, and hands each with its operands and its result to `take`.
-    fn chunk(&self, space: &Space<'_>, number: u64, mut take: impl FnMut(u64, [u64; 3], u64)) {
+    /// Executes the inputs of a chunk in batches, and hands each to `take` with the number of its first input.
+    fn chunk(&self, space: &Space<'_>, number: u64, mut take: impl FnMut(u64, &Batch)) {
         let (from, to) = (self.form.source.bytes(), self.form.result.bytes());
         let lanes = BYTES / from.max(to);
         let end = ((number + 1) * CHUNK).min(space.size());
         let mut registers = [[Vector([0; BYTES]); BATCH]; 3];
-        let mut results = [Vector([0; BYTES]); BATCH];
-        let mut operands = Vec::with_capacity(lanes * BATCH);
+        let mut given = [Vector([0; BYTES]); BATCH];
+        let mut batch = Batch::default();
         let mut first = number * CHUNK;
         while first < end {
             let count = (lanes * BATCH).min((end - first) as usize);
-            operands.clear();
-            operands.extend((first..).take(count).map(|index| space.operands(index, 0)));
-            for (at, codes) in operands.iter().enumerate() {
-                for (register, code) in registers.iter_mut().zip(codes) {
+            batch.operands.clear();
+            batch.operands.extend((first..).take(count).map(|index| space.operands(index, 0)));
+            for (at, codes) in batch.operands.iter().enumerate() {
+                for (register, code) in registers.iter_mut().zip(codes).take(self.form.operation.operands()) {
                     register[at / lanes].0[at % lanes * from..][..from].copy_from_slice(&code.to_le_bytes()[..from]);
                 }
             }
-            execute(self.route.machine, self.route.mxcsr, &registers, &mut results);
-            for (at, codes) in operands.iter().enumerate() {
+            execute(self.route.machine, self.route.mxcsr, &registers, &mut given);
+            batch.results.clear();
+            batch.results.extend((0..count).map(|at| {
                 let mut code = [0; 8];
-                code[..to].copy_from_slice(&results[at / lanes].0[at % lanes * to..][..to]);
-                take(first + at as u64, *codes, u64::from_le_bytes(code));
-            }
+                code[..to].copy_from_slice(&given[at / lanes].0[at % lanes * to..][..to]);
+                u64::from_le_bytes(code)
+            }));
+            take(first, &batch);
             first += count as u64;
         }
     }
@@ -71,6 +81,63 @@ fn execute(machine: ScalarMachine, mxcsr: u32, operands: &[[Vector; BATCH]; 3], 
     unsafe { machine(mxcsr, [a, b, c], results) };
 }
 
+/// The rule on many inputs: by the vectorised conversion of slices where the form is one, else by the soft-float.
+struct BatchRule<'a> {
+    rule: &'a ScalarRule<'static>,
+    fast: Option<FastRule<'a>>,
+    encoder: Option<Encoder<u16>>,
+    /// Codes that are not converted as slices are: those that are flushed, and NaNs.
+    smallest: u64,
+    infinity: u64,
+    values: Vec<f32>,
+    codes: Vec<u16>,
+    expected: Vec<u64>,
+}
+
+impl<'a> BatchRule<'a> {
+    fn new(rule: &'a ScalarRule<'static>) -> BatchRule<'a> {
+        let form = rule.form();
+        let narrows = form.operation == ScalarOperation::Convert && form.source.name == "f32" && form.result.bits == 16;
+        let encoder = narrows.then(|| Encoder::new(form.result, rule.rounding(), Overflow::Standard).ok()).flatten();
+        BatchRule {
+            fast: FastRule::new(rule),
+            encoder,
+            smallest: if form.flush_inputs { form.source.smallest_normal() } else { 0 },
+            infinity: form.source.infinity(false).unwrap_or(u64::MAX),
+            rule,
+            values: Vec::new(),
+            codes: Vec::new(),
+            expected: Vec::new(),
+        }
+    }
+
+    fn one(&self, operands: [u64; 3]) -> u64 {
+        self.fast.as_ref().map_or_else(|| self.rule.result(operands), |fast| fast.result(operands))
+    }
+
+    /// What each input of a batch should give.
+    fn expected(&mut self, operands: &[[u64; 3]]) -> &[u64] {
+        let mut expected = std::mem::take(&mut self.expected);
+        expected.clear();
+        if let Some(encoder) = &self.encoder {
+            self.values.clear();
+            self.values.extend(operands.iter().map(|[a, ..]| f32::from_bits(*a as u32)));
+            self.codes.resize(operands.len(), 0);
+            encoder.encode(&self.values, &mut self.codes);
+            let sign = 1u64 << (self.rule.form().source.bits - 1);
+            expected.extend(operands.iter().zip(&self.codes).map(|(operands, code)| {
+                let magnitude = operands[0] & !sign;
+                let ordinary = (self.smallest..=self.infinity).contains(&magnitude);
+                if ordinary { u64::from(*code) } else { self.one(*operands) }
+            }));
+        } else {
+            expected.extend(operands.iter().map(|operands| self.one(*operands)));
+        }
+        self.expected = expected;
+        &self.expected
+    }
+}
+
 impl Sweeper for CpuSweeper {
     fn execution(&self) -> &Execution {
         &self.execution
@@ -80,24 +147,26 @@ impl Sweeper for CpuSweeper {
         let start = Instant::now();
         let (form, space) = (self.form, Space::new(self.form, self.seed));
         let rule = ScalarRule::new(form).expect("a processor rounds by rule");
-        let fast = FastRule::new(&rule);
         let numbers: Vec<u64> = chunks.numbers().collect();
-        let one = |number: &u64| {
+        let one = |judge: &mut BatchRule<'_>, number: &u64| {
             let mut tally = Tally::new(form);
-            self.chunk(&space, *number, |index, operands, result| {
-                let expected = fast.as_ref().map_or_else(|| rule.result(operands), |fast| fast.result(operands));
-                tally.add(index, 0, operands, expected, result);
-                tally.digest(index, result);
+            self.chunk(&space, *number, |first, batch| {
+                let expected = judge.expected(&batch.operands);
+                for (at, (result, expected)) in batch.results.iter().zip(expected).enumerate() {
+                    let index = first + at as u64;
+                    tally.add(index, 0, batch.operands[at], *expected, *result);
+                    tally.digest(index, *result);
+                }
             });
             tally
         };
-        let parts: Vec<Tally> = numbers.par_iter().map(one).collect();
+        let parts: Vec<Tally> = numbers.par_iter().map_init(|| BatchRule::new(&rule), one).collect();
         Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
     }
 
     fn results(&mut self, chunk: u64) -> Result<Vec<u64>> {
         let mut results = Vec::new();
-        self.chunk(&Space::new(self.form, self.seed), chunk, |_, _, result| results.push(result));
+        self.chunk(&Space::new(self.form, self.seed), chunk, |_, batch| results.extend(&batch.results));
         Ok(results)
     }
 }
