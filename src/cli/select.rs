@@ -65,7 +65,8 @@ impl Selection {
     pub(super) fn device(&self, default: &[&str], named: Option<&str>) -> String {
         let on_cpu = || {
             let chosen = self.instructions(default, Some(cpu::NAME));
-            chosen.is_ok_and(|chosen| chosen.iter().any(|i| cpu::has(i).is_ok()))
+            // What only processors have, this one at least says why it lacks.
+            chosen.is_ok_and(|chosen| chosen.iter().any(|i| cpu::has(i).is_ok() || i.is_of_processors()))
         };
         named.map_or_else(|| device::default_name(on_cpu), str::to_string)
     }
