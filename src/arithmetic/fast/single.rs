@@ -3,7 +3,7 @@
 //! The host's binary64 computes them: products of operands are exact there; the error of a sum is known exactly (Knuth's two-sum),
 //! and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once. The host's binary32 takes no part.
 
-use super::word::{LANES, Lane, each};
+use super::word::{LANES, Lane, each, over};
 use crate::{
     arithmetic::{Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack},
     base::vectors::vectorised,
@@ -188,33 +188,35 @@ fn flush(to: &Destination) -> Option<Flush> {
     }
 }
 
-/// The sum of two numbers of at most 49 bits with its last bit odd where it is not exact.
+/// The sums of numbers of at most 49 bits, with the last bit odd where a sum is not exact.
 #[inline(always)]
-fn odd_sum(x: f64, y: f64) -> f64 {
-    let sum = x + y;
-    let part = sum - x;
-    let error = (x - (sum - part)) + (y - part);
-    let bits = sum.to_bits();
-    // Not so for a NaN, which the error of an infinity is.
-    let inexact = (error > 0.0) | (error < 0.0);
-    let outward = (error > 0.0) == (sum > 0.0);
-    let step = if outward { 1 } else { u64::MAX };
-    f64::from_bits(bits.wrapping_add(if inexact & (bits & 1 == 0) { step } else { 0 }))
+fn odd_sums(x: &Lane<f64>, y: &Lane<f64>) -> Lane<f64> {
+    // One operation at a time on all lanes is what compilers turn into vector instructions.
+    let sum = each(|l| x[l] + y[l]);
+    let part = each(|l| sum[l] - x[l]);
+    let error = each(|l| (x[l] - (sum[l] - part[l])) + (y[l] - part[l]));
+    let bits = each(|l| sum[l].to_bits());
+    // All ones where the exact sum is nearer to zero.
+    let inward = each(|l| ((error[l].to_bits() ^ bits[l]) as i64 >> 63) as u64);
+    // Of an infinity the error is NaN, and nothing is changed.
+    let even = each(|l| u64::from(error[l].abs() > 0.0) & !bits[l]);
+    each(|l| f64::from_bits(bits[l].wrapping_add((inward[l] | 1) & (even[l] & 1).wrapping_neg())))
 }
 
-/// A sum as binary32; a zero of its sign, if it is below a magnitude.
+/// Sums as binary32; zeros of their sign, if they are below a magnitude.
 #[inline(always)]
-fn above(sum: f64, least: f64) -> f64 {
-    let zero = f64::from_bits(sum.to_bits() & 1 << 63);
-    f64::from((if sum.abs() < least { zero } else { sum }) as f32)
+fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
+    let kept = each(|l| if sum[l].abs() < least { 1 << 63 } else { u64::MAX });
+    let rounded = each(|l| f64::from_bits(sum[l].to_bits() & kept[l]) as f32);
+    over(&rounded, f64::from)
 }
 
-/// A sum as binary32; a zero of its sign, if that is subnormal.
+/// Sums as binary32; zeros of their sign, if those are subnormal.
 #[inline(always)]
-fn normal(sum: f64) -> f64 {
-    let rounded = sum as f32;
-    let zero = f32::from_bits(rounded.to_bits() & SIGN);
-    f64::from(if rounded.abs() < f32::MIN_POSITIVE { zero } else { rounded })
+fn normal(sum: &Lane<f64>) -> Lane<f64> {
+    let rounded = over(sum, |sum| sum as f32);
+    let kept = over(&rounded, |rounded| if rounded.abs() < f32::MIN_POSITIVE { SIGN } else { u32::MAX });
+    each(|l| f64::from(f32::from_bits(rounded[l].to_bits() & kept[l])))
 }
 
 impl SingleOperand {
@@ -329,9 +331,10 @@ impl SingleTile {
         for link in &single.links {
             for (at, place) in places.iter().enumerate() {
                 let Operands { terms: [x, y], nans } = self.operands::<NANS>(single, link.terms, at, *place);
+                let sum = odd_sums(&x, &y);
                 let number = match link.flush {
-                    Flush::Below(least) => each(|l| above(odd_sum(x[l], y[l]), least)),
-                    Flush::Rounded => each(|l| normal(odd_sum(x[l], y[l]))),
+                    Flush::Below(least) => above(&sum, least),
+                    Flush::Rounded => normal(&sum),
                 };
                 let value = &mut self.values[link.to];
                 value.number[at] = number;
