@@ -38,7 +38,9 @@ impl Registers {
         self.a.clear();
         match row {
             BYTES => self.a.extend(a.as_chunks().0.iter().map(|row| Vector(*row))),
-            _ => self.a.extend(a.chunks_exact(row).map(|row| Vector(std::array::from_fn(|at| row[at % row.len()])))),
+            8 => self.a.extend(a.as_chunks().0.iter().map(repeated::<8>)),
+            4 => self.a.extend(a.as_chunks().0.iter().map(repeated::<4>)),
+            _ => self.a.extend(a.as_chunks().0.iter().map(repeated::<2>)),
         }
         // As many codes of B as one lane multiplies by those of a row of A.
         let together = i.c.bytes() / i.b.bytes();
@@ -55,13 +57,20 @@ impl Registers {
     }
 }
 
+/// A row in every lane.
+fn repeated<const WIDTH: usize>(row: &[u8; WIDTH]) -> Vector {
+    let mut vector = ZERO;
+    vector.0.as_chunks_mut().0.fill(*row);
+    vector
+}
+
 /// The codes of so many rows, of `WIDTH` bytes each, column by column.
 fn interleaved<const WIDTH: usize>(rows: &[u8], count: usize) -> Vector {
     let mut vector = ZERO;
-    let columns = BYTES / WIDTH / count;
-    for (row, codes) in rows.chunks_exact(columns * WIDTH).enumerate() {
+    let places = vector.0.as_chunks_mut::<WIDTH>().0;
+    for (row, codes) in rows.chunks_exact(BYTES / count).enumerate() {
         for (column, code) in codes.as_chunks::<WIDTH>().0.iter().enumerate() {
-            vector.0[(column * count + row) * WIDTH..][..WIDTH].copy_from_slice(code);
+            places[column * count + row] = *code;
         }
     }
     vector
