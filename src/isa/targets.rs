@@ -91,3 +91,20 @@ fn support(relation: Relation, name: &str) -> &'static [Support] {
         relation.binary_search_by_key(&name, |(name, _)| name).expect("every instruction of the tables has a target");
     relation[at].1
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_is_the_target_that_names_it_or_else_the_one_whose_instructions_it_has() {
+        let name = |signature: &str, has: fn(&str) -> bool| of_processor(signature, has).map(|target| target.name);
+        assert_eq!(name("AuthenticAMD 26.2.1", |_| false), Some("znver5"));
+        assert_eq!(name("AuthenticAMD 25.17.1", |_| false), Some("znver4"));
+        assert_eq!(name("AuthenticAMD 25.1.1", |_| false), Some("haswell"));
+        assert_eq!(name("GenuineIntel 6.143.8", |_| false), Some("sapphirerapids"));
+        assert_eq!(name("GenuineIntel 6.85.11", |_| false), Some("cooperlake"));
+        assert_eq!(name("SomeoneElse 1.2.3", |_| true), Some("graniterapids"));
+        assert_eq!(name("SomeoneElse 1.2.3", |_| false), None);
+    }
+}
