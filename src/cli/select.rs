@@ -48,7 +48,7 @@ impl Selection {
             if nothing { default.to_vec() } else { self.formats.iter().map(String::as_str).collect() };
         // A processor without a unit for the default has fused multiply-adds.
         let lacks = |name: &&str| of_processor(name).is_err();
-        let formats = match on_processor && nothing && !formats.is_empty() && formats.iter().all(|name| lacks(name)) {
+        let formats = match on_processor && nothing && !formats.is_empty() && formats.iter().all(lacks) {
             true => vec!["f32"],
             false => formats,
         };
