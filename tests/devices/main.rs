@@ -1,6 +1,7 @@
 //! Devices that need no GPU: models, recordings and programs.
 
 mod arm;
+mod cpu;
 mod default_model;
 mod determinism;
 mod exec_device;
