@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
-    base::digest::fnv1a,
+    base::{digest::fnv1a, interrupt},
     comparison::{Answer, Difference, Place},
     device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
     format::Format,
@@ -67,7 +67,7 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest) -> Result<SweepResul
     let Some(mut sweeper) = device.sweeper(form, seed)? else {
         let chunks = chunks(request, space.size(), SIMULATED_CHUNKS);
         let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
-        let swept = simulate(form, seed, chunks);
+        let swept = simulate(form, seed, chunks)?;
         let result = |difference: &Alike| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
         return outcome(request, execution, chunks, swept, result);
     };
@@ -127,13 +127,16 @@ fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (
 
 /// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
 /// exact evaluation.
-pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
+///
+/// # Errors
+/// [`Error::Interrupted`], once a signal has arrived.
+pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Result<Swept> {
     let start = Instant::now();
     let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
     let fast = FastRule::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
-    let parts: Vec<(Swept, Kinds)> =
-        numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
+    let part = |number: &u64| interrupt::check().map(|()| simulate_chunk(&space, &rule, fast.as_ref(), *number));
+    let parts: Vec<(Swept, Kinds)> = numbers.par_iter().map(part).collect::<Result<_>>()?;
     let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds: 0.0 };
     let mut kinds = Kinds::new();
     for (part, more) in parts {
@@ -147,7 +150,7 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
     swept.differences = kinds.into_values().collect();
     swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
     swept.seconds = start.elapsed().as_secs_f64();
-    swept
+    Ok(swept)
 }
 
 /// Results that differ, by the classes of the operands and of both results.
