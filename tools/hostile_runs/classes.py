@@ -93,7 +93,9 @@ def text(r):
 
 
 def view(r, arguments, also=VIEWS):
-    return arguments + ["--output", r.choice(also)]
+    given = ["--output", r.choice(also)]
+    # What follows its program belongs to that.
+    return arguments[:1] + given + arguments[1:] if arguments[0] == "exec-check" else arguments + given
 
 
 @hostile(3)
@@ -126,7 +128,7 @@ def hostile_values(r, world):
         if flag in OUTPUTS:
             # Values that name files: made only where the work is done.
             value = r.choice(["o.json", "o/", "", "nowhere/o", "é\n", "x" * 300, "/dev/full", "/", "\x1b[31m", ".", "o" + "/" * 50])
-            outputs |= {"o.json", "o/", "é\n", "\x1b[31m", "o" + "/" * 50, "o"}
+            outputs |= {"o.json", "o/", "é\n/", "\x1b[31m/", "é\n", "\x1b[31m", "o", "o.json/", "nowhere/", "x" * 300 + "/"}
             if flag == "--folder":
                 # It may stand empty where the device then fails.
                 arguments = [a for a in arguments if a not in ("--out", "made.safetensors")]
@@ -215,9 +217,9 @@ READERS = {
                    ["verify", "--instr", HALF, "--device", "model:volta", "--cases", "300", "--checkpoint", "F"], ["merge", "F", "--partial"]],
     "part": [["merge", "F"], ["merge", "F", "--partial"], ["merge", "part-1.json", "F"], ["merge", "F", "part-2.json"], ["merge", "1.checkpoint", "F"],
              ["merge", "F", "F"], ["merge", "part-1.json", "part-2.json", "F", "--partial"], ["merge", "F", "part-2.json", "--partial"]],
-    "instruction": [["explain", "--instr", "F", "--model", "hopper"], ["probe", "--instr", "F", "--device", "model:hopper", "--samples", "3"],
+    "instruction": [["explain", "--instr", "F", "--model", "any.toml"], ["probe", "--instr", "F", "--device", "model:any.toml", "--samples", "3"],
                     ["exec-check", "--instr", "F", "false"], ["verify", "--instr", "F", "--device", "exec:false", "--cases", "10"],
-                    ["models", "hopper", "--instr", "F"], ["record", "--instr", "F", "--tiles", "1", "--out", "made.safetensors", "--device", "model:hopper"]],
+                    ["models", "any.toml", "--instr", "F"], ["record", "--instr", "F", "--tiles", "1", "--out", "made.safetensors", "--device", "model:any.toml"]],
 }
 ENDINGS = {"trace": ".safetensors", "array": ".npy", "blocks": ".safetensors", "part": ".json", "checkpoint": ".checkpoint"}
 
@@ -231,6 +233,9 @@ def reading(r, kind, name):
 def around(world, kind):
     """The good files beside the one that is damaged."""
     files = {"good.safetensors": dict(world.seeds["trace"])["half.safetensors"]}
+    # A model that has a rule for the instructions of the files.
+    if kind == "instruction":
+        files["any.toml"] = re.sub(rb"instructions = \[[^\]]*\]", b'instructions = ["*"]', dict(world.seeds["model"])["tree.toml"])
     return files | (world.given("part") if kind == "part" else {})
 
 
@@ -269,7 +274,7 @@ def lines_of_standard_input(r, world):
 # What may stand where a file is named, and whether some readers take it.
 PLACES = {
     "folder": ("folder", b""), "pipe": ("pipe", b""), "dangling link": ("link", "nowhere"), "circle": ("link", "bad"), "link to zeros": ("link", "/dev/zero"),
-    "link to a folder": ("link", "/"), "empty": b"", "huge": ("sparse", 3 << 30), "full": ("link", "/dev/full"), "null": ("link", "/dev/null"),
+    "link to a folder": ("link", "/"), "empty": b"", "huge": ("sparse", 1 << 30), "full": ("link", "/dev/full"), "null": ("link", "/dev/null"),
     "kernel text": ("link", "/proc/version"), "memory": ("link", "/proc/self/mem"), "closed": ("closed", b"x"), "missing": None,
 }
 
@@ -431,6 +436,9 @@ def hostile_programs(r, world):
         ["report", "e.toml", *device], ["verify", *instruction, "--cases", "300", *device, "--available"],
         ["instructions", "m8n8k4", *device], ["exec-check", *instruction, "--timeout", "1", "sh", "p"],
     ])
+    if "--available" in command and DEVICE < statuses:
+        # The instruction that it declines is left out; that nothing was compared is no success.
+        statuses |= {1}
     if command[0] == "exec-check":
         statuses = frozenset({0, 1})
     if command[0] == "instructions":
@@ -472,7 +480,9 @@ def limits(r, world):
     ])
     value = {"v": r.choice([60, 80, 120, 200, 400, 1000]) * 1000, "u": r.choice([1, 2, 3, 5, 8, 20]), "f": r.choice([0, 1, 2, 8, 40]), "n": r.choice([4, 5, 6, 8, 12])}[kind]
     return Run(command, DONE | REFUSED | DEVICE, files, limits=f"ulimit -{kind} {value} 2> /dev/null || ulimit -p {value};", unprivileged=kind == "u",
-               outputs=frozenset({"o.json", "o.safetensors", "o.npy", "o.svg", f"o.{HALF}.safetensors"}), kept=frozenset({"o.checkpoint"}))
+               outputs=frozenset({"o.json", "o.safetensors", "o.npy", "o.svg"}),
+               # Counterexamples are written before the report, whole.
+               kept=frozenset({"o.checkpoint", f"o.{HALF}.safetensors"}))
 
 
 @hostile(5)
@@ -492,7 +502,7 @@ def streams(r, world):
         if verb == "exec-check":
             arguments, statuses = arguments[:-1], done | {2}
     wrote = frozenset(outputs)
-    return Run(view(r, arguments) if verb != "exec-check" else arguments, frozenset(statuses), files, streams=stream, deaf=deaf, read=read,
+    return Run(view(r, arguments), frozenset(statuses), files, streams=stream, deaf=deaf, read=read,
                outputs=wrote, kept=wrote if statuses == {2} and "full" in stream and "2>/" not in stream else frozenset())
 
 
@@ -505,7 +515,7 @@ LONG = [
     ["probe", "--instr", HALF, "--device", "model:volta", "--samples", "2000000", "--output", "json"],
     ["probe", "--all", "--available", "--device", "model:hopper", "--samples", "30000", "--output", "json", "--out", "o.json"],
     ["probe", "--op", "add", "--fmt", "f16", "--device", "model:hopper", "--cases", "4294967296", "--output", "json"],
-    ["record", "--instr", HALF, "--device", "model:volta", "--tiles", "1000000", "--out", "o.safetensors"],
+    ["record", "--instr", HALF, "--device", "model:volta", "--tiles", "300000", "--out", "o.safetensors"],
     ["record", "--all", "--available", "--device", "model:hopper", "--tiles", "3000", "--folder", "o/"],
     ["chain", "--length", "60", "--chains", "10000", "--device", "model:hopper", "--output", "json", "--plot", "o.svg"],
     ["power", "--model", "hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--cases", "1e8", "--output", "json"],

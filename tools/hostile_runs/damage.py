@@ -184,5 +184,8 @@ def damaged(r, name, data):
     """`data`, a good file of this name, damaged in one way or another."""
     if r.random() < 0.03:
         return r.choice([b"", some_bytes(r, 300), b"\0" * 1000, b"[" * 100000, b'{"a":' * 20000, data + data])
+    if r.random() < 0.04:
+        # As it is: that it is read shows that what is refused is refused for its damage.
+        return data
     ending = "." + name.rsplit(".", 1)[-1]
     return STRUCTURES[ending](r, data) if r.random() < 0.7 else any_bytes(r, data)

@@ -95,6 +95,6 @@ def seeds(program, folder):
         "operations": [("add.txt", b"0x3c00 0.1\n-1.5e-3 0x1.8p-3\n3*2^-7 inf\nnan 1e9\n")],
         "instruction": [
             ("rtl.toml", INSTRUCTION),
-            ("dense.toml", b'name = "mma.m4n4k8.f32.f16.f16.f32"\nm = 4\nn = 4\nk = 8\na = "f16"\nb = "f16"\nc = "f32"\nd = "f32"\nsaturate = false\n'),
+            ("dense.toml", b'name = "mma.m4n4k16.f32.f16.f16.f32"\nm = 4\nn = 4\nk = 16\na = "f16"\nb = "f16"\nc = "f32"\nd = "f32"\nsaturate = false\n'),
         ],
     }
