@@ -127,15 +127,17 @@ def hostile_values(r, world):
         value = text(r)
         if flag in OUTPUTS:
             # Values that name files: made only where the work is done.
-            value = r.choice(["o.json", "o/", "", "nowhere/o", "é\n", "x" * 300, "/dev/full", "/", "\x1b[31m", ".", "o" + "/" * 50])
-            outputs |= {"o.json", "o/", "é\n/", "\x1b[31m/", "é\n", "\x1b[31m", "o", "o.json/", "nowhere/", "x" * 300 + "/"}
+            value = r.choice(["o.json", "o/", "", "nowhere/o", "é\n", "x" * 300, "/dev/full", "\x1b[31m", ".", "o" + "/" * 50])
+            outputs |= {"o.json", "o/", "é\n/", "\x1b[31m/", "é\n", "\x1b[31m", "o", "o.json/", "nowhere/", f"{HALF}.safetensors"}
             if flag == "--folder":
                 # It may stand empty where the device then fails.
                 arguments = [a for a in arguments if a not in ("--out", "made.safetensors")]
         if flag == "--help":
             continue
-        place = r.choice([1, len(arguments)]) if verb != "exec-check" else 1
-        arguments[place:place] = [flag, value] if takes and r.random() < 0.9 else [flag]
+        given = takes and r.random() < 0.9
+        # A flag without its value would take the next word for it.
+        place = 1 if verb == "exec-check" else r.choice([1, len(arguments)]) if given or not takes else len(arguments)
+        arguments[place:place] = [flag, value] if given else [flag]
     return Run(arguments, DONE | REFUSED | DEVICE, files, outputs=frozenset(outputs), kept=frozenset(outputs), patience=6, partial=verb == "calc")
 
 
@@ -179,8 +181,9 @@ def any_flags(r, world):
         if flag in ("--help", "--all") and r.random() < 0.9:
             continue
         value = r.choice(names) if flag in OUTPUTS else r.choice(plausible.get(flag, NUMBERS)) if r.random() < 0.9 else text(r)
-        place = 1 if verb == "exec-check" else r.choice([1, len(arguments)])
-        arguments[place:place] = [flag, value] if takes and r.random() < 0.97 else [flag]
+        given = takes and r.random() < 0.97
+        place = 1 if verb == "exec-check" else r.choice([1, len(arguments)]) if given or not takes else len(arguments)
+        arguments[place:place] = [flag, value] if given else [flag]
     if r.random() < 0.1:
         arguments.insert(1 if verb == "exec-check" else len(arguments), r.choice(["--unknown", "-x", "extra", "--out=", "--"]))
     # A folder gets a file for each table, or each instruction.
@@ -436,8 +439,8 @@ def hostile_programs(r, world):
         ["report", "e.toml", *device], ["verify", *instruction, "--cases", "300", *device, "--available"],
         ["instructions", "m8n8k4", *device], ["exec-check", *instruction, "--timeout", "1", "sh", "p"],
     ])
-    if "--available" in command and DEVICE < statuses:
-        # The instruction that it declines is left out; that nothing was compared is no success.
+    if "--available" in command and (DEVICE < statuses or SCALED in command):
+        # The instruction that it declines, or that its model lacks, is left out; that nothing was compared is no success.
         statuses |= {1}
     if command[0] == "exec-check":
         statuses = frozenset({0, 1})
