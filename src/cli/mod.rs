@@ -183,6 +183,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
+    report.notes.extend(destination.without_columns(&report));
     destination.write(&report)?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)

@@ -127,6 +127,14 @@ impl OutputDestination {
         }
     }
 
+    /// What is to be said of a result of which `--columns` leaves nothing.
+    pub(super) fn without_columns(&self, report: &Report) -> Option<String> {
+        let has =
+            |key: &String| report.tables.iter().any(|table| table.columns.iter().any(|column| column.key == *key));
+        (!self.columns.is_empty() && !self.columns.iter().any(has))
+            .then(|| format!("No table of this result has a column {}.", self.columns.join(" or ")))
+    }
+
     /// Refuses a folder where --out names the one file that a command makes.
     ///
     /// # Errors

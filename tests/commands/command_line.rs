@@ -240,12 +240,24 @@ fn a_model_that_differs_is_named_and_gets_distinct_counterexamples() {
 
 #[test]
 fn a_refused_argument_is_shown_in_part_if_it_is_long_and_without_control_characters() {
-    for value in ["9".repeat(100_000), "\u{202e}\u{7}\t".repeat(50_000)] {
+    for value in ["9".repeat(100_000), "\u{202e}\u{7}\t".repeat(10_000)] {
         let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(["probe", "--samples", &value]).output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.starts_with("error: invalid value '") && said.contains("expected a whole number"), "{said}");
         assert!(said.len() < 3000 && !said.contains(['\u{202e}', '\u{7}', '\t']), "{} bytes", said.len());
+    }
+}
+
+#[test]
+fn a_result_without_any_of_the_columns_that_are_asked_for_says_so() {
+    for (columns, said) in
+        [("instruction", true), ("instruction,ulps", true), ("instruction,trailing_bits", false)]
+    {
+        let output = tcnum(&format!("formats e4m3 --columns {columns}"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{columns}");
+        assert_eq!(text.contains("No table of this result has a column instruction"), said, "{columns}: {text}");
     }
 }
 
