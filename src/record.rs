@@ -98,7 +98,9 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
         )));
     }
     metadata.extend(notes.iter().cloned());
+    interrupt::check()?;
     let d = device.execute(instruction, &tiles)?;
+    interrupt::check()?;
     let (count, outputs) = (tiles.count, d.len());
     let trace = Trace::from_run(instruction, &tiles, d, metadata)?;
     match recording.named {

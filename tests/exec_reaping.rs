@@ -102,6 +102,27 @@ fn a_signal_ends_the_program_with_all_that_it_has_started() {
 }
 
 #[test]
+fn a_signal_ends_a_list_of_instructions_at_the_next_one() {
+    let _alone = alone();
+    let folder = tempfile::tempdir().unwrap();
+    let (file, script) = (folder.path().join("pid"), folder.path().join("script"));
+    // It executes every instruction, and does not end with its session.
+    let text =
+        format!("echo $$ >{}; read offer; echo '{{\"ok\":true,\"protocol\":2}}'; exec sleep 1000", file.display());
+    fs::write(&script, text).unwrap();
+    let mut tcnum = std::process::Command::new(env!("CARGO_BIN_EXE_tcnum"))
+        .args(["instructions", "mma", "--device", &format!("exec:sh {}", script.display())])
+        .stdout(std::process::Stdio::null())
+        .spawn()
+        .unwrap();
+    let pid = pid_in(&file);
+    let sent = std::process::Command::new("kill").args(["-TERM", &tcnum.id().to_string()]).status();
+    assert!(sent.unwrap().success());
+    assert_eq!(tcnum.wait().unwrap().code(), Some(143));
+    wait_for_the_end_of(&pid);
+}
+
+#[test]
 fn every_program_is_stopped_and_reaped() {
     let _alone = alone();
     let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();

@@ -1,19 +1,33 @@
 //! Every reader of bytes that others made, on damaged files and on any bytes: it reads them, or refuses them with one message.
 //!
 //! The files that are damaged are those of `tests/corpus/READER/`, and reports and checkpoints of the program itself. Each reader gets
-//! `TCNUM_READER_CASES` cases (as many as proptest's own default without it); a found case is kept by putting it into its folder.
+//! `TCNUM_READER_CASES` cases (as many as proptest's own default without it), or, with `TCNUM_READER_SECONDS`, as many as fit into that
+//! time: drawn from `TCNUM_READER_SEED`, or from a seed of its own, and counted on standard error. What is found is left in a file whose
+//! path is printed; put it into its folder to keep it.
+//!
+//! The program of these tests runs on other machines too: in a folder that has `tests/corpus`, with `TCNUM_BINARY` for `tcnum`.
 
 #[path = "common/program.rs"]
 mod program;
 
 use std::{
+    fs::File,
+    hash::{BuildHasher, RandomState},
+    io::{Seek, Write},
     path::{Path, PathBuf},
-    sync::{LazyLock, Once},
-    time::Duration,
+    sync::{
+        LazyLock, Mutex, Once,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use program::tcnum;
-use proptest::{prelude::*, sample::Index, test_runner::TestRunner};
+use proptest::{
+    prelude::*,
+    sample::Index,
+    test_runner::{RngAlgorithm, TestError, TestRng, TestRunner},
+};
 use tcnum::{
     Error,
     arithmetic::Model,
@@ -117,43 +131,154 @@ fn damaged(mut bytes: Vec<u8>, changes: &[Damage]) -> Vec<u8> {
     bytes
 }
 
+/// The repository: of the test run, else where this was built, else the folder that this runs in.
+fn repository() -> PathBuf {
+    let built = || Some(PathBuf::from(env!("CARGO_MANIFEST_DIR"))).filter(|folder| folder.is_dir());
+    std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).or_else(built).unwrap_or_default()
+}
+
 /// The files of a folder of the corpus, and their names.
-fn corpus(reader: &str) -> Vec<(String, Vec<u8>)> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/corpus").join(reader);
-    let mut files: Vec<PathBuf> = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
+fn corpus(folder: &str) -> Vec<(String, Vec<u8>)> {
+    let folder = repository().join("tests/corpus").join(folder);
+    let entries = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
     files.sort();
     let file =
         |path: PathBuf| (path.file_name().unwrap().to_string_lossy().into_owned(), std::fs::read(&path).unwrap());
     files.into_iter().map(file).collect()
 }
 
+/// One case: which seed, how it is damaged, and the bytes that are read where it is not.
+type Case = (Index, Option<Vec<Damage>>, Vec<u8>);
+
+/// The name of the seed of a case, and the bytes.
+fn bytes_of<'a>(seeds: &'a [(String, Vec<u8>)], (at, changes, anything): &Case) -> (&'a str, Vec<u8>) {
+    let (name, seed) = at.get(seeds);
+    (name, changes.as_ref().map_or_else(|| anything.clone(), |changes| damaged(seed.clone(), changes)))
+}
+
 /// Gives `read` the seeds, which it reads, then damaged ones and any bytes, all under the names of the seeds. A refusal is one message of
-/// the wrong request, and not longer than a person reads; `share` of the cases are made.
-fn hold(seeds: &[(String, Vec<u8>)], share: u32, read: impl Fn(&str, &[u8]) -> Result<(), Error>) {
+/// the wrong request, and not longer than a person reads; `share` of the cases are made where they are counted.
+fn hold(reader: &str, seeds: &[(String, Vec<u8>)], share: u32, read: impl Fn(&str, &[u8]) -> Result<(), Error>) {
     static LIMIT: Once = Once::new();
     LIMIT.call_once(limit_memory);
     for (name, seed) in seeds {
         read(name, seed).unwrap_or_else(|error| panic!("{name}: {error}"));
     }
-    let cases = std::env::var("TCNUM_READER_CASES").ok().and_then(|count| count.parse().ok());
-    let cases = cases.unwrap_or(ProptestConfig::default().cases) / share;
-    // What is found is kept as a file of the corpus.
-    let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };
-    let changed = prop::collection::vec(damage(), 1..6).prop_map(Some);
-    let anything = prop::collection::vec(any::<u8>(), 0..200);
-    let case = (any::<Index>(), prop_oneof![9 => changed, 1 => Just(None)], anything);
-    let run = TestRunner::new(config).run(&case, |(at, changes, anything)| {
-        let (name, seed) = at.get(seeds);
-        let bytes = changes.map_or(anything, |changes| damaged(seed.clone(), &changes));
-        if let Err(error) = read(name, &bytes) {
+    let refused = |name: &str, bytes: &[u8]| {
+        if let Err(error) = read(name, bytes) {
             let said = error.to_string();
             prop_assert!(!said.is_empty() && said.len() < 20_000, "{} bytes", said.len());
             prop_assert!(!said.contains(|c: char| c.is_control() && c != '\n'), "{said:?}");
             prop_assert!(matches!(error.exit_status(), 2 | 3), "{said}");
         }
         Ok(())
+    };
+    // What is found is kept as a file of the corpus.
+    let config = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    if let Some(seconds) = number("TCNUM_READER_SECONDS") {
+        return hold_for(reader, seeds, Duration::from_secs(seconds), &config, refused);
+    }
+    let cases = number("TCNUM_READER_CASES").map_or(config.cases, |cases| cases.try_into().expect("fewer cases"));
+    let mut runner = TestRunner::new(ProptestConfig { cases: cases / share, ..config });
+    let run = runner.run(&case(), |case| {
+        let (name, bytes) = bytes_of(seeds, &case);
+        refused(name, &bytes)
     });
-    run.unwrap_or_else(|error| panic!("{error}"));
+    run.unwrap_or_else(|error| found(reader, seeds, &error));
+}
+
+/// A number of the environment.
+fn number(variable: &str) -> Option<u64> {
+    let value = std::env::var(variable).ok()?;
+    Some(value.parse().unwrap_or_else(|_| panic!("{variable}={value} is no whole number")))
+}
+
+fn case() -> impl Strategy<Value = Case> {
+    let changed = prop::collection::vec(damage(), 1..6).prop_map(Some);
+    let anything = prop::collection::vec(any::<u8>(), 0..200);
+    (any::<Index>(), prop_oneof![9 => changed, 1 => Just(None)], anything)
+}
+
+/// Keeps the bytes of a failed case.
+fn found(reader: &str, seeds: &[(String, Vec<u8>)], error: &TestError<Case>) -> ! {
+    let TestError::Fail(reason, case) = error else { panic!("{error}") };
+    let (name, bytes) = bytes_of(seeds, case);
+    let folder = tempfile::Builder::new().prefix(&format!("tcnum-reader-{reader}-")).tempdir().unwrap().keep();
+    let path = folder.join(name);
+    std::fs::write(&path, &bytes).unwrap();
+    panic!("reader {reader}: {reason}; the {} bytes are kept in {}", bytes.len(), path.display());
+}
+
+/// How many cases of one seed are drawn from one stream of random numbers.
+const BATCH: u32 = 1000;
+/// The most that reading one small file may take.
+const MOST_SECONDS: u64 = 60;
+
+/// [`hold`] for a time. The case that is being read stands in a file, which is left where it ends the program or does not end.
+fn hold_for(
+    reader: &str,
+    seeds: &[(String, Vec<u8>)],
+    time: Duration,
+    config: &ProptestConfig,
+    read: impl Fn(&str, &[u8]) -> Result<(), TestCaseError>,
+) {
+    let seed = number("TCNUM_READER_SEED").unwrap_or_else(|| RandomState::new().hash_one(std::process::id()));
+    let now = tempfile::Builder::new().prefix(&format!("tcnum-reader-{reader}-")).tempdir().unwrap();
+    let path = now.path().join("case");
+    let mut log = std::io::stderr();
+    let begun = writeln!(log, "reader {reader}: seed {seed}; the case that is being read: {}", path.display());
+    begun.expect("standard error takes it");
+    let file = Mutex::new(File::create(&path).unwrap());
+    let cases: &'static AtomicU64 = Box::leak(Box::new(AtomicU64::new(0)));
+    let start = Instant::now();
+    let watched = format!("reader {reader}: no end after {MOST_SECONDS} s of the case in {}", path.display());
+    std::thread::spawn(move || watch(cases, &watched));
+    for batch in 0u64.. {
+        let stream = [seed, batch, 0, 0].map(u64::to_le_bytes).concat();
+        let rng = TestRng::from_seed(RngAlgorithm::ChaCha, &stream);
+        let mut runner = TestRunner::new_with_rng(ProptestConfig { cases: BATCH, ..config.clone() }, rng);
+        let run = runner.run(&case(), |case| {
+            if start.elapsed() >= time {
+                return Ok(());
+            }
+            let (name, bytes) = bytes_of(seeds, &case);
+            let mut kept = file.lock().unwrap();
+            kept.rewind()
+                .and_then(|()| kept.write_all(&bytes))
+                .and_then(|()| kept.set_len(bytes.len() as u64))
+                .unwrap();
+            drop(kept);
+            cases.fetch_add(1, Ordering::Relaxed);
+            read(name, &bytes)
+        });
+        run.unwrap_or_else(|error| found(reader, seeds, &error));
+        if start.elapsed() >= time {
+            break;
+        }
+    }
+    let (cases, seconds) = (cases.swap(DONE, Ordering::Relaxed), start.elapsed().as_secs());
+    writeln!(log, "reader {reader}: {cases} cases in {seconds} s, seed {seed}").expect("standard error takes it");
+}
+
+/// In the place of the number of cases: there are no more.
+const DONE: u64 = u64::MAX;
+
+/// Ends the program with `message` where the number of cases does not grow.
+fn watch(cases: &AtomicU64, message: &str) {
+    let mut last = cases.load(Ordering::Relaxed);
+    loop {
+        std::thread::sleep(Duration::from_secs(MOST_SECONDS));
+        match cases.load(Ordering::Relaxed) {
+            DONE => return,
+            same if same == last => {
+                // Standard error may be gone; the program ends all the same.
+                let _ = writeln!(std::io::stderr(), "{message}");
+                std::process::abort();
+            }
+            more => last = more,
+        }
+    }
 }
 
 #[cfg(target_os = "linux")]
@@ -195,7 +320,7 @@ static OWN: LazyLock<[(String, Vec<u8>); 2]> = LazyLock::new(|| {
 
 #[test]
 fn traces() {
-    hold(&corpus("trace"), 1, |name, bytes| {
+    hold("traces", &corpus("trace"), 1, |name, bytes| {
         let trace = as_file(name, bytes, Trace::read)?;
         assert_eq!(trace.d.len(), trace.count() * trace.m * trace.n);
         Ok(())
@@ -204,7 +329,7 @@ fn traces() {
 
 #[test]
 fn arrays() {
-    hold(&corpus("array"), 1, |name, bytes| {
+    hold("arrays", &corpus("array"), 1, |name, bytes| {
         let arrays = Arrays::parse(Path::new(name), bytes)?;
         for array in &arrays.arrays {
             // Whether there are codes in it depends on the format that is asked for.
@@ -229,7 +354,7 @@ fn arrays() {
 #[test]
 fn models() {
     let instruction = isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap();
-    hold(&corpus("model"), 1, |name, bytes| {
+    hold("models", &corpus("model"), 1, |name, bytes| {
         let model = Model::parse(&as_text(bytes), name)?;
         if model.rule(&instruction).is_some() {
             model.evaluator(&instruction)?;
@@ -240,7 +365,7 @@ fn models() {
 
 #[test]
 fn formats() {
-    hold(&corpus("format"), 1, |name, bytes| {
+    hold("formats", &corpus("format"), 1, |name, bytes| {
         let format = Format::from_toml(&as_text(bytes), name)?;
         format.to_f64(format.code_mask());
         Ok(())
@@ -249,34 +374,36 @@ fn formats() {
 
 #[test]
 fn experiments() {
-    hold(&corpus("experiment"), 1, |name, bytes| Experiment::parse(&as_text(bytes), name).map(drop));
+    hold("experiments", &corpus("experiment"), 1, |name, bytes| Experiment::parse(&as_text(bytes), name).map(drop));
 }
 
 #[test]
 fn checkpoints() {
-    hold(&OWN[1..], 1, |name, bytes| as_file(name, bytes, checkpoint::read).map(drop));
+    hold("checkpoints", &OWN[1..], 1, |name, bytes| as_file(name, bytes, checkpoint::read).map(drop));
 }
 
 #[test]
 fn parts_of_reports() {
-    hold(&OWN[..1], 1, |_, bytes| reports::parts(&as_text(bytes)).map(drop));
+    hold("parts_of_reports", &OWN[..1], 1, |_, bytes| reports::parts(&as_text(bytes)).map(drop));
 }
 
 #[test]
 fn recorded_digests() {
-    hold(&corpus("digests"), 1, |name, bytes| as_file(name, bytes, digests::read).map(drop));
+    hold("recorded_digests", &corpus("digests"), 1, |name, bytes| as_file(name, bytes, digests::read).map(drop));
 }
 
 #[test]
 fn lines_of_expected_results() {
     let operator = adder();
-    hold(&corpus("lines"), 1, |_, bytes| calc::check(&operator, Check { strict: true, limit: 3 }, bytes).1);
+    hold("lines_of_expected_results", &corpus("lines"), 1, |_, bytes| {
+        calc::check(&operator, Check { strict: true, limit: 3 }, bytes).1
+    });
 }
 
 #[test]
 fn lines_of_operands() {
     let operator = adder();
-    hold(&corpus("operations"), 1, |_, bytes| {
+    hold("lines_of_operands", &corpus("operations"), 1, |_, bytes| {
         let mut sheet = Sheet::new(&operator);
         let mut lines = as_text(bytes).lines().map(str::to_string).collect::<Vec<_>>();
         lines.iter_mut().try_for_each(|line| sheet.compute(&line.split_whitespace().collect::<Vec<_>>()))
@@ -286,7 +413,7 @@ fn lines_of_operands() {
 #[test]
 fn values() {
     let bf16 = format::find("bf16").unwrap();
-    hold(&corpus("operations"), 1, |_, bytes| {
+    hold("values", &corpus("operations"), 1, |_, bytes| {
         as_text(bytes).split_whitespace().try_for_each(|word| convert::read(Some(bf16), word).map(drop))
     });
 }
@@ -308,9 +435,10 @@ fn adder() -> Operator {
 fn answers_of_programs() {
     use tcnum::device::Device;
     let instruction = isa::find("mma.m8n8k4.f32.f16.f16.f32").unwrap();
-    hold(&corpus("exec"), 16, |name, bytes| {
+    hold("answers_of_programs", &corpus("exec"), 16, |name, bytes| {
         as_file(name, bytes, |path| {
-            let answers = "read offer; head -n 1 \"$0\"; head -c 4 > /dev/null; tail -n +2 \"$0\"";
+            // Where there is no line, the program ends: that it waits for the batch would cost the whole time that it has.
+            let answers = "read offer; head -n 1 \"$0\"; [ $(wc -l < \"$0\") -gt 0 ] || exit; head -c 4 > /dev/null; tail -n +2 \"$0\"";
             let command = format!("sh -c '{answers}' '{}'", path.display());
             let mut device = ExecDevice::new(&command, Duration::from_secs(20))?;
             device.execute(&instruction, &Tiles::zeros(&instruction, 1)).map(drop)

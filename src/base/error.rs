@@ -113,7 +113,7 @@ impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Error::Request { message } | Error::Unavailable { message } | Error::Device { message } => {
-                f.write_str(&visible(&without_middle(message)))
+                f.write_str(&without_middle(&visible(message)))
             }
             Error::Interrupted { by } => write!(f, "interrupted by {}", by.name()),
         }

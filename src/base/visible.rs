@@ -2,10 +2,11 @@
 
 use std::borrow::Cow;
 
-/// `text` with its control characters, and the invisible mark that begins some files (U+FEFF), as escapes (`\\u{1b}`): they
-/// would not be seen, or be obeyed. Ends of lines stay.
+/// `text` with its control characters, those that turn the direction of what follows, and the invisible mark that begins some files
+/// (U+FEFF), as escapes (`\\u{1b}`): they would not be seen, or be obeyed. Ends of lines stay.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let hidden = |c: char| c != '\n' && (c.is_control() || c == '\u{feff}');
+    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
+    let hidden = |c: char| c != '\n' && (c.is_control() || c == '\u{feff}' || turns(c));
     if !text.contains(hidden) {
         return text.into();
     }
@@ -46,6 +47,7 @@ mod tests {
     #[test]
     fn what_a_terminal_would_obey_or_hide_is_escaped_and_the_rest_stays() {
         assert_eq!(visible("\u{feff}3C00 \0 \u{1b}[31m \u{9b} \r"), "\\u{feff}3C00 \\u{0} \\u{1b}[31m \\u{9b} \\r");
+        assert_eq!(visible("abc\u{202e}fed\u{2069}"), "abc\\u{202e}fed\\u{2069}");
         assert!(matches!(visible("line 1\n\u{e9} 'x'"), Cow::Borrowed("line 1\n\u{e9} 'x'")));
     }
 

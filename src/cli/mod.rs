@@ -26,7 +26,14 @@ use std::{io::Write, process::ExitCode};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::{Error, Interruption, Result, base::threads, report::Report};
+use crate::{
+    Error, Interruption, Result,
+    base::{
+        threads,
+        visible::{visible, without_middle},
+    },
+    report::Report,
+};
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -88,9 +95,14 @@ fn parsed(command: &mut clap::Command) -> clap::error::Result<(ArgMatches, Cli)>
     Ok((matches, cli))
 }
 
-/// Prints help, or what is wrong with the arguments.
+/// Prints help, or what is wrong with the arguments, which may be long, or hold control characters.
 fn say(said: &clap::Error) -> ExitCode {
-    let printed = said.print().and_then(|()| std::io::stdout().flush());
+    let text = said.render().to_string();
+    let shown = without_middle(&visible(&text)).into_owned();
+    let printed = match said.exit_code() != 0 && shown != text {
+        true => writeln!(std::io::stderr(), "{}", shown.trim_end()),
+        false => said.print().and_then(|()| std::io::stdout().flush()),
+    };
     match (printed, said.exit_code()) {
         (Ok(()), status) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
         (Err(error), 0) => match options::stdout_failed(&error) {
@@ -172,6 +184,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
+    report.notes.extend(destination.without_columns(&report));
     destination.write(&report)?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)

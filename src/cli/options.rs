@@ -13,7 +13,7 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     Error, Result,
-    base::nearest::nearest,
+    base::{atomic, nearest::nearest},
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
     verify::MOST_SHARDS,
@@ -127,6 +127,14 @@ impl OutputDestination {
         }
     }
 
+    /// What is to be said of a result of which `--columns` leaves nothing.
+    pub(super) fn without_columns(&self, report: &Report) -> Option<String> {
+        let has =
+            |key: &String| report.tables.iter().any(|table| table.columns.iter().any(|column| column.key == *key));
+        (!self.columns.is_empty() && !self.columns.iter().any(has))
+            .then(|| format!("No table of this result has a column {}.", self.columns.join(" or ")))
+    }
+
     /// Refuses a folder where --out names the one file that a command makes.
     ///
     /// # Errors
@@ -228,10 +236,11 @@ pub(super) fn shard(text: &str) -> std::result::Result<(u64, u64), String> {
         .ok_or_else(|| "expected I/N, the I-th of N parts, from 1/N to N/N".into())
 }
 
-/// Parses the path of a file to write, whose folder must exist: an error before the work, not after it.
+/// Parses the path of a file to write, whose folder must exist, also where it is a link: an error before the work, not after it.
 pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     let path = PathBuf::from(text);
-    match path.parent() {
+    let target = atomic::target(&path).map_err(|error| format!("it cannot be written: {error}"))?;
+    match target.parent() {
         _ if text.is_empty() => Err("expected the path of a file".into()),
         _ if path.is_dir() => Err("it is a folder".into()),
         Some(folder) if !folder.as_os_str().is_empty() && !folder.is_dir() => {

@@ -128,12 +128,14 @@ pub(super) fn available(
     }
 }
 
-/// Marks the report of a command that ran none of its instructions: what it claims does not hold.
+/// Marks the report of a command that ran none of its instructions: what it claims does not hold. A note says so, unless one says
+/// already that a signal came first.
 pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
     report.holds = false;
-    report
-        .notes
-        .insert(0, format!("Nothing was executed: {} ran none of the chosen instructions.", device.identity().name));
+    if report.interrupted.is_none() {
+        let name = &device.identity().name;
+        report.notes.insert(0, format!("Nothing was executed: {name} ran none of the chosen instructions."));
+    }
 }
 
 /// Keeps those for which `kept` is true, and returns how many were removed; `None` if none was.

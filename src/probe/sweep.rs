@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
-    base::digest::fnv1a,
+    base::{digest::fnv1a, interrupt},
     comparison::{Answer, Difference, Place},
     device::{Alike, Chunks, Device, Execution, ExecutionKind, Swept, Tally},
     inputs::space::{CHUNK, Space},
@@ -66,7 +66,7 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest) -> Result<SweepResul
     let Some(mut sweeper) = device.sweeper(form, seed)? else {
         let chunks = chunks(request, space.size(), SIMULATED_CHUNKS);
         let execution = Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() };
-        let swept = simulate(form, seed, chunks);
+        let swept = simulate(form, seed, chunks)?;
         let result = |difference: &Alike| Ok(rule_and_engine(form, &space, difference.index, difference.lane).1);
         return outcome(request, execution, chunks, swept, result);
     };
@@ -126,14 +126,17 @@ fn rule_and_engine(form: &Form, space: &Space<'_>, index: u64, lane: usize) -> (
 
 /// The sweep on the CPU: of the rule evaluated exactly, and by the engine where it has the operation. The digests are of the
 /// exact evaluation.
-pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Swept {
+///
+/// # Errors
+/// [`Error::Interrupted`], once a signal has arrived.
+pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Result<Swept> {
     let start = Instant::now();
     let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
     let fast = FastRule::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
-    let parts: Vec<Tally> =
-        numbers.par_iter().map(|number| simulate_chunk(&space, &rule, fast.as_ref(), *number)).collect();
-    Tally::swept(parts, start.elapsed().as_secs_f64())
+    let part = |number: &u64| interrupt::check().map(|()| simulate_chunk(&space, &rule, fast.as_ref(), *number));
+    let parts: Vec<Tally> = numbers.par_iter().map(part).collect::<Result<_>>()?;
+    Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
 }
 
 fn simulate_chunk(space: &Space<'_>, rule: &ScalarRule<'static>, fast: Option<&FastRule<'_>>, number: u64) -> Tally {

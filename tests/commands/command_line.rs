@@ -56,6 +56,7 @@ fn an_interrupted_run_reports_what_it_has_and_says_so() {
         (format!("probe {half} --op multiply --init low --samples 100000000000"), "TERM", 143),
         (format!("chain {half} --length 1000 --chains 1000000"), "INT", 130),
         (format!("record --all --available --device model:hopper --tiles 100 --folder {recordings}"), "TERM", 143),
+        ("probe --op add --fmt f16 --device model:hopper --cases 4294967296".into(), "TERM", 143),
     ];
     for (line, signal, status) in &lines {
         let (found, report) = interrupted(line, signal);
@@ -68,6 +69,8 @@ fn an_interrupted_run_reports_what_it_has_and_says_so() {
                 let row = &table("verification")[0];
                 assert!(row["finished"] == false && row["compared"].as_u64().unwrap() > 0, "{row}");
             }
+            // Of a sweep that is not done there are no counts.
+            "probe" if line.contains("--cases") => assert!(table("sweeps").is_empty()),
             "probe" => assert!(table("profile")[0]["samples"].as_u64().unwrap() > 0),
             "chain" => assert!(table("chain")[0]["finite"].as_u64().unwrap() > 0),
             _ => {
@@ -232,6 +235,29 @@ fn a_model_that_differs_is_named_and_gets_distinct_counterexamples() {
         assert_eq!(row["number"], i + 1);
         assert_ne!(row["device_d"], row["model_d"]);
         assert!(rows[..i].iter().all(|other| other["a"] != row["a"]), "{row}");
+    }
+}
+
+#[test]
+fn a_refused_argument_is_shown_in_part_if_it_is_long_and_without_control_characters() {
+    for value in ["9".repeat(100_000), "\u{202e}\u{7}\t".repeat(10_000)] {
+        let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(["probe", "--samples", &value]).output().unwrap();
+        let said = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{said}");
+        assert!(said.starts_with("error: invalid value '") && said.contains("expected a whole number"), "{said}");
+        assert!(said.len() < 3000 && !said.contains(['\u{202e}', '\u{7}', '\t']), "{} bytes", said.len());
+    }
+}
+
+#[test]
+fn a_result_without_any_of_the_columns_that_are_asked_for_says_so() {
+    for (columns, said) in
+        [("instruction", true), ("instruction,ulps", true), ("instruction,trailing_bits", false)]
+    {
+        let output = tcnum(&format!("formats e4m3 --columns {columns}"));
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert_eq!(output.status.code(), Some(0), "{columns}");
+        assert_eq!(text.contains("No table of this result has a column instruction"), said, "{columns}: {text}");
     }
 }
 

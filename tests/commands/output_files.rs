@@ -210,6 +210,12 @@ fn a_link_that_leads_to_nothing_is_written_through() {
         assert!(path(name).symlink_metadata().unwrap().is_symlink());
         assert!(path(&format!("{name}.file")).symlink_metadata().unwrap().is_file());
     }
+    // A link into a folder that is not there: refused before anything is written beside it.
+    std::os::unix::fs::symlink("nowhere/file", path("beyond.json")).unwrap();
+    let (beyond, before) = (path("beyond.json").display().to_string(), folder.path().read_dir().unwrap().count());
+    let run = tcnum(&[&DIFFERENT[..], &["--out", &beyond]].concat());
+    assert!(run.status == 2 && run.stderr.contains("there is no folder"), "{}", run.stderr);
+    assert_eq!(folder.path().read_dir().unwrap().count(), before);
     // Two links to one file that is not there yet.
     let (first, second) = (path("first"), path("second"));
     for link in [&first, &second] {

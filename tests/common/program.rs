@@ -4,6 +4,7 @@
 #![allow(dead_code)]
 
 use std::{
+    ffi::OsString,
     io::Write,
     process::{Command, Stdio},
 };
@@ -20,9 +21,14 @@ pub(crate) struct Run {
     pub stderr: String,
 }
 
+/// The program: `TCNUM_BINARY`, for tests that were copied to another machine; else the one that was built with them.
+fn binary() -> OsString {
+    std::env::var_os("TCNUM_BINARY").unwrap_or_else(|| env!("CARGO_BIN_EXE_tcnum").into())
+}
+
 /// Runs `tcnum` with `arguments` and `input` on its standard input.
 pub(crate) fn tcnum_with_input(arguments: &[&str], input: &[u8]) -> Run {
-    let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
+    let mut child = Command::new(binary())
         .args(arguments)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())

@@ -3,6 +3,7 @@
 use super::{SupportRow, how, supported};
 use crate::{
     Error, Result,
+    base::interrupt,
     device::Device,
     isa::{self, Instruction},
     report::Table,
@@ -64,7 +65,7 @@ pub(super) fn on_device(
 ) -> Result<(Vec<ListedInstruction>, Option<Error>)> {
     let (mut present, mut refusal) = (Vec::new(), None);
     for instruction in matching {
-        match device.prepare(instruction) {
+        match interrupt::check().and_then(|()| device.prepare(instruction)) {
             Ok(execution) => present.push((*instruction, Some(execution.kind.name().to_string()))),
             Err(error @ (Error::Request { .. } | Error::Unavailable { .. })) => refusal = refusal.or(Some(error)),
             Err(error) => return Err(error),

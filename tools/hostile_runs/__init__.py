@@ -1,0 +1,1 @@
+"""Hostile runs of the command line."""
