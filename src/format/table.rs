@@ -62,6 +62,7 @@ pub static FORMATS: &[Format] = &[
     integer("u8", &["uint8"], 8, false),
     integer("s4", &["int4", "i4"], 4, true),
     integer("u4", &["uint4"], 4, false),
+    integer("b1", &["u1", "bit", "uint1"], 1, false),
     integer("s32", &["int32", "i32"], 32, true),
     integer("u32", &["uint32", "ui32"], 32, false),
     integer("s64", &["int64", "i64"], 64, true),

@@ -13,6 +13,8 @@ use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::In
 #[derive(Debug, Clone)]
 pub(super) struct Integer {
     wrap: Wrap,
+    /// Whether terms are exclusive ors of bits.
+    xor: bool,
 }
 
 impl Integer {
@@ -20,7 +22,7 @@ impl Integer {
     pub(super) fn new(i: &Instruction, wrap: Wrap) -> Option<Integer> {
         let word = |format: &Format| format.is_integer() && format.bits == 32 && format.largest(true) != 0;
         let serves = i.a.bits <= 8 && i.b.bits <= 8 && word(i.c) && word(i.d) && i.k < 1 << 15;
-        serves.then_some(Integer { wrap })
+        serves.then_some(Integer { wrap, xor: i.xor })
     }
 }
 
@@ -33,9 +35,14 @@ vectorised! {
             let factors = pieces.factors(at);
             let mut sum = [0i32; LANES];
             for term in 0..pieces.terms() {
-                let product: Lane<i32> = factors.value(term);
+                let terms: Lane<i32> = if integer.xor {
+                    let (a, b) = (factors.a.significands[term], &factors.b.significands[term]);
+                    over(b, |b| a ^ b)
+                } else {
+                    factors.value(term)
+                };
                 for l in 0..LANES {
-                    sum[l] = sum[l].wrapping_add(product[l]);
+                    sum[l] = sum[l].wrapping_add(terms[l]);
                 }
             }
             set_piece(codes, at, &over(&sum, |sum| sum as u32));
