@@ -16,7 +16,7 @@ use serde::Deserialize;
 use super::{Support, targets};
 use crate::{
     Error, Result,
-    base::nearest::nearest,
+    base::{named::named, nearest::nearest},
     format::{self, Encoding, Format, Overflow, Rounding},
     softfloat::Tininess,
 };
@@ -41,6 +41,46 @@ pub struct Form {
     /// What becomes of results beyond the largest finite number.
     pub overflow: Overflow,
     /// What results are confined to.
+    pub clamp: Clamp,
+    /// Subnormal operands are zeros of their sign.
+    pub flush_inputs: bool,
+    /// Subnormal results become zeros of their sign, by this tininess.
+    pub flush_results: Option<Tininess>,
+    /// The result for NaN operands and invalid operations.
+    pub nan: NanResult,
+    /// Minimum and maximum: NaN if an operand is NaN, instead of the other operand.
+    pub nan_operands: bool,
+    /// Minimum and maximum: of the magnitudes, with the exclusive or of the signs.
+    pub xor_sign: bool,
+    /// The code that makes the result zero when a factor has it with either sign (`.oob`).
+    pub out_of_bounds: Option<u64>,
+    /// The targets that assemble it, in the order of [`targets::all`].
+    pub support: &'static [Support],
+    /// The arithmetic opcodes on sm_90a, joined by `;`; empty where it has none, or no such instruction.
+    pub opcode: String,
+    /// The GPU on which the rule was measured; empty where it is assumed.
+    pub evidence: String,
+    /// What is peculiar about it; often empty.
+    pub note: String,
+}
+
+named! {
+    /// What a scalar instruction computes.
+    pub enum ScalarOperation {
+        Convert = "convert": "conversion to another format";
+        Round = "round": "rounding to an integral value of the same format";
+        Add = "add": "a + b in f16 or bf16";
+        Sub = "sub": "a - b in f16 or bf16";
+        Mul = "mul": "a * b in f16 or bf16";
+        Fma = "fma": "a * b + c in f16 or bf16, rounded once";
+        Min = "min": "the smaller of two f16 or bf16; -0 is below +0";
+        Max = "max": "the larger of two f16 or bf16";
+        Neg = "neg": "-a in f16 or bf16";
+        Abs = "abs": "the magnitude of an f16 or bf16";
+    }
+}
+
+/// What results are confined to.
     pub clamp: Clamp,
     /// Subnormal operands are zeros of their sign.
     pub flush_inputs: bool,
@@ -116,52 +156,6 @@ pub enum NanResult {
 }
 
 impl ScalarOperation {
-    /// Every operation, in the order of the documentation.
-    pub const ALL: [ScalarOperation; 10] = [
-        ScalarOperation::Convert,
-        ScalarOperation::Round,
-        ScalarOperation::Add,
-        ScalarOperation::Sub,
-        ScalarOperation::Mul,
-        ScalarOperation::Fma,
-        ScalarOperation::Min,
-        ScalarOperation::Max,
-        ScalarOperation::Neg,
-        ScalarOperation::Abs,
-    ];
-
-    /// The name in options, tables and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            ScalarOperation::Convert => "convert",
-            ScalarOperation::Round => "round",
-            ScalarOperation::Add => "add",
-            ScalarOperation::Sub => "sub",
-            ScalarOperation::Mul => "mul",
-            ScalarOperation::Fma => "fma",
-            ScalarOperation::Min => "min",
-            ScalarOperation::Max => "max",
-            ScalarOperation::Neg => "neg",
-            ScalarOperation::Abs => "abs",
-        }
-    }
-
-    /// What it is, in a few words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            ScalarOperation::Convert => "conversion to another format",
-            ScalarOperation::Round => "rounding to an integral value of the same format",
-            ScalarOperation::Add => "a + b in f16 or bf16",
-            ScalarOperation::Sub => "a - b in f16 or bf16",
-            ScalarOperation::Mul => "a * b in f16 or bf16",
-            ScalarOperation::Fma => "a * b + c in f16 or bf16, rounded once",
-            ScalarOperation::Min => "the smaller of two f16 or bf16",
-            ScalarOperation::Max => "the larger of two f16 or bf16",
-            ScalarOperation::Neg => "-a in f16 or bf16",
-            ScalarOperation::Abs => "the magnitude of an f16 or bf16",
-        }
-    }
-
     /// How many operands it has.
     pub fn operands(self) -> usize {
         match self {

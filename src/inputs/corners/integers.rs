@@ -6,6 +6,9 @@ use crate::{
     isa::{Case, Instruction},
 };
 
+/// Positions of a row that a term of its own is tried in.
+const MOST_POSITIONS: usize = 64;
+
 pub(super) fn add(s: &mut Sketch<'_>) {
     let i = s.i;
     for (a_name, a) in fills(i.a, i.k) {
@@ -15,9 +18,10 @@ pub(super) fn add(s: &mut Sketch<'_>) {
             }
         }
     }
-    // One term in each position tips c over.
+    // One term tips c over: in each position, of long rows in as many as keep recordings small, of every remainder.
     let other = u64::from(!i.xor);
-    for at in 0..i.k {
+    let step = i.k.div_ceil(MOST_POSITIONS);
+    for at in (0..i.k / step).map(|turn| turn * step + turn % step) {
         for (name, c) in accumulators(i.c, 0) {
             let mut case = Case::zeros(i);
             (case.a[at], case.b[at], case.c) = (i.a.largest(false), other, c);
