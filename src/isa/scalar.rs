@@ -5,9 +5,7 @@
 //! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
 //! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
 //!
-//! Not in the table: conversions to and from the fixed-point `s2f6x2` and those scaled by `ue8m0` (ptxas 13.5.37, sm_100a and
-//! later), for which there is no format and no rule of NaN; and `cvt.rz.satfinite` to 8, 6 and 4 bits, which ptxas 13.5.37
-//! assembles for sm_107a alone, of which there are no targets and no model.
+//! What is not in the table, and why, says `docs/devices-and-results.md`.
 
 use std::sync::OnceLock;
 
@@ -78,55 +76,6 @@ named! {
         Neg = "neg": "-a in f16 or bf16";
         Abs = "abs": "the magnitude of an f16 or bf16";
     }
-}
-
-/// What results are confined to.
-    pub clamp: Clamp,
-    /// Subnormal operands are zeros of their sign.
-    pub flush_inputs: bool,
-    /// Subnormal results become zeros of their sign, by this tininess.
-    pub flush_results: Option<Tininess>,
-    /// The result for NaN operands and invalid operations.
-    pub nan: NanResult,
-    /// Minimum and maximum: NaN if an operand is NaN, instead of the other operand.
-    pub nan_operands: bool,
-    /// Minimum and maximum: of the magnitudes, with the exclusive or of the signs.
-    pub xor_sign: bool,
-    /// The code that makes the result zero when a factor has it with either sign (`.oob`).
-    pub out_of_bounds: Option<u64>,
-    /// The targets that assemble it, in the order of [`targets::all`].
-    pub support: &'static [Support],
-    /// The arithmetic opcodes on sm_90a, joined by `;`; empty where it has none, or no such instruction.
-    pub opcode: String,
-    /// The GPU on which the rule was measured; empty where it is assumed.
-    pub evidence: String,
-    /// What is peculiar about it; often empty.
-    pub note: String,
-}
-
-/// What a scalar instruction computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ScalarOperation {
-    /// Conversion to another format.
-    Convert,
-    /// Rounding to an integral value of the same format.
-    Round,
-    /// `a + b`.
-    Add,
-    /// `a - b`.
-    Sub,
-    /// `a * b`.
-    Mul,
-    /// `a * b + c`, rounded once.
-    Fma,
-    /// The smaller operand; -0 is below +0.
-    Min,
-    /// The larger operand.
-    Max,
-    /// `-a`.
-    Neg,
-    /// The magnitude of a.
-    Abs,
 }
 
 /// What results are confined to, after rounding.

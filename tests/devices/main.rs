@@ -4,6 +4,8 @@ mod default_model;
 mod determinism;
 mod exec_device;
 mod hostile_traces;
+#[path = "../common/machine.rs"]
+mod machine;
 #[path = "../common/program.rs"]
 mod program;
 mod replay;

@@ -28,7 +28,9 @@ impl Program {
         let operands = [("a", i.a, 0), ("b", i.b, 1), ("c", i.c, 2)];
         let mut lines: Vec<(String, String)> =
             operands.iter().map(|(name, format, at)| (name.to_string(), unpacked(format, &self.unpack[*at]))).collect();
-        lines.extend(self.operations().enumerate().map(|(step, operation)| (format!("%{step}"), words(operation, i.xor))));
+        lines.extend(
+            self.operations().enumerate().map(|(step, operation)| (format!("%{step}"), words(operation, i.xor))),
+        );
         let passes = if self.output.passes_nan { ", NaNs with their payload" } else { "" };
         lines.push(("d".into(), format!("{} to {}{passes}", source(&self.output.value), target(&self.output.target))));
         lines
