@@ -1,6 +1,6 @@
 //! What is being done, on standard error: a line that overwrites itself on a terminal, a line for each step with `-v`.
 
-use std::{fmt::Write as _, io::Write as _};
+use std::io::Write;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 

@@ -1,7 +1,7 @@
 //! What the kept reports say of each other: the H200 and the simulated Hopper ran the same inputs and gave the same bits.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
