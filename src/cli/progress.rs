@@ -72,7 +72,7 @@ impl<'a> Bar<'a> {
         let rate = move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
             let _ = write!(to, "{:.3e}/s", state.per_sec() * each as f64);
         };
-        let shown = style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}").progress_chars("##.");
+        let shown = style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}").progress_chars("#.");
         line.set_style(shown.with_key("share", share).with_key("rate", rate));
         line.set_message(name.to_string());
         line.set_prefix("");
@@ -169,7 +169,8 @@ mod tests {
     fn a_bar_shows_share_rate_time_left_and_what_differs() {
         let (progress, paper) = on_paper(false);
         let bar = Bar::new(&progress, "mma", 4_000_000_000_000, 1_000_000_000_000, 128);
-        assert!(shown(&paper).contains("mma [#######.......................] 25.0%"));
+        let begun = shown(&paper);
+        assert!(begun.contains("mma [#######.......................] 25.0%"), "{begun:?}");
         bar.show(2_000_000_000_000, 0);
         let half = shown(&paper);
         assert!(half.contains("50.0%") && half.contains("/s  ") && half.contains(" left"), "{half}");
@@ -188,7 +189,8 @@ mod tests {
         let (progress, paper) = on_paper(false);
         progress.step(&"x".repeat(300));
         let step = shown(&paper);
-        assert_eq!(step.matches('x').count(), 100, "{step}");
+        let longest = step.split(|c| c != 'x').map(str::len).max();
+        assert_eq!(longest, Some(100), "{step:?}");
     }
 
     #[test]
