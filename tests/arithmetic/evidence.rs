@@ -2,6 +2,7 @@
 
 use std::{path::Path, sync::LazyLock};
 
+use crate::machine::thorough;
 use tcnum::{
     arithmetic::{KEYS, Model},
     isa,
@@ -57,11 +58,17 @@ fn the_rules_of_volta_say_what_the_recordings_decide() {
 
 #[test]
 fn the_rules_of_ampere_say_what_the_recordings_decide() {
+    if !thorough() {
+        return println!("skipped: minutes; tools/test --all runs it, and those of Volta and Hopper run always");
+    }
     says_what_they_decide("ampere", "A100");
 }
 
 #[test]
 fn the_rules_of_ada_say_what_the_recordings_decide() {
+    if !thorough() {
+        return println!("skipped: minutes; tools/test --all runs it, and those of Volta and Hopper run always");
+    }
     says_what_they_decide("ada", "L40S");
 }
 
