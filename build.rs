@@ -29,9 +29,13 @@ fn run() -> Result<(), String> {
     let mut targets = targets::read(&files)?;
     targets.sort_by_key(targets::Target::order);
     collect::write("targets.rs", &targets::table(&targets))?;
-    let matrix = targets::relation(&targets, targets::Kind::Matrix, &["src/isa/nvidia.csv", "src/isa/amd.csv"])?;
+    let matrix = targets::relation(
+        &targets,
+        targets::Kind::Matrix,
+        &["src/isa/nvidia.csv", "src/isa/amd.csv", "src/isa/arm.csv", "src/isa/x86.csv"],
+    )?;
     collect::write("matrix_support.rs", &matrix)?;
-    let scalar = targets::relation(&targets, targets::Kind::Scalar, &["src/isa/scalar.csv"])?;
+    let scalar = targets::relation(&targets, targets::Kind::Scalar, &["src/isa/scalar.csv", "src/isa/scalar-x86.csv"])?;
     collect::write("scalar_support.rs", &scalar)?;
 
     collect::write("models.rs", &models::table(&collect::files("models", &["toml"])?, &targets)?)?;

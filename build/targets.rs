@@ -27,6 +27,8 @@ struct Content {
     #[serde(default)]
     capabilities: Vec<Spanned<String>>,
     #[serde(default)]
+    processors: Vec<Spanned<String>>,
+    #[serde(default)]
     matrix: Instructions,
     #[serde(default)]
     scalar: Instructions,
@@ -95,6 +97,12 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
             let suffix = if file.name.ends_with('a') { "a" } else { "" };
             capabilities.push(((major, minor), format!("sm_{major}{minor}{suffix}")));
         }
+        for processor in &content.processors {
+            if let Some(defect) = pattern::defect(processor.get_ref()) {
+                let text = processor.get_ref();
+                return Err(file.error(processor.span().start, &format!("'{text}' is no pattern: {defect}")));
+            }
+        }
         targets.push(Target { file, content, capabilities });
     }
     Ok(targets)
@@ -103,10 +111,12 @@ pub(crate) fn read(files: &[File]) -> Result<Vec<Target<'_>>, String> {
 /// The Rust expression of the targets and what they are.
 pub(crate) fn table(targets: &[Target]) -> String {
     let row = |target: &Target| {
-        let Content { title, gpus, .. } = &target.content;
+        let Content { title, gpus, processors, .. } = &target.content;
         let (name, title, capabilities) = (target.name(), title.get_ref(), &target.capabilities);
+        let processors: Vec<&String> = processors.iter().map(Spanned::get_ref).collect();
         format!(
-            "    Target {{ name: {name:?}, title: {title:?}, gpus: &{gpus:?}, capabilities: &{capabilities:?} }},\n"
+            "    Target {{ name: {name:?}, title: {title:?}, gpus: &{gpus:?}, capabilities: &{capabilities:?}, processors: \
+             &{processors:?} }},\n"
         )
     };
     format!("&[\n{}]\n", targets.iter().map(row).collect::<String>())

@@ -76,10 +76,12 @@ impl<'a> ScalarRule<'a> {
                 Real::Infinity { .. } => Real::Infinity { negative: false },
                 Real::Finite(finite) => Real::Finite(Finite { negative: false, ..finite }),
             },
+            ScalarOperation::Div => quotient(&a, &b),
+            ScalarOperation::Sqrt => root(&a),
             ScalarOperation::Min | ScalarOperation::Max => return self.clamped(self.selected(codes[0], codes[1])),
         };
         self.clamped(match value {
-            Real::Nan => self.nan(codes[0]),
+            Real::Nan => self.nan(codes),
             value => self.encoded(&value),
         })
     }
@@ -123,12 +125,20 @@ impl<'a> ScalarRule<'a> {
         code(format, self.rounding, self.form.overflow)
     }
 
-    /// The result where it is not a number, and the first operand has this code.
-    fn nan(&self, code: u64) -> u64 {
+    /// The result where it is not a number, for operands with these codes.
+    fn nan(&self, codes: [u64; 3]) -> u64 {
         let (from, to) = (self.form.source, self.form.result);
-        if let NanResult::Code(code) = self.form.nan {
-            return code;
-        }
+        let code = match self.form.nan {
+            NanResult::Code(code) => return code,
+            NanResult::First(invalid) => {
+                let own = &codes[..self.form.operation.operands()];
+                match own.iter().find(|code| from.decode(**code).class == Class::Nan) {
+                    Some(code) => *code,
+                    None => return invalid,
+                }
+            }
+            _ => codes[0],
+        };
         let (Some(source), Some(result)) = (from.float(), to.float()) else { return 0 };
         let datum = from.decode(code);
         let payload = match result.trailing_bits.checked_sub(source.trailing_bits) {
@@ -138,7 +148,7 @@ impl<'a> ScalarRule<'a> {
         let quiet = 1 << (result.trailing_bits - 1);
         let infinity = to.infinity(datum.negative).unwrap_or(0);
         match self.form.nan {
-            NanResult::Quiet => infinity | (payload | quiet) << result.padding_bits,
+            NanResult::Quiet | NanResult::First(_) => infinity | (payload | quiet) << result.padding_bits,
             NanResult::Copy if payload == 0 => infinity | quiet << result.padding_bits,
             NanResult::Below => (infinity | payload << result.padding_bits) - (1 << result.padding_bits),
             _ => infinity | payload << result.padding_bits,
@@ -150,7 +160,7 @@ impl<'a> ScalarRule<'a> {
         let (x, y) = (format.decode(a), format.decode(b));
         let nan = [x, y].map(|datum| datum.class == Class::Nan);
         if nan == [true; 2] || self.form.nan_operands && nan.contains(&true) {
-            return self.nan(a);
+            return self.nan([a, b, 0]);
         }
         let sign = 1u64 << (format.bits - 1);
         let magnitude = if self.form.xor_sign { !sign } else { u64::MAX };
@@ -213,6 +223,8 @@ impl<'a> FastRule<'a> {
             ScalarOperation::Sub => Operation::Sub,
             ScalarOperation::Mul => Operation::Mul,
             ScalarOperation::Fma => Operation::Fma,
+            ScalarOperation::Div => Operation::Div,
+            ScalarOperation::Sqrt => Operation::Sqrt,
             ScalarOperation::Neg | ScalarOperation::Abs => return None,
             ScalarOperation::Min | ScalarOperation::Max if form.xor_sign => return None,
             ScalarOperation::Min if form.nan_operands => Operation::Minimum,
@@ -237,8 +249,46 @@ impl<'a> FastRule<'a> {
         let is_nan = form.operation.operands() == 1 && form.source.decode(operands[0]).class == Class::Nan;
         rule.clamped(match outcome.code {
             Some(code) if !is_nan && !nan(code) => code,
-            _ => rule.nan(operands[0]),
+            _ => rule.nan(operands),
         })
+    }
+}
+
+/// `a / b`.
+fn quotient(a: &Real, b: &Real) -> Real {
+    let negative = |value: &Real| match value {
+        Real::Nan => false,
+        Real::Infinity { negative } => *negative,
+        Real::Finite(finite) => finite.negative,
+    };
+    let sign = negative(a) != negative(b);
+    match (a, b) {
+        (Real::Nan, _) | (_, Real::Nan) | (Real::Infinity { .. }, Real::Infinity { .. }) => Real::Nan,
+        (Real::Infinity { .. }, _) => Real::Infinity { negative: sign },
+        (_, Real::Infinity { .. }) => Real::Finite(Finite::zero(sign)),
+        (Real::Finite(a), Real::Finite(b)) => match (a.is_zero(), b.is_zero()) {
+            (true, true) => Real::Nan,
+            (false, true) => Real::Infinity { negative: sign },
+            _ => Real::Finite(a.over(b)),
+        },
+    }
+}
+
+/// The square root of `a`.
+fn root(a: &Real) -> Real {
+    match a {
+        Real::Finite(a) if a.is_zero() => Real::Finite(*a),
+        Real::Finite(a) if !a.negative => {
+            // An even power of two times an integer of 127 or 128 bits, whose root has 64.
+            let shift = a.significand.leading_zeros() as i32;
+            let shift = shift - ((a.exponent - shift) & 1);
+            let significand = a.significand << shift;
+            let root = significand.isqrt();
+            let exponent = (a.exponent - shift) / 2;
+            Real::Finite(Finite { negative: false, significand: root, exponent, sticky: root * root != significand })
+        }
+        Real::Infinity { negative: false } => *a,
+        _ => Real::Nan,
     }
 }
 

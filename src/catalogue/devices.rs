@@ -1,9 +1,12 @@
-//! What can execute instructions here: the GPUs, the shipped models, and what `--device` takes.
+//! What can execute instructions here: the GPUs, the processor, the shipped models, and what `--device` takes.
 
 use crate::{
     Result,
     arithmetic::{Model, of_target, shipped},
-    device::cuda::{Gpu, architecture, gpu},
+    device::{
+        cpu::{self, processor::Processor, unit::UNITS},
+        cuda::{Gpu, architecture, gpu},
+    },
     report::Table,
 };
 
@@ -30,6 +33,32 @@ crate::rows! {
         driver_cuda: String => shown("CUDA of the driver"),
     }
 
+    /// The processor of this machine.
+    pub(crate) struct ProcessorRow in "processors" {
+        /// As `--device` names it.
+        device: &'static str => shown("device").essential(),
+        /// The name that it gives itself.
+        name: String => shown("name").essential(),
+        /// Its vendor, family, model and stepping.
+        signature: String => shown("signature").essential(),
+        /// The target whose instructions it has.
+        architecture: Option<&'static str> => shown("architecture").essential(),
+        /// The model of its generation.
+        model: Option<&'static str> => shown("model").essential(),
+        /// Its units that the program may use.
+        units: Vec<String> => shown("units"),
+        /// The version of its microcode.
+        microcode: Option<String> => shown("microcode"),
+    }
+
+    /// A unit that the processor lacks, or that the operating system refuses.
+    pub(crate) struct AbsentUnitRow in "absent_units" {
+        /// The unit.
+        unit: &'static str => shown("unit").essential(),
+        /// Why it cannot be used, and what would give it.
+        reason: String => shown("why not").essential(),
+    }
+
     /// A simulated device that is part of the program.
     pub(crate) struct SimulatedRow in "simulated" {
         /// As `--device` names it.
@@ -52,6 +81,7 @@ crate::rows! {
 /// The kinds of device, as `--device` takes them.
 const SPELLINGS: &[(&str, &str)] = &[
     ("cuda:N", "the N-th NVIDIA GPU, from 0; kernels are compiled for it at run time"),
+    (cpu::NAME, "this machine's own matrix, dot-product and fused multiply-add instructions"),
     ("model:NAME", "a simulated device: an arithmetic model that is part of the program"),
     ("model:FILE", "a simulated device: the arithmetic model in this TOML file"),
     ("trace:FILE", "a recording made by `tcnum record`: answers its recorded tiles"),
@@ -70,7 +100,29 @@ pub(crate) fn devices() -> Result<(Vec<Table>, Option<String>)> {
         Err(error) => (table(&[], &Default::default()), Some(error.to_string())),
     };
     let spellings = SPELLINGS.iter().map(|&(device, meaning)| Spelling { device, meaning });
-    Ok((vec![gpus, simulated()?, Table::of("What --device takes", spellings)], problem))
+    let mut tables = vec![gpus];
+    tables.extend(Processor::here().map(processor).into_iter().flatten());
+    tables.extend([simulated()?, Table::of("What --device takes", spellings)]);
+    Ok((tables, problem))
+}
+
+/// The processor of this machine, and the units that it cannot use.
+fn processor(processor: &Processor) -> [Table; 2] {
+    let target = cpu::target().map(|target| target.name);
+    let row = ProcessorRow {
+        device: cpu::NAME,
+        name: processor.name.clone(),
+        signature: processor.signature.clone(),
+        architecture: target,
+        model: target.and_then(of_target),
+        units: processor.units().map(|unit| unit.name.to_string()).collect(),
+        microcode: processor.microcode.clone(),
+    };
+    let absent = UNITS.into_iter().filter_map(|unit| {
+        let absence = unit.check(&processor.features).err()?;
+        Some(AbsentUnitRow { unit: unit.name, reason: unit.explain(&absence) })
+    });
+    [Table::of("The processor of this machine", [row]), Table::of("Units that it cannot use", absent)]
 }
 
 fn table(gpus: &[Gpu], (cuda, driver): &(String, Option<String>)) -> Table {
@@ -107,7 +159,8 @@ mod tests {
     #[test]
     fn without_a_driver_the_report_says_what_was_looked_for() {
         let (tables, problem) = devices().unwrap();
-        assert!(tables[1].rows.iter().any(|row| row[0] == crate::report::Cell::Text("model:hopper".into())));
+        let simulated = tables.iter().find(|table| table.key == "simulated").unwrap();
+        assert!(simulated.rows.iter().any(|row| row[0] == crate::report::Cell::Text("model:hopper".into())));
         if crate::device::cuda::loader::driver().is_err() {
             assert!(problem.as_ref().is_some_and(|problem| problem.contains("libcuda.so.1")), "{problem:?}");
         }

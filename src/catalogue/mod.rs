@@ -11,7 +11,7 @@ mod records;
 
 pub(crate) use blocks::{BlockRow, blocks};
 pub(crate) use codes::{CodeRow, Landmark, codes, landmarks};
-pub(crate) use devices::{GpuRow, SimulatedRow, Spelling, devices};
+pub(crate) use devices::{AbsentUnitRow, GpuRow, ProcessorRow, SimulatedRow, Spelling, devices};
 pub(crate) use instructions::{MatrixRow, ScalarRow, instructions};
 pub(crate) use models::{
     EvidenceRow, KeyRow, ModelRow, NodeKeyRow, ProgramRow, RuleRow, keys, model, models, node_keys, programs,

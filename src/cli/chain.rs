@@ -73,8 +73,9 @@ fn svg_file(text: &str) -> std::result::Result<PathBuf, String> {
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let common = &arguments.common;
     interrupt::watch();
-    let mut instructions = chosen(&arguments.selection, common.device.as_deref())?;
-    let mut device = device::open(common.device.as_deref(), Duration::from_secs(common.timeout))?;
+    let name = arguments.selection.device(&[], common.device.as_deref());
+    let mut instructions = chosen(&arguments.selection, &name)?;
+    let mut device = device::open(Some(&name), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
     report.seed = Some(common.seed);
     if arguments.available {
@@ -115,14 +116,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
 ///
 /// # Errors
 /// Those of the selection; one with sparse operands or block scales, whose results cannot be operands of the next link.
-fn chosen(selection: &Selection, device: Option<&str>) -> Result<Vec<Instruction>> {
+fn chosen(selection: &Selection, device: &str) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
     let plain = |i: &Instruction| !i.is_sparse() && i.scale.is_none();
     let mut unique: Vec<Instruction> = Vec::new();
     let chosen = if nothing {
         PUBLISHED.iter().map(|name| isa::find(name)).collect()
     } else {
-        selection.instructions(&[], device)
+        selection.instructions(&[], Some(device))
     };
     for instruction in chosen?.into_iter().filter(|i| !selection.all || plain(i)) {
         if !plain(&instruction) {

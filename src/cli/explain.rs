@@ -10,7 +10,7 @@ use clap::Args;
 use super::{OutputDestination, invocation, options::integer};
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    arithmetic::{Model, of_target},
     comparison::{Subject, operands},
     convert::ValueConversion,
     device::{DEFAULT_MODEL, Generation},
@@ -94,6 +94,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             let name = arguments.instruction.as_deref().unwrap_or_default();
             let instruction = isa::resolve(name)?;
             let case = given(&instruction, arguments)?;
+            if let Some(only) = only_model(&instruction) {
+                default.0 = only.into();
+            }
             (instruction, case, None)
         }
     };
@@ -118,6 +121,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         ],
         ..Report::new("explain", invocation())
     })
+}
+
+/// The model of all targets that have the instruction, where they share one.
+fn only_model(i: &Instruction) -> Option<&'static str> {
+    let mut models = i.support.iter().map(|support| of_target(support.architecture));
+    let first = models.next()??;
+    models.all(|other| other == Some(first)).then_some(first)
 }
 
 /// The case that the arguments describe.

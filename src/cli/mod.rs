@@ -41,7 +41,8 @@ use progress::{Bar, Progress};
 ///
 /// Example: tcnum probe --fmt bf16 --op accumulate
 ///
-/// With no --device, the first NVIDIA GPU is used, and the simulated device model:hopper where there is none.
+/// With no --device, the first NVIDIA GPU is used; where there is none, this machine's processor (cpu), if it has an instruction for
+/// what was asked; else the simulated device model:hopper.
 /// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found; 2 the request or its
 /// input was wrong; 3 the device failed; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report says what
 /// was done until then. A second signal ends it at once.

@@ -52,7 +52,7 @@ pub struct OutputDestination {
 /// The flags of a command that runs instructions on a device.
 #[derive(Args, Debug, Clone)]
 pub struct Common {
-    /// The device: cuda:N, model:NAME or model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
+    /// The device: cuda:N, cpu, model:NAME or model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
     #[arg(long, value_name = "DEVICE")]
     pub device: Option<String>,
     /// Seconds that an exec: device may take for one answer.

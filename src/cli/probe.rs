@@ -24,6 +24,8 @@ use crate::{
 
 /// Samples for each probe by default.
 const SAMPLES: u64 = 10_000;
+/// The formats whose instructions are probed where none are chosen.
+const DEFAULT_FORMATS: &[&str] = &["bf16"];
 
 /// Isolates one operation of matrix instructions, or sweeps scalar instructions, and compares results bit for bit.
 ///
@@ -138,9 +140,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             "--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many",
         ));
     }
-    let mut instructions = arguments.selection.instructions(&["bf16"], arguments.common.device.as_deref())?;
+    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_deref());
+    let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let timeout = Duration::from_secs(arguments.common.timeout);
-    let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
+    let mut device = device::open(Some(&name), timeout)?;
     let (name, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     report.notes.extend(undecided);
     if arguments.available {

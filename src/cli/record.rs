@@ -63,7 +63,8 @@ pub(super) struct Arguments {
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     interrupt::watch();
-    let mut instructions = arguments.selection.instructions(&[], arguments.common.device.as_deref())?;
+    let name = arguments.selection.device(&[], arguments.common.device.as_deref());
+    let mut instructions = arguments.selection.instructions(&[], Some(&name))?;
     let file = arguments.common.destination.out.as_deref();
     match (instructions.len(), file, &arguments.folder) {
         (0, ..) => return Err(Error::request("no instruction is chosen; give --instr, --fmt or --all")),
@@ -80,7 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         std::fs::create_dir_all(folder)
             .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
     }
-    let mut device = device::open(arguments.common.device.as_deref(), Duration::from_secs(arguments.common.timeout))?;
+    let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
     let mut report = Report::new("record", invocation());
     report.seed = Some(arguments.common.seed);
     if arguments.available {

@@ -5,7 +5,7 @@ use clap::Args;
 use crate::{
     Error, Result,
     arithmetic::Model,
-    device::{Device, Generation},
+    device::{self, Device, Generation, cpu},
     format,
     isa::{self, Instruction},
     report::Report,
@@ -18,10 +18,11 @@ pub(super) struct Selection {
     /// that describes one of your own (docs/exec.md); may be repeated.
     #[arg(long = "instr", value_name = "NAME")]
     pub instructions: Vec<String>,
-    /// The mma instructions of this operand format with the largest k, one for each format of D; may be repeated.
+    /// The mma instructions of this operand format with the largest k, one for each format of D; of a processor, all that multiply
+    /// it; may be repeated.
     #[arg(long = "fmt", value_name = "FORMAT")]
     pub formats: Vec<String>,
-    /// Every instruction; of a GPU, every one that it is programmed for.
+    /// Every instruction; of a GPU, every one that it is programmed for; of a processor, every one that it has.
     #[arg(long, conflicts_with_all = ["instructions", "formats"])]
     pub all: bool,
 }
@@ -33,6 +34,10 @@ impl Selection {
     /// # Errors
     /// Unknown names, with the nearest; formats that no `mma` instruction multiplies.
     pub(super) fn instructions(&self, default: &[&str], device: Option<&str>) -> Result<Vec<Instruction>> {
+        let on_processor = device == Some(cpu::NAME);
+        if self.all && on_processor {
+            return Ok(isa::all().iter().filter(|i| cpu::has(i).is_ok()).cloned().collect());
+        }
         if self.all {
             let gpu = device.is_none_or(|name| name.starts_with("cuda:"));
             return Ok(isa::all().iter().filter(|i| !gpu || i.missing().is_none()).cloned().collect());
@@ -41,10 +46,29 @@ impl Selection {
         let nothing = self.instructions.is_empty() && self.formats.is_empty();
         let formats: Vec<&str> =
             if nothing { default.to_vec() } else { self.formats.iter().map(String::as_str).collect() };
+        // A processor without a unit for the default has fused multiply-adds.
+        let lacks = |name: &&str| of_processor(name).is_err();
+        let formats = match on_processor && nothing && !formats.is_empty() && formats.iter().all(lacks) {
+            true => vec!["f32"],
+            false => formats,
+        };
         for name in formats {
-            chosen.extend(of_format(name)?);
+            match on_processor {
+                true => chosen.extend(of_processor(name)?),
+                false => chosen.extend(of_format(name)?),
+            }
         }
         Ok(chosen)
+    }
+
+    /// The device to use: the one that is named, else the default one for the chosen instructions.
+    pub(super) fn device(&self, default: &[&str], named: Option<&str>) -> String {
+        let on_cpu = || {
+            let chosen = self.instructions(default, Some(cpu::NAME));
+            // What only processors have, this one at least says why it lacks.
+            chosen.is_ok_and(|chosen| chosen.iter().any(|i| cpu::has(i).is_ok() || i.is_of_processors()))
+        };
+        named.map_or_else(|| device::default_name(on_cpu), str::to_string)
     }
 }
 
@@ -123,6 +147,21 @@ fn left_out(instructions: &mut Vec<Instruction>, kept: impl Fn(&Instruction) -> 
         1 => Some("1 instruction".into()),
         count => Some(format!("{count} instructions")),
     }
+}
+
+/// The instructions of this machine's processor that multiply codes of the format.
+fn of_processor(name: &str) -> Result<Vec<Instruction>> {
+    let format = format::find(name)?;
+    let has = |i: &&Instruction| cpu::has(i).is_ok();
+    let multiplies = |i: &&Instruction| i.a == format || i.b == format;
+    let chosen: Vec<Instruction> = isa::all().iter().filter(multiplies).filter(has).cloned().collect();
+    if chosen.is_empty() {
+        return Err(Error::request(format!(
+            "no unit of this processor multiplies {format} operands; `tcnum instructions --device {}` lists what it has",
+            cpu::NAME
+        )));
+    }
+    Ok(chosen)
 }
 
 /// The plain `mma` instructions whose A and B have the format, with the largest k for each pair of C and D formats.

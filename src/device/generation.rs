@@ -18,7 +18,7 @@ pub enum Generation {
     Model(String),
     /// It names this model to be compared with: a shipped name or a file.
     Named(String),
-    /// It is a GPU with the instructions of this target (`sm_90a`).
+    /// It is a GPU or a processor with the instructions of this target (`sm_90a`, `znver5`).
     Target(&'static Target),
     /// It does not say.
     Unknown,
@@ -104,7 +104,8 @@ mod tests {
         }
         let (name, note) = Generation::Unknown.model("exec:x").unwrap();
         assert!(name == DEFAULT_MODEL && note.unwrap().contains("exec:x"));
-        let unknown: &Target = &Target { name: "sm_999a", title: "A later one", gpus: &[], capabilities: &[] };
+        let unknown: &Target =
+            &Target { name: "sm_999a", title: "A later one", gpus: &[], capabilities: &[], processors: &[] };
         let error = Generation::Target(Box::leak(Box::new(*unknown))).model("cuda:0").unwrap_err();
         assert!(error.exit_status() == 2 && error.to_string().contains("--model"), "{error}");
     }

@@ -12,9 +12,10 @@ pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use model::ModelDevice;
-pub use open::open;
-pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept};
+pub use open::{default_name, open};
+pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
 pub use trace::TraceDevice;
+pub mod cpu;
 pub mod cuda;
 
 use crate::{
@@ -23,7 +24,10 @@ use crate::{
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 
-/// Something that executes matrix instructions: a GPU, a model, a recording or another program.
+/// What executes one instruction on whichever thread calls it, on several threads at once: D codes `[count][m][n]`.
+pub type LocalExecution = Box<dyn Fn(&Tiles) -> Codes + Send + Sync>;
+
+/// Something that executes matrix instructions: a GPU, a processor, a model, a recording or another program.
 pub trait Device {
     /// What the device is, for reports.
     fn identity(&self) -> &Identity;
@@ -57,6 +61,14 @@ pub trait Device {
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let whole = self.execute(instruction, &tiles.padded(instruction, m, n))?;
         Ok(whole.resized((instruction.m, instruction.n), (m, n)))
+    }
+
+    /// What executes `instruction` on the threads of this program; `None` if the device does one thing at a time.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    fn local(&mut self, _instruction: &Instruction) -> Result<Option<LocalExecution>> {
+        Ok(None)
     }
 
     /// The model that the device simulates, if it is a simulated one: its arithmetic is then known.
@@ -106,7 +118,7 @@ pub trait Device {
 /// What a device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Identity {
-    /// The name it was asked for by: `cuda:0`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
+    /// The name it was asked for by: `cuda:0`, `cpu`, `model:hopper`, `trace:FILE`, `exec:PROGRAM`.
     pub name: String,
     /// What the name refers to: `NVIDIA H200`, `the arithmetic model of Hopper, simulated`.
     pub description: String,
@@ -126,9 +138,9 @@ pub struct Execution {
 /// What produced a result: hardware, a model, a recording or a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExecutionKind {
-    /// One machine instruction of a GPU does the whole work of the instruction.
+    /// One machine instruction of a GPU or a processor does the whole work of the instruction.
     Native,
-    /// The GPU's compiler expands it into a sequence.
+    /// It is a sequence: of a GPU, what the compiler makes of it.
     Emulated,
     /// An arithmetic model computes it.
     Simulated,

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::{Device, Execution, ExecutionKind, Generation, Identity, Sweeper};
+use super::{Device, Execution, ExecutionKind, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model},
@@ -57,6 +57,11 @@ impl Device for ModelDevice {
     fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
         let part = Instruction { m, n, ..instruction.clone() };
         Ok(self.model.evaluator(&part)?.execute(tiles))
+    }
+
+    fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
+        let evaluator = self.evaluator(instruction)?.clone();
+        Ok(Some(Box::new(move |tiles| evaluator.execute(tiles))))
     }
 
     fn model(&self) -> Option<&Model> {

@@ -1,7 +1,14 @@
 //! Sweeps of a scalar instruction over its numbered inputs.
 
+use std::{collections::BTreeMap, ops::Range};
+
 use super::Execution;
-use crate::{Result, format::Class, inputs::space::CHUNK};
+use crate::{
+    Result,
+    format::{Class, Format},
+    inputs::space::{CHUNK, digest_term},
+    isa::scalar::Form,
+};
 
 /// The classes of data by which results are counted, in this order.
 pub const CLASSES: [Class; 5] = [Class::Zero, Class::Subnormal, Class::Normal, Class::Infinite, Class::Nan];
@@ -65,6 +72,74 @@ impl Swept {
     /// How many results differ.
     pub fn differing(&self) -> u64 {
         self.differences.iter().map(|difference| difference.count).sum()
+    }
+}
+
+/// What is found in one chunk.
+#[derive(Debug)]
+pub struct Tally {
+    form: &'static Form,
+    compared: [u64; 5],
+    /// Results that differ, by the classes of the operands and of both results.
+    kinds: BTreeMap<[usize; 5], Alike>,
+    digest: u64,
+    /// Of formats with infinities and without padding, the bit of the sign, and the magnitudes of normal numbers.
+    sign: u64,
+    normal: Range<u64>,
+}
+
+/// The place of normal numbers among [`CLASSES`].
+const NORMAL: usize = 2;
+
+impl Tally {
+    /// Nothing yet of a form.
+    pub fn new(form: &'static Form) -> Tally {
+        let (sign, normal) = match (form.source.float(), form.source.infinity(false)) {
+            (Some(float), Some(infinity)) if float.signed && float.padding_bits == 0 => {
+                (1 << (form.source.bits - 1), form.source.smallest_normal()..infinity)
+            }
+            _ => (0, 0..0),
+        };
+        Tally { form, compared: [0; 5], kinds: BTreeMap::new(), digest: 0, sign, normal }
+    }
+
+    /// Counts a result in a lane of an input, and what it should be.
+    pub fn add(&mut self, index: u64, lane: usize, operands: [u64; 3], expected: u64, result: u64) {
+        let class = |format: &Format, code: u64| {
+            let class = format.decode(code).class;
+            CLASSES.iter().position(|other| *other == class).expect("every class is listed")
+        };
+        let (source, target) = (self.form.source, self.form.result);
+        // Most are normal, and to decode one costs more than the rest.
+        let magnitude = operands[0] & !self.sign;
+        let normal = self.normal.contains(&magnitude);
+        self.compared[if normal { NORMAL } else { class(source, operands[0]) }] += 1;
+        if result != expected {
+            let [a, b, c] = operands.map(|code| class(source, code));
+            let kind = [a, b, c, class(target, expected), class(target, result)];
+            self.kinds.entry(kind).or_insert(Alike { count: 0, index, lane }).count += 1;
+        }
+    }
+
+    /// Adds an input and its register to the digest.
+    pub fn digest(&mut self, index: u64, register: u64) {
+        self.digest = self.digest.wrapping_add(digest_term(index, register));
+    }
+
+    /// What several chunks, in their order, have together.
+    pub fn swept(parts: impl IntoIterator<Item = Tally>, seconds: f64) -> Swept {
+        let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds };
+        let mut kinds: BTreeMap<[usize; 5], Alike> = BTreeMap::new();
+        for part in parts {
+            (0..CLASSES.len()).for_each(|class| swept.compared[class] += part.compared[class]);
+            swept.digests.push(part.digest);
+            for (kind, difference) in part.kinds {
+                kinds.entry(kind).or_insert(Alike { count: 0, ..difference }).count += difference.count;
+            }
+        }
+        swept.differences = kinds.into_values().collect();
+        swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
+        swept
     }
 }
 

@@ -7,6 +7,7 @@ const OFP8: &str = "OCP 8-bit Floating Point Specification (OFP8) 1.0";
 const MX: &str = "OCP Microscaling Formats (MX) Specification 1.0";
 const FNUZ: &str = "Noune et al., 8-bit Numerical Formats for Deep Neural Networks (2022)";
 const PTX: &str = "NVIDIA PTX ISA 9.0";
+const SDM: &str = "Intel 64 and IA-32 Architectures Software Developer's Manual 2";
 
 /// A signed floating-point format with both zeros, subnormal numbers and IEEE 754 infinities and NaNs:
 /// what the records below vary from.
@@ -62,6 +63,7 @@ pub static FORMATS: &[Format] = &[
     integer("u8", &["uint8"], 8, false),
     integer("s4", &["int4", "i4"], 4, true),
     integer("u4", &["uint4"], 4, false),
+    Format { source: SDM, ..integer("s16", &["int16", "i16"], 16, true) },
     integer("s32", &["int32", "i32"], 32, true),
     integer("u32", &["uint32", "ui32"], 32, false),
     integer("s64", &["int64", "i64"], 64, true),

@@ -76,6 +76,7 @@ impl<'a> Space<'a> {
     pub fn operands(&self, index: u64, lane: usize) -> [u64; 3] {
         let bits = self.bits();
         let word = match self.spread() {
+            Spread::Sampled if self.form.operation.operands() > 1 => return self.sampled(index),
             Spread::Sampled => return [self.wide(index * self.form.lanes as u64 + lane as u64), 0, 0],
             Spread::Lanes => index >> (bits * lane as u32) & ((1 << bits) - 1),
             Spread::Permuted => (0..lane).fold(index as u32, |word, _| permuted(word)).into(),
@@ -117,6 +118,38 @@ impl<'a> Space<'a> {
                 assembled(float, biased + (h & 31) as i32 - 16, 1 << t | trailing) | h << 10 & sign
             }
             _ => assembled(float, biased + t as i32 + 1, 1 << t | random) | h << 10 & sign,
+        }
+    }
+
+    /// Sampled operands of an operation on two or three: alone any codes; or of exponents that meet, with few bits, special. (What a GPU
+    /// sweeps has operands of 16 bits, all pairs of which are inputs.)
+    fn sampled(&self, index: u64) -> [u64; 3] {
+        let format = self.form.source;
+        let float = format.float().expect("scalar arithmetic is on floating-point formats");
+        let (t, sign) = (float.trailing_bits, 1u64 << (format.bits - 1));
+        let (h, g) = (mix::output(self.seed, 2 * index), mix::output(self.seed, 2 * index + 1));
+        let a = h & format.code_mask();
+        let any = g & format.code_mask();
+        let trailing = any & ((1 << t) - 1);
+        let biased = fields(float, a).0;
+        let (kind, near) = (h >> 61, (g >> 40 & 63) as i32 - 32);
+        let with_exponent =
+            |biased: i32, code: u64| assembled(float, biased, 1 << t | code & ((1 << t) - 1)) | any & sign;
+        let few = |code: u64| code & !((1 << (code >> 50 & 15).min(u64::from(t))) - 1);
+        let top = (1 << float.exponent_bits) - 1;
+        let (a, b) = match kind {
+            0 | 1 => (a, any),
+            2 => (a, self.special[(g >> 40 & 15) as usize]),
+            3 => (self.special[(g >> 44 & 15) as usize], any),
+            // Sums that cancel or are cut, quotients near one.
+            4 | 5 => (a, with_exponent(biased + near, trailing)),
+            // Products at both ends of the range.
+            6 => (a, with_exponent(if g >> 47 & 1 == 0 { 1 } else { top } + float.bias - biased + near / 4, trailing)),
+            _ => (few(h) & format.code_mask(), few(g) & format.code_mask()),
+        };
+        match self.form.operation.operands() {
+            2 => [a, b, 0],
+            _ => [a, b, self.addend(a, b, mix::output(self.seed ^ g, index))],
         }
     }
 

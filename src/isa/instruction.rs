@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::{Support, operands};
+use super::{Support, operands, targets};
 use crate::format::Format;
 
 /// One matrix instruction: `D[m,n] = A[m,k] * B[k,n] + C[m,n]` with the formats of its operands.
@@ -163,10 +163,17 @@ impl Instruction {
         self.support.iter().map(|s| s.architecture).collect::<Vec<_>>().join(", ")
     }
 
+    /// Whether it is an instruction of processors, which GPUs do not have.
+    pub fn is_of_processors(&self) -> bool {
+        let of = |support: &Support| targets::find(support.architecture);
+        self.support.iter().filter_map(of).any(|target| !target.processors.is_empty())
+    }
+
     /// Why no GPU of this program executes the instruction; `None` if one does that has it.
     pub fn missing(&self) -> Option<&'static str> {
         match (self.kernel, self.scale) {
             (Some(_), _) => None,
+            (None, None) if self.is_of_processors() => Some("it is an instruction of processors (--device cpu)"),
             (None, Some(_)) => Some("there is no kernel with block scales; models and programs execute it"),
             (None, None) => Some("there is no kernel for it; models and programs execute it"),
         }

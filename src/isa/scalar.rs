@@ -1,6 +1,6 @@
 //! Scalar instructions as data: conversions, and arithmetic on f16 and bf16, alone or packed into a register.
 //!
-//! One row of `scalar.csv` is one spelling of PTX; `targets/` says who has it, by what was disassembled: one arithmetic
+//! One row of `scalar.csv` is one spelling of PTX, one of `scalar-x86.csv` a machine instruction of x86 processors and its rounding; `targets/` says who has it, by what was disassembled: one arithmetic
 //! machine instruction, or a sequence. `opcode` is the machine code on sm_90a. `evidence` names the
 //! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
 //! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
@@ -56,9 +56,9 @@ pub struct Form {
     pub out_of_bounds: Option<u64>,
     /// The targets that assemble it, in the order of [`targets::all`].
     pub support: &'static [Support],
-    /// The arithmetic opcodes on sm_90a, joined by `;`; empty where it has none, or no such instruction.
+    /// The arithmetic opcodes on sm_90a, joined by `;`, or the processor's; empty where it has none, or no such instruction.
     pub opcode: String,
-    /// The GPU on which the rule was measured; empty where it is assumed.
+    /// The GPU or processor on which the rule was measured; empty where it is assumed.
     pub evidence: String,
     /// What is peculiar about it; often empty.
     pub note: String,
@@ -87,6 +87,10 @@ pub enum ScalarOperation {
     Neg,
     /// The magnitude of a.
     Abs,
+    /// `a / b`.
+    Div,
+    /// The square root of a.
+    Sqrt,
 }
 
 /// What results are confined to, after rounding.
@@ -109,6 +113,8 @@ pub enum NanResult {
     Copy,
     /// The operand's sign and payload, aligned at the top, made quiet.
     Quiet,
+    /// The first operand that is NaN, made quiet; of operands that are none, this code.
+    First(u64),
     /// The operand's code, cut to the width of the result: an infinity if nothing of the payload is left.
     Cut,
     /// One unit in the code's last place below `Cut` in magnitude, the largest number instead of the infinity.
@@ -117,7 +123,7 @@ pub enum NanResult {
 
 impl ScalarOperation {
     /// Every operation, in the order of the documentation.
-    pub const ALL: [ScalarOperation; 10] = [
+    pub const ALL: [ScalarOperation; 12] = [
         ScalarOperation::Convert,
         ScalarOperation::Round,
         ScalarOperation::Add,
@@ -128,6 +134,8 @@ impl ScalarOperation {
         ScalarOperation::Max,
         ScalarOperation::Neg,
         ScalarOperation::Abs,
+        ScalarOperation::Div,
+        ScalarOperation::Sqrt,
     ];
 
     /// The name in options, tables and reports.
@@ -143,6 +151,8 @@ impl ScalarOperation {
             ScalarOperation::Max => "max",
             ScalarOperation::Neg => "neg",
             ScalarOperation::Abs => "abs",
+            ScalarOperation::Div => "div",
+            ScalarOperation::Sqrt => "sqrt",
         }
     }
 
@@ -159,13 +169,19 @@ impl ScalarOperation {
             ScalarOperation::Max => "the larger of two f16 or bf16",
             ScalarOperation::Neg => "-a in f16 or bf16",
             ScalarOperation::Abs => "the magnitude of an f16 or bf16",
+            ScalarOperation::Div => "a / b in f16 or f32, on processors",
+            ScalarOperation::Sqrt => "the square root of an f16 or f32, on processors",
         }
     }
 
     /// How many operands it has.
     pub fn operands(self) -> usize {
         match self {
-            ScalarOperation::Convert | ScalarOperation::Round | ScalarOperation::Neg | ScalarOperation::Abs => 1,
+            ScalarOperation::Convert
+            | ScalarOperation::Round
+            | ScalarOperation::Neg
+            | ScalarOperation::Abs
+            | ScalarOperation::Sqrt => 1,
             ScalarOperation::Fma => 3,
             _ => 2,
         }
@@ -199,14 +215,19 @@ struct FormRow<'a> {
 pub fn all() -> &'static [Form] {
     static FORMS: OnceLock<Vec<Form>> = OnceLock::new();
     FORMS.get_or_init(|| {
-        let mut reader = csv::Reader::from_reader(include_bytes!("scalar.csv").as_slice());
-        let headers = reader.headers().expect("the table of scalar instructions has a header line").clone();
-        let form = |record: csv::StringRecord| {
-            let row: FormRow<'_> = record.deserialize(Some(&headers)).expect("a row has the columns of the header");
-            form(&row).unwrap_or_else(|what| panic!("scalar.csv, {}: {what}", row.ptx))
-        };
-        reader.records().map(|record| form(record.expect("the table is well-formed"))).collect()
+        let tables = [include_str!("scalar.csv"), include_str!("scalar-x86.csv")];
+        tables.into_iter().flat_map(rows).collect()
     })
+}
+
+fn rows(table: &str) -> Vec<Form> {
+    let mut reader = csv::Reader::from_reader(table.as_bytes());
+    let headers = reader.headers().expect("a table of scalar instructions has a header line").clone();
+    let form = |record: csv::StringRecord| {
+        let row: FormRow<'_> = record.deserialize(Some(&headers)).expect("a row has the columns of the header");
+        form(&row).unwrap_or_else(|what| panic!("scalar instruction {}: {what}", row.ptx))
+    };
+    reader.records().map(|record| form(record.expect("the table is well-formed"))).collect()
 }
 
 fn form(row: &FormRow<'_>) -> std::result::Result<Form, String> {
@@ -265,7 +286,10 @@ fn form(row: &FormRow<'_>) -> std::result::Result<Form, String> {
             "cut" => NanResult::Cut,
             "below" => NanResult::Below,
             "largest" => NanResult::Code(result.largest(false)),
-            text => NanResult::Code(code(text)?),
+            text => match text.strip_prefix("first:") {
+                Some(text) => NanResult::First(code(text)?),
+                None => NanResult::Code(code(text)?),
+            },
         },
         nan_operands: variants.contains(&"nan"),
         xor_sign: variants.contains(&"xorsign"),
@@ -318,6 +342,12 @@ impl Form {
     /// How a target has it, or `None`.
     pub fn support_on(&self, target: &str) -> Option<&'static Support> {
         self.support.iter().find(|support| support.architecture == target)
+    }
+
+    /// Whether it is an instruction of processors, which GPUs do not have.
+    pub fn is_of_processors(&self) -> bool {
+        let of = |support: &Support| targets::find(support.architecture);
+        self.support.iter().filter_map(of).any(|target| !target.processors.is_empty())
     }
 
     /// What the program lacks to execute it.
@@ -392,7 +422,7 @@ mod tests {
 
     #[test]
     fn what_the_h200_executes_is_measured_there_and_nothing_else_is() {
-        for form in all() {
+        for form in all().iter().filter(|form| !form.is_of_processors()) {
             let executed = form.support_on("sm_90a").is_some() && form.missing().is_none();
             assert_eq!(form.evidence == "H200", executed, "{form}");
             assert!(executed || form.evidence.is_empty(), "{form}: {}", form.evidence);

@@ -1,10 +1,18 @@
-//! The instruction tables (`nvidia.csv`, `amd.csv`) and finding an instruction in them.
+//! The instruction tables (`nvidia.csv`, `amd.csv`, `arm.csv`, `x86.csv`) and finding an instruction in them.
 //!
 //! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
 //! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). Of tcgen05, whose operand formats are in a
 //! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
 //! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
-//! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block.
+//! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block. The rows of x86 are the instructions of AMX,
+//! AVX-512 and FMA with their widest registers, by their mnemonics; of those that work lane by lane a tile has one row of A,
+//! which all lanes share.
+//!
+//! Arm's rows are forms of Advanced SIMD on registers of 128 bits (Arm Architecture Reference Manual, DDI 0487 M.a.a, C7.2). Of a matrix
+//! multiplication A is in Vn and B, by columns, in Vm. Of a form by element A is the element of Vm that every lane
+//! multiplies, and the columns of B are in Vn: the lanes of `bfdot` and `fdot`, the bottom or top elements (`b`, `t`) of the
+//! long multiply-adds, the lower or upper half of Vn of `fmlal` and `fmlal2`. FPMR says which FP8 formats are read. `ummla`
+//! adds to numbers without signs, whose codes are those of s32.
 
 use std::sync::OnceLock;
 
@@ -20,7 +28,8 @@ use crate::{
 /// Characters of an unknown name that a message repeats.
 const LONGEST_SHOWN: usize = 100;
 
-const TABLES: &[&str] = &[include_str!("nvidia.csv"), include_str!("amd.csv")];
+const TABLES: &[&str] =
+    &[include_str!("nvidia.csv"), include_str!("amd.csv"), include_str!("arm.csv"), include_str!("x86.csv")];
 
 /// Families whose n is a parameter, with the m of the listed forms and the smallest n.
 const PARAMETRIC: &[(&str, &str, &str)] = &[("wgmma", ".m64n", "8"), ("tcgen05", ".m128n", "16")];
@@ -38,6 +47,9 @@ struct InstructionRow<'a> {
     d: &'a str,
     scale: &'a str,
     kernel: &'a str,
+    /// Whether too large integers become the largest, where the name does not say it (`.satfinite`).
+    #[serde(default)]
+    saturate: Option<bool>,
 }
 
 /// Every instruction of the tables, in their order. wgmma and tcgen05 forms stand with their smallest n.
@@ -73,7 +85,7 @@ fn instruction(row: InstructionRow<'_>) -> Instruction {
             block: block.parse().expect("an instruction table gives a scale as FORMAT:BLOCK"),
         }),
         sparse: row.name.split_once(".m").is_some_and(|(family, _)| family.ends_with(".sp")).then(|| chunk(a, row.ptx)),
-        saturate: row.name.split('.').any(|part| part == "satfinite"),
+        saturate: row.saturate.unwrap_or_else(|| row.name.split('.').any(|part| part == "satfinite")),
         kernel: Kernel::parse(row.kernel),
         support: targets::matrix(row.name),
     }

@@ -3,17 +3,21 @@
 //! The files are expanded when the program is built: a pattern that matches nothing, an instruction that no target has, and
 //! one that a target has twice fail the build.
 
+use super::pattern;
+
 /// A target: what instructions are assembled for, and GPUs are known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Target {
-    /// The assembler's name: `sm_90a`, `gfx942`.
+    /// The assembler's name: `sm_90a`, `gfx942`, `znver5`.
     pub name: &'static str,
     /// The generation: `NVIDIA Hopper`.
     pub title: &'static str,
-    /// Names of GPUs of the generation, as they call themselves: `H200`.
+    /// Names of GPUs or processors of the generation, as they stand in recordings: `H200`.
     pub gpus: &'static [&'static str],
     /// Of NVIDIA's, the compute capabilities that have its instructions, each with the assembler's name of exactly that one.
     pub capabilities: &'static [((i32, i32), &'static str)],
+    /// Of processors, patterns of their vendor, family, model and stepping, as CPUID has them: `AuthenticAMD 26.*`.
+    pub processors: &'static [&'static str],
 }
 
 /// How one target has an instruction.
@@ -55,6 +59,23 @@ pub fn find(name: &str) -> Option<&'static Target> {
     all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
 }
 
+/// The target that a processor is, by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`): the one that names it, else
+/// of all targets of processors the one with the most matrix instructions that `has` says are there.
+pub fn of_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'static Target> {
+    let named = |target: &&Target| target.processors.iter().any(|known| pattern::matches(known, signature));
+    let own = |target: &Target| {
+        let of = |(name, support): &(&'static str, &'static [Support])| {
+            support.iter().any(|support| support.architecture == target.name).then_some(*name)
+        };
+        MATRIX.iter().filter_map(of).collect::<Vec<_>>()
+    };
+    let like = || {
+        let processors = all().iter().filter(|target| !target.processors.is_empty());
+        processors.filter(|target| own(target).into_iter().all(&has)).max_by_key(|target| own(target).len())
+    };
+    all().iter().find(named).or_else(like)
+}
+
 /// The targets that have the matrix instruction of this canonical name, in the order of [`all`].
 pub(super) fn matrix(name: &str) -> &'static [Support] {
     support(MATRIX, name)
@@ -69,4 +90,21 @@ fn support(relation: Relation, name: &str) -> &'static [Support] {
     let at =
         relation.binary_search_by_key(&name, |(name, _)| name).expect("every instruction of the tables has a target");
     relation[at].1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_processor_is_the_target_that_names_it_or_else_the_one_whose_instructions_it_has() {
+        let name = |signature: &str, has: fn(&str) -> bool| of_processor(signature, has).map(|target| target.name);
+        assert_eq!(name("AuthenticAMD 26.2.1", |_| false), Some("znver5"));
+        assert_eq!(name("AuthenticAMD 25.17.1", |_| false), Some("znver4"));
+        assert_eq!(name("AuthenticAMD 25.1.1", |_| false), Some("haswell"));
+        assert_eq!(name("GenuineIntel 6.143.8", |_| false), Some("sapphirerapids"));
+        assert_eq!(name("GenuineIntel 6.85.11", |_| false), Some("cooperlake"));
+        assert_eq!(name("SomeoneElse 1.2.3", |_| true), Some("graniterapids"));
+        assert_eq!(name("SomeoneElse 1.2.3", |_| false), None);
+    }
 }

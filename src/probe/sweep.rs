@@ -1,6 +1,6 @@
 //! Sweeps of scalar instructions: every input, or a part of them, on a device or in simulation, compared with the rule.
 
-use std::{collections::BTreeMap, time::Instant};
+use std::time::Instant;
 
 use rayon::prelude::*;
 
@@ -9,9 +9,8 @@ use crate::{
     arithmetic::scalar_rule::{FastRule, ScalarRule},
     base::{digest::fnv1a, interrupt},
     comparison::{Answer, Difference, Place},
-    device::{Alike, CLASSES, Chunks, Device, Execution, ExecutionKind, Swept},
-    format::Format,
-    inputs::space::{CHUNK, Space, digest_term},
+    device::{Alike, Chunks, Device, Execution, ExecutionKind, Swept, Tally},
+    inputs::space::{CHUNK, Space},
     isa::{
         Case,
         scalar::{Form, container_bits},
@@ -136,54 +135,23 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Result<Swept>
     let fast = FastRule::new(&rule);
     let numbers: Vec<u64> = chunks.numbers().collect();
     let part = |number: &u64| interrupt::check().map(|()| simulate_chunk(&space, &rule, fast.as_ref(), *number));
-    let parts: Vec<(Swept, Kinds)> = numbers.par_iter().map(part).collect::<Result<_>>()?;
-    let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: Vec::new(), seconds: 0.0 };
-    let mut kinds = Kinds::new();
-    for (part, more) in parts {
-        (0..CLASSES.len()).for_each(|class| swept.compared[class] += part.compared[class]);
-        swept.digests.extend(part.digests);
-        for (kind, difference) in more {
-            let first = kinds.entry(kind).or_insert(Alike { count: 0, ..difference });
-            first.count += difference.count;
-        }
-    }
-    swept.differences = kinds.into_values().collect();
-    swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
-    swept.seconds = start.elapsed().as_secs_f64();
-    Ok(swept)
+    let parts: Vec<Tally> = numbers.par_iter().map(part).collect::<Result<_>>()?;
+    Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
 }
 
-/// Results that differ, by the classes of the operands and of both results.
-type Kinds = BTreeMap<[usize; 5], Alike>;
-
-fn simulate_chunk(
-    space: &Space<'_>,
-    rule: &ScalarRule<'_>,
-    fast: Option<&FastRule<'_>>,
-    number: u64,
-) -> (Swept, Kinds) {
+fn simulate_chunk(space: &Space<'_>, rule: &ScalarRule<'static>, fast: Option<&FastRule<'_>>, number: u64) -> Tally {
     let form = rule.form();
-    let class = |format: &Format, code: u64| {
-        let class = format.decode(code).class;
-        CLASSES.iter().position(|other| *other == class).expect("every class is listed")
-    };
     let bits = container_bits(form.result) as usize;
-    let mut swept = Swept { compared: [0; 5], differences: Vec::new(), digests: vec![0], seconds: 0.0 };
-    let mut kinds = Kinds::new();
+    let mut tally = Tally::new(form);
     for index in number * CHUNK..((number + 1) * CHUNK).min(space.size()) {
         let mut register = 0;
         for lane in 0..form.lanes {
             let operands = space.operands(index, lane);
             let result = rule.result(operands);
             register |= result << (bits * lane);
-            swept.compared[class(form.source, operands[0])] += 1;
-            if let Some(other) = fast.map(|fast| fast.result(operands)).filter(|other| *other != result) {
-                let [a, b, c] = operands.map(|code| class(form.source, code));
-                let kind = [a, b, c, class(form.result, result), class(form.result, other)];
-                kinds.entry(kind).or_insert(Alike { count: 0, index, lane }).count += 1;
-            }
+            tally.add(index, lane, operands, result, fast.map_or(result, |fast| fast.result(operands)));
         }
-        swept.digests[0] = swept.digests[0].wrapping_add(digest_term(index, register));
+        tally.digest(index, register);
     }
-    (swept, kinds)
+    tally
 }

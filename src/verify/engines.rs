@@ -1,4 +1,4 @@
-//! Engines that execute tile by tile: a simulated device on all cores, and any other device.
+//! Engines that execute tile by tile: a device of this machine's own cores on all of them, and any other device.
 
 use std::ops::Range;
 
@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    device::{Count, Device, Engine, Found, Spot, Work},
+    device::{Count, Device, Engine, Found, LocalExecution, Spot, Work},
     inputs::Sequence,
     isa::{Codes, Instruction},
 };
@@ -24,9 +24,8 @@ const ROOM: usize = 1 << 12;
 /// # Errors
 /// The device or the model lacks the instruction.
 pub fn engine<'a>(device: &'a mut dyn Device, work: &Work) -> Result<Box<dyn Engine + 'a>> {
-    if let Some(simulated) = device.model() {
-        let judge = Judge::new(work)?;
-        return Ok(Box::new(Simulated { device: simulated.evaluator(work.instruction)?, judge }));
+    if let Some(execution) = device.local(work.instruction)? {
+        return Ok(Box::new(Local { execution, judge: Judge::new(work)? }));
     }
     if let Some(own) = device.engine(work)? {
         return Ok(own);
@@ -94,18 +93,18 @@ fn batches(tiles: &Range<u64>, each: u64) -> impl ParallelIterator<Item = Range<
     })
 }
 
-/// Two evaluators.
-struct Simulated {
-    device: Evaluator,
+/// A device that executes on the threads of this program: each generates, executes and evaluates tiles of its own.
+struct Local {
+    execution: LocalExecution,
     judge: Judge,
 }
 
-impl Engine for Simulated {
+impl Engine for Local {
     fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
-        let Simulated { device, judge } = self;
+        let Local { execution, judge } = self;
         let one = |mut found: Found, batch: Range<u64>| {
             let inputs = judge.sequence.tiles(&judge.instruction, batch.start, (batch.end - batch.start) as usize);
-            judge.compare(&mut found, batch.start, &device.execute(&inputs), &judge.model.execute(&inputs));
+            judge.compare(&mut found, batch.start, &execution(&inputs), &judge.model.execute(&inputs));
             found
         };
         let both = |mut one: Found, other: Found| {

@@ -2,6 +2,7 @@
 
 #[path = "../common/arithmetics/mod.rs"]
 mod arithmetics;
+mod arm_recordings;
 #[path = "../common/changed.rs"]
 mod changed;
 mod corners;

@@ -2,7 +2,7 @@
 
 use proptest::{prelude::*, sample::select};
 use tcnum::{
-    arithmetic::{ElementaryOperation, Model},
+    arithmetic::{ElementaryOperation, Model, Source},
     inputs::Corners,
     isa,
 };
@@ -264,6 +264,7 @@ fn a_wrong_tree_is_refused_with_file_line_and_node() {
         (0, format!("node.even = {{ kind = 'fma', products = '0::2', start = 'd', result = {to} }}\n"), "gives D"),
         (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odds'], result = {to} }}\n"), "can give D"),
         (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odd', 'x'], result = {to} }}\n"), "line 10: node 'both': 'x' is neither"),
+        (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odd', 'product'], result = {to} }}\n"), "line 10: node 'both': 'product' is neither"),
         (2, format!("node.both = {{ kind = 'add', terms = ['even', 'odd', 'c'], result = {to} }}\n"), "c is used twice"),
         (3, format!("node.d = {{ kind = 'add', terms = ['both'], result = {to} }}\n"), "no node has c"),
         (3, "node.d = { kind = 'sum', terms = ['c', 'both'], alignment = { bits = 61, rounding = 'RZ' }, result = { format = 'f32', rounding = 'RZ' } }\n".into(), "line 11: node 'd': 'alignment.bits' is 61"),
@@ -274,6 +275,21 @@ fn a_wrong_tree_is_refused_with_file_line_and_node() {
         lines[line] = new;
         let error = evaluate(&lines).unwrap_err().to_string();
         assert!(error.starts_with("tree.toml: rule 1") && error.contains(named), "{}: {error}", lines[line]);
+    }
+}
+
+/// Of an instruction with few k a slice may have none.
+#[test]
+fn a_chain_without_products_is_zero_whatever_it_would_start_from() {
+    let to = "result = { format = 'f32', rounding = 'RNE' }";
+    for start in ["+0", "product"] {
+        let text = format!(
+            "nan = '0x7fffffff'\nnode.none = {{ kind = 'fma', products = '8::', start = '{start}', {to} }}\n\
+             node.d = {{ kind = 'sum', products = '::', terms = ['c', 'none'], {to} }}\n"
+        );
+        let operations = operations("mma.m16n8k8.f32.tf32.tf32.f32", &text);
+        let [_, ElementaryOperation::Sum(sum), _] = &operations[..] else { panic!("{operations:?}") };
+        assert_eq!(sum.addends[1].source, Source::Zero);
     }
 }
 

@@ -53,6 +53,9 @@ fn every_target_has_what_was_counted() {
         ["gfx90a", "native 27", ""],
         ["gfx942", "native 32", ""],
         ["gfx950", "native 136", ""],
+        ["armv8.6-a", "native 9", ""],
+        ["armv9-fp8", "native 49", ""],
+        ["armv9-ebf16", "native 9", ""],
     ];
     // A new generation need not be counted here.
     for [name, matrix, scalar] in expected {

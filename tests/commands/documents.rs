@@ -343,7 +343,12 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
         }
         let command = format!("`{}`", command.join(" "));
         assert!(row.contains(&command), "{name}: its row lacks {command}");
-        let device = if name.starts_with("h200/") { "NVIDIA H200" } else { "NVIDIA Hopper (H100, H200), simulated" };
+        let device = match name.split('/').next().unwrap() {
+            "h200" => "NVIDIA H200",
+            "arm" => "FPCR.DN = 1",
+            "cpu" => "AMD EPYC (AuthenticAMD 26.2.1)",
+            _ => "NVIDIA Hopper (H100, H200), simulated",
+        };
         assert!(report["device"]["description"].as_str().unwrap().ends_with(device), "{name}");
         if let Some(date) = report["annotations"]["date"].as_str() {
             assert!(row.contains(date), "{name}: its row lacks {date}");

@@ -26,12 +26,15 @@ pub(crate) enum Need {
     Nvdisasm,
     /// Python 3.
     Python,
+    /// A cross compiler for aarch64 and QEMU's user mode emulation of it.
+    Qemu,
     /// A user whom permissions of files stop.
     User,
 }
 
 impl Need {
-    const ALL: [Need; 7] = [Need::Cpp, Need::Gpu, Need::Nvrtc, Need::NoNvrtc, Need::Nvdisasm, Need::Python, Need::User];
+    const ALL: [Need; 8] =
+        [Need::Cpp, Need::Gpu, Need::Nvrtc, Need::NoNvrtc, Need::Nvdisasm, Need::Python, Need::Qemu, Need::User];
 
     fn name(self) -> &'static str {
         match self {
@@ -41,6 +44,7 @@ impl Need {
             Need::NoNvrtc => "no-nvrtc",
             Need::Nvdisasm => "nvdisasm",
             Need::Python => "python",
+            Need::Qemu => "qemu",
             Need::User => "user",
         }
     }
@@ -83,6 +87,19 @@ pub(crate) fn has_python() -> bool {
         skip(Need::Python, "there is no python3");
     }
     found
+}
+
+/// A C compiler for aarch64 and an emulator of it, or `None` and a printed line.
+pub(crate) fn aarch64_tools() -> Option<[&'static str; 2]> {
+    let tools = ["aarch64-linux-gnu-gcc", "qemu-aarch64"];
+    let missing = tools.into_iter().find(|tool| Command::new(tool).arg("--version").output().is_err());
+    if let Some(tool) = missing {
+        skip(
+            Need::Qemu,
+            &format!("there is no {tool} (Debian: gcc-aarch64-linux-gnu, libc6-dev-arm64-cross, qemu-user)"),
+        );
+    }
+    missing.is_none().then_some(tools)
 }
 
 /// Whether everything is asked for (`TCNUM_ALL`, which `tools/test --all` sets), not a sample of what takes long.

@@ -89,7 +89,7 @@ fn instructions_that_the_gpu_lacks_are_refused_with_the_architectures_that_have_
 fn a_driver_without_a_gpu_leaves_the_simulated_device() {
     let folder = driver(Path::new(SOURCE), &["-DNO_DEVICE"]);
     assert!(failure(folder.path(), "probe --device cuda:0").contains("no CUDA-capable device"));
-    let output = tcnum(folder.path(), "probe --samples 10 --op multiply");
+    let output = tcnum(folder.path(), "probe --samples 10 --op multiply --instr mma.m16n8k8.f32.f16.f16.f32");
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     assert!(output.status.success() && text.starts_with("device: model:hopper"), "{text}");
 }

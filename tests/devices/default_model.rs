@@ -29,7 +29,9 @@ fn a_simulated_device_agrees_with_itself_without_a_model_being_named() {
         let device = format!("model:{name}");
         let instruction = match name {
             "volta" | "turing" => "mma.m8n8k4.f32.f16.f16.f32",
+            "x86" => "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32",
             _ if name.starts_with("cdna") => "mfma.32x32x8.f32.f16.f16.f32",
+            _ if name.starts_with("arm") => "bfmmla.m2n2k4.f32.bf16.bf16.f32",
             _ => BF16,
         };
         let probe = report(0, &["probe", "--device", &device, "--instr", instruction, "--samples", "50"]);

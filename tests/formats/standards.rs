@@ -46,10 +46,15 @@ fn ranges_are_those_of_the_standards() {
             assert_eq!((count(Class::Nan), count(Class::Infinite)), (nans, infinities), "{name}");
         }
     }
-    assert_eq!(expected.len() + 8, FORMATS.len(), "a format without expectations");
-    for (name, smallest, largest) in
-        [("s8", -128, 127), ("u8", 0, 255), ("s4", -8, 7), ("u4", 0, 15), ("s32", i32::MIN, i32::MAX)]
-    {
+    assert_eq!(expected.len() + 9, FORMATS.len(), "a format without expectations");
+    for (name, smallest, largest) in [
+        ("s8", -128, 127),
+        ("u8", 0, 255),
+        ("s4", -8, 7),
+        ("u4", 0, 15),
+        ("s16", i16::MIN.into(), i16::MAX.into()),
+        ("s32", i32::MIN, i32::MAX),
+    ] {
         let format = format(name);
         let ends = [true, false].map(|negative| format.to_f64(format.largest(negative)));
         assert_eq!(ends, [smallest, largest].map(f64::from), "{name}");

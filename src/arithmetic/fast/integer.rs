@@ -5,22 +5,28 @@ use super::{
     number::COUNT,
     pieces::Pieces,
     terms::FusedTerms,
-    word::{LANES, Lane, PieceLanes, over, set_piece},
+    word::{LANES, Lane, PieceLanes, each, over, piece, set_piece},
 };
 use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
 
-/// Sums of products of 8 bits and fewer, and c and D of 32 bits with a sign.
+/// Sums of products of 16 bits and fewer, and c and D of 32 bits with a sign.
 #[derive(Debug, Clone)]
 pub(super) struct Integer {
     wrap: Wrap,
+    /// Whether sums of products need more than 32 bits.
+    wide: bool,
 }
 
 impl Integer {
-    /// `None` for other formats, or more products than 32 bits hold.
+    /// `None` for other formats, or more products than 64 bits hold.
     pub(super) fn new(i: &Instruction, wrap: Wrap) -> Option<Integer> {
-        let word = |format: &Format| format.is_integer() && format.bits == 32 && format.largest(true) != 0;
-        let serves = i.a.bits <= 8 && i.b.bits <= 8 && word(i.c) && word(i.d) && i.k < 1 << 15;
-        serves.then_some(Integer { wrap })
+        let signed = |format: &Format| format.is_integer() && format.largest(true) != 0;
+        let word = |format: &Format| signed(format) && format.bits == 32;
+        // The product of two numbers has 31 bits and a sign at most.
+        let factor = |format: &Format| format.bits <= 8 || format.bits <= 16 && signed(format);
+        let serves = factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
+        let wide = wrap == Wrap::Saturate && (i.a.bits > 8 || i.b.bits > 8);
+        serves.then_some(Integer { wrap, wide })
     }
 }
 
@@ -31,21 +37,31 @@ vectorised! {
         *special = [0; COUNT];
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
-            let mut sum = [0i32; LANES];
-            for term in 0..pieces.terms() {
-                let product: Lane<i32> = factors.value(term);
-                for l in 0..LANES {
-                    sum[l] = sum[l].wrapping_add(product[l]);
+            let sum: Lane<i64> = if integer.wide {
+                let mut sum = [0i64; LANES];
+                for term in 0..pieces.terms() {
+                    let product: Lane<i32> = factors.value(term);
+                    for l in 0..LANES {
+                        sum[l] += i64::from(product[l]);
+                    }
                 }
-            }
-            set_piece(codes, at, &over(&sum, |sum| sum as u32));
-        }
-        for (code, c) in codes.iter_mut().zip(c) {
-            let (sum, c) = (*code as i32, *c as i32);
-            *code = match integer.wrap {
-                Wrap::Wrap => sum.wrapping_add(c),
-                Wrap::Saturate => sum.saturating_add(c),
-            } as u32;
+                sum
+            } else {
+                let mut sum = [0i32; LANES];
+                for term in 0..pieces.terms() {
+                    let product: Lane<i32> = factors.value(term);
+                    for l in 0..LANES {
+                        sum[l] = sum[l].wrapping_add(product[l]);
+                    }
+                }
+                over(&sum, i64::from)
+            };
+            let c = piece(c, at);
+            let total: Lane<i64> = each(|l| sum[l] + i64::from(c[l] as i32));
+            set_piece(codes, at, &over(&total, |total| match integer.wrap {
+                Wrap::Wrap => total as u32,
+                Wrap::Saturate => total.clamp(i32::MIN.into(), i32::MAX.into()) as u32,
+            }));
         }
     }
 }

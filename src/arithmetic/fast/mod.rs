@@ -6,7 +6,8 @@
 //!
 //! It agrees with the reference evaluator in every bit. It falls back to it for single elements where a product comes near the
 //! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload; and for programs with
-//! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits.
+//! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits. Programs of fused multiply-adds and additions in
+//! binary32 alone are computed in the host's binary64.
 
 mod compile;
 mod decoder;
@@ -20,6 +21,7 @@ mod number;
 mod pieces;
 mod product;
 mod scale;
+mod single;
 mod stage;
 mod step;
 mod terms;
@@ -28,6 +30,7 @@ mod word;
 
 use double::{Double, chains};
 use kernel::FastKernel;
+use single::{Single, SingleTile, singles};
 use tile::{DecodedTile, Shape};
 
 use super::Program;
@@ -44,18 +47,20 @@ pub(super) struct FastArithmetic {
 enum Lowered {
     Kernel(Box<FastKernel>),
     Double(Double),
+    Single(Single),
 }
 
 /// Storage that one thread needs for its tiles.
 #[derive(Debug, Default)]
-pub(super) struct Scratch(DecodedTile);
+pub(super) struct Scratch(DecodedTile, SingleTile);
 
 impl FastArithmetic {
     /// `None` if the program needs something that the fast evaluator does not support.
     pub(super) fn new(program: &Program) -> Option<FastArithmetic> {
-        let compiled = match Double::new(program) {
-            Some(double) => Lowered::Double(double),
-            None => Lowered::Kernel(Box::new(FastKernel::new(program)?)),
+        let compiled = match (Double::new(program), Single::new(program)) {
+            (Some(double), _) => Lowered::Double(double),
+            (None, Some(single)) => Lowered::Single(single),
+            (None, None) => Lowered::Kernel(Box::new(FastKernel::new(program)?)),
         };
         Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled })
     }
@@ -72,6 +77,8 @@ impl FastArithmetic {
         match &self.compiled {
             Lowered::Kernel(kernel) => scratch.0.run(kernel, &self.shape, tiles, tile, d),
             Lowered::Double(double) => chains(double, tiles, tile, d, &mut scratch.0.unknown),
+            // It leaves out nothing.
+            Lowered::Single(single) => return singles(single, tiles, tile, &mut scratch.1, d),
         }
         let width = self.shape.width;
         for &at in &scratch.0.unknown {
@@ -92,19 +99,24 @@ mod tests {
 
     #[test]
     fn every_set_of_vector_instructions_gives_the_results_of_the_reference() {
-        let model = Model::load("hopper").unwrap();
         let sets = Vectors::all();
-        for name in [
-            "mma.m16n8k16.f32.f16.f16.f32",
-            "mma.m16n8k8.f16.f16.f16.f16",
-            "mma.m16n8k8.f32.tf32.tf32.f32",
-            "mma.m16n8k32.f32.e4m3.e5m2.f32",
-            "mma.m8n8k4.f32.f16.f16.f32",
-            "mma.m8n8k4.f64.f64.f64.f64",
-            "mma.m16n8k16.s32.s8.u8.s32.satfinite",
+        for (model, name) in [
+            ("hopper", "mma.m16n8k16.f32.f16.f16.f32"),
+            ("hopper", "mma.m16n8k8.f16.f16.f16.f16"),
+            ("hopper", "mma.m16n8k8.f32.tf32.tf32.f32"),
+            ("hopper", "mma.m16n8k32.f32.e4m3.e5m2.f32"),
+            ("hopper", "mma.m8n8k4.f32.f16.f16.f32"),
+            ("hopper", "mma.m8n8k4.f64.f64.f64.f64"),
+            ("hopper", "mma.m16n8k16.s32.s8.u8.s32.satfinite"),
+            ("x86", "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"),
+            ("x86", "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32"),
+            ("x86", "vfmadd.m1n16k1.f32.f32.f32.f32"),
+            ("x86", "vfmadd.m1n32k1.f16.f16.f16.f16"),
+            ("x86", "vpdpwssds.m1n16k2.s32.s16.s16.s32"),
+            ("cdna3", "mfma.32x32x2.f32.f32.f32.f32"),
         ] {
             let i = isa::find(name).unwrap();
-            let evaluator = model.evaluator(&i).unwrap();
+            let evaluator = Model::load(model).unwrap().evaluator(&i).unwrap();
             let fast = FastArithmetic::new(evaluator.program()).expect("a program that the fast evaluator has");
             let tiles = stream::tiles(&i, 1, 0, 30);
             let each = i.m * i.n;

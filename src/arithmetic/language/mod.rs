@@ -1,14 +1,17 @@
 //! The language of model files: what a rule can say, what its keys mean, and what is wrong with a file.
 //!
-//! [`keys`] is the table of it. A rule is lowered to a [`Program`](super::Program), which all evaluators run.
+//! [`keys`] is the table of it. Row by row the keys of a rule are lowered to a [`draft`], a tree of nodes, which for an
+//! instruction becomes the [`Program`](super::Program) that all evaluators run.
 
 mod check;
+pub(super) mod draft;
 pub(super) mod file;
 pub(super) mod keys;
 mod limits;
+mod lowering;
 pub(super) mod node;
 pub(super) mod rule;
-pub(super) mod tree;
+mod tree;
 mod values;
 
 pub(super) use crate::isa::pattern;

@@ -14,7 +14,7 @@ const RESERVED: &[&str] = &["c", "+0", "product"];
 ///
 /// # Errors
 /// What is wrong with the tree, with the node.
-pub(crate) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
+pub(super) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
     let mut order = Vec::new();
     let mut states = BTreeMap::new();
     let mut roots: Vec<&str> = rule.nodes.keys().map(String::as_str).collect();
@@ -40,7 +40,8 @@ pub(crate) fn ordered(rule: &Rule) -> Result<Vec<(&str, &Node)>, String> {
 /// The names that a node uses.
 fn uses(node: &Node) -> impl Iterator<Item = &str> {
     let terms = node.terms.iter().map(|term| term.name.as_str());
-    terms.chain(node.start.as_deref()).filter(|name| !RESERVED.contains(name))
+    let start = node.start.as_deref().filter(|start| *start != "product");
+    terms.chain(start).filter(|name| !["c", "+0"].contains(name))
 }
 
 /// Puts a node behind those that it uses; a node's state is whether it is done.

@@ -1,8 +1,8 @@
-//! What both ways of lowering a rule begin and end with: what the rule says of every step of an instruction.
+//! What a program begins and ends with: what a rule says of every step of an instruction, and whether it can hold for it.
 
 use super::{
-    super::{Rounded, Rule, Step, ZeroSign},
-    Destination, Factors, OperationStep, Output, Program, Scaling, Source, Unpack,
+    super::{Rounded, Step, ZeroSign, language::draft::Draft},
+    Destination, OperationStep, Output, Program, Scaling, Source, Unpack,
 };
 use crate::{
     format::{Class, Format, Overflow, Rounding},
@@ -10,9 +10,9 @@ use crate::{
     softfloat::ResultTarget,
 };
 
-/// What a rule says of every step of an instruction: what both ways of lowering begin and end with.
+/// What a rule says of every step of an instruction.
 pub(super) struct Frame<'a> {
-    pub(super) rule: &'a Rule,
+    pub(super) draft: &'a Draft,
     pub(super) instruction: &'a Instruction,
     /// The code of every NaN of D.
     pub(super) nan: u64,
@@ -21,30 +21,24 @@ pub(super) struct Frame<'a> {
 }
 
 impl<'a> Frame<'a> {
-    pub(super) fn new(rule: &'a Rule, i: &'a Instruction) -> Result<Frame<'a>, String> {
-        let nan = nan(rule, i)?;
-        if let Some(unpack) = rule.unpack
+    pub(super) fn new(draft: &'a Draft, i: &'a Instruction) -> Result<Frame<'a>, String> {
+        let nan = nan(draft, i)?;
+        if let Some(unpack) = draft.unpack
             && let Some(lossy) = [i.a, i.b].into_iter().find(|format| !unpack.holds(format))
         {
             return Err(format!("'unpack' is {unpack}, which does not hold every number of {lossy}"));
         }
-        if let Some(unpack) = rule.unpack_c.filter(|unpack| !unpack.holds(i.c)) {
+        if let Some(unpack) = draft.unpack_c.filter(|unpack| !unpack.holds(i.c)) {
             return Err(format!("'unpack-c' is {unpack}, which does not hold every number of {}", i.c));
         }
         let masks = |which: &str, widths: Option<&[u32]>, format: &Format| match widths {
             None | Some([]) => Ok(vec![u64::MAX]),
-            Some(widths) => pieces(which, widths, rule.unpack.unwrap_or(format)),
+            Some(widths) => pieces(which, widths, draft.unpack.unwrap_or(format)),
         };
-        let a = masks("a", rule.split.as_ref().map(|split| &split.a[..]), i.a)?;
-        let b = masks("b", rule.split.as_ref().map(|split| &split.b[..]), i.b)?;
-        let pairs = (0..a.len()).flat_map(|x| (0..b.len()).map(move |y| (x, y)));
-        Ok(Frame { rule, instruction: i, nan, pieces: pairs.map(|(x, y)| ((x, y), (a[x], b[y]))).collect() })
-    }
-
-    /// The factors of the products at these k: every pair of pieces of each.
-    pub(super) fn factors(&self, indices: &[usize]) -> Vec<Factors> {
-        let of = |&k: &usize| self.pieces.iter().map(move |(_, (a, b))| Factors { k, a: *a, b: *b });
-        indices.iter().flat_map(of).collect()
+        let a = masks("a", draft.split.as_ref().map(|split| &split.a[..]), i.a)?;
+        let b = masks("b", draft.split.as_ref().map(|split| &split.b[..]), i.b)?;
+        let pieces = draft.pieces().into_iter().map(|(x, y)| ((x, y), (a[x], b[y]))).collect();
+        Ok(Frame { draft, instruction: i, nan, pieces })
     }
 
     /// Whether block scales take part one by one or as sums of products with these factors.
@@ -61,11 +55,11 @@ impl<'a> Frame<'a> {
         if !products.is_multiple_of(sums) {
             return Err(format!("'scale-sums' is {sums}, which does not divide a block's {products} products"));
         }
-        if self.rule.split.is_some() {
+        if self.draft.split.is_some() {
             return Err("'scale-sums' has no effect with 'split'".into());
         }
         let span = |format: &'static Format| {
-            let format = self.rule.unpack.unwrap_or(format);
+            let format = self.draft.unpack.unwrap_or(format);
             format.float().map_or(0, |f| f.emax() - f.emin() + f.precision() as i32)
         };
         if span(i.a) + span(i.b) > 100 {
@@ -79,30 +73,38 @@ impl<'a> Frame<'a> {
         }
     }
 
+    /// What is wrong with block scales in what is not one sum.
+    pub(super) fn unscaled(&self) -> String {
+        match self.draft.step {
+            Step::Tree => "block scales need a node of kind 'sum'".into(),
+            step => format!("'step' is '{}', but block scales need 'fused' or 'exact'", step.name()),
+        }
+    }
+
     /// The destination that a key names; `zero` is the sign of zero results.
     pub(super) fn destination(&self, to: &Rounded, zero: ZeroSign) -> Destination {
         let nan = if to.format == self.instruction.d { self.nan } else { to.format.nan().unwrap_or(0) };
         Destination {
             target: ResultTarget { format: to.format, rounding: to.rounding, overflow: to.overflow, nan },
-            subnormals: to.subnormals.unwrap_or(self.rule.result_subnormals),
-            tininess: to.tininess.unwrap_or(self.rule.result_tininess),
+            subnormals: to.subnormals.unwrap_or(self.draft.result_subnormals),
+            tininess: to.tininess.unwrap_or(self.draft.result_tininess),
             zero,
         }
     }
 
     /// The program with these steps, whose last value is `value`.
     pub(super) fn program(&self, steps: Vec<OperationStep>, value: Source, passes_nan: bool) -> Program {
-        let (i, rule) = (self.instruction, self.rule);
-        let unpack = |wider| Unpack { subnormals: rule.operand_subnormals, wider };
+        let (i, draft) = (self.instruction, self.draft);
+        let unpack = |wider| Unpack { subnormals: draft.operand_subnormals, wider };
         let target = ResultTarget {
             format: i.d,
-            rounding: rule.output.map_or(Rounding::Rne, |to| to.rounding),
-            overflow: rule.output.map_or(Overflow::Standard, |to| to.overflow),
+            rounding: draft.output.map_or(Rounding::Rne, |to| to.rounding),
+            overflow: draft.output.map_or(Overflow::Standard, |to| to.overflow),
             nan: self.nan,
         };
         Program {
             instruction: i.clone(),
-            unpack: [unpack(rule.unpack), unpack(rule.unpack), unpack(rule.unpack_c)],
+            unpack: [unpack(draft.unpack), unpack(draft.unpack), unpack(draft.unpack_c)],
             steps,
             output: Output { value, target, passes_nan },
         }
@@ -128,14 +130,14 @@ fn pieces(which: &str, widths: &[u32], format: &Format) -> Result<Vec<u64>, Stri
 }
 
 /// The code of every NaN of D, 0 for integers.
-fn nan(rule: &Rule, instruction: &Instruction) -> Result<u64, String> {
+fn nan(draft: &Draft, instruction: &Instruction) -> Result<u64, String> {
     let Instruction { a, b, c, d, .. } = instruction;
-    let integers = rule.step == Step::Integer;
+    let integers = draft.step == Step::Integer;
     if [a, b, c, d].iter().any(|format| format.is_integer() != integers) {
         let has = if integers { "floating-point" } else { "integer" };
-        return Err(format!("'step' is '{}', but there are {has} operands", rule.step.name()));
+        return Err(format!("'step' is '{}', but there are {has} operands", draft.step.name()));
     }
-    match rule.nan {
+    match draft.nan {
         _ if integers => Ok(0),
         Some(code) if code <= d.code_mask() && d.decode(code).class == Class::Nan => Ok(code),
         Some(code) => Err(format!("'nan' is {code:#x}, which is not a NaN of {d}")),

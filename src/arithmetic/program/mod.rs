@@ -3,14 +3,14 @@
 //!
 //! Each operation makes one value ([`ElementaryOperation::Multiply`] a list of them) from the operands of the instruction and from
 //! values before it. What an operation means is written once in each evaluator (the reference, the fast one, CUDA); how
-//! operations are strung together is written here alone.
+//! operations are strung together is written here alone: the keys of a rule make a tree of nodes ([`super::language`]), and a tree
+//! becomes a program in [`tree`].
 
 mod frame;
-mod lower;
 mod text;
 mod tree;
 
-use super::{Alignment, NanOperand, ResultTininess, Rule, Step, Subnormals, Wrap, ZeroSign};
+use super::{Alignment, NanOperand, ResultTininess, Rule, Subnormals, Wrap, ZeroSign};
 use crate::{format::Format, isa::Instruction, softfloat::ResultTarget};
 
 /// The arithmetic of one instruction.
@@ -217,10 +217,7 @@ impl Program {
     /// # Errors
     /// What keeps the rule from holding for this instruction, with the key.
     pub(super) fn new(rule: &Rule, instruction: &Instruction) -> Result<Program, String> {
-        match rule.step {
-            Step::Tree => tree::program(rule, instruction),
-            _ => lower::program(rule, instruction),
-        }
+        tree::program(&rule.draft(instruction.stored_k())?, instruction)
     }
 
     /// The formats of A and B after unpacking.

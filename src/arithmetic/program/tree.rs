@@ -1,62 +1,55 @@
-//! A tree of nodes as a program: each node behind those that it uses.
+//! A tree of nodes as a program: the steps of each node in turn.
 
 use std::collections::BTreeMap;
 
 use super::{
-    super::{Node, NodeKind, NodeResult, Rule, ZeroSign, language::tree::ordered},
+    super::{
+        NodeResult, Step, ZeroSign,
+        language::draft::{Draft, DraftKind, DraftNode, Input},
+    },
     Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Program, Scaling, Source, Sum,
     frame::Frame,
 };
 use crate::isa::Instruction;
 
-/// The program of a rule with nodes.
+/// The program of a draft.
 ///
 /// # Errors
-/// What keeps the rule from holding for this instruction, with the node.
-pub(super) fn program(rule: &Rule, instruction: &Instruction) -> Result<Program, String> {
-    let frame = Frame::new(rule, instruction)?;
-    let nodes = ordered(rule)?;
-    let taken = taken(&frame, &nodes)?;
+/// What keeps the rule from holding for this instruction, with the key or the node.
+pub(super) fn program(draft: &Draft, instruction: &Instruction) -> Result<Program, String> {
+    let frame = Frame::new(draft, instruction)?;
+    let factors = factors(&frame)?;
     let mut tree = Tree { frame: &frame, steps: Vec::new(), values: BTreeMap::new() };
-    let mut last = Source::Zero;
-    for (number, (name, node)) in nodes.iter().enumerate() {
-        last = tree.node(number, name, node, &taken[number]).map_err(|defect| format!("node '{name}': {defect}"))?;
-        tree.values.insert(name, last);
+    for (node, factors) in draft.nodes.iter().zip(&factors) {
+        let value = tree.node(node, factors).map_err(|defect| match draft.step {
+            Step::Tree => format!("node '{}': {defect}", node.name),
+            _ => defect,
+        })?;
+        tree.values.insert(node.number, value);
     }
-    let passes_nan = nodes.last().is_some_and(|(_, root)| !root.nan_operands.is_empty());
-    Ok(frame.program(tree.steps, last, passes_nan))
+    let value = draft.results.last().map_or(Source::Zero, |input| tree.source(*input));
+    let passes_nan = draft.root().is_some_and(|root| !root.nan_operands.is_empty());
+    Ok(frame.program(tree.steps, value, passes_nan))
 }
 
-/// The k of a node and the factors of its products.
-struct Taken {
-    indices: Vec<usize>,
-    factors: Vec<Factors>,
-}
-
-/// What each node takes.
+/// The factors of the products of each node.
 ///
 /// # Errors
 /// A k, or a pair of pieces of one, that is named twice or never, or does not exist.
-fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<Taken>, String> {
-    let k = frame.instruction.stored_k();
+fn factors(frame: &Frame<'_>) -> Result<Vec<Vec<Factors>>, String> {
+    let nodes = &frame.draft.nodes;
+    let k = frame.draft.stored_k;
     let mut owners: BTreeMap<(usize, (usize, usize)), &str> = BTreeMap::new();
     let mut all = Vec::new();
-    for (name, node) in nodes {
+    for DraftNode { name, products, pieces, .. } in nodes {
+        let indices = products.as_deref().unwrap_or_default();
+        if let Some(index) = indices.iter().find(|index| **index >= k) {
+            let has = format!("{} has stored k 0 to {}", frame.instruction, k - 1);
+            return Err(format!("node '{name}': 'products' names k = {index}, but {has}"));
+        }
         let mut factors = Vec::new();
-        let indices = match &node.products {
-            None => Vec::new(),
-            Some(indices) => indices.below(k).map_err(|index| {
-                format!(
-                    "node '{name}': 'products' names k = {index}, but {} has stored k 0 to {}",
-                    frame.instruction,
-                    k - 1
-                )
-            })?,
-        };
-        let every = || frame.pieces.iter().map(|(numbers, _)| *numbers).collect();
-        let pairs: Vec<(usize, usize)> = node.pieces.clone().unwrap_or_else(every);
-        for &index in &indices {
-            for pair in &pairs {
+        for &index in indices {
+            for pair in pieces {
                 let Some((_, (a, b))) = frame.pieces.iter().find(|(numbers, _)| numbers == pair) else {
                     return Err(format!("node '{name}': 'pieces' names {pair:?}, which 'split' does not have"));
                 };
@@ -66,7 +59,7 @@ fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<Taken>, Strin
                 factors.push(Factors { k: index, a: *a, b: *b });
             }
         }
-        all.push(Taken { indices, factors });
+        all.push(factors);
     }
     let missing =
         (0..k).flat_map(|k| frame.pieces.iter().map(move |(pair, _)| (k, *pair))).find(|key| !owners.contains_key(key));
@@ -74,7 +67,7 @@ fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<Taken>, Strin
         None => Ok(all),
         Some((k, pair)) => {
             let piece = if frame.pieces.len() > 1 { format!(" with pieces {pair:?}") } else { String::new() };
-            let root = nodes.last().map_or("", |(name, _)| name);
+            let root = nodes.last().map_or("", |node| &node.name);
             Err(format!("node '{root}': no node of the tree names k = {k}{piece} among its 'products'"))
         }
     }
@@ -83,140 +76,145 @@ fn taken(frame: &Frame<'_>, nodes: &[(&str, &Node)]) -> Result<Vec<Taken>, Strin
 struct Tree<'a> {
     frame: &'a Frame<'a>,
     steps: Vec<OperationStep>,
-    values: BTreeMap<&'a str, Source>,
+    /// The values of nodes, by their numbers.
+    values: BTreeMap<usize, Source>,
 }
 
-impl<'a> Tree<'a> {
-    fn push(&mut self, number: usize, name: &str, operation: ElementaryOperation) -> usize {
-        self.steps.push(OperationStep { operation, group: Some(number), name: name.into() });
+impl Tree<'_> {
+    fn push(&mut self, group: Option<usize>, name: &str, operation: ElementaryOperation) -> usize {
+        self.steps.push(OperationStep { operation, group, name: name.into() });
         self.steps.len() - 1
     }
 
-    fn source(&self, name: &str) -> Source {
-        match name {
-            "c" => Source::C,
-            "+0" => Source::Zero,
-            _ => self.values[name],
+    /// A step that gives the value of a node, or leads to it.
+    fn value(&mut self, node: &DraftNode, operation: ElementaryOperation) -> Source {
+        Source::Value(self.push(node.group, &node.name, operation))
+    }
+
+    fn source(&self, input: Input) -> Source {
+        match input {
+            Input::C => Source::C,
+            Input::Zero => Source::Zero,
+            Input::Node(number) => self.values[&number],
         }
     }
 
     /// The steps of one node; its value.
-    fn node(
-        &mut self,
-        number: usize,
-        name: &'a str,
-        node: &Node,
-        Taken { indices, factors }: &Taken,
-    ) -> Result<Source, String> {
-        let scaling = self.frame.scaling(node.scale_sums, indices)?;
-        if scaling != Scaling::None && node.kind != NodeKind::Sum && !factors.is_empty() {
-            return Err("block scales need a node of kind 'sum'".into());
-        }
-        let rounded = node.product.as_ref().filter(|_| node.scale_sums.is_none());
-        let multiply = |nans: &[_]| Multiply {
-            factors: factors.clone(),
-            scaling,
-            limit: node.product_limit,
-            rounded: rounded.map(|to| self.frame.destination(to, ZeroSign::Ieee)),
-            normalised: node.normalised == Some(true),
-            nans: nans.to_vec(),
-        };
-        let zero = match node.kind {
-            NodeKind::Sum => node.zero.unwrap_or_default(),
-            _ => ZeroSign::Ieee,
-        };
-        let to = match &node.result {
-            Some(NodeResult::Rounded(to)) => Some(self.frame.destination(to, zero)),
+    fn node(&mut self, node: &DraftNode, factors: &[Factors]) -> Result<Source, String> {
+        let scaling = self.frame.scaling(node.scale_sums, node.products.as_deref().unwrap_or_default())?;
+        let to = match node.result {
+            Some(NodeResult::Rounded(to)) => {
+                let zero = if node.kind == DraftKind::Sum { node.zero } else { ZeroSign::Ieee };
+                Some(self.frame.destination(&to, zero))
+            }
             _ => None,
         };
-        let passes_nan = !node.nan_operands.is_empty();
-        Ok(match (node.kind, to) {
-            (NodeKind::Sum, to) => {
-                let multiply = (!factors.is_empty()).then(|| ElementaryOperation::Multiply(multiply(&[])));
-                let products = multiply.map(|multiply| self.push(number, name, multiply)).into_iter().collect();
-                let sum = ElementaryOperation::Sum(self.sum(node, products));
-                let sum = Source::Value(self.push(number, name, sum));
-                match to {
-                    Some(to) => Source::Value(self.push(
-                        number,
-                        name,
-                        ElementaryOperation::Round { value: sum, to, passes_nan },
-                    )),
-                    None => sum,
-                }
-            }
-            (NodeKind::Fma, Some(to)) => self.chain(number, name, node, factors, to),
-            (NodeKind::Add, Some(to)) => {
-                let multiply = (!factors.is_empty()).then(|| multiply(&node.nan_operands));
-                let mut terms: Vec<Source> = node.terms.iter().map(|term| self.source(&term.name)).collect();
-                if let Some(multiply) = multiply {
-                    let count = multiply.len();
-                    let step = self.push(number, name, ElementaryOperation::Multiply(multiply));
-                    terms.extend((0..count).map(|at| Source::Product(step, at)));
-                }
-                self.additions(number, name, node, &terms, to)
-            }
-            (_, None) => return Err("the key 'result' is missing".into()),
+        let to = match node.kind {
+            DraftKind::Integer(wrap) => return Ok(self.value(node, ElementaryOperation::Integer(wrap))),
+            DraftKind::Sum => return Ok(self.sum(node, factors, scaling, to)),
+            DraftKind::Fma | DraftKind::Add | DraftKind::Sequential | DraftKind::Pairwise => to,
+        };
+        if scaling != Scaling::None && !factors.is_empty() {
+            return Err(self.frame.unscaled());
+        }
+        let to = to.ok_or("the key 'result' is missing")?;
+        Ok(match node.kind {
+            DraftKind::Fma => self.chain(node, factors, to),
+            _ => self.additions(node, factors, to),
         })
     }
 
-    fn sum(&self, node: &Node, products: Vec<usize>) -> Sum {
-        let addend =
-            |term: &super::super::Term| Addend { source: self.source(&term.name), bits: term.bits, drop: term.drop };
-        Sum {
-            products,
-            addends: node.terms.iter().map(addend).collect(),
+    /// The step that makes the products of a node.
+    fn multiply(&mut self, node: &DraftNode, factors: &[Factors], scaling: Scaling) -> usize {
+        let multiply = Multiply {
+            factors: factors.to_vec(),
+            scaling,
+            limit: node.product_limit,
+            rounded: node
+                .product
+                .filter(|_| node.scale_sums.is_none())
+                .map(|to| self.frame.destination(&to, ZeroSign::Ieee)),
+            normalised: node.normalised,
+            // A sum settles the NaNs of its products itself.
+            nans: if node.kind == DraftKind::Sum { Vec::new() } else { node.nan_operands.clone() },
+        };
+        self.push(node.group, &node.product_name, ElementaryOperation::Multiply(multiply))
+    }
+
+    /// Products and terms in one sum, which is rounded or stays a sum.
+    fn sum(&mut self, node: &DraftNode, factors: &[Factors], scaling: Scaling, to: Option<Destination>) -> Source {
+        let products = node.products.as_ref().map(|_| self.multiply(node, factors, scaling));
+        let addends =
+            node.terms.iter().map(|term| Addend { source: self.source(term.input), bits: term.bits, drop: term.drop });
+        let sum = Sum {
+            products: products.into_iter().collect(),
+            addends: addends.collect(),
             alignment: node.alignment,
             normalised: matches!(node.result, Some(NodeResult::Normalised)),
             nans: node.nan_operands.clone(),
+        };
+        let sum = self.value(node, ElementaryOperation::Sum(sum));
+        match to {
+            Some(to) => self.round(node, &node.name, sum, to),
+            None => sum,
         }
     }
 
-    fn chain(&mut self, number: usize, name: &str, node: &Node, factors: &[Factors], to: Destination) -> Source {
-        let start = node.start.as_deref().unwrap_or("+0");
-        let mut rest = factors;
-        let mut sum = match (start, factors) {
-            ("product", [first, others @ ..]) => {
-                rest = others;
-                let multiply = Multiply {
-                    factors: vec![*first],
-                    scaling: Scaling::None,
-                    limit: None,
-                    rounded: None,
-                    normalised: false,
-                    nans: node.nan_operands.clone(),
-                };
-                let value = Source::Product(self.push(number, name, ElementaryOperation::Multiply(multiply)), 0);
-                let passes_nan = !node.nan_operands.is_empty();
-                Source::Value(self.push(number, name, ElementaryOperation::Round { value, to, passes_nan }))
+    fn round(&mut self, node: &DraftNode, name: &str, value: Source, to: Destination) -> Source {
+        let passes_nan = !node.nan_operands.is_empty();
+        Source::Value(self.push(node.group, name, ElementaryOperation::Round { value, to, passes_nan }))
+    }
+
+    /// Fused multiply-adds one after the other, from the term or the first product.
+    fn chain(&mut self, node: &DraftNode, factors: &[Factors], to: Destination) -> Source {
+        let (mut sum, rest) = match (&node.terms[..], factors) {
+            ([start, ..], _) => (self.source(start.input), factors),
+            ([], [first, rest @ ..]) => {
+                let product = self.multiply(node, &[*first], Scaling::None);
+                (self.round(node, &node.product_name, Source::Product(product, 0), to), rest)
             }
-            (start, _) => self.source(start),
+            ([], []) => (Source::Zero, factors),
         };
-        for factors in rest {
+        for &factors in rest {
             let nans = node.nan_operands.clone();
-            sum = Source::Value(self.push(
-                number,
-                name,
-                ElementaryOperation::Fma { factors: *factors, addend: sum, to, nans },
-            ));
+            sum = self.value(node, ElementaryOperation::Fma { factors, addend: sum, to, nans });
         }
         sum
     }
 
-    /// The terms added one after the other; a single one is rounded.
-    fn additions(&mut self, number: usize, name: &str, node: &Node, terms: &[Source], to: Destination) -> Source {
-        let [first, rest @ ..] = terms else { return Source::Zero };
-        if rest.is_empty() {
-            let passes_nan = !node.nan_operands.is_empty();
-            return Source::Value(self.push(
-                number,
-                name,
-                ElementaryOperation::Round { value: *first, to, passes_nan },
-            ));
+    /// Terms and products in ordinary additions.
+    fn additions(&mut self, node: &DraftNode, factors: &[Factors], to: Destination) -> Source {
+        let mut values: Vec<Source> = node.terms.iter().map(|term| self.source(term.input)).collect();
+        if !factors.is_empty() {
+            let step = self.multiply(node, factors, Scaling::None);
+            let products: Vec<Source> = (0..factors.len()).map(|at| Source::Product(step, at)).collect();
+            match node.kind {
+                DraftKind::Pairwise => values.push(self.pairwise(node, &products, to)),
+                _ => values.extend(products),
+            }
         }
-        rest.iter().fold(*first, |sum, &term| {
-            let nans = node.nan_operands.clone();
-            Source::Value(self.push(number, name, ElementaryOperation::Add { terms: [sum, term], to, nans }))
-        })
+        match values[..] {
+            [] => Source::Zero,
+            [value] if node.kind == DraftKind::Add => self.round(node, &node.name, value, to),
+            [first, ref rest @ ..] => rest.iter().fold(first, |sum, term| self.add(node, sum, *term, to)),
+        }
+    }
+
+    fn add(&mut self, node: &DraftNode, x: Source, y: Source, to: Destination) -> Source {
+        let nans = node.nan_operands.clone();
+        self.value(node, ElementaryOperation::Add { terms: [x, y], to, nans })
+    }
+
+    /// The sum of the first half plus the sum of the second half.
+    fn pairwise(&mut self, node: &DraftNode, values: &[Source], to: Destination) -> Source {
+        match *values {
+            [] => Source::Zero,
+            [value] => value,
+            _ => {
+                let (left, right) = values.split_at(values.len() / 2);
+                let (left, right) = (self.pairwise(node, left, to), self.pairwise(node, right, to));
+                self.add(node, left, right, to)
+            }
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{SupportRow, how, supported};
 use crate::{
-    device::Device,
+    device::{Device, cpu},
     isa::scalar::{self, Form},
     report::Table,
 };
@@ -48,19 +48,27 @@ pub(super) fn on_target(target: &str, matching: &[&'static Form]) -> Vec<ListedF
     matching.iter().filter_map(|form| Some((*form, Some(how(form.support_on(target)?))))).collect()
 }
 
-/// Those that a device other than a GPU executes: a model simulates those of its generation whose rule is known, others execute
-/// none.
+/// Those that a device other than a GPU executes: a processor those that it has; a model simulates those of its generation whose rule
+/// is known; others execute none.
 pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<ListedForm> {
     let simulated =
-        |form: &&&Form| device.model().is_some_and(|model| model.has(form.support)) && form.missing().is_none();
-    matching.iter().filter(simulated).map(|form| (*form, Some("simulated".to_string()))).collect()
+        |form: &Form| device.model().is_some_and(|model| model.has(form.support)) && form.missing().is_none();
+    let how = |form: &'static Form| {
+        if device.identity().name == cpu::NAME {
+            return cpu::sweeps(form).then_some("native");
+        }
+        simulated(form).then_some("simulated")
+    };
+    matching.iter().filter_map(|form| Some((*form, Some(how(form)?.to_string())))).collect()
 }
 
 /// What is to be said of the table.
 pub(super) fn note(rows: &[ListedForm]) -> String {
-    let executed = rows.iter().filter(|(form, _)| form.missing().is_none()).count();
+    let of_processors = rows.iter().filter(|(form, _)| form.is_of_processors()).count();
+    let executed = rows.iter().filter(|(form, _)| form.missing().is_none()).count() - of_processors;
+    let processors = if of_processors > 0 { format!(", {of_processors} of processors") } else { String::new() };
     format!(
-        "{} scalar instructions, {executed} of them with a kernel; `tcnum probe --instr NAME` sweeps one",
+        "{} scalar instructions, {executed} of them with a kernel{processors}; `tcnum probe --instr NAME` sweeps one",
         rows.len()
     )
 }

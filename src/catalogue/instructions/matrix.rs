@@ -77,7 +77,9 @@ pub(super) fn on_device(
 /// What is to be said of the table.
 pub(super) fn notes(rows: &[ListedInstruction]) -> Vec<String> {
     let executed = rows.iter().filter(|(i, _)| i.missing().is_none()).count();
-    let mut notes = vec![format!("{} matrix instructions, {executed} of them with a kernel", rows.len())];
+    let of_processors = rows.iter().filter(|(i, _)| i.is_of_processors()).count();
+    let processors = if of_processors > 0 { format!(", {of_processors} of processors") } else { String::new() };
+    let mut notes = vec![format!("{} matrix instructions, {executed} of them with a kernel{processors}", rows.len())];
     if rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05") {
         notes.push(
             "wgmma and tcgen05 are listed with their smallest n; any other allowed n can be written in its place"

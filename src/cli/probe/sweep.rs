@@ -7,7 +7,8 @@ use crate::{
     Error, Result,
     base::interrupt,
     comparison::{Listing, Origin, Subject},
-    device, format,
+    device::{self, cpu},
+    format,
     inputs::space::Space,
     isa::scalar::{self, Form, ScalarOperation},
     probe::{
@@ -47,8 +48,10 @@ pub(super) fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOpera
 /// # Errors
 /// Unknown names, a selection without any instruction, a device that executes none or cannot be opened, or fails.
 pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
-    let forms = forms(arguments, operations)?;
     refuse_unused(arguments)?;
+    let on_cpu = || forms(arguments, operations, true).is_ok_and(|forms| forms.iter().any(|form| cpu::sweeps(form)));
+    let name = arguments.common.device.clone().unwrap_or_else(|| device::default_name(on_cpu));
+    let forms = forms(arguments, operations, name == cpu::NAME)?;
     let last = |form: &Form| Space::new(form, arguments.common.seed).size() - 1;
     if let Some((first, form)) =
         arguments.first.and_then(|first| Some((first, forms.iter().find(|form| last(form) < first)?)))
@@ -56,7 +59,7 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut rep
         return Err(Error::request(format!("{form} has inputs 0 to {}; --first is {first}", last(form))));
     }
     let timeout = Duration::from_secs(arguments.common.timeout);
-    let mut device = device::open(arguments.common.device.as_deref(), timeout)?;
+    let mut device = device::open(Some(&name), timeout)?;
     let progress = Progress::new(&arguments.common.destination);
     let (mut rows, mut listing) = (Vec::new(), Listing::default());
     let (mut absent, mut simulated, mut recorded, mut swept) = (Vec::new(), false, Vec::new(), Vec::new());
@@ -130,13 +133,14 @@ fn refuse_unused(arguments: &Arguments) -> Result<()> {
     let other = |name: &&str| ["exec:", "trace:"].iter().any(|kind| name.starts_with(kind));
     match arguments.common.device.as_deref().filter(other) {
         Some(name) => Err(Error::request(format!(
-            "{name} executes matrix instructions only; scalar ones are swept on a GPU (cuda:N), or simulated without --device"
+            "{name} executes matrix instructions only; scalar ones are swept on a GPU (cuda:N) or a processor (cpu), or simulated (model:NAME)"
         ))),
         None => Ok(()),
     }
 }
 
-fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'static Form>> {
+/// The forms that the arguments choose: those of processors, or those of GPUs, unless they name some.
+fn forms(arguments: &Arguments, operations: &[ScalarOperation], of_processors: bool) -> Result<Vec<&'static Form>> {
     let selection = &arguments.selection;
     if !selection.instructions.is_empty() {
         let named = selection.instructions.iter().map(|name| scalar::find(name)).collect::<Result<Vec<_>>>()?;
@@ -152,6 +156,7 @@ fn forms(arguments: &Arguments, operations: &[ScalarOperation]) -> Result<Vec<&'
     let formats = selection.formats.iter().map(|name| format::find(name)).collect::<Result<Vec<_>>>()?;
     let chosen: Vec<&'static Form> = scalar::all()
         .iter()
+        .filter(|form| form.is_of_processors() == of_processors)
         .filter(|form| operations.contains(&form.operation) && form.missing().is_none())
         .filter(|form| formats.is_empty() || formats.iter().any(|format| form.concerns(format)))
         .collect();

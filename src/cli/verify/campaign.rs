@@ -39,7 +39,8 @@ const ALL_GPUS: &str = "cuda:all";
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     interrupt::watch();
-    let mut instructions = arguments.selection.instructions(&[], arguments.devices.first().map(String::as_str))?;
+    let default = arguments.selection.device(&[], arguments.devices.first().map(String::as_str));
+    let mut instructions = arguments.selection.instructions(&[], Some(&default))?;
     let mut seen = HashSet::new();
     instructions.retain(|instruction| seen.insert(instruction.name.clone()));
     if let Some(file) = arguments.files.first() {
@@ -64,7 +65,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     check_counterexample_files(arguments, &instructions)?;
     let names = devices(&arguments.devices)?;
     let timeout = Duration::from_secs(arguments.timeout);
-    let mut device = device::open(names.first().map(String::as_str), timeout)?;
+    let mut device = device::open(Some(names.first().unwrap_or(&default)), timeout)?;
     let (judge, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
     let mut report = Report::new("verify", invocation());
     report.notes.extend(undecided);

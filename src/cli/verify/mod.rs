@@ -27,7 +27,7 @@ use crate::{Error, Result, report::Report, verify::MOST_CASES};
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
-    /// The device, or devices of one kind that share the work: cuda:N, cuda:all, model:NAME, exec:'PROGRAM ARGS'; or a
+    /// The device, or devices of one kind that share the work: cuda:N, cuda:all, cpu, model:NAME, exec:'PROGRAM ARGS'; or a
     /// recording, trace:FILE. May be repeated.
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,

@@ -10,7 +10,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     comparison::{Listing, Origin, Subject},
-    device::{self, Device, Generation},
+    device::{self, Device, Generation, cpu},
     report::{Report, Table},
     trace::Trace,
     verify::trace::{reduce, row, verify},
@@ -112,7 +112,7 @@ fn limits(stand_ins: &BTreeSet<String>) -> String {
 
 /// A device to compare with, and its name: any device, or a model without `model:`.
 fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn Device>)> {
-    let name = match KINDS.iter().any(|kind| name.starts_with(kind)) {
+    let name = match name == cpu::NAME || KINDS.iter().any(|kind| name.starts_with(kind)) {
         true => name.to_string(),
         false => format!("model:{name}"),
     };

@@ -72,6 +72,7 @@ impl ScaleSteps {
 
     pub(super) fn new(quantizer: &Quantizer, tensor_scale: &Finite) -> ScaleSteps {
         let scale = quantizer.format.scale;
+        let float = scale.float().expect("scales are floating-point numbers");
         let one = Finite::exact(false, 1, 0);
         let divisor = 1.0 / quantizer.rule.ratio(&one, &quantizer.format.element, tensor_scale).to_f64();
         let start = |code: u64| {
@@ -83,7 +84,21 @@ impl ScaleSteps {
             };
             first(quotient * divisor, |bits| u64::from(quantizer.scale_code(&number(bits), tensor_scale)) >= code)
         };
-        let mut starts: Vec<u32> = std::iter::once(0).chain((1..=scale.largest(false)).map(start)).collect();
+        // Above the subnormal numbers codes repeat with the exponent, and so does where they are reached. (Of formats with a
+        // precision of 1 bit ties alternate.)
+        let octaves = 1 + u32::from(float.precision() == 1);
+        let period = (octaves << (float.precision() - 1)) as usize;
+        let normal = 1 + scale.smallest_normal() as usize;
+        let mut starts = vec![0];
+        for code in 1..=scale.largest(false) {
+            let at = code as usize;
+            let before = at.checked_sub(period).filter(|before| *before > normal).map(|before| starts[before]);
+            let next = match before {
+                Some(before) if before >= 2 << 23 => (before + (octaves << 23)).min(INFINITY),
+                _ => start(code),
+            };
+            starts.push(next);
+        }
         starts.push(u32::MAX);
         let mut code = 0;
         let codes = (0..INFINITY >> Self::BELOW).map(|top| {
@@ -136,4 +151,27 @@ pub(super) fn element_steps(quantizer: &Quantizer, scale: &Finite) -> Steps {
 /// Whether a magnitude may be rounded differently in a negative number.
 pub(super) fn asks_for_sign(rounding: Rounding) -> bool {
     matches!(rounding, Rounding::Ru | Rounding::Rd)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::block::{BLOCK_FORMATS, SCALE_RULES};
+
+    #[test]
+    fn a_scale_code_starts_at_the_smallest_magnitude_that_has_it() {
+        let factors = [(1, 0), (3, -2), (0xab_cdef, -140), (1, -149), (0xff_ffff, 90)];
+        for (format, rule) in BLOCK_FORMATS.iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule))) {
+            for (significand, exponent) in factors {
+                let quantizer = Quantizer { rule, ..Quantizer::new(format) };
+                let factor = Finite::exact(false, significand, exponent);
+                let code = |bits: u32| u64::from(quantizer.scale_code(&number(bits), &factor));
+                let steps = ScaleSteps::new(&quantizer, &factor);
+                for (at, start) in (0..).zip(&steps.starts[..=format.scale.largest(false) as usize]) {
+                    assert!(*start == INFINITY || code(*start) >= at, "{format} {rule}: {at} at {start:#x}");
+                    assert!(*start == 0 || code(start - 1) < at, "{format} {rule}: {at} before {start:#x}");
+                }
+            }
+        }
+    }
 }

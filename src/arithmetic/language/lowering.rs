@@ -1,0 +1,236 @@
+//! A rule as a tree of nodes, and what its keys make of that where it is more than a setting: groups of k, the nodes that sum
+//! them, and how they come together.
+//!
+//! Each function belongs to one row of the tables of keys, and finds what the rows before it have written. A group takes c until
+//! a key gives it something else.
+
+use std::mem;
+
+use super::{
+    check,
+    draft::{Draft, DraftKind, DraftNode, DraftTerm, Input},
+    keys::{KEYS, NODE_KEYS},
+    node::{Node, NodeResult},
+    rule::{Alignment, CPosition, Join, Rule, Start, Step},
+    tree,
+};
+
+impl Rule {
+    /// The rule as a tree of nodes for so many stored k.
+    ///
+    /// # Errors
+    /// What is wrong with the rule.
+    pub(crate) fn draft(&self, stored_k: usize) -> Result<Draft, String> {
+        if let Some(defect) = check::defect(self) {
+            return Err(defect);
+        }
+        let mut draft = Draft::new(stored_k);
+        for key in KEYS.iter().filter(|key| key.variants.contains(&self.step)) {
+            (key.lower)(self, &mut draft);
+        }
+        Ok(draft)
+    }
+}
+
+/// Splits every group by the remainders of its k.
+pub(super) fn parts(rule: &Rule, draft: &mut Draft) {
+    let Some(parts) = &rule.parts else { return };
+    let of = |group: &[usize], part: &[usize]| -> Vec<usize> {
+        group.iter().copied().filter(|k| part.contains(&(k % parts.period))).collect()
+    };
+    draft.groups = draft.groups.iter().flat_map(|group| parts.residues.iter().map(|part| of(group, part))).collect();
+}
+
+/// Cuts every group into runs.
+pub(super) fn group(rule: &Rule, draft: &mut Draft) {
+    let length = rule.group.unwrap_or(draft.stored_k).max(1);
+    draft.groups = draft.groups.iter().flat_map(|group| group.chunks(length).map(<[usize]>::to_vec)).collect();
+}
+
+/// Makes a node for each group.
+pub(super) fn step(rule: &Rule, draft: &mut Draft) {
+    draft.step = rule.step;
+    let (kind, name) = match rule.step {
+        Step::Fused | Step::Exact => (DraftKind::Sum, "sum"),
+        Step::Fma => (DraftKind::Fma, "sum"),
+        Step::Sequential => (DraftKind::Sequential, "addition"),
+        Step::Pairwise => (DraftKind::Pairwise, "addition"),
+        Step::Integer | Step::Tree => return,
+    };
+    for (number, group) in draft.groups.clone().into_iter().enumerate() {
+        let node = draft.node(kind, Some(number), name);
+        draft.push(DraftNode { products: Some(group), terms: vec![Input::C.into()], ..node });
+    }
+}
+
+/// Makes the nodes of a tree, each by its own keys.
+pub(super) fn node(rule: &Rule, draft: &mut Draft) {
+    for (number, (name, node)) in tree::ordered(rule).unwrap_or_default().into_iter().enumerate() {
+        let new = draft.node(DraftKind::Sum, Some(number), name);
+        let value = draft.push(DraftNode { product_name: name.into(), ..new });
+        for key in NODE_KEYS.iter().filter(|key| key.variants.contains(&node.kind)) {
+            (key.lower)(node, draft);
+        }
+        draft.results = vec![value];
+    }
+}
+
+/// Makes a sum for each lane of a group, which the group's node then adds.
+pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
+    let Some(lanes) = &rule.lanes else { return };
+    for mut node in mem::take(&mut draft.nodes) {
+        let products = node.products.take().unwrap_or_default();
+        let runs: Vec<&[usize]> = products.chunks(node.scale_sums.unwrap_or(1)).collect();
+        let sums: Vec<DraftTerm> = (0..lanes.period)
+            .map(|lane| {
+                let own = runs.iter().skip(lane).step_by(lanes.period).flat_map(|run| run.iter().copied()).collect();
+                let part = draft.part(&node, format!("lane {}", lane + 1), Some(own));
+                draft.push(part).into()
+            })
+            .collect();
+        node.terms.splice(0..0, sums);
+        node.alignment = Some(Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None });
+        draft.push(node);
+    }
+}
+
+/// Makes a sum of what a group has besides c, to which the group's node then adds c.
+pub(super) fn late(rule: &Rule, draft: &mut Draft) {
+    let Some(late) = &rule.late else { return };
+    for mut node in mem::take(&mut draft.nodes) {
+        if let Some(at) = node.c() {
+            let c = DraftTerm { bits: Some(late.c_bits), drop: late.drop, ..node.terms.remove(at) };
+            let products = node.products.take();
+            let part = draft.part(&node, "products".into(), products);
+            let part = DraftNode { terms: mem::take(&mut node.terms), ..part };
+            node.terms = vec![DraftTerm { bits: Some(late.sum_bits), ..draft.push(part).into() }, c];
+            let bits = late.sum_bits.max(late.c_bits);
+            node.alignment = Some(Alignment { bits, rounding: late.rounding, floor: late.floor });
+        }
+        draft.push(node);
+    }
+}
+
+/// Takes c away from groups that start from a product.
+pub(super) fn start(rule: &Rule, draft: &mut Draft) {
+    if rule.start == Start::Product {
+        draft.each(|node| node.terms.retain(|term| term.input != Input::C));
+    }
+}
+
+/// Gives each group the result of the one before it in the place of c; or gives all of them +0, and leaves their results to be
+/// added.
+pub(super) fn join(rule: &Rule, draft: &mut Draft) {
+    let sum_of = |number| draft.nodes.iter().rev().find(|node| node.group == Some(number));
+    let results: Vec<Input> = (0..draft.groups.len()).filter_map(sum_of).map(|node| Input::Node(node.number)).collect();
+    draft.each(|node| {
+        let Some(at) = node.c() else { return };
+        node.terms[at].input = match (rule.join, node.group) {
+            (Join::Add, _) => Input::Zero,
+            (Join::Chain, Some(group @ 1..)) => results[group - 1],
+            (Join::Chain, _) => Input::C,
+        };
+    });
+    draft.results = match rule.join {
+        Join::Add => results,
+        Join::Chain => results.into_iter().last().into_iter().collect(),
+    };
+}
+
+/// Puts c before or behind what is to be added, where the first group does not have it.
+pub(super) fn c(rule: &Rule, draft: &mut Draft) {
+    match (rule.c, rule.join) {
+        (CPosition::First, Join::Chain) => {}
+        (CPosition::First, Join::Add) => draft.results.insert(0, Input::C),
+        (CPosition::Last, _) => {
+            draft.each(|node| {
+                if let Some(at) = node.c() {
+                    node.terms[at].input = Input::Zero;
+                }
+            });
+            draft.results.push(Input::C);
+        }
+    }
+}
+
+/// Rounds every sum that is not a part of another one.
+pub(super) fn result(rule: &Rule, draft: &mut Draft) {
+    draft.each(|node| node.result = node.result.or(rule.result.map(NodeResult::Rounded)));
+}
+
+/// Rounds otherwise where another group continues.
+pub(super) fn between(rule: &Rule, draft: &mut Draft) {
+    let Some(to) = rule.between.filter(|_| rule.join == Join::Chain) else { return };
+    let last = draft.groups.len().checked_sub(1);
+    draft.each(|node| {
+        if let (true, Some(NodeResult::Rounded(result))) = (node.group < last, &mut node.result) {
+            *result = to;
+        }
+    });
+}
+
+/// Makes the ordinary additions of what is to be added.
+pub(super) fn addition(rule: &Rule, draft: &mut Draft) {
+    let result = rule.addition.or(rule.result).map(NodeResult::Rounded);
+    draft.results = mem::take(&mut draft.results)
+        .into_iter()
+        .reduce(|sum, term| {
+            let node = draft.node(DraftKind::Add, None, "addition");
+            let terms = vec![sum.into(), term.into()];
+            draft.push_behind(term, DraftNode { terms, result, ..node })
+        })
+        .into_iter()
+        .collect();
+}
+
+/// Makes one node for all k.
+pub(super) fn wrap(rule: &Rule, draft: &mut Draft) {
+    let Some(wrap) = rule.wrap else { return };
+    let node = draft.node(DraftKind::Integer(wrap), None, "sum");
+    let products = Some(draft.groups.concat());
+    draft.results = vec![draft.push(DraftNode { products, terms: vec![Input::C.into()], ..node })];
+}
+
+/// The same of the keys of nodes: each rewrites the node that was begun last.
+pub(super) mod nodes {
+    use super::{
+        super::node::{NodeKind, Term},
+        {Draft, DraftKind, DraftTerm, Node},
+    };
+
+    /// How it sums.
+    pub(in super::super) fn kind(node: &Node, draft: &mut Draft) {
+        draft.newest().kind = match node.kind {
+            NodeKind::Sum => DraftKind::Sum,
+            NodeKind::Fma => DraftKind::Fma,
+            NodeKind::Add => DraftKind::Add,
+        };
+    }
+
+    /// Its k; a list without any is none.
+    pub(in super::super) fn products(node: &Node, draft: &mut Draft) {
+        let listed = node.products.as_ref().map(|list| list.of(draft.stored_k));
+        draft.newest().products = listed.filter(|list| !list.is_empty());
+    }
+
+    /// Which pairs of pieces of theirs are multiplied.
+    pub(in super::super) fn pieces(node: &Node, draft: &mut Draft) {
+        if let Some(pieces) = &node.pieces {
+            draft.newest().pieces.clone_from(pieces);
+        }
+    }
+
+    /// Its terms.
+    pub(in super::super) fn terms(node: &Node, draft: &mut Draft) {
+        let own = |term: &Term| DraftTerm { input: draft.input(&term.name), bits: term.bits, drop: term.drop };
+        let terms = node.terms.iter().map(own).collect();
+        draft.newest().terms = terms;
+    }
+
+    /// What a chain starts from: its only term, none for its first product.
+    pub(in super::super) fn start(node: &Node, draft: &mut Draft) {
+        let start = node.start.as_deref().unwrap_or("+0");
+        let term = (start != "product").then(|| draft.input(start).into());
+        draft.newest().terms = term.into_iter().collect();
+    }
+}

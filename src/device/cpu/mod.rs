@@ -1,0 +1,171 @@
+//! The device `cpu`: the matrix and dot-product instructions of the processor that runs this program.
+//!
+//! What the processor has is found at run time ([`processor`], [`unit`]); nothing is executed that it lacks or that the operating
+//! system refuses. [`route`] says which machine instruction ([`machine`]) executes which matrix instruction on operands that lie in
+//! registers as [`vector`] has them.
+
+pub mod features;
+#[cfg(target_arch = "x86_64")]
+pub mod machine;
+pub mod processor;
+pub mod route;
+#[cfg(target_arch = "x86_64")]
+pub mod scalar_machine;
+#[cfg(target_arch = "x86_64")]
+pub mod sweeper;
+pub mod unit;
+pub mod vector;
+
+use rayon::prelude::*;
+
+use super::{Device, Execution, Generation, Identity, LocalExecution, Sweeper};
+use crate::{
+    Error, Result,
+    isa::{Codes, Instruction, Target, Tiles, scalar::Form, targets},
+};
+use processor::Processor;
+use route::{Machine, Route};
+use vector::{BYTES, Registers, Vector};
+
+/// The name of the device.
+pub const NAME: &str = "cpu";
+
+/// Registers of C that one thread fills at a time.
+const BATCH: usize = 1 << 10;
+
+/// The processor that runs this program.
+pub struct CpuDevice {
+    identity: Identity,
+}
+
+impl CpuDevice {
+    /// The device `cpu`.
+    pub fn open() -> CpuDevice {
+        CpuDevice { identity: identity() }
+    }
+}
+
+/// What the processor is, for reports.
+pub fn identity() -> Identity {
+    let name = NAME.to_string();
+    let Some(processor) = Processor::here() else {
+        let description = format!("a processor of the architecture {}", std::env::consts::ARCH);
+        return Identity { name, description, details: Vec::new() };
+    };
+    let microcode = processor.microcode.iter().map(|version| ("microcode".to_string(), version.clone()));
+    let mut details: Vec<(String, String)> = microcode.collect();
+    details.extend(target().map(|target| ("architecture".to_string(), target.name.to_string())));
+    let units: Vec<&str> = processor.units().map(|unit| unit.name).collect();
+    details.push(("features".to_string(), units.join(" ")));
+    Identity { name, description: format!("{} ({})", processor.name, processor.signature), details }
+}
+
+/// The target that the processor is.
+pub fn target() -> Option<&'static Target> {
+    let processor = Processor::here()?;
+    targets::of_processor(&processor.signature, |instruction| route(instruction).is_ok())
+}
+
+/// Whether the processor executes a matrix instruction.
+///
+/// # Errors
+/// A request error that says what is missing, why, and what would give it.
+pub fn has(instruction: &Instruction) -> Result<()> {
+    route(&instruction.name).map(drop)
+}
+
+/// How the processor executes a matrix instruction.
+///
+/// # Errors
+/// A request error: no unit of processors has the instruction, this one lacks the unit, or the operating system refuses it.
+fn route(instruction: &str) -> Result<&'static Route> {
+    let Some(processor) = Processor::here() else {
+        return Err(Error::unavailable(format!(
+            "{NAME} does not have {instruction}: the program knows the units of x86-64 processors, and this one is {}",
+            std::env::consts::ARCH
+        )));
+    };
+    Route::choose(instruction, |unit| unit.check(&processor.features)).map_err(|missing| {
+        Error::unavailable(match missing {
+            Some((unit, absence)) => format!("{NAME} does not have {instruction}: {}", unit.explain(&absence)),
+            None => format!("{NAME} does not have {instruction}: no unit of a processor executes it"),
+        })
+    })
+}
+
+/// What sweeps a scalar instruction.
+///
+/// # Errors
+/// A request error, as [`has`].
+#[cfg(target_arch = "x86_64")]
+fn form_sweeper(form: &'static Form, seed: u64) -> Result<Box<dyn Sweeper>> {
+    let lacks = |why: String| Error::unavailable(format!("{NAME} does not have {form}: {why}"));
+    let route = scalar_machine::ScalarRoute::of(&form.ptx)
+        .ok_or_else(|| lacks(format!("it is an instruction of GPUs ({})", form.architectures())))?;
+    let processor = Processor::here().ok_or_else(|| lacks("the processor is not known".into()))?;
+    route.unit.check(&processor.features).map_err(|absence| lacks(route.unit.explain(&absence)))?;
+    Ok(Box::new(sweeper::CpuSweeper::new(form, seed, route)))
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn form_sweeper(form: &'static Form, _: u64) -> Result<Box<dyn Sweeper>> {
+    Err(Error::unavailable(format!(
+        "{NAME} does not have {form}: the program knows the units of x86-64 processors, and this one is {}",
+        std::env::consts::ARCH
+    )))
+}
+
+/// Whether the processor executes a scalar instruction.
+pub fn sweeps(form: &'static Form) -> bool {
+    form_sweeper(form, 0).is_ok()
+}
+
+/// Executes some tiles on the calling thread: the D codes of all of them.
+#[allow(unsafe_code)]
+fn execute(machine: Machine, i: &Instruction, tiles: &Tiles, first: usize, count: usize) -> Vec<Vector> {
+    let mut registers = Registers::default();
+    registers.load(i, tiles, first, count);
+    // SAFETY: `route` gave the machine instruction, having found that the machine has its unit and the process may use it.
+    unsafe { machine(&registers.a, &registers.b, &mut registers.c) };
+    registers.c
+}
+
+/// The codes of D in registers.
+fn codes(i: &Instruction, registers: &[Vector]) -> Codes {
+    let mut bytes = Vec::with_capacity(registers.len() * BYTES);
+    registers.iter().for_each(|register| bytes.extend_from_slice(&register.0));
+    Codes::from_bytes(i.d, bytes).expect("a register has whole codes")
+}
+
+impl Device for CpuDevice {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn generation(&self) -> Generation {
+        target().map_or(Generation::Unknown, Generation::Target)
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        Ok(route(&instruction.name)?.execution())
+    }
+
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        let machine = route(&instruction.name)?.machine;
+        let each = (BATCH / instruction.m).max(1);
+        let parts: Vec<Vec<Vector>> = (0..tiles.count.div_ceil(each))
+            .into_par_iter()
+            .map(|part| execute(machine, instruction, tiles, part * each, each.min(tiles.count - part * each)))
+            .collect();
+        Ok(codes(instruction, &parts.concat()))
+    }
+
+    fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
+        let (machine, instruction) = (route(&instruction.name)?.machine, instruction.clone());
+        Ok(Some(Box::new(move |tiles| codes(&instruction, &execute(machine, &instruction, tiles, 0, tiles.count)))))
+    }
+
+    fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {
+        form_sweeper(form, seed).map(Some)
+    }
+}

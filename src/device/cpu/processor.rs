@@ -1,0 +1,174 @@
+//! What processor this is: by CPUID, and what the operating system says of it.
+
+use super::{
+    features::Features,
+    unit::{UNITS, Unit},
+};
+
+/// A processor.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Processor {
+    /// The name that it gives itself.
+    pub name: String,
+    /// Vendor, family, model and stepping: `AuthenticAMD 26.2.1`.
+    pub signature: String,
+    /// The version of its microcode, where the operating system tells it.
+    pub microcode: Option<String>,
+    /// Its units' features.
+    pub features: Features,
+}
+
+impl Processor {
+    /// The processor that runs this program; `None` if its instructions are not known to the program.
+    pub fn here() -> Option<&'static Processor> {
+        static HERE: std::sync::OnceLock<Option<Processor>> = std::sync::OnceLock::new();
+        HERE.get_or_init(identify).as_ref()
+    }
+
+    /// The units that it has and the program may use.
+    pub fn units(&self) -> impl Iterator<Item = &'static Unit> + '_ {
+        UNITS.into_iter().filter(|unit| unit.check(&self.features).is_ok())
+    }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn identify() -> Option<Processor> {
+    None
+}
+
+#[cfg(target_arch = "x86_64")]
+fn identify() -> Option<Processor> {
+    use std::arch::x86_64::{__cpuid, __cpuid_count};
+
+    use super::unit::leaves;
+    let basic = __cpuid(0);
+    let vendor = text(&[basic.ebx, basic.edx, basic.ecx]);
+    let extended = __cpuid(0x8000_0000).eax;
+    let name = match extended >= 0x8000_0004 {
+        true => {
+            let parts = (0x8000_0002..=0x8000_0004).map(__cpuid);
+            text(&parts.flat_map(|part| [part.eax, part.ebx, part.ecx, part.edx]).collect::<Vec<_>>())
+        }
+        false => vendor.clone(),
+    };
+    // A subleaf that is not there answers zeros.
+    let answer = |(leaf, subleaf): (u32, u32)| {
+        let there = leaf <= basic.eax && (subleaf == 0 || subleaf <= __cpuid_count(leaf, 0).eax);
+        let registers = if there { Some(__cpuid_count(leaf, subleaf)) } else { None };
+        registers.map_or([0; 4], |r| [r.eax, r.ebx, r.ecx, r.edx])
+    };
+    let version = __cpuid(1);
+    let leaves = leaves().into_iter().map(|leaf| (leaf, answer(leaf))).collect();
+    let state = if version.ecx >> 27 & 1 == 1 { kept_registers() } else { 0 };
+    let mut features = Features { leaves, state, tiles: Ok(()) };
+    // Nobody is asked for what is not there.
+    if UNITS.iter().any(|unit| unit.has_tiles() && unit.check(&features).is_ok()) {
+        features.tiles = ask_for_tiles();
+    }
+    let signature = format!("{vendor} {}", family_model_stepping(version.eax));
+    Some(Processor { name, signature, microcode: microcode(), features })
+}
+
+/// Characters in registers, without padding.
+#[cfg(target_arch = "x86_64")]
+fn text(registers: &[u32]) -> String {
+    let bytes: Vec<u8> = registers.iter().flat_map(|register| register.to_le_bytes()).collect();
+    let text: String = String::from_utf8_lossy(&bytes).chars().filter(|c| !c.is_control()).collect();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+/// Family, model and stepping of a version word, with points between them.
+#[cfg(any(target_arch = "x86_64", test))]
+fn family_model_stepping(version: u32) -> String {
+    let field = |shift: u32, bits: u32| version >> shift & ((1 << bits) - 1);
+    let base = field(8, 4);
+    let family = if base == 15 { base + field(20, 8) } else { base };
+    let model = if matches!(base, 6 | 15) { field(16, 4) << 4 | field(4, 4) } else { field(4, 4) };
+    format!("{family}.{model}.{}", field(0, 4))
+}
+
+/// XCR0.
+#[cfg(target_arch = "x86_64")]
+#[allow(unsafe_code)]
+fn kept_registers() -> u64 {
+    let (low, high): (u32, u32);
+    // SAFETY: the caller has seen that the operating system has enabled XGETBV, which reads register 0 into EDX:EAX.
+    unsafe {
+        std::arch::asm!("xgetbv", in("ecx") 0, out("eax") low, out("edx") high, options(nomem, nostack, preserves_flags));
+    }
+    u64::from(high) << 32 | u64::from(low)
+}
+
+/// Asks the kernel for tiles, which it grants to the whole process.
+#[cfg(all(target_arch = "x86_64", target_os = "linux"))]
+#[allow(unsafe_code)]
+fn ask_for_tiles() -> Result<(), i64> {
+    const ARCH_PRCTL: i64 = 158;
+    const ARCH_REQ_XCOMP_PERM: i64 = 0x1023;
+    const XFEATURE_XTILEDATA: i64 = 18;
+    let answer: i64;
+    // SAFETY: this system call takes two numbers and changes nothing but the registers that the process may use.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") ARCH_PRCTL => answer,
+            in("rdi") ARCH_REQ_XCOMP_PERM,
+            in("rsi") XFEATURE_XTILEDATA,
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack),
+        );
+    }
+    if answer == 0 { Ok(()) } else { Err(answer) }
+}
+
+/// Other systems grant what they keep.
+#[cfg(all(target_arch = "x86_64", not(target_os = "linux")))]
+fn ask_for_tiles() -> Result<(), i64> {
+    Ok(())
+}
+
+/// The version of the microcode, as Linux tells it.
+#[cfg(target_arch = "x86_64")]
+fn microcode() -> Option<String> {
+    let told = std::fs::read_to_string("/proc/cpuinfo").ok()?;
+    let line = told.lines().find(|line| line.starts_with("microcode"))?;
+    Some(line.split_once(':')?.1.trim().to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn versions_are_those_that_the_vendors_document() {
+        // Zen 5, Sapphire Rapids, Haswell.
+        for (version, expected) in [(0x00b0_0f21, "26.2.1"), (0x0008_06f8, "6.143.8"), (0x0003_06c3, "6.60.3")] {
+            assert_eq!(family_model_stepping(version), expected);
+        }
+    }
+
+    #[test]
+    fn this_machine_says_what_it_is() {
+        let known = cfg!(target_arch = "x86_64");
+        assert_eq!(Processor::here().is_some(), known);
+        if let Some(processor) = Processor::here() {
+            assert!(!processor.name.is_empty() && processor.signature.split('.').count() == 3, "{processor:?}");
+        }
+    }
+
+    /// The standard library's own detection knows most of the features.
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn units_are_those_that_the_standard_library_finds() {
+        use super::super::unit::{AVX_VNNI, AVX512_BF16, AVX512_FP16, AVX512_VNNI, AVX512F, F16C, FMA};
+        let has = |unit: &Unit| Processor::here().unwrap().units().any(|own| own == unit);
+        assert_eq!(has(&FMA), is_x86_feature_detected!("fma"));
+        assert_eq!(has(&F16C), is_x86_feature_detected!("f16c"));
+        assert_eq!(has(&AVX512F), is_x86_feature_detected!("avx512f"));
+        assert_eq!(has(&AVX512_VNNI), is_x86_feature_detected!("avx512vnni"));
+        assert_eq!(has(&AVX_VNNI), is_x86_feature_detected!("avxvnni"));
+        assert_eq!(has(&AVX512_BF16), is_x86_feature_detected!("avx512bf16"));
+        assert_eq!(has(&AVX512_FP16), is_x86_feature_detected!("avx512fp16"));
+    }
+}

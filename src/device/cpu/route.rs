@@ -1,0 +1,138 @@
+//! Which unit executes which matrix instruction, and with which machine instruction.
+
+#[cfg(target_arch = "x86_64")]
+use super::{machine, unit};
+use super::{
+    unit::{Absence, Unit},
+    vector::Vector,
+};
+use crate::device::{Execution, ExecutionKind};
+
+/// A machine instruction: adds to each row of C what the rows of A and B at its place give. Of tile registers sixteen rows go
+/// together.
+///
+/// # Safety
+/// The machine has the unit, and the process the permission to use it.
+pub type Machine = unsafe fn(a: &[Vector], b: &[Vector], c: &mut [Vector]);
+
+/// A way to execute a matrix instruction.
+#[derive(Debug, Clone, Copy)]
+pub struct Route {
+    /// The matrix instruction's name.
+    pub instruction: &'static str,
+    /// What executes it.
+    pub unit: &'static Unit,
+    /// The vendor's name of the machine instruction.
+    pub opcode: &'static str,
+    /// How often it is executed for a tile.
+    pub times: usize,
+    /// The machine instruction.
+    pub machine: Machine,
+}
+
+#[cfg(target_arch = "x86_64")]
+macro_rules! routes {
+    ($($instruction:literal: $unit:ident, $opcode:literal $(x $times:literal)?, $machine:ident;)*) => {
+        &[$(Route {
+            instruction: $instruction,
+            unit: &unit::$unit,
+            opcode: $opcode,
+            times: 1 $(- 1 + $times)?,
+            machine: machine::$machine,
+        }),*]
+    };
+}
+
+/// Every way, those with one machine instruction before those with two.
+#[cfg(target_arch = "x86_64")]
+#[rustfmt::skip]
+pub static ROUTES: &[Route] = routes! {
+    "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32": AMX_BF16, "TDPBF16PS", tdpbf16ps;
+    "tdpfp16ps.m16n16k32.f32.f16.f16.f32": AMX_FP16, "TDPFP16PS", tdpfp16ps;
+    "tdpbssd.m16n16k64.s32.s8.s8.s32": AMX_INT8, "TDPBSSD", tdpbssd;
+    "tdpbsud.m16n16k64.s32.s8.u8.s32": AMX_INT8, "TDPBSUD", tdpbsud;
+    "tdpbusd.m16n16k64.s32.u8.s8.s32": AMX_INT8, "TDPBUSD", tdpbusd;
+    "tdpbuud.m16n16k64.s32.u8.u8.s32": AMX_INT8, "TDPBUUD", tdpbuud;
+    "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32": AVX512_BF16, "VDPBF16PS", vdpbf16ps;
+    "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSD", vpdpbusd;
+    "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSDS", vpdpbusds;
+    "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSD", vpdpwssd;
+    "vpdpwssds.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSDS", vpdpwssds;
+    "vfmadd.m1n16k1.f32.f32.f32.f32": AVX512F, "VFMADD231PS", vfmadd231ps;
+    "vfmadd.m1n8k1.f64.f64.f64.f64": AVX512F, "VFMADD231PD", vfmadd231pd;
+    "vfmadd.m1n32k1.f16.f16.f16.f16": AVX512_FP16, "VFMADD231PH", vfmadd231ph;
+    "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX_VNNI, "VPDPBUSD" x 2, vpdpbusd_256;
+    "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX_VNNI, "VPDPBUSDS" x 2, vpdpbusds_256;
+    "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX_VNNI, "VPDPWSSD" x 2, vpdpwssd_256;
+    "vpdpwssds.m1n16k2.s32.s16.s16.s32": AVX_VNNI, "VPDPWSSDS" x 2, vpdpwssds_256;
+    "vfmadd.m1n16k1.f32.f32.f32.f32": FMA, "VFMADD231PS" x 2, vfmadd231ps_256;
+    "vfmadd.m1n8k1.f64.f64.f64.f64": FMA, "VFMADD231PD" x 2, vfmadd231pd_256;
+};
+
+/// Processors of other kinds have none that the program knows.
+#[cfg(not(target_arch = "x86_64"))]
+pub static ROUTES: &[Route] = &[];
+
+impl Route {
+    /// The ways to execute the instruction of this name.
+    pub fn of(instruction: &str) -> impl Iterator<Item = &'static Route> {
+        ROUTES.iter().filter(move |route| route.instruction == instruction)
+    }
+
+    /// What runs.
+    pub fn execution(&self) -> Execution {
+        let (kind, opcode) = match self.times {
+            1 => (ExecutionKind::Native, self.opcode.to_string()),
+            times => (ExecutionKind::Emulated, format!("{times}x {}", self.opcode)),
+        };
+        Execution { kind, opcodes: vec![opcode] }
+    }
+
+    /// The first way to execute an instruction of which `check` finds nothing missing.
+    ///
+    /// # Errors
+    /// What is missing for the first way; nothing, if there is none.
+    pub fn choose(
+        instruction: &str,
+        check: impl Fn(&Unit) -> Result<(), Absence>,
+    ) -> Result<&'static Route, Option<(&'static Unit, Absence)>> {
+        let mut missing = None;
+        for route in Route::of(instruction) {
+            match check(route.unit) {
+                Ok(()) => return Ok(route),
+                Err(absence) => missing = missing.or(Some((route.unit, absence))),
+            }
+        }
+        Err(missing)
+    }
+}
+
+#[cfg(all(test, target_arch = "x86_64"))]
+mod tests {
+    use super::*;
+    use crate::isa;
+
+    #[test]
+    fn routes_and_the_instructions_of_processors_are_one_to_one() {
+        for i in isa::all().iter().filter(|i| i.is_of_processors()) {
+            assert!(Route::of(&i.name).next().is_some(), "{i}");
+        }
+        for route in ROUTES {
+            let i = isa::find(route.instruction).unwrap();
+            assert_eq!(i.name, route.instruction);
+            assert!(i.ptx.eq_ignore_ascii_case(route.opcode), "{i}: {}", route.opcode);
+        }
+    }
+
+    #[test]
+    fn what_is_missing_is_that_of_the_widest_registers() {
+        let none = |_: &Unit| Err(Absence::Processor("x"));
+        let refused = |name: &str| Route::choose(name, none).unwrap_err().map(|(unit, _)| unit.name);
+        assert_eq!(refused("vpdpbusd.m1n16k4.s32.u8.s8.s32"), Some("AVX512-VNNI"));
+        assert_eq!(refused("mma.m16n8k16.f32.f16.f16.f32"), None);
+        let narrow = |unit: &Unit| if unit.name == "FMA" { Ok(()) } else { none(unit) };
+        let route = Route::choose("vfmadd.m1n8k1.f64.f64.f64.f64", narrow).unwrap();
+        assert_eq!((route.unit.name, route.execution().kind), ("FMA", ExecutionKind::Emulated));
+        assert_eq!(route.execution().opcodes, ["2x VFMADD231PD"]);
+    }
+}
