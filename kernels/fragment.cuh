@@ -1,12 +1,13 @@
 // Codes, the registers that hold them, and moving codes between a tile in memory and a fragment.
 //
-// Put in front of every kernel source, after the definitions that specialise it. A code is 4, 8, 16, 32 or 64 bits wide;
-// in memory a code of 4 bits has a byte to itself. A register is 32 bits and holds 32 / BITS codes, the first in its
+// Put in front of every kernel source, after the definitions that specialise it. A code is 1, 4, 8, 16, 32 or 64 bits
+// wide; in memory a code of 1 or 4 bits has a byte to itself. A register is 32 bits and holds 32 / BITS codes, the first in its
 // lowest bits; a 64-bit code has a register of its own.
 // Everything is moved as unsigned integers: no bit of a code is looked at, so tf32 containers, NaN payloads and
 // negative zeros arrive as they were.
 
 template <int BITS> struct Width;
+template <> struct Width<1> { typedef unsigned char Code; typedef unsigned Register; static const int CODES = 32; };
 template <> struct Width<4> { typedef unsigned char Code; typedef unsigned Register; static const int CODES = 8; };
 template <> struct Width<8> { typedef unsigned char Code; typedef unsigned Register; static const int CODES = 4; };
 template <> struct Width<16> { typedef unsigned short Code; typedef unsigned Register; static const int CODES = 2; };

@@ -19,7 +19,7 @@ struct StreamShape {
 #else
     static constexpr bool SCALABLE = false;
 #endif
-    static constexpr int SLOTS_BITS = STORED_K >= 128 ? 7 : STORED_K >= 64 ? 6 : STORED_K >= 32 ? 5 : STORED_K >= 16 ? 4
+    static constexpr int SLOTS_BITS = STORED_K >= 256 ? 8 : STORED_K >= 128 ? 7 : STORED_K >= 64 ? 6 : STORED_K >= 32 ? 5 : STORED_K >= 16 ? 4
                                     : STORED_K >= 8 ? 3 : STORED_K / 2;
 };
 

@@ -14,11 +14,23 @@ __device__ constexpr int tile_of(int) { return 0; }
 // The rows of a K-major operand are cut into core matrices of 8 rows by 16 bytes, each 128 bytes in a row; those of 8
 // rows lie side by side. An instruction takes 32 bytes of K, and 64 of the B of a sparse form.
 const int CORE_BYTES = 128;
-const int A_ROW_BYTES = STORED_K * sizeof(A::Code);
-const int B_ROW_BYTES = K * sizeof(B::Code);
+const int A_ROW_BYTES = STORED_K * A_BITS / 8;
+const int B_ROW_BYTES = K * B_BITS / 8;
+// Codes of a word of memory: more than one of those that are narrower than a byte.
+const int A_CODES = 8 * sizeof(A::Code) / A_BITS;
+const int B_CODES = 8 * sizeof(B::Code) / B_BITS;
 
 template <int ROW_BYTES> __device__ constexpr int shared_byte(int row, int byte) {
     return row / 8 * (8 * ROW_BYTES) + byte / 16 * CORE_BYTES + row % 8 * 16 + byte % 16;
+}
+
+// The word of the codes at `tile`, `step` codes apart.
+template <int BITS>
+__device__ __forceinline__ typename Width<BITS>::Code packed(const typename Width<BITS>::Code* tile, int step) {
+    typename Width<BITS>::Code word = tile[0];
+#pragma unroll
+    for (int i = 1; i < 8 * (int)sizeof(word) / BITS; ++i) word |= tile[i * step] << (i * BITS);
+    return word;
 }
 
 // Address, step along K and step between groups of 8 rows, in units of 16 bytes; no swizzle.
@@ -45,21 +57,23 @@ __device__ constexpr int cd_place(int thread, int e) {
 // D = A * B + C for one tile, by a whole block.
 __device__ __forceinline__ void run_tile(const A::Code* a, const B::Code* b, const C::Code* c,
                                          const unsigned char* positions, D::Code* d, int thread) {
-    __shared__ __align__(128) unsigned char shared_b[N * K * sizeof(B::Code)];
+    __shared__ __align__(128) unsigned char shared_b[N * B_ROW_BYTES];
 #pragma unroll 1
-    for (int e = thread; e < K * N; e += THREADS_PER_RUN) {
-        const int k = e / N, column = e % N;
-        *(B::Code*)(shared_b + shared_byte<B_ROW_BYTES>(column, k * sizeof(B::Code))) = b[e];
+    for (int e = thread; e < K / B_CODES * N; e += THREADS_PER_RUN) {
+        const int word = e / N, column = e % N;
+        *(B::Code*)(shared_b + shared_byte<B_ROW_BYTES>(column, word * sizeof(B::Code))) =
+            packed<B_BITS>(b + word * B_CODES * N + column, N);
     }
 #if A_IN_REGISTERS
     A::Register fa[A_REGISTERS];
     gather<A_BITS>(fa, a, [=](int r, int i) { return a_place(thread, r, i); });
 #else
-    __shared__ __align__(128) unsigned char shared_a[M * STORED_K * sizeof(A::Code)];
+    __shared__ __align__(128) unsigned char shared_a[M * A_ROW_BYTES];
     const unsigned long long fa = descriptor<A_ROW_BYTES>(shared_a);
 #pragma unroll 1
-    for (int e = thread; e < M * STORED_K; e += THREADS_PER_RUN) {
-        *(A::Code*)(shared_a + shared_byte<A_ROW_BYTES>(e / STORED_K, e % STORED_K * sizeof(A::Code))) = a[e];
+    for (int e = thread; e < M * STORED_K / A_CODES; e += THREADS_PER_RUN) {
+        const int row = e / (STORED_K / A_CODES), word = e % (STORED_K / A_CODES);
+        *(A::Code*)(shared_a + shared_byte<A_ROW_BYTES>(row, word * sizeof(A::Code))) = packed<A_BITS>(a + e * A_CODES, 1);
     }
 #endif
     D::Register fd[D_REGISTERS];

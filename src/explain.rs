@@ -113,7 +113,7 @@ pub(crate) fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<S
 /// Whether a line is about a product that is +0, which changes nothing.
 fn is_nothing(line: &ExplanationLine) -> bool {
     let zero = matches!(line.value, Real::Finite(finite) if finite.is_zero() && !finite.negative);
-    zero && line.code.is_none() && line.what.contains("]*b[")
+    zero && line.code.is_none() && ["]*b[", "]^b["].iter().any(|term| line.what.contains(term))
 }
 
 /// What an arithmetic says about a step.

@@ -2,6 +2,9 @@
 //! children are all the device's.)
 #![cfg(target_os = "linux")]
 
+#[path = "common/machine.rs"]
+mod machine;
+
 use std::{
     fs,
     sync::{Mutex, MutexGuard, PoisonError},
@@ -12,6 +15,8 @@ use tcnum::{
     device::{Device, ExecDevice},
     isa::{self, Tiles},
 };
+
+use machine::has_python;
 
 /// The children of this process are those of one test at a time.
 static ALONE: Mutex<()> = Mutex::new(());
@@ -59,6 +64,9 @@ fn pid_in(file: &std::path::Path) -> String {
 
 #[test]
 fn what_a_program_has_started_ends_with_it() {
+    if !has_python() {
+        return;
+    }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
@@ -78,6 +86,9 @@ fn what_a_program_has_started_ends_with_it() {
 
 #[test]
 fn a_signal_ends_the_program_with_all_that_it_has_started() {
+    if !has_python() {
+        return;
+    }
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("pid");
@@ -124,6 +135,9 @@ fn a_signal_ends_a_list_of_instructions_at_the_next_one() {
 
 #[test]
 fn every_program_is_stopped_and_reaped() {
+    if !has_python() {
+        return;
+    }
     let _alone = alone();
     let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();
     let tiles = Tiles::zeros(&instruction, 3);

@@ -11,6 +11,7 @@ use crate::{
     arithmetic::Model,
     base::text,
     device::Identity,
+    isa,
     report::Report,
     verify::{
         Part, checkpoint,
@@ -33,6 +34,9 @@ pub(super) struct Arguments {
     /// Merge the parts that there are, even if some are missing or unfinished.
     #[arg(long)]
     partial: bool,
+    /// A TOML file that describes an instruction of your own, if the parts are of one (docs/exec.md); may be repeated.
+    #[arg(long = "instr", value_name = "FILE")]
+    instructions: Vec<String>,
     /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
     #[arg(long, value_name = "MODEL")]
     model: Option<String>,
@@ -46,6 +50,8 @@ pub(super) struct Arguments {
 /// # Errors
 /// A file that is neither a report nor a checkpoint; parts that do not make a run.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    // From here on they are found by their names.
+    arguments.instructions.iter().try_for_each(|file| isa::resolve(file).map(drop))?;
     let mut sources = Vec::new();
     for path in &arguments.files {
         let file = path.display().to_string();

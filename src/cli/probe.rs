@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::{interrupt, named::Named},
     comparison::{Listing, Origin, Subject},
     device,
     inputs::{Distribution, Init, Op},

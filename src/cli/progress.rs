@@ -1,35 +1,46 @@
 //! What is being done, on standard error: a line that overwrites itself on a terminal, a line for each step with `-v`.
 
-use std::{
-    io::{IsTerminal, Write},
-    time::{Duration, Instant},
-};
+use std::io::Write;
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::OutputDestination;
+
+/// How often a bar is drawn in a second.
+const DRAWN: u8 = 5;
 
 /// Says what is being done, until it is dropped.
 pub(super) struct Progress {
     /// A line for each step, that stays.
     lines: bool,
-    /// One line, that the next step overwrites.
-    line: bool,
+    /// One line of a terminal, that the next step overwrites; nothing where there is no terminal.
+    line: ProgressBar,
 }
 
 impl Progress {
     /// As the flags say: lines that stay with `-v`, nothing with `-q`, else one changing line where standard error is a terminal.
     pub(super) fn new(destination: &OutputDestination) -> Self {
-        let passing = !destination.quiet && !destination.verbose && std::io::stderr().is_terminal();
-        Progress { lines: destination.verbose, line: passing }
+        let target = match destination.quiet || destination.verbose {
+            true => ProgressDrawTarget::hidden(),
+            false => ProgressDrawTarget::stderr_with_hz(DRAWN),
+        };
+        Progress::on(target, destination.verbose)
+    }
+
+    fn on(target: ProgressDrawTarget, lines: bool) -> Self {
+        Progress { lines, line: ProgressBar::with_draw_target(None, target) }
     }
 
     /// Says that `what` is being done now.
     pub(super) fn step(&self, what: &str) {
-        // A closed standard error is no reason to stop.
-        let _ = match (self.lines, self.line) {
-            (true, _) => writeln!(std::io::stderr(), "{what}"),
-            (_, true) => write!(std::io::stderr(), "\r\x1b[K{what}").and_then(|()| std::io::stderr().flush()),
-            _ => Ok(()),
-        };
+        if self.lines {
+            // A closed standard error is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{what}");
+        } else if !self.line.is_hidden() {
+            self.line.set_style(style("{wide_msg}"));
+            self.line.set_message(what.to_string());
+            self.line.force_draw();
+        }
     }
 
     /// Reports a detail, if a line for each step was asked for.
@@ -40,54 +51,153 @@ impl Progress {
     }
 }
 
-/// How often a bar is drawn.
-const DRAW_EVERY: Duration = Duration::from_millis(200);
-/// Characters of a bar.
-const BAR_WIDTH: usize = 30;
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.line.finish_and_clear();
+    }
+}
 
-/// A bar with rate and time left, where the progress is one passing line.
+/// A bar with share, rate, time left and what was found to differ, where the progress is one passing line.
 pub(super) struct Bar<'a> {
-    progress: &'a Progress,
-    name: &'a str,
-    total: f64,
-    /// When the bar began, and how much was done then.
-    start: Option<(Instant, f64)>,
-    drawn: Option<Instant>,
+    line: &'a ProgressBar,
 }
 
 impl<'a> Bar<'a> {
-    /// A bar of `total` steps of the work called `name`.
-    pub(super) fn new(progress: &'a Progress, name: &'a str, total: f64) -> Self {
-        Bar { progress, name, total, start: None, drawn: None }
+    /// A bar of `total` steps of the work called `name`, of which `done` are done before it begins. Each counts as `each` in the rate.
+    pub(super) fn new(progress: &'a Progress, name: &str, total: u64, done: u64, each: u64) -> Self {
+        let line = &progress.line;
+        let share = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{:.1}%", 100.0 * state.pos() as f64 / state.len().unwrap_or(1).max(1) as f64);
+        };
+        let rate = move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+            let _ = write!(to, "{:.3e}/s", state.per_sec() * each as f64);
+        };
+        let shown = style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}").progress_chars("#.");
+        line.set_style(shown.with_key("share", share).with_key("rate", rate));
+        line.set_message(name.to_string());
+        line.set_prefix("");
+        line.set_length(total);
+        line.reset();
+        // What was done before says nothing about the rate.
+        line.set_position(done);
+        line.tick();
+        line.reset_eta();
+        Bar { line }
     }
 
-    /// Shows that `done` steps are done, each of which counts as `each` in the rate.
-    pub(super) fn show(&mut self, done: f64, each: f64) {
-        let &mut (start, before) = self.start.get_or_insert((Instant::now(), done));
-        if !self.progress.line || self.drawn.is_some_and(|drawn| drawn.elapsed() < DRAW_EVERY) {
-            return;
+    /// Shows that `done` steps are done, and `differing` results differ.
+    pub(super) fn show(&self, done: u64, differing: u64) {
+        if !self.line.is_hidden() {
+            self.line.set_prefix(match differing {
+                0 => String::new(),
+                count => format!("  {count} differ"),
+            });
+            self.line.set_position(done);
         }
-        self.drawn = Some(Instant::now());
-        let speed = (done - before) / start.elapsed().as_secs_f64().max(1e-9);
-        let share = (done / self.total).clamp(0.0, 1.0);
-        let filled = (share * BAR_WIDTH as f64) as usize;
-        let left = if speed > 0.0 { clock((self.total - done) / speed) } else { "-".into() };
-        let bar = format!("{}{}", "#".repeat(filled), ".".repeat(BAR_WIDTH - filled));
-        let (name, percent, rate) = (self.name, 100.0 * share, speed * each);
-        self.progress.step(&format!("{name} [{bar}] {percent:.1}%  {rate:.3e}/s  {left} left"));
     }
 }
 
-/// Seconds as hours, minutes and seconds.
-fn clock(seconds: f64) -> String {
-    let seconds = seconds.min(1e9) as u64;
-    format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+fn style(template: &str) -> ProgressStyle {
+    ProgressStyle::with_template(template).expect("a template of this file")
 }
 
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.line {
-            let _ = write!(std::io::stderr(), "\r\x1b[K");
+#[cfg(test)]
+mod tests {
+    use std::{
+        io,
+        sync::{Arc, Mutex},
+    };
+
+    use indicatif::TermLike;
+
+    use super::*;
+
+    /// A terminal that keeps what is written.
+    #[derive(Debug, Clone, Default)]
+    struct Paper(Arc<Mutex<String>>);
+
+    impl TermLike for Paper {
+        fn width(&self) -> u16 {
+            100
         }
+
+        fn move_cursor_up(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_down(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_right(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn move_cursor_left(&self, _: usize) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn write_line(&self, text: &str) -> io::Result<()> {
+            self.write_str(&format!("{text}\n"))
+        }
+
+        fn write_str(&self, text: &str) -> io::Result<()> {
+            self.0.lock().unwrap().push_str(text);
+            Ok(())
+        }
+
+        fn clear_line(&self) -> io::Result<()> {
+            self.write_str("\r")
+        }
+
+        fn flush(&self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    /// What a terminal is shown from then on.
+    fn shown(paper: &Paper) -> String {
+        std::mem::take(&mut paper.0.lock().unwrap())
+    }
+
+    fn on_paper(lines: bool) -> (Progress, Paper) {
+        let paper = Paper::default();
+        (Progress::on(ProgressDrawTarget::term_like(Box::new(paper.clone())), lines), paper)
+    }
+
+    #[test]
+    fn a_bar_shows_share_rate_time_left_and_what_differs() {
+        let (progress, paper) = on_paper(false);
+        let bar = Bar::new(&progress, "mma", 4_000_000_000_000, 1_000_000_000_000, 128);
+        let begun = shown(&paper);
+        assert!(begun.contains("mma [#######.......................] 25.0%"), "{begun:?}");
+        bar.show(2_000_000_000_000, 0);
+        let half = shown(&paper);
+        assert!(half.contains("50.0%") && half.contains("/s  ") && half.contains(" left"), "{half}");
+        assert!(!half.contains("differ"), "{half}");
+        bar.show(4_000_000_000_000, 3);
+        progress.line.force_draw();
+        let end = shown(&paper);
+        assert!(end.contains(&"#".repeat(30)) && end.contains("100.0%") && end.contains(" left  3 differ"), "{end}");
+        progress.step("reducing");
+        let next = shown(&paper);
+        assert!(next.contains("reducing") && !next.contains('#'), "{next}");
+    }
+
+    #[test]
+    fn a_long_step_is_cut_to_the_width_of_the_terminal() {
+        let (progress, paper) = on_paper(false);
+        progress.step(&"x".repeat(300));
+        let step = shown(&paper);
+        let longest = step.split(|c| c != 'x').map(str::len).max();
+        assert_eq!(longest, Some(100), "{step:?}");
+    }
+
+    #[test]
+    fn lines_that_stay_leave_the_terminal_to_them() {
+        let (progress, paper) = on_paper(true);
+        progress.step("reading");
+        drop(progress);
+        assert!(!shown(&paper).contains("reading"));
     }
 }

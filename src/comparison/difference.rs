@@ -111,7 +111,7 @@ impl Subject<'_> {
         };
         let pair = |at: usize| {
             let k = case.logical(i, at);
-            (code(i.a, case.a[at], &case.scale_a, k), code(i.b, case.b[k], &case.scale_b, k))
+            i.factors(code(i.a, case.a[at], &case.scale_a, k), code(i.b, case.b[k], &case.scale_b, k))
         };
         let mut dot = Dot::new(a, b, i.c, i.d, i.k);
         let sum = dot.sum((0..case.a.len()).map(pair), case.c);

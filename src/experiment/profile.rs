@@ -26,12 +26,15 @@ pub(super) fn run(
     let probes = distinct(&plan.cells);
     let mut outcomes: Vec<Vec<ProbeResult>> = Vec::new();
     for device in devices.iter_mut() {
-        let run = |cell: &&ProfileCell| {
-            let outcome = probe::run(device.as_mut(), None, &request(cell, plan, options))?;
+        let mut found: Vec<ProbeResult> = Vec::new();
+        // The tiles of all initialisations are the same: they are executed once.
+        for alike in probes.chunk_by(|x, y| same_tiles(x, y)) {
+            let inits: Vec<Init> = alike.iter().map(|cell| cell.init).collect();
+            found.extend(probe::run_each(device.as_mut(), None, &request(alike[0], plan, options), &inits)?);
             // A part of the samples is not the experiment.
-            interrupt::check().map(|()| outcome)
-        };
-        outcomes.push(probes.iter().map(run).collect::<Result<_>>()?);
+            interrupt::check()?;
+        }
+        outcomes.push(found);
     }
     let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
     let outcome = |device: usize, cell: &ProfileCell| {
@@ -98,15 +101,20 @@ fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<ProbeResult
     rows
 }
 
-/// The first cell of each different probe.
+/// The first cell of each different probe, those with the same tiles one after the other.
 fn distinct(cells: &[ProfileCell]) -> Vec<&ProfileCell> {
     let mut probes: Vec<&ProfileCell> = Vec::new();
     for cell in cells {
         if !probes.iter().any(|probe| same_probe(probe, cell)) {
-            probes.push(cell);
+            let behind = probes.iter().rposition(|probe| same_tiles(probe, cell)).map_or(probes.len(), |at| at + 1);
+            probes.insert(behind, cell);
         }
     }
     probes
+}
+
+fn same_tiles(x: &ProfileCell, y: &ProfileCell) -> bool {
+    (&x.instruction, x.op) == (&y.instruction, y.op)
 }
 
 fn same_probe(x: &ProfileCell, y: &ProfileCell) -> bool {

@@ -64,6 +64,7 @@ pub static FORMATS: &[Format] = &[
     integer("s4", &["int4", "i4"], 4, true),
     integer("u4", &["uint4"], 4, false),
     Format { source: SDM, ..integer("s16", &["int16", "i16"], 16, true) },
+    integer("b1", &["u1", "bit", "uint1"], 1, false),
     integer("s32", &["int32", "i32"], 32, true),
     integer("u32", &["uint32", "ui32"], 32, false),
     integer("s64", &["int64", "i64"], 64, true),

@@ -33,6 +33,8 @@ pub struct Instruction {
     pub sparse: Option<Chunk>,
     /// Whether integer results that are too large become the largest number, and not what is left of their low bits.
     pub saturate: bool,
+    /// Whether the term of an element of A and one of B, each a bit, is their exclusive or, and not their product.
+    pub xor: bool,
     /// The kernel source that executes it on an NVIDIA GPU; `None` if none does.
     pub kernel: Option<Kernel>,
     /// The targets that have it (none of an instruction that a user describes), in the order of [`targets::all`](super::targets::all).
@@ -125,6 +127,11 @@ impl Instruction {
     /// Bytes of the codes of one tile: A, B, C and D.
     pub fn tile_bytes(&self) -> usize {
         operands(self).iter().map(|o| o.len() * o.format.bytes()).sum::<usize>() + self.m * self.n * self.d.bytes()
+    }
+
+    /// Two codes of A and B whose product is the term of these: themselves, or their exclusive or and 1.
+    pub fn factors(&self, a: u64, b: u64) -> (u64, u64) {
+        if self.xor { (a ^ b, 1) } else { (a, b) }
     }
 
     /// Whether A is structured sparse.

@@ -11,6 +11,7 @@
 //! d = "f32"
 //! # Where they apply:
 //! saturate = false                        # too large integers become the largest
+//! xor = false                             # the term of two bits is their exclusive or: A and B are b1
 //! sparse = { length = 4, kept = 2 }       # A is stored so; together = 2: in pairs of neighbours; any-order = true: in any order
 //! scale = { format = "e8m0", block = 8 }  # block scales of A and B
 //! spelling = "dot8"                       # another name, which the exec protocol has as "instruction"
@@ -54,6 +55,8 @@ struct Description {
     d: String,
     #[serde(default)]
     saturate: bool,
+    #[serde(default)]
+    xor: bool,
     sparse: Option<SparseKeys>,
     scale: Option<ScaleKeys>,
     #[serde(default)]
@@ -130,7 +133,7 @@ pub(crate) fn text(i: &Instruction) -> Option<String> {
     for (key, format) in [("a", i.a), ("b", i.b), ("c", i.c), ("d", i.d)] {
         text += &format!("{key} = {}\n", quoted(format.name));
     }
-    text += &format!("saturate = {}\n", i.saturate);
+    text += &format!("saturate = {}\nxor = {}\n", i.saturate, i.xor);
     if let Some(Chunk { length, kept, together, any_order }) = i.sparse {
         text += &format!(
             "sparse = {{ length = {length}, kept = {kept}, together = {together}, any-order = {any_order} }}\n"
@@ -216,19 +219,24 @@ impl Description {
                 "a row of A has {stored} stored elements, and can have 1, 2, 4 and so on up to {MOST_STORED}: choose 'k' so"
             ));
         }
+        let (a, b) = (format("a", &self.a)?, format("b", &self.b)?);
+        if let Some(wide) = [a, b].into_iter().find(|format| self.xor && format.name != "b1") {
+            return wrong(format!("'xor' is for 'a' and 'b' of the format b1, not {wide}"));
+        }
         Ok(Instruction {
             name: self.name.clone(),
             ptx: spelling.clone(),
             m: self.m,
             n: self.n,
             k: self.k,
-            a: format("a", &self.a)?,
-            b: format("b", &self.b)?,
+            a,
+            b,
             c: format("c", &self.c)?,
             d: format("d", &self.d)?,
             scale,
             sparse,
             saturate: self.saturate,
+            xor: self.xor,
             kernel: None,
             support: &[],
         })

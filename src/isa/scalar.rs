@@ -5,9 +5,7 @@
 //! GPU that gave the rule's result for every input that was swept; where it is empty, the rule is that of similar
 //! instructions, and of the vendor's documentation. `note` is what a reader would not expect.
 //!
-//! Not in the table: conversions to and from the fixed-point `s2f6x2` and those scaled by `ue8m0` (ptxas 13.5.37, sm_100a and
-//! later), for which there is no format and no rule of NaN; and `cvt.rz.satfinite` to 8, 6 and 4 bits, which ptxas 13.5.37
-//! assembles for sm_107a alone, of which there are no targets and no model.
+//! What is not in the table, and why, says `docs/devices-and-results.md`.
 
 use std::sync::OnceLock;
 
@@ -16,7 +14,7 @@ use serde::Deserialize;
 use super::{Support, targets};
 use crate::{
     Error, Result,
-    base::nearest::nearest,
+    base::{named::named, nearest::nearest},
     format::{self, Encoding, Format, Overflow, Rounding},
     softfloat::Tininess,
 };
@@ -64,33 +62,22 @@ pub struct Form {
     pub note: String,
 }
 
-/// What a scalar instruction computes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ScalarOperation {
-    /// Conversion to another format.
-    Convert,
-    /// Rounding to an integral value of the same format.
-    Round,
-    /// `a + b`.
-    Add,
-    /// `a - b`.
-    Sub,
-    /// `a * b`.
-    Mul,
-    /// `a * b + c`, rounded once.
-    Fma,
-    /// The smaller operand; -0 is below +0.
-    Min,
-    /// The larger operand.
-    Max,
-    /// `-a`.
-    Neg,
-    /// The magnitude of a.
-    Abs,
-    /// `a / b`.
-    Div,
-    /// The square root of a.
-    Sqrt,
+named! {
+    /// What a scalar instruction computes.
+    pub enum ScalarOperation {
+        Convert = "convert": "conversion to another format";
+        Round = "round": "rounding to an integral value of the same format";
+        Add = "add": "a + b";
+        Sub = "sub": "a - b";
+        Mul = "mul": "a * b";
+        Fma = "fma": "a * b + c, rounded once";
+        Min = "min": "the smaller of two numbers; -0 is below +0";
+        Max = "max": "the larger of two numbers";
+        Neg = "neg": "-a";
+        Abs = "abs": "the magnitude of a number";
+        Div = "div": "a / b, on processors";
+        Sqrt = "sqrt": "the square root, on processors";
+    }
 }
 
 /// What results are confined to, after rounding.
@@ -122,58 +109,6 @@ pub enum NanResult {
 }
 
 impl ScalarOperation {
-    /// Every operation, in the order of the documentation.
-    pub const ALL: [ScalarOperation; 12] = [
-        ScalarOperation::Convert,
-        ScalarOperation::Round,
-        ScalarOperation::Add,
-        ScalarOperation::Sub,
-        ScalarOperation::Mul,
-        ScalarOperation::Fma,
-        ScalarOperation::Min,
-        ScalarOperation::Max,
-        ScalarOperation::Neg,
-        ScalarOperation::Abs,
-        ScalarOperation::Div,
-        ScalarOperation::Sqrt,
-    ];
-
-    /// The name in options, tables and reports.
-    pub fn name(self) -> &'static str {
-        match self {
-            ScalarOperation::Convert => "convert",
-            ScalarOperation::Round => "round",
-            ScalarOperation::Add => "add",
-            ScalarOperation::Sub => "sub",
-            ScalarOperation::Mul => "mul",
-            ScalarOperation::Fma => "fma",
-            ScalarOperation::Min => "min",
-            ScalarOperation::Max => "max",
-            ScalarOperation::Neg => "neg",
-            ScalarOperation::Abs => "abs",
-            ScalarOperation::Div => "div",
-            ScalarOperation::Sqrt => "sqrt",
-        }
-    }
-
-    /// What it is, in a few words.
-    pub fn meaning(self) -> &'static str {
-        match self {
-            ScalarOperation::Convert => "conversion to another format",
-            ScalarOperation::Round => "rounding to an integral value of the same format",
-            ScalarOperation::Add => "a + b in f16 or bf16",
-            ScalarOperation::Sub => "a - b in f16 or bf16",
-            ScalarOperation::Mul => "a * b in f16 or bf16",
-            ScalarOperation::Fma => "a * b + c in f16 or bf16, rounded once",
-            ScalarOperation::Min => "the smaller of two f16 or bf16",
-            ScalarOperation::Max => "the larger of two f16 or bf16",
-            ScalarOperation::Neg => "-a in f16 or bf16",
-            ScalarOperation::Abs => "the magnitude of an f16 or bf16",
-            ScalarOperation::Div => "a / b in f16 or f32, on processors",
-            ScalarOperation::Sqrt => "the square root of an f16 or f32, on processors",
-        }
-    }
-
     /// How many operands it has.
     pub fn operands(self) -> usize {
         match self {

@@ -86,6 +86,7 @@ fn instruction(row: InstructionRow<'_>) -> Instruction {
         }),
         sparse: row.name.split_once(".m").is_some_and(|(family, _)| family.ends_with(".sp")).then(|| chunk(a, row.ptx)),
         saturate: row.saturate.unwrap_or_else(|| row.name.split('.').any(|part| part == "satfinite")),
+        xor: row.name.split('.').any(|part| part == "xor"),
         kernel: Kernel::parse(row.kernel),
         support: targets::matrix(row.name),
     }

@@ -80,7 +80,7 @@ impl<'a> SampleReferences<'a> {
             let k = case.logical(i, term);
             let wide_a = wide.map(|wide| wide.a[(at.tile * i.m + at.row) * i.stored_k() + term]);
             let wide_b = wide.map(|wide| wide.b[(at.tile * i.k + k) * i.n + at.column]);
-            self.pairs.push((
+            self.pairs.push(i.factors(
                 seen(i.a, a, case.a[term], wide_a, scale(&case.scale_a, k)),
                 seen(i.b, b, case.b[k], wide_b, scale(&case.scale_b, k)),
             ));

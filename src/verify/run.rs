@@ -98,7 +98,9 @@ impl Run {
     /// # Errors
     /// No instruction has the name.
     pub fn instruction(&self) -> Result<Instruction> {
-        isa::find(&self.instruction)
+        isa::find(&self.instruction).map_err(|error| {
+            Error::request(format!("{error}; one of your own is known by its file: --instr FILE.toml"))
+        })
     }
 
     /// The operands.

@@ -13,6 +13,7 @@ mod generations;
 mod machine;
 mod model_files;
 mod models;
+mod one_bit;
 mod power;
 mod power_stream;
 mod random_arithmetics;

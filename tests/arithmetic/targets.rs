@@ -24,29 +24,29 @@ fn counts<'a>(target: &str, all: impl Iterator<Item = &'a [Support]>) -> String 
 fn every_target_has_what_was_counted() {
     let expected = [
         ["sm_70", "convert 3, native 12, split-k 9", "native 9"],
-        ["sm_75", "convert 6, native 32, split-mn 6, split-mnk 6", "native 162, sequence 43"],
-        ["sm_80", "convert 6, native 148, software 12, split-mn 15, split-mnk 1", "native 231, sequence 49"],
-        ["sm_86", "convert 6, native 148, software 12, split-mn 15, split-mnk 1", "native 231, sequence 49"],
-        ["sm_89", "convert 6, native 172, software 12, split-mn 15, split-mnk 1", "native 267, sequence 49"],
-        ["sm_90a", "convert 88, native 185, software 12, split-mn 15, split-mnk 1", "native 311, sequence 49"],
+        ["sm_75", "convert 6, native 34, split-mn 6, split-mnk 6", "native 162, sequence 43"],
+        ["sm_80", "convert 6, native 156, software 12, split-mn 15, split-mnk 1", "native 231, sequence 49"],
+        ["sm_86", "convert 6, native 156, software 12, split-mn 15, split-mnk 1", "native 231, sequence 49"],
+        ["sm_89", "convert 6, native 180, software 12, split-mn 15, split-mnk 1", "native 267, sequence 49"],
+        ["sm_90a", "convert 92, native 191, software 12, split-mn 15, split-mnk 1", "native 311, sequence 49"],
         [
             "sm_100a",
-            "convert 100, native 161, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 108, native 161, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 380, sequence 49, split 10",
         ],
         [
             "sm_103a",
-            "convert 100, native 153, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 108, native 153, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 380, sequence 49, split 10",
         ],
         [
             "sm_120a",
-            "convert 64, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 72, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 146, sequence 31",
         ],
         [
             "sm_121a",
-            "convert 64, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
+            "convert 72, native 256, reorder 20, software 12, split-mn 20, split-mnk 11",
             "native 146, sequence 31",
         ],
         ["gfx908", "native 20", ""],

@@ -10,18 +10,16 @@ fn of_a_path(c: char) -> bool {
     c.is_ascii_alphanumeric() || "_./-*{}$".contains(c)
 }
 
-/// Paths that `text` names: those that begin with one of `folders`, and relative ones of Markdown links.
+/// Paths that `text` names: those that begin with one of `folders`.
 fn cited<'a>(text: &'a str, folders: &[String]) -> Vec<&'a str> {
     let words = text.split(|c| !of_a_path(c)).map(|word| word.trim_end_matches(['.', '/', '-']));
     let begins = |word: &str| word.split_once('/').is_some_and(|(first, _)| folders.iter().any(|f| f == first));
-    let links = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#', ' ']).next());
-    let links = links.filter(|link| !link.is_empty() && !link.contains("://"));
     let definite = |path: &&str| {
         let placeholder = |part: &str| part.len() > 1 && part.chars().all(|c| c.is_ascii_uppercase());
         !path.contains(['*', '{', '}', '$'])
             && !path.split(['/', '.']).any(|part| part != "README" && placeholder(part))
     };
-    words.filter(|word| begins(word)).chain(links).filter(definite).collect()
+    words.filter(|word| begins(word)).filter(definite).collect()
 }
 
 /// Documents, and data and scripts that cite, below `folder`.
@@ -67,6 +65,6 @@ fn every_path_that_is_cited_exists() {
 #[test]
 fn what_is_cited_is_found_in_text() {
     let folders = ["models".to_string()];
-    let text = "See models/a.toml (models/b.toml: 1 %), [it](../c.md#part), models/NAME.toml, models/$x, other/d.";
-    assert_eq!(cited(text, &folders), ["models/a.toml", "models/b.toml", "../c.md"]);
+    let text = "See models/a.toml (models/b.toml: 1 %), models/NAME.toml, models/$x, other/d.";
+    assert_eq!(cited(text, &folders), ["models/a.toml", "models/b.toml"]);
 }

@@ -353,9 +353,6 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
         if let Some(date) = report["annotations"]["date"].as_str() {
             assert!(row.contains(date), "{name}: its row lacks {date}");
         }
-        if let Some(version) = report["device"]["details"]["model_version"].as_str() {
-            assert!(row.contains(&format!("hopper {version}")), "{name}: its row lacks the version of the model");
-        }
         checked += 1;
     }
     assert!(checked > 0);
@@ -363,14 +360,11 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
 
 #[test]
 fn links_between_pages_lead_to_files() {
-    let docs = files_under("docs").into_iter().filter(|name| name.ends_with(".md")).map(|name| format!("docs/{name}"));
-    let others =
-        ["README.md", "models/README.md", "experiments/README.md", "targets/README.md", "src/softfloat/README.md"];
-    let reports = files_under("reports")
-        .into_iter()
-        .filter(|name| name.ends_with("README.md"))
-        .map(|name| format!("reports/{name}"));
-    for page in docs.chain(others.map(String::from)).chain(reports) {
+    let folders = ["docs", "experiments", "models", "reports", "src", "targets", "tests"];
+    let below = folders.into_iter().flat_map(|folder| {
+        files_under(folder).into_iter().filter(|name| name.ends_with(".md")).map(move |name| format!("{folder}/{name}"))
+    });
+    for page in below.chain(["README.md".to_string()]) {
         let folder = repository(&page).parent().unwrap().to_path_buf();
         let text = text(&page);
         let broken: Vec<&str> = links(&text).into_iter().filter(|target| !folder.join(target).exists()).collect();

@@ -108,9 +108,12 @@ fn measured() -> Measured {
 fn matrix_unit(i: &Instruction, table: &str) -> &'static str {
     let native = i.support_on(table).is_some_and(|s| s.emulation.is_none());
     match (i.family().starts_with("wgmma"), i.a.is_integer(), i.a.bits) {
+        (true, true, 1) => "BGMMA.",
         (true, true, _) => "IGMMA.",
         (true, false, 8) => "QGMMA.",
         (true, ..) => "HGMMA.",
+        // Blackwell expands bits to bytes.
+        (_, true, 1) if !table.starts_with("sm_10") && !table.starts_with("sm_12") => "BMMA.",
         (_, true, _) => "IMMA.",
         (_, _, 64) => "DMMA.",
         (_, _, 8) if native => "QMMA.",

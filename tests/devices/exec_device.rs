@@ -8,7 +8,10 @@ use std::{
     time::{Duration, Instant},
 };
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::has_python,
+    program::{tcnum, validate_report},
+};
 use serde_json::Value;
 
 use tcnum::{
@@ -67,6 +70,9 @@ const INSTRUCTIONS: [&str; 22] = [
 
 #[test]
 fn an_independent_program_gives_the_bytes_of_the_hopper_model() {
+    if !has_python() {
+        return;
+    }
     let mut model = device::open(Some("model:hopper"), Duration::from_secs(60)).unwrap();
     let mut program = open("", 60.0);
     for name in INSTRUCTIONS {
@@ -107,6 +113,9 @@ fn two_terms(instruction: &Instruction, whole: i32, sign: f64, q: std::ops::Rang
 /// 2^-149 - 2^-q truncates to zero as long as 2^-q takes part; with f16 output, 2^-25 is a tie that 2^-q breaks.
 #[test]
 fn program_and_model_have_the_alignment_floors_of_the_hardware() {
+    if !has_python() {
+        return;
+    }
     let mut model = device::open(Some("model:hopper"), Duration::from_secs(60)).unwrap();
     let mut program = open("", 60.0);
     for (name, whole, sign, q, last, with_q, without_q) in [
@@ -129,6 +138,9 @@ fn program_and_model_have_the_alignment_floors_of_the_hardware() {
 
 #[test]
 fn a_session_goes_on_over_several_executions_and_large_batches() {
+    if !has_python() {
+        return;
+    }
     // Echoes C as D: 5,000 tiles are more than one batch.
     let echo = r#"exec:python3 -c "
 import json, sys, struct
@@ -150,6 +162,9 @@ while t := struct.unpack('<I', i.read(4))[0]:
 
 #[test]
 fn a_program_that_declines_makes_the_request_wrong() {
+    if !has_python() {
+        return;
+    }
     let error = run("--refuse", 60.0).unwrap_err();
     assert_eq!(error.exit_status(), 2);
     assert!(error.to_string().contains("does not execute mma.m8n8k16.s32.s8.s8.s32: no arithmetic is"), "{error}");
@@ -160,6 +175,9 @@ fn a_program_that_declines_makes_the_request_wrong() {
 
 #[test]
 fn sparse_forms_send_the_stored_elements_and_their_positions() {
+    if !has_python() {
+        return;
+    }
     for name in ["mma.sp.m16n8k32.s32.s8.u8.s32.ordered", "mma.sp.m16n8k64.s32.u8.s8.s32.satfinite"] {
         let i = isa::find(name).unwrap();
         let tiles = record_batch(&i, 3, 40);
@@ -178,6 +196,9 @@ fn sparse_forms_send_the_stored_elements_and_their_positions() {
 
 #[test]
 fn scale_codes_come_last() {
+    if !has_python() {
+        return;
+    }
     // Answers with the sum of the scales of row and column in the first element of D, if the offer says that there are any.
     let program = r#"python3 -c "
 import json, struct, sys
@@ -201,6 +222,9 @@ while t := struct.unpack('<I', i.read(4))[0]:
 
 #[test]
 fn a_program_that_dies_half_way_is_a_failure_that_says_how_far_it_got() {
+    if !has_python() {
+        return;
+    }
     let message = failure("--die-after 3", 60.0);
     assert!(message.contains("answered 3 of 10 tiles of mma.m8n8k16"), "{message}");
     assert!(message.contains("exit status: 7"), "{message}");
@@ -209,6 +233,9 @@ fn a_program_that_dies_half_way_is_a_failure_that_says_how_far_it_got() {
 
 #[test]
 fn a_program_that_answers_short_is_a_failure_that_says_how_far_it_got() {
+    if !has_python() {
+        return;
+    }
     let message = failure("--short", 60.0);
     assert!(message.contains("answered 9 of 10 tiles"), "{message}");
     assert!(message.contains("exit status: 0"), "{message}");
@@ -216,6 +243,9 @@ fn a_program_that_answers_short_is_a_failure_that_says_how_far_it_got() {
 
 #[test]
 fn a_program_that_answers_too_much_is_a_failure() {
+    if !has_python() {
+        return;
+    }
     let message = failure("--surplus", 60.0);
     assert!(message.contains("answered 10 of 10 tiles"), "{message}");
     assert!(message.contains("wrote bytes where the protocol has none"), "{message}");
@@ -235,6 +265,9 @@ fn a_program_that_floods_its_output_is_a_failure() {
 
 #[test]
 fn a_program_that_hangs_or_never_reads_is_stopped_after_the_timeout() {
+    if !has_python() {
+        return;
+    }
     let begin = Instant::now();
     let message = failure("--hang", 1.5);
     assert!(message.contains("answered 0 of 10 tiles"), "{message}");
@@ -255,6 +288,9 @@ fn a_program_that_hangs_or_never_reads_is_stopped_after_the_timeout() {
 
 #[test]
 fn the_timeout_is_for_a_whole_answer_however_often_something_comes() {
+    if !has_python() {
+        return;
+    }
     // One byte every 50 ms: 256 of them take 12.8 s.
     let dribble = |line: &str| {
         format!(
@@ -304,6 +340,9 @@ fn prepared(answer: &str, instruction: &str) -> Result<Execution, Error> {
 
 #[test]
 fn the_greeting_says_everything_that_decides_results() {
+    if !has_python() {
+        return;
+    }
     let said = |instruction: &str| {
         let error = prepared("{'protocol': 2, 'ok': False, 'error': json.dumps(offer)}", instruction).unwrap_err();
         assert!(error.is_unavailable());
@@ -325,6 +364,9 @@ fn the_greeting_says_everything_that_decides_results() {
 
 #[test]
 fn programs_of_the_first_protocol_go_on_working() {
+    if !has_python() {
+        return;
+    }
     let external = Execution { kind: ExecutionKind::External, opcodes: Vec::new() };
     for answer in [
         // One that does not look at the number, one that refuses another, and one that ends.
@@ -347,6 +389,9 @@ fn programs_of_the_first_protocol_go_on_working() {
 
 #[test]
 fn a_program_is_compared_with_the_model_that_it_names() {
+    if !has_python() {
+        return;
+    }
     let probe = |answer: &str, more: &[&str]| {
         let device = answering(answer);
         let arguments = ["probe", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--op", "multiply", "--samples", "10"];
@@ -399,6 +444,9 @@ fn compiled(folder: &Path) -> String {
 
 #[test]
 fn the_templates_pass_all_checks_and_compute_what_they_say() {
+    if !has_python() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let program = compiled(folder.path());
     let instructions =
@@ -427,6 +475,9 @@ fn the_templates_pass_all_checks_and_compute_what_they_say() {
 
 #[test]
 fn programs_that_break_the_protocol_fail_the_check_of_it() {
+    if !has_python() {
+        return;
+    }
     let only = |answer: &str, batch: &str, more: &[&str]| {
         let program = format!(
             "import json, os, random, struct, sys, time
@@ -464,6 +515,9 @@ while known and len(head := i.read(4)) == 4 and (t := struct.unpack('<I', head)[
 
 #[test]
 fn a_program_that_goes_on_after_its_session_fails_the_check_of_it() {
+    if !has_python() {
+        return;
+    }
     let lingers = "import sys, time\ntry:\n  exec(open(sys.argv[1]).read())\nfinally:\n  time.sleep(60)";
     let failed = failed_checks(&["--instr", "mma.m8n8k4.f64.f64.f64.f64", "python3", "-c", lingers, PROGRAM]);
     let failed: Vec<&str> = failed.iter().map(|(check, _)| check.as_str()).collect();
@@ -525,7 +579,31 @@ fn instructions_of_the_users_own_are_probed_recorded_verified_chained_and_explai
 }
 
 #[test]
+fn parts_of_an_instruction_of_the_users_own_are_merged_with_its_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (instruction, model) = own(folder.path());
+    let device = format!("model:{model}");
+    let parts = ["1/2", "2/2"].map(|shard| {
+        let out = folder.path().join(format!("part-{}.json", &shard[..1])).to_string_lossy().into_owned();
+        let arguments = ["verify", "--instr", &instruction, "--device", &device, "--cases", "200000", "--shard", shard];
+        let run = tcnum(&[&arguments[..], &["--output", "json", "--out", &out]].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        out
+    });
+    let merge = ["merge", &parts[0], &parts[1], "--output", "json"];
+    let unknown = tcnum(&merge);
+    assert!(unknown.status == 2 && unknown.stderr.contains("--instr FILE.toml"), "{}", unknown.stderr);
+    let merged = tcnum(&[&merge[..], &["--instr", &instruction]].concat());
+    assert_eq!(merged.status, 0, "{}", merged.stderr);
+    let compared = &validate_report(&merged.stdout)["tables"]["verification"][0]["compared"];
+    assert!(compared.as_u64().unwrap() >= 200_000, "{compared}");
+}
+
+#[test]
 fn instructions_of_the_users_own_have_every_form_of_operands() {
+    if !has_python() {
+        return;
+    }
     let folder = tempfile::tempdir().unwrap();
     let (_, model) = own(folder.path());
     let forms = [
@@ -592,6 +670,9 @@ fn wrong_descriptions_of_instructions_say_what_is_wrong() {
 
 #[test]
 fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
+    if !has_python() {
+        return;
+    }
     assert!(failure("--garbage", 60.0).contains("answered no tile: its first line is not"));
     let instruction = isa::find(INSTRUCTION).unwrap();
     for (command, status, expected) in [
@@ -618,6 +699,9 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
 
 #[test]
 fn the_device_can_be_used_again_after_a_failure() {
+    if !has_python() {
+        return;
+    }
     let instruction = isa::find(INSTRUCTION).unwrap();
     let mut device = open("--die-after 3", 60.0);
     let tiles = Tiles::zeros(&instruction, 10);
@@ -627,6 +711,9 @@ fn the_device_can_be_used_again_after_a_failure() {
 
 #[test]
 fn verify_reports_a_failing_program_with_status_3() {
+    if !has_python() {
+        return;
+    }
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/python_trace.safetensors");
     let verify = |options: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_tcnum"))

@@ -46,12 +46,13 @@ fn ranges_are_those_of_the_standards() {
             assert_eq!((count(Class::Nan), count(Class::Infinite)), (nans, infinities), "{name}");
         }
     }
-    assert_eq!(expected.len() + 9, FORMATS.len(), "a format without expectations");
+    assert_eq!(expected.len() + 10, FORMATS.len(), "a format without expectations");
     for (name, smallest, largest) in [
         ("s8", -128, 127),
         ("u8", 0, 255),
         ("s4", -8, 7),
         ("u4", 0, 15),
+        ("b1", 0, 1),
         ("s16", i16::MIN.into(), i16::MAX.into()),
         ("s32", i32::MIN, i32::MAX),
     ] {

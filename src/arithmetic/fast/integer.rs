@@ -15,6 +15,8 @@ pub(super) struct Integer {
     wrap: Wrap,
     /// Whether sums of products need more than 32 bits.
     wide: bool,
+    /// Whether terms are exclusive ors of bits.
+    xor: bool,
 }
 
 impl Integer {
@@ -26,7 +28,7 @@ impl Integer {
         let factor = |format: &Format| format.bits <= 8 || format.bits <= 16 && signed(format);
         let serves = factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
         let wide = wrap == Wrap::Saturate && (i.a.bits > 8 || i.b.bits > 8);
-        serves.then_some(Integer { wrap, wide })
+        serves.then_some(Integer { wrap, wide, xor: i.xor })
     }
 }
 
@@ -49,9 +51,14 @@ vectorised! {
             } else {
                 let mut sum = [0i32; LANES];
                 for term in 0..pieces.terms() {
-                    let product: Lane<i32> = factors.value(term);
+                    let terms: Lane<i32> = if integer.xor {
+                        let (a, b) = (factors.a.significands[term], &factors.b.significands[term]);
+                        over(b, |b| a ^ b)
+                    } else {
+                        factors.value(term)
+                    };
                     for l in 0..LANES {
-                        sum[l] = sum[l].wrapping_add(product[l]);
+                        sum[l] = sum[l].wrapping_add(terms[l]);
                     }
                 }
                 over(&sum, i64::from)

@@ -95,7 +95,7 @@ pub enum ElementaryOperation {
         /// See [`Sum::nans`].
         nans: Vec<NanOperand>,
     },
-    /// The exact sum of all products of integers and c, brought into the range of D.
+    /// The exact sum of all products of integers (or exclusive ors, as the instruction has it) and c, brought into the range of D.
     Integer(Wrap),
 }
 

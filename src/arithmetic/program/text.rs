@@ -28,7 +28,9 @@ impl Program {
         let operands = [("a", i.a, 0), ("b", i.b, 1), ("c", i.c, 2)];
         let mut lines: Vec<(String, String)> =
             operands.iter().map(|(name, format, at)| (name.to_string(), unpacked(format, &self.unpack[*at]))).collect();
-        lines.extend(self.operations().enumerate().map(|(step, operation)| (format!("%{step}"), words(operation))));
+        lines.extend(
+            self.operations().enumerate().map(|(step, operation)| (format!("%{step}"), words(operation, i.xor))),
+        );
         let passes = if self.output.passes_nan { ", NaNs with their payload" } else { "" };
         lines.push(("d".into(), format!("{} to {}{passes}", source(&self.output.value), target(&self.output.target))));
         lines
@@ -54,7 +56,7 @@ fn source(source: &Source) -> String {
     }
 }
 
-fn words(operation: &ElementaryOperation) -> String {
+fn words(operation: &ElementaryOperation, xor: bool) -> String {
     match operation {
         ElementaryOperation::Multiply(multiply) => products(multiply),
         ElementaryOperation::Sum(own) => sum(own),
@@ -68,8 +70,11 @@ fn words(operation: &ElementaryOperation) -> String {
         ElementaryOperation::Fma { factors, addend, to, nans: order } => {
             format!("{} + {} to {}{}", product(factors), source(addend), destination(to), nans(order))
         }
-        ElementaryOperation::Integer(Wrap::Wrap) => "all products and c, modulo 2^32".into(),
-        ElementaryOperation::Integer(Wrap::Saturate) => "all products and c, saturated".into(),
+        ElementaryOperation::Integer(wrap) => {
+            let terms = if xor { "exclusive ors" } else { "products" };
+            let beyond = if *wrap == Wrap::Wrap { "modulo 2^32" } else { "saturated" };
+            format!("all {terms} and c, {beyond}")
+        }
     }
 }
 

@@ -266,9 +266,11 @@ fn integer<O: Observer>(program: &Program, wrap: Wrap, case: &Case, observer: &m
     let mut sum = signed(i.c, case.c);
     observer.line(|| ExplanationLine::new(None, "c", exact(sum)));
     for (at, &a) in case.a.iter().enumerate() {
-        let product = signed(i.a, a) * signed(i.b, case.b[case.logical(i, at)]);
-        observer.line(|| ExplanationLine::new(None, format!("a[{at}]*b[{at}]"), exact(product)));
-        sum += product;
+        let (x, y) = i.factors(a, case.b[case.logical(i, at)]);
+        let term = signed(i.a, x) * signed(i.b, y);
+        let operation = if i.xor { "^" } else { "*" };
+        observer.line(|| ExplanationLine::new(None, format!("a[{at}]{operation}b[{at}]"), exact(term)));
+        sum += term;
     }
     observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
     let code = match wrap {

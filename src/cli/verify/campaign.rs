@@ -196,10 +196,11 @@ impl Command<'_> {
         parts[at].begin(&device.prepare(&instruction)?);
         let Part { run, mut state, .. } = parts[at].clone();
         let range = run.range(&instruction);
-        let mut bar = Bar::new(progress, &run.instruction, (range.end - range.start) as f64);
+        let (tiles, outputs) = (range.end - range.start, (instruction.m * instruction.n) as u64);
+        let bar = Bar::new(progress, &run.instruction, tiles, state.next - range.start, outputs);
         let mut watch = |state: &State| {
             parts[at].state = state.clone();
-            bar.show((state.next - range.start) as f64, (instruction.m * instruction.n) as f64);
+            bar.show(state.next - range.start, state.differing());
             keeper.keep(parts, state.finished)
         };
         let outcome = if names.len() > 1 {

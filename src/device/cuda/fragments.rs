@@ -23,10 +23,10 @@ pub(super) struct Fragment {
 }
 
 impl Fragment {
-    /// Bits that a code takes in a register: integers of 4 bits are packed, every other code is as in memory.
+    /// Bits that a code takes in a register: integers of 1 and 4 bits are packed, every other code is as in memory.
     pub(super) fn bits(&self) -> usize {
         match self.format.bits {
-            4 if self.format.is_integer() => 4,
+            bits @ (1 | 4) if self.format.is_integer() => bits as usize,
             _ => 8 * self.format.bytes(),
         }
     }

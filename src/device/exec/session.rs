@@ -259,6 +259,9 @@ fn offer(i: &Instruction, protocol: u32) -> Vec<u8> {
     if protocol >= SECOND {
         offer["name"] = json!(i.name);
         offer["saturate"] = json!(i.saturate);
+        if i.xor {
+            offer["xor"] = json!(true);
+        }
         if let (Some(sparse), Some(chunk)) = (&mut sparse, i.chunk()) {
             sparse["together"] = json!(chunk.together);
             sparse["order"] = json!(if chunk.any_order { "any" } else { "ascending" });
@@ -270,7 +273,11 @@ fn offer(i: &Instruction, protocol: u32) -> Vec<u8> {
 
 /// What decides results and the first version of the protocol does not say of an instruction.
 fn unsaid(i: &Instruction) -> Option<&'static str> {
-    (i.saturate && !i.ptx.contains("satfinite")).then_some("that the instruction saturates")
+    let unsaid = [
+        (i.saturate && !i.ptx.contains("satfinite"), "that the instruction saturates"),
+        (i.xor && !i.ptx.contains("xor"), "that its terms are exclusive ors"),
+    ];
+    unsaid.into_iter().find_map(|(holds, what)| holds.then_some(what))
 }
 
 #[cfg(test)]

@@ -1,22 +1,30 @@
 //! Integers: accumulators at both ends of the range, and operands all extreme.
 
 use super::sketch::Sketch;
-use crate::{format::Format, isa::Case};
+use crate::{
+    format::Format,
+    isa::{Case, Instruction},
+};
+
+/// Positions of a row that a term of its own is tried in.
+const MOST_POSITIONS: usize = 64;
 
 pub(super) fn add(s: &mut Sketch<'_>) {
     let i = s.i;
     for (a_name, a) in fills(i.a, i.k) {
         for (b_name, b) in fills(i.b, i.k) {
-            for (c_name, c) in accumulators(i.c, sum(i.a, &a, i.b, &b)) {
+            for (c_name, c) in accumulators(i.c, sum(i, &a, &b)) {
                 s.push(format!("integer/{a_name}-times-{b_name}-c-{c_name}"), Case::dense(a.clone(), b.clone(), c));
             }
         }
     }
-    // One product in each position tips c over.
-    for at in 0..i.k {
+    // One term tips c over: in each position, of long rows in as many as keep recordings small, of every remainder.
+    let other = u64::from(!i.xor);
+    let step = i.k.div_ceil(MOST_POSITIONS);
+    for at in (0..i.k / step).map(|turn| turn * step + turn % step) {
         for (name, c) in accumulators(i.c, 0) {
             let mut case = Case::zeros(i);
-            (case.a[at], case.b[at], case.c) = (i.a.largest(false), 1, c);
+            (case.a[at], case.b[at], case.c) = (i.a.largest(false), other, c);
             s.push(format!("integer/at-{at}-c-{name}"), case);
         }
     }
@@ -46,6 +54,7 @@ fn accumulators(format: &Format, sum: i64) -> Vec<(String, u64)> {
     found.into_iter().map(|(name, value)| (name, value as u64 & format.code_mask())).collect()
 }
 
-fn sum(a: &Format, row: &[u64], b: &Format, column: &[u64]) -> i64 {
-    row.iter().zip(column).map(|(x, y)| (a.to_f64(*x) * b.to_f64(*y)) as i64).sum()
+fn sum(i: &Instruction, row: &[u64], column: &[u64]) -> i64 {
+    let term = |(x, y): (u64, u64)| (i.a.to_f64(x) * i.b.to_f64(y)) as i64;
+    row.iter().zip(column).map(|(x, y)| term(i.factors(*x, *y))).sum()
 }

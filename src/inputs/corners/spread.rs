@@ -117,7 +117,11 @@ fn patterns(chunk: Chunk) -> Vec<Vec<u64>> {
 /// A code of B that tells k from its neighbours: small powers of two, or small integers.
 fn marker(i: &Instruction, k: usize) -> u64 {
     let small = (k % 4) as i32;
-    if i.b.is_integer() { small as u64 + 1 } else { power(i.b, -small).or_else(|| one(i.b)).unwrap_or(0) }
+    if i.b.is_integer() {
+        (small as u64 + 1) & i.b.code_mask()
+    } else {
+        power(i.b, -small).or_else(|| one(i.b)).unwrap_or(0)
+    }
 }
 
 /// What elements of B hold that nothing is multiplied by.

@@ -93,7 +93,7 @@ impl Ranges {
     pub(super) fn of(i: &Instruction) -> Ranges {
         let [a, b, c, d] = [i.a, i.b, i.c, i.d].map(Fields::of);
         let stored = i.stored_k();
-        assert!((1..=128).contains(&stored) && stored.is_power_of_two(), "{i}: rows of A are 1 to 128 long");
+        assert!((1..=256).contains(&stored) && stored.is_power_of_two(), "{i}: rows of A are 1 to 256 long");
         let (low, high) = (a.low + b.low, a.high + b.high);
         Ranges {
             m: i.m,

@@ -35,7 +35,7 @@ pub const CUDA: &[&str] = &[source("stream_tile.cuh"), source("stream_regimes.cu
 
 /// The tiles `first..first + count` of the stream of `i` and `seed`.
 ///
-/// Panics if a row of A does not have 1, 2, 4, .. 128 stored elements, which no instruction of the table has.
+/// Panics if a row of A does not have 1, 2, 4, .. 256 stored elements, which no instruction of the table has.
 pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
     let shape = Ranges::of(i);
     let operands = operands(i);

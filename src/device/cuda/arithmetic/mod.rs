@@ -151,6 +151,7 @@ fn definitions(program: &Program) -> String {
     define("FACTOR_LIFT", fast::factor_lift(program).into());
     if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
         define("SATURATES", (*wrap == Wrap::Saturate).into());
+        define("XOR", program.instruction.xor.into());
     }
     let _ = writeln!(text, "#define OPERAND_SUBNORMALS {}", subnormals(program.unpack[0].subnormals));
     text
