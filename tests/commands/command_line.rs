@@ -251,9 +251,7 @@ fn a_refused_argument_is_shown_in_part_if_it_is_long_and_without_control_charact
 
 #[test]
 fn a_result_without_any_of_the_columns_that_are_asked_for_says_so() {
-    for (columns, said) in
-        [("instruction", true), ("instruction,ulps", true), ("instruction,trailing_bits", false)]
-    {
+    for (columns, said) in [("instruction", true), ("instruction,ulps", true), ("instruction,trailing_bits", false)] {
         let output = tcnum(&format!("formats e4m3 --columns {columns}"));
         let text = String::from_utf8(output.stdout).unwrap();
         assert_eq!(output.status.code(), Some(0), "{columns}");

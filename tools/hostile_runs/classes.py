@@ -58,6 +58,9 @@ class World:
     def __init__(self, program, seeds):
         self.seeds = seeds
         self.verbs = list(QUICK)
+        shown = subprocess.run([program, "--help"], capture_output=True, check=True, text=True).stdout
+        listed = set(re.findall(r"^  ([a-z-]+)  ", shown.split("Commands:")[1].split("Options:")[0], re.MULTILINE)) - {"help"}
+        assert listed == set(QUICK), f"QUICK needs a command of each verb: {listed ^ set(QUICK)}"
         self.flags = {verb: self.flags_of(program, verb) for verb in self.verbs}
 
     @staticmethod
