@@ -18,6 +18,9 @@ struct Factor {
 
 const int NOWHERE = -8192, SPECIAL = 24576, SPECIAL_TERM = 8192;
 
+// Bits are integers as they are: there are no factors of them beside their codes.
+const bool BITS_ALONE = FormatA::BITS == 1 && FormatB::BITS == 1;
+
 // A value as TO holds it. Unpacking is exact; a subnormal number of FROM can become a normal one.
 template <class FROM, class TO> MODEL Value unpacked(Word code) {
     Value value = decode<FROM, OPERAND_SUBNORMALS>(code);

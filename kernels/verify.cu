@@ -22,8 +22,8 @@ struct Workspace {
     B::Code b[TILES_PER_RUN][K * N];
     C::Code c[TILES_PER_RUN][M * N];
     D::Code d[TILES_PER_RUN][M * N];
-    Factor row[TILES_PER_RUN][STORED_K * M];
-    Factor column[TILES_PER_RUN][K * N];
+    Factor row[TILES_PER_RUN][BITS_ALONE ? 1 : STORED_K * M];
+    Factor column[TILES_PER_RUN][BITS_ALONE ? 1 : K * N];
     unsigned char positions[TILES_PER_RUN][SPARSE ? M * STORED_K : 1];
 #ifdef SCALE_BLOCK
     unsigned char scale_a[TILES_PER_RUN][M * (K / SCALE_BLOCK)];
@@ -45,7 +45,7 @@ __device__ __forceinline__ void make_operands(Workspace& w, int t, const MadeTil
         for (int row = lane / A_LANES; row < M; row += THREADS_PER_RUN / A_LANES) {
             const A::Code code = make_a(tile, row, k);
             w.a[t][row * STORED_K + k] = code;
-            w.row[t][k * M + row] = factor<FormatA, FactorA, true>(code);
+            if (!BITS_ALONE) w.row[t][k * M + row] = factor<FormatA, FactorA, true>(code);
             if (SPARSE) w.positions[t][row * STORED_K + k] = make_position(tile, row, k);
         }
     }
@@ -56,7 +56,7 @@ __device__ __forceinline__ void make_operands(Workspace& w, int t, const MadeTil
         for (int column = lane / B_LANES; column < N; column += THREADS_PER_RUN / B_LANES) {
             const B::Code code = make_b(tile, k, column);
             w.b[t][k * N + column] = code;
-            w.column[t][k * N + column] = factor<FormatB, FactorB, false>(code);
+            if (!BITS_ALONE) w.column[t][k * N + column] = factor<FormatB, FactorB, false>(code);
         }
     }
 #pragma unroll 1

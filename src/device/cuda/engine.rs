@@ -47,12 +47,22 @@ pub fn verifier(program: &Program, sequence: Sequence) -> Option<Specialised> {
 /// Shared memory for one tile: its codes and factors, and the scratch memory of families that have some.
 fn workspace_bytes(i: &Instruction) -> usize {
     let scratch = match i.kernel {
-        Some(Kernel::Wgmma) => i.m * i.stored_k() * i.a.bytes() + i.k * i.n * i.b.bytes(),
+        Some(Kernel::Wgmma) => (i.m * i.stored_k() * packed(i.a) + i.k * i.n * packed(i.b)) / 8,
         Some(Kernel::Wmma) => i.tile_bytes(),
         _ => 0,
     };
-    let factor = if i.d.is_integer() { 2 } else { 8 };
+    // As `kernels/model_operands.cuh` has them: bits have none beside their codes.
+    let factor = match (i.a.bits, i.b.bits) {
+        (1, 1) => 0,
+        _ if i.d.is_integer() => 2,
+        _ => 8,
+    };
     i.tile_bytes() + scratch + factor * (i.m * i.stored_k() + i.k * i.n)
+}
+
+/// Bits that a code takes in the shared memory of `wgmma`.
+fn packed(format: &Format) -> usize {
+    if format.bits == 1 { 1 } else { 8 * format.bytes() }
 }
 
 fn exhaustive(i: &Instruction, position: usize) -> String {
