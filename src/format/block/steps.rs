@@ -161,7 +161,8 @@ mod tests {
     #[test]
     fn a_scale_code_starts_at_the_smallest_magnitude_that_has_it() {
         let factors = [(1, 0), (3, -2), (0xab_cdef, -140), (1, -149), (0xff_ffff, 90)];
-        for (format, rule) in BLOCK_FORMATS.iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule))) {
+        for (format, rule) in BLOCK_FORMATS.iter().flat_map(|format| SCALE_RULES.iter().map(move |rule| (format, rule)))
+        {
             for (significand, exponent) in factors {
                 let quantizer = Quantizer { rule, ..Quantizer::new(format) };
                 let factor = Finite::exact(false, significand, exponent);
