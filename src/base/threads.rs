@@ -6,7 +6,7 @@ use std::{
         Mutex,
         mpsc::{Sender, channel},
     },
-    thread::{Builder, available_parallelism},
+    thread::{Builder, JoinHandle, available_parallelism},
 };
 
 use rayon::{ThreadBuilder, ThreadPoolBuilder};
@@ -22,7 +22,7 @@ use super::error::{Error, Result};
 pub(crate) fn start_pool() -> Result<()> {
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
     let wanted = asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
-    let workers = workers(wanted, |work| Builder::new().spawn(work).map(drop));
+    let workers = workers(wanted, |work| Builder::new().spawn(work));
     let pool = ThreadPoolBuilder::new();
     let made = match workers.len() {
         0 => pool.num_threads(1).use_current_thread().build_global(),
@@ -41,18 +41,28 @@ pub(crate) fn start_pool() -> Result<()> {
 /// A thread that waits for what it is to do.
 type Worker = Sender<ThreadBuilder>;
 
-/// Waiting threads, made by `spawn`: as many as are wanted, or half of those that it makes.
-fn workers(wanted: usize, mut spawn: impl FnMut(Box<dyn FnOnce() + Send>) -> io::Result<()>) -> Vec<Worker> {
-    let mut workers = Vec::new();
+/// Waiting threads, made by `spawn`: as many as are wanted, or half of those that it makes, when the others have ended.
+fn workers(
+    wanted: usize,
+    mut spawn: impl FnMut(Box<dyn FnOnce() + Send>) -> io::Result<JoinHandle<()>>,
+) -> Vec<Worker> {
+    let (mut workers, mut threads) = (Vec::new(), Vec::new());
     while workers.len() < wanted {
         let (sender, receiver) = channel::<ThreadBuilder>();
         // A thread whose sender is dropped ends.
         let work = move || receiver.recv().map_or((), ThreadBuilder::run);
-        if spawn(Box::new(work)).is_err() {
-            workers.truncate(workers.len() / 2);
-            break;
+        match spawn(Box::new(work)) {
+            Ok(thread) => {
+                workers.push(sender);
+                threads.push(thread);
+            }
+            Err(_) => {
+                workers.truncate(workers.len() / 2);
+                // A thread that only waited has nothing to say.
+                threads.drain(workers.len()..).for_each(|thread| drop(thread.join()));
+                break;
+            }
         }
-        workers.push(sender);
     }
     workers
 }
@@ -67,7 +77,7 @@ mod tests {
             let mut made = 0;
             let spawn = |_| {
                 made += 1;
-                if made <= most { Ok(()) } else { Err(io::Error::other("no more")) }
+                if made <= most { Ok(std::thread::spawn(|| ())) } else { Err(io::Error::other("no more")) }
             };
             assert_eq!(workers(8, spawn).len(), expected, "{most}");
         }

@@ -107,8 +107,8 @@ fn threads_that_cannot_be_had_are_done_without() {
         assert_eq!(status, Some(3), "tcnum {line}: {errors}");
         assert!(errors.starts_with("error: ") && !errors.contains("panicked"), "tcnum {line}: {errors}");
     }
-    // Some of a thousand threads, each with a stack of two megabytes, in half a gigabyte.
-    let limited = format!("ulimit -v 500000; exec {} {line}", env!("CARGO_BIN_EXE_tcnum"));
+    // Some of a thousand threads, each with a stack of two megabytes, in a gigabyte.
+    let limited = format!("ulimit -v 1000000; exec {} {line}", env!("CARGO_BIN_EXE_tcnum"));
     let output =
         Command::new("sh").args(["-c", &limited]).env("RAYON_NUM_THREADS", "1000").output().expect("sh starts");
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stderr));
