@@ -1,6 +1,6 @@
 //! The device `cpu`: the matrix and dot-product instructions of the processor that runs this program.
 //!
-//! What the processor has is found at run time ([`processor`], [`unit`]); nothing is executed that it lacks or that the operating
+//! What the processor has is found at run time ([`processor`], [`mod@unit`]); nothing is executed that it lacks or that the operating
 //! system refuses. [`route`] says which machine instruction ([`machine`]) executes which matrix instruction on operands that lie in
 //! registers as [`vector`] has them.
 
