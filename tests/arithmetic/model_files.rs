@@ -194,6 +194,11 @@ fn impossible_rules_are_refused_with_file_rule_and_key() {
         (bf16, &[("split", Some("{ b = [0, 8] }"))], "'split'"),
         (bf16, &[("node", Some("{ x = { kind = 'add', terms = ['c'], result = 'aligned' } }"))], "'node'"),
         ("mma.m16n8k8.f64.f64.f64.f64", &[("start", Some("'product'"))], "'nan-operands'"),
+        (
+            bf16,
+            &[("step", Some("'fma'")), ("alignment", None), ("group", Some("4")), ("start", Some("'product'"))],
+            "'start'",
+        ),
         ("mma.m16n8k32.s32.s8.u8.s32", &[("wrap", None)], "'wrap'"),
     ] {
         let i = isa::find(name).unwrap();
@@ -331,6 +336,15 @@ fn shorthand_and_trees_are_the_same_operations() {
             "step = 'fma'\nresult = { format = 'f64', rounding = 'RNE' }\nnan-operands = ['b', 'c', 'a']\n".into(),
             "node.d = { kind = 'fma', products = '0:4', start = 'c', result = { format = 'f64', rounding = 'RNE' }, nan-operands = ['b', 'c', 'a'] }\n"
                 .into(),
+        ),
+        (
+            "mma.m16n8k8.f32.tf32.tf32.f32",
+            format!("step = 'sequential'\ngroup = 4\nstart = 'product'\nc = 'last'\n{to}\n"),
+            format!(
+                "node.first = {{ kind = 'add', products = '0:4', {to} }}\n\
+                 node.rest = {{ kind = 'add', terms = ['first'], products = '4:8', {to} }}\n\
+                 node.d = {{ kind = 'add', terms = ['rest', 'c'], {to} }}\n"
+            ),
         ),
     ] {
         let nan = if name.contains("f64") { "nan = '0x7ff8000000000000'\n" } else { "nan = '0x7fffffff'\n" };

@@ -3,7 +3,7 @@
 use super::{
     keys::{KEYS, Key, NODE_KEYS},
     node::NodeKind,
-    rule::{Rule, Step},
+    rule::{CPosition, Join, Rule, Start, Step},
     tree,
 };
 
@@ -21,6 +21,7 @@ pub(super) fn defect(rule: &Rule) -> Option<String> {
     of_keys(KEYS, rule, rule.step)
         .or_else(node_keys)
         .or_else(|| pieces(rule))
+        .or_else(|| start(rule))
         .or_else(|| (rule.step == Step::Tree).then(|| tree::defect(rule)).flatten())
 }
 
@@ -69,4 +70,12 @@ fn of_keys<Table, V: Variant>(keys: &[Key<Table, V>], table: &Table, variant: V)
 fn pieces(rule: &Rule) -> Option<String> {
     let (name, _) = rule.nodes.iter().find(|(_, node)| node.pieces.is_some() && rule.split.is_none())?;
     Some(format!("node '{name}': 'pieces' has no effect without the rule's 'split'"))
+}
+
+/// What is wrong where a chain starts without c, which nothing else adds.
+fn start(rule: &Rule) -> Option<String> {
+    let lost = rule.start == Start::Product && rule.join == Join::Chain && rule.c == CPosition::First;
+    lost.then(|| {
+        "'start' is 'product', but c enters nowhere: write c = \"last\", or join = \"add\", which begins with c".into()
+    })
 }

@@ -163,7 +163,7 @@ pub const KEYS: &[RuleKey] = &[
     key!("start", CHAINS, OPTIONAL, |r| r.start != Start::C, any!(),
         lowering::start,
         "c or product",
-        "what a group starts from: c, or its first product (or sum of products) itself; absent: c"),
+        "what a chain, or with join = \"add\" each group, starts from: c, or its first product (or sum of products) itself; absent: c"),
     key!("join", GROUPED, OPTIONAL, |r| r.join != Join::Chain, any!(),
         lowering::join,
         "chain or add",

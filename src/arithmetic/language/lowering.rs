@@ -111,10 +111,14 @@ pub(super) fn late(rule: &Rule, draft: &mut Draft) {
     }
 }
 
-/// Takes c away from groups that start from a product.
+/// Takes c away from groups that start from a product: all that are summed apart, or the first of a chain.
 pub(super) fn start(rule: &Rule, draft: &mut Draft) {
     if rule.start == Start::Product {
-        draft.each(|node| node.terms.retain(|term| term.input != Input::C));
+        draft.each(|node| {
+            if rule.join == Join::Add || node.group == Some(0) {
+                node.terms.retain(|term| term.input != Input::C);
+            }
+        });
     }
 }
 

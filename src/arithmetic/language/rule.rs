@@ -68,7 +68,7 @@ pub struct Rule {
     pub scale_sums: Option<usize>,
     /// The sign of zero results of a fused or exact step; absent: positive.
     pub zero: Option<ZeroSign>,
-    /// What the first group of each chain starts from.
+    /// What a chain, or each group that is summed apart, starts from.
     #[serde(default)]
     pub start: Start,
     /// How the results of the groups come together.
@@ -236,7 +236,7 @@ pub struct Parts {
     pub residues: Vec<Vec<usize>>,
 }
 
-/// What a chain of groups starts from.
+/// What a chain starts from: the first of several groups, or each where they are summed apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Start {

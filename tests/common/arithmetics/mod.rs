@@ -73,6 +73,12 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
         if lines.iter().any(|line| line.contains("scale-sums")) {
             lines.retain(|line| !line.starts_with("normalised"));
         }
+        // c has to enter somewhere.
+        let has = |text| lines.iter().any(|line| line.contains(text));
+        if step != "tree" && has("start = \"product\"") && !has("join = \"add\"") {
+            lines.retain(|line| !line.starts_with("c = "));
+            lines.push("c = \"last\"\n".into());
+        }
         let head = "name = \"random\"\ntitle = \"a random arithmetic\"\nversion = 1\n\n[[rule]]\n";
         let text = format!(
             "{head}instructions = [\"{}\"]\nevidence = \"assumed: random\"\n{}",
