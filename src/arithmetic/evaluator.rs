@@ -52,19 +52,48 @@ impl Evaluator {
     /// D codes `[count][m][n]` of `tiles`, computed on all cores by the fast evaluator; equal to [`Evaluator::dot`] of each
     /// element.
     pub fn execute(&self, tiles: &Tiles) -> Codes {
+        let mut bytes = self.room(tiles);
+        let chunks = bytes.par_chunks_exact_mut(self.tile_bytes()).enumerate();
+        chunks.for_each_init(Scratch::default, |scratch, (tile, d)| self.tile(tiles, tile, scratch, d));
+        self.codes(bytes)
+    }
+
+    /// The same on the calling thread alone, for callers that have shared their work among the cores already. (On a thread that
+    /// waits for a share of its own, the pool would begin other shares, one on top of the other, until its stack is full.)
+    pub fn execute_here(&self, tiles: &Tiles) -> Codes {
+        let mut bytes = self.room(tiles);
+        let mut scratch = Scratch::default();
+        for (tile, d) in bytes.chunks_exact_mut(self.tile_bytes()).enumerate() {
+            self.tile(tiles, tile, &mut scratch, d);
+        }
+        self.codes(bytes)
+    }
+
+    /// The bytes of D of one tile.
+    fn tile_bytes(&self) -> usize {
         let i = &self.program.instruction;
-        let each = i.m * i.n;
-        let dot = |tile: usize, at: usize| self.dot(&tiles.case(i, tile, at / i.n, at % i.n));
-        let Some(fast) = &self.fast else {
-            let outputs: Vec<u64> =
-                (0..tiles.count * each).into_par_iter().map(|at| dot(at / each, at % each)).collect();
-            return Codes::from_values(i.d, &outputs);
-        };
-        let mut bytes = vec![0; tiles.count * each * i.d.bytes()];
-        let chunks = bytes.par_chunks_exact_mut(each * i.d.bytes()).enumerate();
-        chunks.for_each_init(Scratch::default, |scratch, (tile, d)| {
-            fast.tile(tiles, tile, scratch, d, |at| dot(tile, at));
-        });
-        Codes::from_bytes(i.d, bytes).expect("whole codes")
+        i.m * i.n * i.d.bytes()
+    }
+
+    /// The bytes of D of all tiles.
+    fn room(&self, tiles: &Tiles) -> Vec<u8> {
+        vec![0; tiles.count * self.tile_bytes()]
+    }
+
+    fn codes(&self, bytes: Vec<u8>) -> Codes {
+        Codes::from_bytes(self.program.instruction.d, bytes).expect("whole codes")
+    }
+
+    /// The codes of D of one tile.
+    fn tile(&self, tiles: &Tiles, tile: usize, scratch: &mut Scratch, d: &mut [u8]) {
+        let i = &self.program.instruction;
+        let dot = |at: usize| self.dot(&tiles.case(i, tile, at / i.n, at % i.n));
+        match &self.fast {
+            Some(fast) => fast.tile(tiles, tile, scratch, d, dot),
+            None => {
+                let values: Vec<u64> = (0..i.m * i.n).map(dot).collect();
+                d.copy_from_slice(Codes::from_values(i.d, &values).as_bytes());
+            }
+        }
     }
 }

@@ -61,7 +61,7 @@ impl Device for ModelDevice {
 
     fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
         let evaluator = self.evaluator(instruction)?.clone();
-        Ok(Some(Box::new(move |tiles| evaluator.execute(tiles))))
+        Ok(Some(Box::new(move |tiles| evaluator.execute_here(tiles))))
     }
 
     fn model(&self) -> Option<&Model> {

@@ -230,7 +230,7 @@ fn refute(source: &RefutingData, number: usize, before: u64, truth: &Evaluator, 
         };
         candidates.par_iter_mut().filter(standing).for_each(|candidate| {
             let Some(evaluator) = &candidate.evaluators[number] else { return };
-            let found = evaluator.execute(&tiles);
+            let found = evaluator.execute_here(&tiles);
             if found.as_bytes() == expected.as_bytes() {
                 return;
             }

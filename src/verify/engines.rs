@@ -104,7 +104,7 @@ impl Engine for Local {
         let Local { execution, judge } = self;
         let one = |mut found: Found, batch: Range<u64>| {
             let inputs = judge.sequence.tiles(&judge.instruction, batch.start, (batch.end - batch.start) as usize);
-            judge.compare(&mut found, batch.start, &execution(&inputs), &judge.model.execute(&inputs));
+            judge.compare(&mut found, batch.start, &execution(&inputs), &judge.model.execute_here(&inputs));
             found
         };
         let both = |mut one: Found, other: Found| {

@@ -1,13 +1,18 @@
 //! The totals of a run do not depend on how it is cut: how many engines, how long their ranges, how many parts, how often
 //! it is resumed.
 
-use std::{ops::Range, sync::Arc};
+use std::{
+    collections::HashMap,
+    ops::Range,
+    sync::{Arc, Mutex},
+    thread::ThreadId,
+};
 
 use proptest::prelude::*;
 use tcnum::{
     Result,
-    arithmetic::Model,
-    device::{Count, Device, Engine, Execution, ExecutionKind, Found, Identity, Spot, Work},
+    arithmetic::{Evaluator, Model},
+    device::{Count, Device, Engine, Execution, ExecutionKind, Found, Identity, LocalExecution, Spot, Work},
     inputs::Sequence,
     isa::{self, Codes, Instruction, Tiles},
     verify::{
@@ -82,6 +87,56 @@ impl Engine for Places {
 
 fn hopper() -> Model {
     Model::load("hopper").unwrap()
+}
+
+/// A device of this program's own threads, which notes how deep in the stack it is called.
+struct Deep {
+    identity: Identity,
+    evaluator: Arc<Evaluator>,
+    depths: Arc<Mutex<HashMap<ThreadId, (usize, usize)>>>,
+}
+
+impl Device for Deep {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn prepare(&mut self, _: &Instruction) -> Result<Execution> {
+        Ok(Execution { kind: ExecutionKind::Simulated, opcodes: Vec::new() })
+    }
+
+    fn execute(&mut self, _: &Instruction, _: &Tiles) -> Result<Codes> {
+        unreachable!("it executes on every thread")
+    }
+
+    fn local(&mut self, _: &Instruction) -> Result<Option<LocalExecution>> {
+        let (evaluator, depths) = (self.evaluator.clone(), self.depths.clone());
+        Ok(Some(Box::new(move |tiles| {
+            let here = &raw const tiles as usize;
+            let mut depths = depths.lock().unwrap();
+            let (low, high) = depths.entry(std::thread::current().id()).or_insert((here, here));
+            (*low, *high) = (here.min(*low), here.max(*high));
+            drop(depths);
+            evaluator.execute_here(tiles)
+        })))
+    }
+}
+
+/// A thread that waited for its share by beginning others filled its stack on a machine with 64 cores.
+#[test]
+fn a_thread_begins_no_batch_before_it_has_ended_the_last() {
+    let (i, model) = (isa::find(NAME).unwrap(), hopper());
+    let identity = Identity { name: "deep".into(), description: "this program".into(), details: Vec::new() };
+    let depths = Arc::default();
+    let evaluator = Arc::new(model.evaluator(&i).unwrap());
+    let mut device = Deep { identity, evaluator, depths: Arc::clone(&depths) };
+    let run = Run::new(&i, &device, &model, Sequence::Random { seed: 1 }, Some(4_000_000), 10).unwrap();
+    let work = Work { instruction: &i, sequence: run.sequence(), model: &model };
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(16).build().unwrap();
+    let found = pool.install(|| engine(&mut device, &work).unwrap().run(run.range(&i)).unwrap());
+    assert_eq!(found.differing(), 0);
+    let spread = depths.lock().unwrap().values().map(|(low, high)| high - low).max().unwrap();
+    assert!(spread < 100_000, "the stack grew by {spread} bytes");
 }
 
 fn whole(device: &Imaginary, model: &Model, cases: u64, max_mismatches: u64) -> Run {
