@@ -117,6 +117,7 @@ pub mod softfloat;
 pub mod summary;
 pub mod tables;
 pub mod trace;
+pub mod tree;
 pub mod verify;
 mod version;
 

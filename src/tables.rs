@@ -3,7 +3,7 @@
 use crate::{
     calc, catalogue, chain, comparison, convert, device, experiment, explain, power, probe, record,
     report::{Declaration, schema},
-    verify,
+    tree, verify,
 };
 
 /// The declarations of all tables, in order of their keys.
@@ -55,6 +55,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<probe::table::ProfileRow>(),
         Declaration::of::<probe::table::SummaryRow>(),
         Declaration::of::<record::RecordingRow>(),
+        Declaration::of::<tree::table::ContradictionRow>(),
+        Declaration::of::<tree::table::DrawingRow>(),
+        Declaration::of::<tree::table::TreeRow>(),
         Declaration::of::<verify::tables::RegimeRow>(),
     ];
     all.sort_by_key(|table| table.key);

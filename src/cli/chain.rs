@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     Common, Progress, invocation,
-    options::{integer, output_file},
+    options::{integer, svg_file},
     select::{self, Selection},
 };
 use crate::{
@@ -54,15 +54,6 @@ pub(super) struct Arguments {
     /// Common flags.
     #[command(flatten)]
     pub common: Common,
-}
-
-/// Parses the path of a drawing.
-fn svg_file(text: &str) -> std::result::Result<PathBuf, String> {
-    let path = output_file(text)?;
-    match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg")) {
-        true => Ok(path),
-        false => Err("a drawing is an SVG file; give a name that ends in .svg".into()),
-    }
 }
 
 /// Runs the chains, writes the plot if one is asked for, and reports.

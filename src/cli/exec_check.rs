@@ -9,10 +9,10 @@ use super::{
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
-    Result,
+    Error, Result,
     base::interrupt,
     device::exec_check,
-    isa,
+    isa::{self, Instruction},
     report::{Report, Table},
 };
 
@@ -38,7 +38,7 @@ const OFFERED: [&str; 10] = [
 /// same tiles once more, to an instruction that does not exist; and that it ends when it should. Exit status 1 if a check fails.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// An instruction to offer, by name or by a file that describes it; may be repeated. Without it: one of each form of operands, of
+    /// An instruction to offer, by name or by a file that describes it, or a matrix product (gemm.m4n4k64.f32); may be repeated. Without it: one of each form of operands, of
     /// which the program may decline all but one.
     #[arg(long = "instr", value_name = "NAME")]
     instructions: Vec<String>,
@@ -56,6 +56,15 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+/// The instruction or the matrix product of this name, whose tiles can be drawn.
+fn offer(name: &str) -> Result<Instruction> {
+    let offered = isa::gemm(name).unwrap_or_else(|| isa::resolve(name))?;
+    match isa::can_be_drawn(&offered) {
+        true => Ok(offered),
+        false => Err(Error::request(format!("{offered}: tiles are drawn for k of 1, 2, 4 and so on up to 128; choose k so"))),
+    }
+}
+
 /// Checks.
 ///
 /// # Errors
@@ -64,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     interrupt::watch();
     let named: Vec<&str> = arguments.instructions.iter().map(String::as_str).collect();
     let offered = if named.is_empty() { &OFFERED[..] } else { &named };
-    let instructions = offered.iter().map(|name| isa::resolve(name)).collect::<Result<Vec<_>>>()?;
+    let instructions = offered.iter().map(|name| offer(name)).collect::<Result<Vec<_>>>()?;
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("checking {}", arguments.command.join(" ")));
     let timeout = Duration::from_secs(arguments.timeout);

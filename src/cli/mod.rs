@@ -20,6 +20,7 @@ mod record;
 mod report;
 mod rounding;
 mod select;
+mod tree;
 mod verify;
 
 use std::{io::Write, process::ExitCode};
@@ -70,6 +71,7 @@ enum Command {
     ExecCheck(exec_check::Arguments),
     Power(Box<power::Arguments>),
     Chain(Box<chain::Arguments>),
+    Tree(Box<tree::Arguments>),
     Report(report::Arguments),
 }
 
@@ -148,6 +150,7 @@ impl Command {
             Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
+            Command::Tree(a) => &a.destination,
             Command::Report(a) => &a.destination,
         };
         // --out of a file that is converted, or recorded, names that; the report goes to standard output.
@@ -181,6 +184,7 @@ fn run(command: Command) -> Result<u8> {
         Command::ExecCheck(a) => exec_check::run(&a)?,
         Command::Power(a) => power::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
+        Command::Tree(a) => tree::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();

@@ -11,7 +11,7 @@ pub(super) fn mix(x: u64) -> u64 {
 }
 
 /// The output for the state `number + 1` steps after `seed`.
-pub(super) fn output(seed: u64, number: u64) -> u64 {
+pub(crate) fn output(seed: u64, number: u64) -> u64 {
     mix(seed.wrapping_add(number.wrapping_add(1).wrapping_mul(GOLDEN_WORD)))
 }
 

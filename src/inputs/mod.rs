@@ -14,6 +14,7 @@ mod values;
 
 pub use batch::{Batch, Op, RandomStream, Wide, draw};
 pub use corners::{Corner, Corners};
+pub(crate) use mix::output as random;
 pub use mixture::{record_batch, record_tiles};
 pub use position::Position;
 pub use sequence::Sequence;

@@ -96,9 +96,85 @@ static OWN: Mutex<Vec<Instruction>> = Mutex::new(Vec::new());
 /// As [`find`](super::find); a file that cannot be read or describes no instruction; a name that another one has.
 pub fn resolve(name: &str) -> Result<Instruction> {
     if !name.to_ascii_lowercase().ends_with(".toml") {
-        return table::find(name);
+        return match gemm(name) {
+            None => table::find(name),
+            Some(Err(error)) => Err(error),
+            Some(Ok(product)) => Err(Error::request(format!(
+                "{product} is a matrix product, which `tcnum tree` and `tcnum exec-check` take, and no instruction"
+            ))),
+        };
     }
     described(&text::read(Path::new(name), "the instruction file")?, name, true)
+}
+
+/// What the names of matrix products begin with.
+const PRODUCT: &str = "gemm";
+/// The most rows and columns of a matrix product, and the most terms of one of its sums.
+const MOST_ROWS: usize = 1 << 12;
+const MOST_TERMS: usize = (1 << 16) - 1;
+/// The most elements of all its operands.
+const MOST_ELEMENTS: usize = 1 << 26;
+
+/// The matrix product of this name, a device's whole D = A*B + C, of any shape: `gemm.m4n8k1000.f32.bf16.bf16.f32` (the formats of
+/// D, A, B and C), or `gemm.m4n8k1000.f32` where all are the same. `None` for the name of an instruction.
+///
+/// # Errors
+/// A name that does not say that, a shape that is too large, a format that there is not.
+pub fn gemm(name: &str) -> Option<Result<Instruction>> {
+    let name = name.trim().to_ascii_lowercase();
+    name.strip_prefix(PRODUCT)?.starts_with('.').then(|| product(&name))
+}
+
+fn product(name: &str) -> Result<Instruction> {
+    let wrong = |what: String| {
+        Error::request(format!(
+            "'{name}': {what}; a matrix product is named gemm.mMnNkK.D.A.B.C, such as gemm.m4n4k1000.f32.bf16.bf16.f32, or \
+             gemm.mMnNkK.FORMAT"
+        ))
+    };
+    let parts: Vec<&str> = name.split('.').skip(1).collect();
+    let shape = parts[0].strip_prefix('m').and_then(|text| {
+        let (m, rest) = text.split_once('n')?;
+        let (n, k) = rest.split_once('k')?;
+        Some([m.parse().ok()?, n.parse().ok()?, k.parse::<usize>().ok()?])
+    });
+    let Some([m, n, k]) = shape else { return Err(wrong(format!("'{}' is no shape", parts[0]))) };
+    for (key, extent, most) in [("m", m, MOST_ROWS), ("n", n, MOST_ROWS), ("k", k, MOST_TERMS)] {
+        if !(1..=most).contains(&extent) {
+            return Err(wrong(format!("{key} is {extent}, and can be 1 to {most}")));
+        }
+    }
+    if m * k + k * n + m * n > MOST_ELEMENTS {
+        return Err(wrong(format!("its operands have more than {MOST_ELEMENTS} elements")));
+    }
+    let formats = parts[1..].iter().map(|name| format::find(name)).collect::<Result<Vec<_>>>()?;
+    let [d, a, b, c] = match formats[..] {
+        [all] => [all; 4],
+        [d, a, b, c] => [d, a, b, c],
+        _ => return Err(wrong(format!("it names {} formats", formats.len()))),
+    };
+    Ok(Instruction {
+        name: format!("{PRODUCT}.m{m}n{n}k{k}.{d}.{a}.{b}.{c}"),
+        ptx: PRODUCT.into(),
+        m,
+        n,
+        k,
+        a,
+        b,
+        c,
+        d,
+        scale: None,
+        sparse: None,
+        saturate: false,
+        xor: false,
+        kernel: None,
+        support: &[],
+    })
+}
+
+/// Whether a row of A has as many stored elements as random operands can be drawn for.
+pub(crate) fn can_be_drawn(i: &Instruction) -> bool {
+    i.stored_k() <= MOST_STORED && i.stored_k().is_power_of_two()
 }
 
 /// The instruction that `text` describes, from then on found by its name; `origin` names the text in messages. Only where `files` is

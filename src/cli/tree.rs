@@ -1,0 +1,173 @@
+//! `tcnum tree`.
+
+use std::{path::PathBuf, time::Duration};
+
+use clap::Args;
+
+use super::{
+    OutputDestination, Progress, invocation,
+    options::{MAX_TIMEOUT, integer, output_file, svg_file},
+    select::{self, Selection},
+};
+use crate::{
+    Error, Result,
+    base::{atomic, interrupt},
+    device::{self, Device},
+    isa::{self, Instruction},
+    report::{Report, Table},
+    tree::{self, Found, Manner, svg, table},
+};
+
+/// Finds the order of a sum: which terms are summed together, one after the other or at once, and where c enters.
+///
+/// Example: tcnum tree --instr mma.m16n8k16.f32.f16.f16.f32 --device model:ampere
+///
+/// Example: tcnum tree --instr gemm.m4n4k1000.f32 --device exec:'python3 examples/gemm/numpy_matmul.py' --svg numpy.svg
+///
+/// Large terms that cancel and small ones that are lost, or not, show which terms meet first (docs/tree.md). Of a device that computes
+/// whole matrix products (gemm.mMnNkK.D.A.B.C, or gemm.mMnNkK.FORMAT) one element of D is asked, --element. Exit status 1 if an output
+/// contradicts the tree: then the sum is none.
+///
+/// Without --instr, --fmt and --all: the instructions of bf16.
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
+    /// The row and column of D whose sum is asked for, each time in a tile of its own; of a matrix product 0,0 if none is given. Without it,
+    /// those of an instruction are taken to be alike.
+    #[arg(long, value_name = "ROW,COLUMN", value_parser = element)]
+    element: Option<(usize, usize)>,
+    /// Write the tree of the one instruction to this file, for Graphviz.
+    #[arg(long, value_name = "FILE.dot", value_parser = output_file)]
+    dot: Option<PathBuf>,
+    /// Draw the tree of the one instruction to this SVG file.
+    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
+    svg: Option<PathBuf>,
+    /// Leave out the instructions that the device does not have or whose sum has no order, instead of refusing (with --all).
+    #[arg(long, requires = "all")]
+    available: bool,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: OutputDestination,
+}
+
+/// Parses a row and a column.
+fn element(text: &str) -> std::result::Result<(usize, usize), String> {
+    let number = |text: &str| text.trim().parse().ok();
+    text.split_once(',')
+        .and_then(|(row, column)| Some((number(row)?, number(column)?)))
+        .ok_or_else(|| "expected ROW,COLUMN, each counted from 0".into())
+}
+
+/// Finds the trees, draws one if that is asked for, and reports.
+///
+/// # Errors
+/// A request error for an unknown or unavailable instruction, one whose sum has no order, a device that cannot be asked, or a file that
+/// cannot be written; the errors of the device.
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
+    let (mut instructions, name) = chosen(arguments)?;
+    if (arguments.dot.is_some() || arguments.svg.is_some()) && instructions.len() != 1 {
+        let count = instructions.len();
+        return Err(Error::request(format!("--dot and --svg draw one tree, and {count} instructions are chosen")));
+    }
+    let mut device = device::open(Some(&name), Duration::from_secs(arguments.timeout))?;
+    let mut report = Report::new("tree", invocation());
+    if arguments.available {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+        instructions.retain(|i| !i.d.is_integer());
+    }
+    let progress = Progress::new(&arguments.destination);
+    let (mut rows, mut drawings, mut contradictions) = (Vec::new(), Vec::new(), Vec::new());
+    for instruction in &instructions {
+        progress.step(&format!("asking for the order of {instruction}"));
+        let own = match found(device.as_mut(), instruction, arguments) {
+            Err(error) if arguments.available && error.is_unavailable() => {
+                report.notes.push(error.to_string());
+                continue;
+            }
+            outcome => report.until_interrupted(outcome)?,
+        };
+        let Some((element, found)) = own else { break };
+        let title = format!("{instruction} on {name}");
+        if let Some(path) = &arguments.dot {
+            atomic::write(path, tree::dot(&found.order, &title).as_bytes()).map_err(|e| e.within("--dot"))?;
+        }
+        if let Some(path) = &arguments.svg {
+            atomic::write(path, svg::svg(&found.order, &title).as_bytes()).map_err(|e| e.within("--svg"))?;
+        }
+        report.notes.extend(note(instruction, &found));
+        rows.push(table::row(instruction, element, &found));
+        drawings = vec![table::drawn(instruction, &found)];
+        contradictions.extend(table::contradictions(instruction, &found));
+    }
+    report.holds = contradictions.is_empty();
+    report.device = Some(device.identity().clone());
+    if rows.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
+    // Of several instructions the lines say enough.
+    let drawings = if instructions.len() == 1 { drawings } else { Vec::new() };
+    report.tables.push(Table::of("The order of sums", rows));
+    report.tables.extend(drawings);
+    report.tables.extend(Table::of("Sums that contradict their tree", contradictions).filled());
+    Ok(report)
+}
+
+/// The instructions and matrix products, and the name of the device.
+fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, String)> {
+    let mut selection = arguments.selection.clone();
+    let (products, others) = selection.instructions.drain(..).partition(|name| isa::gemm(name).is_some());
+    let products: Vec<String> = products;
+    selection.instructions = others;
+    let only = !products.is_empty() && selection.instructions.is_empty() && selection.formats.is_empty();
+    let default: &[&str] = if only { &[] } else { &["bf16"] };
+    let name = selection.device(default, arguments.device.as_deref());
+    if name.starts_with("trace:") {
+        return Err(Error::request(format!(
+            "{name} is a recording, which has no outputs but its own: the order of a sum is asked of a device that computes"
+        )));
+    }
+    let mut instructions = products.iter().filter_map(|name| isa::gemm(name)).collect::<Result<Vec<_>>>()?;
+    instructions.extend(selection.instructions(default, Some(&name))?);
+    for i in &instructions {
+        if let Some((row, column)) = arguments.element.filter(|(row, column)| *row >= i.m || *column >= i.n) {
+            return Err(Error::request(format!(
+                "--element {row},{column}: D of {i} has {} rows and {} columns, counted from 0",
+                i.m, i.n
+            )));
+        }
+    }
+    Ok((instructions, name))
+}
+
+/// What is found of an instruction, and the element that was asked.
+fn found(
+    device: &mut dyn Device,
+    i: &Instruction,
+    arguments: &Arguments,
+) -> Result<(Option<(usize, usize)>, Found)> {
+    device.prepare(i)?;
+    let product = isa::gemm(&i.name).is_some();
+    let element = arguments.element.or(product.then_some((0, 0)));
+    let found = tree::find(i, &mut |cases| tree::ask(device, i, element, cases))?;
+    Ok((element, found))
+}
+
+/// What the reader of a tree must know of what is not decided.
+fn note(i: &Instruction, found: &Found) -> Option<String> {
+    let undecided = found.order.meetings().into_iter().filter(|meeting| meeting.manner == Manner::Undecided).count();
+    (undecided > 0).then(|| {
+        format!(
+            "{i}: the order within {undecided} of the steps is not decided: the formats hold no terms far enough apart (from 2^{} \
+             to 2^{} could be tried) for one to be lost.",
+            found.spans.0, found.spans.1
+        )
+    })
+}

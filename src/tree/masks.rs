@@ -1,0 +1,347 @@
+//! Masks: cases with two huge terms that cancel and a tiny one, and what their outputs say.
+
+use super::{Leaf, Manner};
+use crate::{
+    Error, Result,
+    base::interrupt,
+    format::{Finite, Format, Overflow, Real, Rounding},
+    isa::{Case, Instruction},
+};
+
+/// The largest and the smallest exponent of a term, where its formats have more: a ratio of 2^120 is more than any sum keeps.
+const FARTHEST: i32 = 60;
+/// The ratio at which a tiny term that is kept is taken to be added without loss, though none was lost at any smaller one.
+const BEYOND_DOUBT: i32 = 100;
+/// The exponents between two tries to find a term that comes out as itself.
+const STRIDE: i32 = 4;
+
+/// The most terms of the cases that are asked for at a time.
+const AT_A_TIME: usize = 1 << 20;
+
+/// A term: its leaf by number, whether it is negative, and the exponent of its magnitude.
+type Entry = (usize, bool, i32);
+
+/// What became of the tiny term of a mask.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Fate {
+    /// It came through.
+    Kept,
+    /// It came through, but at this ratio nothing has been seen to be lost: it says nothing.
+    Weak,
+    /// It was lost.
+    Lost,
+}
+
+/// How three terms meet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Encounter {
+    /// Two of them first: the one at this place (0 to 2) comes later.
+    Later(usize),
+    /// All at once.
+    Together(Manner),
+}
+
+/// The exponents of the powers of two that a format has.
+#[derive(Debug, Clone, Copy)]
+struct Range {
+    low: i32,
+    /// The smallest that is a normal number.
+    normal: i32,
+    high: i32,
+}
+
+/// The masks of an instruction.
+pub(super) struct Masks<'a> {
+    i: &'a Instruction,
+    ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>,
+    leaves: Vec<Leaf>,
+    a: Range,
+    b: Range,
+    c: Range,
+    scale: Option<Range>,
+    /// The exponent of the huge term at each leaf, and of the tiny one.
+    huge: Vec<i32>,
+    tiny: Vec<i32>,
+    /// The smallest ratio at which a term was lost.
+    lost: i32,
+    /// How many cases were asked.
+    pub(super) asked: usize,
+    /// The ratios of the masks that were asked.
+    pub(super) spans: (i32, i32),
+}
+
+impl<'a> Masks<'a> {
+    /// Finds out how large and how small a term can be to come out as itself.
+    pub(super) fn new(i: &'a Instruction, ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<Masks<'a>> {
+        let unusable = |what: &str, format: &Format| {
+            Error::request(format!("{i}: {what} is {format}, in which 1 and -1 are not numbers: the order of its sum cannot be found"))
+        };
+        let range = |what: &str, format: &'static Format| range(format).ok_or_else(|| unusable(what, format));
+        let (a, b, c, d) = (range("A", i.a)?, range("B", i.b)?, range("C", i.c)?, range("D", i.d)?);
+        let scale = match i.scale {
+            Some(scale) => Some(scale_range(scale.format).ok_or_else(|| unusable("the scale", scale.format))?),
+            None => None,
+        };
+        let leaves = Leaf::all(i);
+        let mut masks = Masks {
+            i,
+            ask,
+            a,
+            b,
+            c,
+            scale,
+            huge: vec![0; leaves.len()],
+            tiny: vec![0; leaves.len()],
+            leaves,
+            lost: i32::MAX,
+            asked: 0,
+            spans: (i32::MAX, 0),
+        };
+        let all = masks.limits();
+        // Largest first; twice it is still a number of D.
+        masks.huge = masks.own("a large", |leaf, step| {
+            let high = all[leaf].high.min(d.high - 1).min(FARTHEST);
+            let exponent = high - step * STRIDE;
+            (exponent > high.min(0) - 2 * STRIDE).then_some(exponent)
+        })?;
+        let huge = masks.huge.clone();
+        masks.tiny = masks.own("a small", |leaf, step| {
+            let low = all[leaf].low.max(d.low).max(-FARTHEST);
+            let normal = all[leaf].normal.max(d.normal).max(-FARTHEST);
+            let exponent = if step == 0 { low } else { normal + (step - 1) * STRIDE };
+            (exponent < huge[leaf]).then_some(exponent)
+        })?;
+        Ok(masks)
+    }
+
+    /// How many terms there are.
+    pub(super) fn len(&self) -> usize {
+        self.leaves.len()
+    }
+
+    /// The term with this number.
+    pub(super) fn leaf(&self, number: usize) -> Leaf {
+        self.leaves[number]
+    }
+
+    /// The exponents that each term can have.
+    fn limits(&self) -> Vec<Range> {
+        let scale = self.scale.unwrap_or(Range { low: 0, normal: 0, high: 0 });
+        let (a, b) = (self.a, self.b);
+        let product = Range {
+            low: a.low + b.low + 2 * scale.low,
+            normal: a.normal + b.normal + 2 * scale.normal,
+            high: a.high + b.high + 2 * scale.high,
+        };
+        self.leaves.iter().map(|leaf| if *leaf == Leaf::C { self.c } else { product }).collect()
+    }
+
+    /// The first exponent that `choose` offers for each leaf at which a term, of either sign, comes out as itself where all others
+    /// are zero.
+    fn own(&mut self, what: &str, choose: impl Fn(usize, i32) -> Option<i32>) -> Result<Vec<i32>> {
+        let mut chosen: Vec<Option<i32>> = vec![None; self.leaves.len()];
+        for step in 0.. {
+            let open: Vec<usize> = (0..chosen.len()).filter(|leaf| chosen[*leaf].is_none()).collect();
+            if open.is_empty() {
+                break;
+            }
+            let mut tried = Vec::new();
+            for leaf in open {
+                let Some(exponent) = choose(leaf, step) else {
+                    let term = match self.leaves[leaf] {
+                        Leaf::C => "c".into(),
+                        Leaf::Product(k) => format!("the product at k = {k}"),
+                    };
+                    return Err(Error::request(format!(
+                        "{}: {what} power of two as {term}, all else being zero, does not come out as itself: the order of its sum \
+                         cannot be found",
+                        self.i
+                    )));
+                };
+                tried.push((leaf, exponent));
+            }
+            let entries: Vec<Vec<Entry>> = tried
+                .iter()
+                .flat_map(|(leaf, exponent)| [false, true].map(|negative| vec![(*leaf, negative, *exponent)]))
+                .collect();
+            let outputs = self.outputs(&entries)?;
+            for ((leaf, exponent), outputs) in tried.into_iter().zip(outputs.chunks(2)) {
+                let itself = |at: usize| self.is(outputs[at], at == 1, exponent);
+                chosen[leaf] = (itself(0) && itself(1)).then_some(exponent);
+            }
+        }
+        Ok(chosen.into_iter().flatten().collect())
+    }
+
+    /// Whether an output is this power of two.
+    fn is(&self, code: u64, negative: bool, exponent: i32) -> bool {
+        match self.i.d.value(code) {
+            Real::Finite(value) => {
+                value.negative == negative
+                    && value.significand.is_power_of_two()
+                    && value.leading_exponent() == Some(exponent)
+            }
+            _ => false,
+        }
+    }
+
+    /// The outputs of cases with these terms.
+    fn outputs(&mut self, entries: &[Vec<Entry>]) -> Result<Vec<u64>> {
+        let mut outputs = Vec::new();
+        for entries in entries.chunks((AT_A_TIME / self.leaves.len()).max(1)) {
+            interrupt::check()?;
+            let cases: Vec<Case> = entries.iter().map(|entries| self.case(entries)).collect();
+            let answers = (self.ask)(&cases)?;
+            if answers.len() != cases.len() {
+                let (asked, answered) = (cases.len(), answers.len());
+                return Err(Error::device(format!("{asked} cases were asked for, and {answered} answered")));
+            }
+            self.asked += answers.len();
+            outputs.extend(answers);
+        }
+        Ok(outputs)
+    }
+
+    /// The exponents of the huge terms and of the tiny one of a mask.
+    fn exponents(&self, [x, y, tiny]: [usize; 3]) -> (i32, i32) {
+        let huge = self.huge[x].min(self.huge[y]);
+        let block = |leaf: usize| self.block(leaf);
+        // Terms with one scale differ by no more than their products can.
+        let shared = block(tiny).is_some() && (block(tiny) == block(x) || block(tiny) == block(y));
+        let within = self.a.high - self.a.low + self.b.high - self.b.low;
+        let least = if shared { huge - within } else { i32::MIN };
+        (huge, self.tiny[tiny].max(least))
+    }
+
+    /// The terms of a mask, and the exponents between the huge and the tiny.
+    fn mask(&self, own: [usize; 3]) -> (Vec<Entry>, i32) {
+        let (huge, tiny) = self.exponents(own);
+        (vec![(own[0], false, huge), (own[1], true, huge), (own[2], false, tiny)], huge - tiny)
+    }
+
+    /// The case of a mask: the first two terms are huge, the third is tiny.
+    pub(super) fn mask_case(&self, own: [usize; 3]) -> Case {
+        self.case(&self.mask(own).0)
+    }
+
+    /// What becomes of the tiny terms of masks, each of two huge leaves and a tiny one.
+    pub(super) fn fates(&mut self, masks: &[[usize; 3]]) -> Result<Vec<Fate>> {
+        let (entries, spans): (Vec<Vec<Entry>>, Vec<i32>) = masks.iter().map(|own| self.mask(*own)).unzip();
+        let outputs = self.outputs(&entries)?;
+        let kept: Vec<bool> =
+            outputs.iter().zip(&entries).map(|(code, entries)| self.is(*code, false, entries[2].2)).collect();
+        for (span, kept) in spans.iter().zip(&kept) {
+            self.spans = (self.spans.0.min(*span), self.spans.1.max(*span));
+            if !kept {
+                self.lost = self.lost.min(*span);
+            }
+        }
+        let fate = |(span, kept): (&i32, bool)| match kept {
+            false => Fate::Lost,
+            true if *span >= self.lost || *span >= BEYOND_DOUBT => Fate::Kept,
+            true => Fate::Weak,
+        };
+        Ok(spans.iter().zip(kept).map(fate).collect())
+    }
+
+    /// How the terms of each triple meet.
+    pub(super) fn encounters(&mut self, triples: &[[usize; 3]]) -> Result<Vec<Encounter>> {
+        let masks: Vec<[usize; 3]> = triples.iter().flat_map(|[x, y, z]| [[*y, *z, *x], [*x, *z, *y], [*x, *y, *z]]).collect();
+        let fates = self.fates(&masks)?;
+        Ok(fates.chunks(3).map(|own| encounter([own[0], own[1], own[2]])).collect())
+    }
+
+    /// The block that scales a term.
+    fn block(&self, leaf: usize) -> Option<usize> {
+        match (self.i.scale, self.leaves[leaf]) {
+            (Some(scale), Leaf::Product(at)) => Some(Case::zeros(self.i).logical(self.i, at) / scale.block),
+            _ => None,
+        }
+    }
+
+    /// The case with these terms, all else being zero.
+    fn case(&self, entries: &[Entry]) -> Case {
+        let i = self.i;
+        let mut case = Case::zeros(i);
+        let code = |format: &'static Format, negative, exponent| power(format, negative, exponent).unwrap_or(0);
+        if let Some(scale) = i.scale {
+            case.scale_a.fill(code(scale.format, false, 0));
+            case.scale_b.fill(code(scale.format, false, 0));
+        }
+        for (leaf, negative, exponent) in entries {
+            let Leaf::Product(at) = self.leaves[*leaf] else {
+                case.c = code(i.c, *negative, *exponent);
+                continue;
+            };
+            let mut own = *exponent;
+            if let (Some(scale), Some(range), Some(block)) = (i.scale, self.scale, self.block(*leaf)) {
+                // The scale that lets all terms of the block be products, as near to 1 as can be.
+                let same = entries.iter().filter(|(other, ..)| self.block(*other) == Some(block));
+                let (least, most) = same.fold((i32::MIN, i32::MAX), |(least, most), (_, _, exponent)| {
+                    (least.max(exponent - self.a.high - self.b.high), most.min(exponent - self.a.low - self.b.low))
+                });
+                let both = 0.min(most).max(least);
+                let (x, y) = split(both, range, range);
+                case.scale_a[block] = code(scale.format, false, x);
+                case.scale_b[block] = code(scale.format, false, y);
+                own -= both;
+            }
+            let (x, y) = split(own, self.a, self.b);
+            case.a[at] = code(i.a, *negative, x);
+            let logical = case.logical(i, at);
+            case.b[logical] = code(i.b, false, y);
+        }
+        case
+    }
+}
+
+/// What the fates of three terms say, each of which was the tiny one once.
+fn encounter(fates: [Fate; 3]) -> Encounter {
+    let count = |fate: Fate| fates.iter().filter(|own| **own == fate).count();
+    match (count(Fate::Kept), count(Fate::Weak), count(Fate::Lost)) {
+        (0, 0, _) => Encounter::Together(Manner::Aligned),
+        (3, ..) => Encounter::Together(Manner::Exact),
+        // One that is kept comes later than the others, unless the three are added at once without loss: then another one is kept.
+        (1, _, 1..) => Encounter::Later(fates.iter().position(|fate| *fate == Fate::Kept).unwrap_or(0)),
+        _ => Encounter::Together(Manner::Undecided),
+    }
+}
+
+/// Two exponents that add up to this one, in the middle of their ranges where they can be.
+fn split(sum: i32, x: Range, y: Range) -> (i32, i32) {
+    let second = (sum / 2).clamp(y.normal, y.high);
+    let first = (sum - second).clamp(x.normal, x.high);
+    // What the normal numbers do not reach, subnormal ones have to: of the second range, then of the first.
+    let second = (sum - first).clamp(y.low, y.high);
+    (sum - second, second)
+}
+
+/// The code of a power of two, if the format has it.
+fn power(format: &Format, negative: bool, exponent: i32) -> Option<u64> {
+    let code = format.encode(&Real::Finite(Finite::exact(negative, 1, exponent)), Rounding::Rz, Overflow::Saturate)?;
+    match format.value(code) {
+        Real::Finite(value) => {
+            let same = value.negative == negative && value.significand.is_power_of_two();
+            (same && value.leading_exponent() == Some(exponent)).then_some(code)
+        }
+        _ => None,
+    }
+}
+
+/// The powers of two of a format with signs.
+fn range(format: &Format) -> Option<Range> {
+    power(format, true, 0)?;
+    scale_range(format)
+}
+
+/// The powers of two of a format.
+fn scale_range(format: &Format) -> Option<Range> {
+    let float = format.float()?;
+    power(format, false, 0)?;
+    let has = |exponent: &i32| power(format, false, *exponent).is_some();
+    let (least, most) = (float.emin() - float.trailing_bits as i32, float.emax());
+    let normal = (float.emin()..=0).find(has)?;
+    let low = (least..=normal).find(has)?;
+    let high = (0..=most).rev().find(has)?;
+    Some(Range { low: low.max(-2 * FARTHEST), normal: normal.max(-2 * FARTHEST), high: high.min(2 * FARTHEST) })
+}
