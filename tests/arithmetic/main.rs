@@ -14,6 +14,7 @@ mod machine;
 mod model_files;
 mod models;
 mod one_bit;
+mod order;
 mod power;
 mod power_stream;
 mod random_arithmetics;
