@@ -10,8 +10,8 @@ use crate::{
 
 /// The largest and the smallest exponent of a term, where its formats have more: a ratio of 2^120 is more than any sum keeps.
 const FARTHEST: i32 = 60;
-/// The ratio at which a tiny term that is kept is taken to be added without loss, though none was lost at any smaller one.
-const BEYOND_DOUBT: i32 = 100;
+/// The ratio at which a term that is kept is taken to be added without loss: no sum that is known keeps as many bits of its terms.
+const WITHOUT_LOSS: i32 = 64;
 /// The exponents between two tries to find a term that comes out as itself.
 const STRIDE: i32 = 4;
 
@@ -20,17 +20,6 @@ const AT_A_TIME: usize = 1 << 20;
 
 /// A term: its leaf by number, whether it is negative, and the exponent of its magnitude.
 type Entry = (usize, bool, i32);
-
-/// What became of the tiny term of a mask.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Fate {
-    /// It came through.
-    Kept,
-    /// It came through, but at this ratio nothing has been seen to be lost: it says nothing.
-    Weak,
-    /// It was lost.
-    Lost,
-}
 
 /// How three terms meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -62,11 +51,11 @@ pub(super) struct Masks<'a> {
     /// The exponent of the huge term at each leaf, and of the tiny one.
     huge: Vec<i32>,
     tiny: Vec<i32>,
-    /// The smallest ratio at which a term was lost.
+    /// The least ratio at which a term was lost.
     lost: i32,
     /// How many cases were asked.
     pub(super) asked: usize,
-    /// The ratios of the masks that were asked.
+    /// The least and the greatest ratio of the masks that were asked.
     pub(super) spans: (i32, i32),
 }
 
@@ -202,7 +191,7 @@ impl<'a> Masks<'a> {
         Ok(outputs)
     }
 
-    /// The exponents of the huge terms and of the tiny one of a mask.
+    /// The exponents of the huge terms and of the tiny one of a mask, at the greatest ratio.
     fn exponents(&self, [x, y, tiny]: [usize; 3]) -> (i32, i32) {
         let huge = self.huge[x].min(self.huge[y]);
         let block = |leaf: usize| self.block(leaf);
@@ -213,20 +202,30 @@ impl<'a> Masks<'a> {
         (huge, self.tiny[tiny].max(least))
     }
 
-    /// The terms of a mask, and the exponents between the huge and the tiny.
-    fn mask(&self, own: [usize; 3]) -> (Vec<Entry>, i32) {
-        let (huge, tiny) = self.exponents(own);
-        (vec![(own[0], false, huge), (own[1], true, huge), (own[2], false, tiny)], huge - tiny)
+    /// The greatest ratio that each of three terms can have to the others, as a power of two.
+    fn span(&self, [x, y, z]: [usize; 3]) -> i32 {
+        let spans = [[y, z, x], [x, z, y], [x, y, z]].map(|own| {
+            let (huge, tiny) = self.exponents(own);
+            huge - tiny
+        });
+        spans.into_iter().min().unwrap_or(0)
+    }
+
+    /// The terms of a mask at this ratio: the first two are huge, the third is tiny.
+    fn mask(&self, own: [usize; 3], span: i32) -> Vec<Entry> {
+        let (huge, _) = self.exponents(own);
+        vec![(own[0], false, huge), (own[1], true, huge), (own[2], false, huge - span)]
     }
 
     /// The case of a mask: the first two terms are huge, the third is tiny.
     pub(super) fn mask_case(&self, own: [usize; 3]) -> Case {
-        self.case(&self.mask(own).0)
+        self.case(&self.mask(own, self.span(own)))
     }
 
-    /// What becomes of the tiny terms of masks, each of two huge leaves and a tiny one.
-    pub(super) fn fates(&mut self, masks: &[[usize; 3]]) -> Result<Vec<Fate>> {
-        let (entries, spans): (Vec<Vec<Entry>>, Vec<i32>) = masks.iter().map(|own| self.mask(*own)).unzip();
+    /// Whether the tiny terms of masks, each of two huge leaves and a tiny one, come through.
+    pub(super) fn kept(&mut self, masks: &[[usize; 3]]) -> Result<Vec<bool>> {
+        let spans: Vec<i32> = masks.iter().map(|own| self.span(*own)).collect();
+        let entries: Vec<Vec<Entry>> = masks.iter().zip(&spans).map(|(own, span)| self.mask(*own, *span)).collect();
         let outputs = self.outputs(&entries)?;
         let kept: Vec<bool> =
             outputs.iter().zip(&entries).map(|(code, entries)| self.is(*code, false, entries[2].2)).collect();
@@ -236,19 +235,21 @@ impl<'a> Masks<'a> {
                 self.lost = self.lost.min(*span);
             }
         }
-        let fate = |(span, kept): (&i32, bool)| match kept {
-            false => Fate::Lost,
-            true if *span >= self.lost || *span >= BEYOND_DOUBT => Fate::Kept,
-            true => Fate::Weak,
-        };
-        Ok(spans.iter().zip(kept).map(fate).collect())
+        Ok(kept)
+    }
+
+    /// Whether three terms can be far enough apart for one to be lost, as far as has been seen.
+    pub(super) fn can_lose(&self, triple: [usize; 3]) -> bool {
+        self.span(triple) >= self.lost
     }
 
     /// How the terms of each triple meet.
     pub(super) fn encounters(&mut self, triples: &[[usize; 3]]) -> Result<Vec<Encounter>> {
-        let masks: Vec<[usize; 3]> = triples.iter().flat_map(|[x, y, z]| [[*y, *z, *x], [*x, *z, *y], [*x, *y, *z]]).collect();
-        let fates = self.fates(&masks)?;
-        Ok(fates.chunks(3).map(|own| encounter([own[0], own[1], own[2]])).collect())
+        let masks: Vec<[usize; 3]> =
+            triples.iter().flat_map(|[x, y, z]| [[*y, *z, *x], [*x, *z, *y], [*x, *y, *z]]).collect();
+        let kept = self.kept(&masks)?;
+        let own = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
+        Ok(triples.iter().zip(kept.chunks(3)).map(own).collect())
     }
 
     /// The block that scales a term.
@@ -295,14 +296,13 @@ impl<'a> Masks<'a> {
     }
 }
 
-/// What the fates of three terms say, each of which was the tiny one once.
-fn encounter(fates: [Fate; 3]) -> Encounter {
-    let count = |fate: Fate| fates.iter().filter(|own| **own == fate).count();
-    match (count(Fate::Kept), count(Fate::Weak), count(Fate::Lost)) {
-        (0, 0, _) => Encounter::Together(Manner::Aligned),
-        (3, ..) => Encounter::Together(Manner::Exact),
-        // One that is kept comes later than the others, unless the three are added at once without loss: then another one is kept.
-        (1, _, 1..) => Encounter::Later(fates.iter().position(|fate| *fate == Fate::Kept).unwrap_or(0)),
+/// What it says of three terms which of them are kept as the tiny one, all at the same ratio to the others.
+fn encounter(kept: &[bool], span: i32) -> Encounter {
+    match (kept.iter().filter(|kept| **kept).count(), kept.iter().position(|kept| *kept)) {
+        (1, Some(later)) => Encounter::Later(later),
+        (0, _) => Encounter::Together(Manner::Aligned),
+        (3, _) if span >= WITHOUT_LOSS => Encounter::Together(Manner::Exact),
+        // Two that are kept and one that is lost are not of a tree; the checks will say so.
         _ => Encounter::Together(Manner::Undecided),
     }
 }

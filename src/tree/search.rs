@@ -2,14 +2,12 @@
 
 use super::{
     CHECKS, Contradiction, Found, Leaf, Manner, Meeting, Order,
-    masks::{Encounter, Fate, Masks},
+    masks::{Encounter, Masks},
 };
 use crate::{Result, inputs::random};
 
 /// How many places of a path are asked about at a time.
 const PROBES: usize = 3;
-/// How many triples are asked about before the search, to learn at which ratios terms are lost.
-const TRIALS: usize = 64;
 
 /// A tree that grows. Its nodes have numbers; those of leaves are the terms' own.
 struct Growing {
@@ -33,9 +31,6 @@ struct GrowingNode {
 /// The order in which the terms of these masks are summed.
 pub(super) fn tree(masks: &mut Masks<'_>) -> Result<Order> {
     let terms = masks.len();
-    let mut draw = Draw::new(terms);
-    let trials: Vec<[usize; 3]> = if terms < 3 { Vec::new() } else { (0..TRIALS).map(|_| draw.three()).collect() };
-    masks.encounters(&trials)?;
     let leaf = |leaf| GrowingNode { parent: None, children: Vec::new(), manner: Manner::Pair, leaf, size: 1 };
     let mut tree = Growing { nodes: (0..terms).map(leaf).collect(), root: 0, newest: 0 };
     for term in 1..terms {
@@ -50,16 +45,13 @@ pub(super) fn checked(mut masks: Masks<'_>, order: Order) -> Result<Found> {
     let mut draw = Draw::new(masks.len());
     let (mut checked, mut contradictions) = (0, Vec::new());
     let drawn: Vec<[usize; 3]> = if masks.len() < 3 { Vec::new() } else { (0..CHECKS).map(|_| draw.three()).collect() };
-    let fates = masks.fates(&drawn)?;
-    for (own, fate) in drawn.into_iter().zip(fates) {
-        let Some(kept) = places.keeps(own) else { continue };
-        if fate == Fate::Weak {
-            continue;
-        }
+    let kept = masks.kept(&drawn)?;
+    for (own, kept) in drawn.into_iter().zip(kept) {
+        let Some(expected) = places.keeps(own).filter(|_| !kept || masks.can_lose(own)) else { continue };
         checked += 1;
-        if kept != (fate == Fate::Kept) {
+        if kept != expected {
             let [x, y, tiny] = own.map(|number| masks.leaf(number));
-            contradictions.push(Contradiction { huge: [x, y], tiny, kept: !kept, case: masks.mask_case(own) });
+            contradictions.push(Contradiction { huge: [x, y], tiny, kept, case: masks.mask_case(own) });
         }
     }
     Ok(Found { order, asked: masks.asked, checked, contradictions, spans: masks.spans })
@@ -132,15 +124,10 @@ impl Growing {
             self.nodes[node].children.iter().copied().filter(|child| !known.contains(child)).collect();
         let outside = self.nodes[known[1]].leaf;
         let queries: Vec<[usize; 3]> = others.iter().map(|child| [term, self.nodes[*child].leaf, outside]).collect();
-        let fates = masks.fates(&queries)?;
-        let kept = |fate: &Fate| *fate != Fate::Lost;
-        let maybe: Vec<(usize, [usize; 3])> = others
-            .into_iter()
-            .zip(queries)
-            .zip(fates)
-            .filter(|(_, fate)| kept(fate))
-            .map(|(query, _)| query)
-            .collect();
+        // One case says of most that they do not; of the others all three say more.
+        let kept = masks.kept(&queries)?;
+        let maybe: Vec<(usize, [usize; 3])> =
+            others.into_iter().zip(queries).zip(kept).filter(|(_, kept)| *kept).map(|(query, _)| query).collect();
         let triples: Vec<[usize; 3]> = maybe.iter().map(|(_, triple)| *triple).collect();
         let encounters = masks.encounters(&triples)?;
         Ok(maybe.into_iter().zip(encounters).find(|(_, met)| *met == Encounter::Later(2)).map(|((child, _), _)| child))

@@ -100,12 +100,12 @@ fn the_tree_of_random_arithmetics_is_found_or_left_open() {
             };
             match defect(&evaluator, &found) {
                 None => decided += usize::from(!found.order.meetings().iter().any(|m| m.manner == Manner::Undecided)),
-                Some(defect) => wrong.push(format!("{seed}: {defect}\n{text}")),
+                Some(defect) => wrong.push(format!("WRONG {name} {seed} {:?} {}: {defect}\n{text}", found.spans, found.contradictions.len())),
             }
         }
     }
     eprintln!("all {all} decided {decided} refused {refused} wrong {}", wrong.len());
-    for w in wrong.iter().take(5) {
+    for w in wrong.iter() {
         eprintln!("{w}\n");
     }
     let _ = (arithmetics_of, TestRunner::deterministic);
