@@ -16,7 +16,7 @@ use crate::{
 };
 
 /// The arguments that name a file to write.
-const OUTPUTS: [&str; 5] = ["out", "plot", "checkpoint", "counterexamples", "digests"];
+const OUTPUTS: [&str; 7] = ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "svg"];
 /// The prefixes of a file's name in an argument that names a device.
 const KINDS: [&str; 2] = ["model:", "trace:"];
 

@@ -4,9 +4,9 @@ use super::{Leaf, Manner, Meeting, Order};
 
 /// The fewest steps of a chain.
 const SHORTEST_CHAIN: usize = 3;
-/// The fewest terms, and the fewest other parts alike, of which those in the middle are left out.
-const FEWEST_TERMS: usize = 3;
-const FEWEST_PARTS: usize = 4;
+/// The fewest neighbours that are written as a run, and the fewest terms and parts alike of which those in the middle are left out.
+const SHORTEST_RUN: usize = 3;
+const FEWEST_ALIKE: usize = 5;
 /// How deep pictures are.
 const DEEPEST: usize = 100;
 
@@ -136,14 +136,14 @@ fn folded(parts: &[&Order], picture: &dyn Fn(&Order) -> Picture) -> Vec<Picture>
         let length = 1 + rest.windows(2).take_while(follows).count();
         let last = rest[length - 1];
         let (taken, own) = match (first, by) {
-            (Order::Leaf(first), Some(1)) if length >= FEWEST_TERMS => {
+            (Order::Leaf(first), Some(1)) if length >= SHORTEST_RUN => {
                 (length, vec![Picture::Terms(format!("{}..{}", first.name(), last.first().name()))])
             }
-            (Order::Leaf(first), Some(_)) if length > FEWEST_TERMS => {
+            (Order::Leaf(first), Some(_)) if length >= FEWEST_ALIKE => {
                 let names = [first.name(), others[0].first().name(), last.first().name()];
                 (length, vec![Picture::Terms(format!("{}, {}, ..., {}", names[0], names[1], names[2]))])
             }
-            (Order::Meeting(_), Some(_)) if length >= FEWEST_PARTS => {
+            (Order::Meeting(_), Some(_)) if length >= FEWEST_ALIKE => {
                 let left_out = Picture::Terms("...".into());
                 (length, vec![picture(first), picture(others[0]), left_out, picture(last)])
             }

@@ -18,3 +18,4 @@ mod program;
 mod report_schema;
 mod reports;
 mod scalar_command;
+mod tree;
