@@ -61,7 +61,9 @@ fn offer(name: &str) -> Result<Instruction> {
     let offered = isa::gemm(name).unwrap_or_else(|| isa::resolve(name))?;
     match isa::can_be_drawn(&offered) {
         true => Ok(offered),
-        false => Err(Error::request(format!("{offered}: tiles are drawn for k of 1, 2, 4 and so on up to 128; choose k so"))),
+        false => {
+            Err(Error::request(format!("{offered}: tiles are drawn for k of 1, 2, 4 and so on up to 128; choose k so")))
+        }
     }
 }
 

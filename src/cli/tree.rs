@@ -102,7 +102,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         if let Some(path) = &arguments.svg {
             atomic::write(path, svg::svg(&found.order, &title).as_bytes()).map_err(|e| e.within("--svg"))?;
         }
-        report.notes.extend(note(instruction, &found));
+        report.notes.extend(notes(instruction, &found));
         rows.push(table::row(instruction, element, &found));
         drawings = vec![table::drawn(instruction, &found)];
         contradictions.extend(table::contradictions(instruction, &found));
@@ -148,11 +148,7 @@ fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, String)> {
 }
 
 /// What is found of an instruction, and the element that was asked.
-fn found(
-    device: &mut dyn Device,
-    i: &Instruction,
-    arguments: &Arguments,
-) -> Result<(Option<(usize, usize)>, Found)> {
+fn found(device: &mut dyn Device, i: &Instruction, arguments: &Arguments) -> Result<(Option<(usize, usize)>, Found)> {
     device.prepare(i)?;
     let product = isa::gemm(&i.name).is_some();
     let element = arguments.element.or(product.then_some((0, 0)));
@@ -161,13 +157,21 @@ fn found(
 }
 
 /// What the reader of a tree must know of what is not decided.
-fn note(i: &Instruction, found: &Found) -> Option<String> {
+fn notes(i: &Instruction, found: &Found) -> Vec<String> {
     let undecided = found.order.meetings().into_iter().filter(|meeting| meeting.manner == Manner::Undecided).count();
-    (undecided > 0).then(|| {
-        format!(
-            "{i}: the order within {undecided} of the steps is not decided: the formats hold no terms far enough apart (from 2^{} \
-             to 2^{} could be tried) for one to be lost.",
-            found.spans.0, found.spans.1
-        )
-    })
+    let (least, greatest) = found.spans;
+    let mut notes = Vec::new();
+    if undecided > 0 {
+        let of = if undecided == 1 { "1 step".into() } else { format!("{undecided} steps") };
+        notes.push(format!(
+            "{i}: the order within {of} is not decided: the formats hold no terms far enough apart (2^{least} to 2^{greatest}) for \
+             one to be lost."
+        ));
+    } else if least < tree::WIDE {
+        notes.push(format!(
+            "{i}: the formats hold terms that are 2^{least} apart, no more: a step that keeps more bits than that of some of its parts \
+             would appear as two."
+        ));
+    }
+    notes
 }

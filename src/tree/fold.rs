@@ -79,9 +79,7 @@ fn chain_along(last: &Meeting, spine: usize) -> Chain<'_> {
             Order::Meeting(next) if next.parts.len() == last.parts.len() && next.manner == last.manner => next,
             _ => break,
         };
-        let fits = |part: &usize| {
-            without(next, *part).iter().zip(&steps[0]).all(|(one, other)| alike(one, other))
-        };
+        let fits = |part: &usize| without(next, *part).iter().zip(&steps[0]).all(|(one, other)| alike(one, other));
         let mut places = (0..next.parts.len()).filter(fits);
         let is_meeting = |part: &usize| matches!(next.parts[*part], Order::Meeting(_));
         let first = places.clone().next();

@@ -1,6 +1,6 @@
 //! Masks: cases with two huge terms that cancel and a tiny one, and what their outputs say.
 
-use super::{Leaf, Manner};
+use super::{Leaf, Manner, WIDE};
 use crate::{
     Error, Result,
     base::interrupt,
@@ -10,8 +10,6 @@ use crate::{
 
 /// The largest and the smallest exponent of a term, where its formats have more: a ratio of 2^120 is more than any sum keeps.
 const FARTHEST: i32 = 60;
-/// The ratio at which a term that is kept is taken to be added without loss: no sum that is known keeps as many bits of its terms.
-const WITHOUT_LOSS: i32 = 64;
 /// The exponents between two tries to find a term that comes out as itself.
 const STRIDE: i32 = 4;
 
@@ -63,7 +61,9 @@ impl<'a> Masks<'a> {
     /// Finds out how large and how small a term can be to come out as itself.
     pub(super) fn new(i: &'a Instruction, ask: &'a mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<Masks<'a>> {
         let unusable = |what: &str, format: &Format| {
-            Error::request(format!("{i}: {what} is {format}, in which 1 and -1 are not numbers: the order of its sum cannot be found"))
+            Error::request(format!(
+                "{i}: {what} is {format}, in which 1 and -1 are not numbers: the order of its sum cannot be found"
+            ))
         };
         let range = |what: &str, format: &'static Format| range(format).ok_or_else(|| unusable(what, format));
         let (a, b, c, d) = (range("A", i.a)?, range("B", i.b)?, range("C", i.c)?, range("D", i.d)?);
@@ -301,7 +301,7 @@ fn encounter(kept: &[bool], span: i32) -> Encounter {
     match (kept.iter().filter(|kept| **kept).count(), kept.iter().position(|kept| *kept)) {
         (1, Some(later)) => Encounter::Later(later),
         (0, _) => Encounter::Together(Manner::Aligned),
-        (3, _) if span >= WITHOUT_LOSS => Encounter::Together(Manner::Exact),
+        (3, _) if span >= WIDE => Encounter::Together(Manner::Exact),
         // Two that are kept and one that is lost are not of a tree; the checks will say so.
         _ => Encounter::Together(Manner::Undecided),
     }

@@ -33,6 +33,10 @@ pub use text::{dot, drawing, notation};
 
 /// How many cases test a tree that was found.
 pub const CHECKS: usize = 512;
+/// The ratio of two terms, as a power of two, of which no sum that is known keeps both unless it keeps all. Where the formats do not
+/// allow it, a term that is kept may be so because its step keeps many bits: what is added without loss is undecided, and a step
+/// that keeps more bits of some of its parts than of others may appear as two.
+pub const WIDE: i32 = 64;
 /// The most terms of a sum whose order is searched.
 pub const MOST_TERMS: usize = 1 << 16;
 

@@ -90,12 +90,7 @@ impl Growing {
 
     /// Where on a path from a node down to a leaf the new term meets that leaf: above the node with the place that is returned, or,
     /// with an encounter, at it or in another of its children.
-    fn boundary(
-        &self,
-        masks: &mut Masks<'_>,
-        term: usize,
-        path: &[usize],
-    ) -> Result<(usize, Option<Encounter>)> {
+    fn boundary(&self, masks: &mut Masks<'_>, term: usize, path: &[usize]) -> Result<(usize, Option<Encounter>)> {
         let leaf = path[path.len() - 1];
         let (mut low, mut high) = (0, path.len() - 1);
         while low < high {
@@ -156,7 +151,12 @@ impl Growing {
 
     /// A child of a node other than this one.
     fn sibling(&self, node: usize, child: usize) -> usize {
-        self.nodes[node].children.iter().copied().find(|other| *other != child).expect("a node has two children or more")
+        self.nodes[node]
+            .children
+            .iter()
+            .copied()
+            .find(|other| *other != child)
+            .expect("a node has two children or more")
     }
 
     /// Puts a term beside a node, below a new one.
@@ -228,7 +228,8 @@ struct Places {
 
 impl Places {
     fn new(order: &Order, terms: usize) -> Places {
-        let mut places = Places { parents: Vec::new(), depths: Vec::new(), manners: Vec::new(), leaves: vec![0; terms] };
+        let mut places =
+            Places { parents: Vec::new(), depths: Vec::new(), manners: Vec::new(), leaves: vec![0; terms] };
         let mut open = vec![(order, None, 0)];
         while let Some((order, parent, depth)) = open.pop() {
             let number = places.parents.len();

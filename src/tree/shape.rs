@@ -75,7 +75,8 @@ impl Shape<'_> {
         match multiply.scaling {
             Scaling::Sums(run) => {
                 let leaves: Vec<Option<Order>> = leaves.collect();
-                let sum = |run: &[Option<Order>]| Order::meeting(run.iter().flatten().cloned().collect(), Manner::Exact);
+                let sum =
+                    |run: &[Option<Order>]| Order::meeting(run.iter().flatten().cloned().collect(), Manner::Exact);
                 leaves.chunks(run).map(sum).collect()
             }
             _ => leaves.collect(),

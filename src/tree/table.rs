@@ -1,10 +1,7 @@
 //! The tables of trees.
 
 use super::{Contradiction, Found, Leaf, Manner, drawing, notation};
-use crate::{
-    isa::Instruction,
-    report::Table,
-};
+use crate::{isa::Instruction, report::Table};
 
 crate::rows! {
     /// The order in which an instruction sums.

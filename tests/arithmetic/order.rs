@@ -8,11 +8,8 @@ use tcnum::{
     arithmetic::{Evaluator, Model, shipped},
     format::Format,
     isa::{self, Case},
-    tree::{self, Found, Leaf, Manner, Order},
+    tree::{self, Found, Leaf, Manner, Order, WIDE},
 };
-
-/// The ratio of terms, as a power of two, from which on no tree is mistaken for another.
-const WIDE: i32 = 64;
 
 fn found(evaluator: &Evaluator) -> Result<Found> {
     let i = &evaluator.program().instruction;

@@ -28,7 +28,8 @@ fn refusal(arguments: &[&str]) -> String {
 /// A model of matrix products whose rule has these lines.
 fn products(folder: &std::path::Path, rule: &str) -> String {
     let path = folder.join("products.toml");
-    let head = "name = \"products\"\ntitle = \"matrix products\"\nversion = 1\n\n[[rule]]\ninstructions = [\"gemm.*\"]\n";
+    let head =
+        "name = \"products\"\ntitle = \"matrix products\"\nversion = 1\n\n[[rule]]\ninstructions = [\"gemm.*\"]\n";
     std::fs::write(&path, format!("{head}evidence = \"assumed: a test\"\nnan = \"0x7fc00000\"\n{rule}\n")).unwrap();
     format!("model:{}", path.display())
 }
@@ -53,10 +54,16 @@ fn long_sums_are_found_and_folded() {
     for (rule, name, expected) in [
         ("step = \"fma\"".to_string(), "gemm.m1n1k1000.f32", "chain(c, 0..999)"),
         ("step = \"fma\"\nc = \"last\"".into(), "gemm.m2n3k300.f32", "chain(0..299, c)"),
-        ("step = \"fma\"\ngroup = 100\njoin = \"add\"\nc = \"last\"".into(), "gemm.m1n1k600.f32",
-         "(c + chain(chain(0..99), chain(100..199), ..., chain(500..599)))"),
-        (format!("step = \"fused\"\ngroup = 16\n{alignment}"), "gemm.m1n1k1024.f32.bf16.bf16.f32",
-         "chain(c, {0..15}, {16..31}, ..., {1008..1023})"),
+        (
+            "step = \"fma\"\ngroup = 100\njoin = \"add\"\nc = \"last\"".into(),
+            "gemm.m1n1k600.f32",
+            "(c + chain(chain(0..99), chain(100..199), ..., chain(500..599)))",
+        ),
+        (
+            format!("step = \"fused\"\ngroup = 16\n{alignment}"),
+            "gemm.m1n1k1024.f32.bf16.bf16.f32",
+            "chain(c, {0..15}, {16..31}, ..., {1008..1023})",
+        ),
         ("step = \"pairwise\"".into(), "gemm.m1n1k8.f32", "(c + (((0 + 1) + (2 + 3)) + ((4 + 5) + (6 + 7))))"),
     ] {
         let device = products(folder.path(), &format!("{rule}\n{result}"));
@@ -70,7 +77,8 @@ fn drawings_are_files_of_their_kinds() {
     let folder = tempfile::tempdir().unwrap();
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (dot, svg) = (path("tree.dot"), path("tree.svg"));
-    let arguments = ["--instr", "wmma.m16n16k16.f32.f16.f16.f32", "--device", "model:volta", "--dot", &dot, "--svg", &svg];
+    let arguments =
+        ["--instr", "wmma.m16n16k16.f32.f16.f16.f32", "--device", "model:volta", "--dot", &dot, "--svg", &svg];
     tree(&arguments, 0);
     let (dot, svg) = (std::fs::read_to_string(dot).unwrap(), std::fs::read_to_string(svg).unwrap());
     assert!(dot.starts_with("digraph") && dot.trim_end().ends_with('}'), "{dot}");
