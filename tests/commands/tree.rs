@@ -140,5 +140,7 @@ fn matrix_products_of_libraries_have_trees() {
         assert_eq!(report["tables"]["trees"][0]["element"], serde_json::json!([0, 0]));
         let instructions = tcnum(&["tree", "-q", "--instr", HALF, "--device", &device]);
         assert!(instructions.status == 2 && instructions.stderr.contains("gemm"), "{}", instructions.stderr);
+        let check = tcnum(&["exec-check", "-q", "--instr", "gemm.m4n3k64.f32", device.trim_start_matches("exec:")]);
+        assert_eq!(check.status, 0, "{program}: {}{}", check.stdout, check.stderr);
     }
 }
