@@ -8,7 +8,7 @@ import protocol
 
 def product(a, b):
     # The products of one element of D lie one after the other, as numpy.sum wants them.
-    return (a[:, None, :] * b.T[None, :, :]).sum(axis=2)
+    return protocol.numpy.ascontiguousarray(a[:, None, :] * b.T[None, :, :]).sum(axis=2)
 
 
 if __name__ == "__main__":
