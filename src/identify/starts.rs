@@ -120,6 +120,6 @@ fn targets(d: &Format) -> &'static [&'static str] {
     match d.name {
         "f64" => &["{ format = \"f64\", rounding = \"RNE\" }"],
         "f16" => &["{ format = \"f16\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RNE\" }"],
-        _ => &["{ format = \"f32\", rounding = \"RNE\" }"],
+        _ => &["{ format = \"f32\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RZ\" }"],
     }
 }
