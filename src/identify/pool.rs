@@ -1,0 +1,129 @@
+//! Tiles whose answers are known, and how far a candidate is from them.
+
+use crate::{
+    arithmetic::Evaluator,
+    format::{Class, Format},
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// Tiles with the answers of the device.
+#[derive(Debug, Clone)]
+pub(super) struct Pool {
+    /// The instruction, as large as the tiles.
+    pub part: Instruction,
+    tiles: Vec<(Tiles, Codes)>,
+    /// Of each tile, which answers are ordinary.
+    ordinary: Vec<Vec<bool>>,
+}
+
+/// Which answers a candidate is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// All.
+    All,
+    /// Normal numbers below the largest exponent: others say little of order, widths and roundings.
+    Ordinary,
+}
+
+impl Pool {
+    /// No tiles of an instruction.
+    pub(super) fn new(part: &Instruction) -> Pool {
+        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new() }
+    }
+
+    /// Adds answered tiles.
+    pub(super) fn add(&mut self, tiles: &Tiles, answers: &Codes) {
+        let each = self.part.m * self.part.n;
+        for tile in 0..answers.len() / each {
+            let answers = answers.slice(tile * each, (tile + 1) * each);
+            self.ordinary.push(answers.iter().map(|code| is_ordinary(self.part.d, code)).collect());
+            self.tiles.push((tiles.slice(tile, tile + 1), answers));
+        }
+    }
+
+    /// Adds a tile of another pool.
+    pub(super) fn take(&mut self, other: &Pool, tile: usize) {
+        self.tiles.push(other.tiles[tile].clone());
+        self.ordinary.push(other.ordinary[tile].clone());
+    }
+
+    /// How many tiles it has.
+    pub(super) fn len(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Every answer.
+    pub(super) fn answers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.tiles.iter().flat_map(|(_, answers)| answers.iter())
+    }
+
+    /// All tiles, with the answers.
+    pub(super) fn all(&self) -> (Tiles, Codes) {
+        let (mut tiles, mut answers) = (Tiles::zeros(&self.part, 0), Codes::zeros(self.part.d, 0));
+        for (tile, codes) in &self.tiles {
+            tiles.extend(tile);
+            answers.extend(codes);
+        }
+        (tiles, answers)
+    }
+
+    /// How far a candidate is from the answers: 0 if it gives all of them. Where it exceeds `limit`, any number that does.
+    pub(super) fn penalty(&self, evaluator: &Evaluator, measure: Measure, limit: u64) -> u64 {
+        let mut sum = 0;
+        for ((tiles, answers), ordinary) in self.tiles.iter().zip(&self.ordinary) {
+            let found = evaluator.execute_here(tiles);
+            if found.as_bytes() != answers.as_bytes() {
+                let outputs = found.iter().zip(answers.iter()).zip(ordinary);
+                let counted = outputs.filter(|(_, ordinary)| measure == Measure::All || **ordinary);
+                sum += counted.map(|((x, y), _)| distance(self.part.d, x, y)).sum::<u64>();
+                if sum > limit {
+                    break;
+                }
+            }
+        }
+        sum
+    }
+
+    /// The tiles of which a candidate answers an element otherwise, and how many elements.
+    pub(super) fn misses(&self, evaluator: &Evaluator) -> Vec<(usize, usize)> {
+        let miss = |(at, (tiles, answers)): (usize, &(Tiles, Codes))| {
+            let found = evaluator.execute_here(tiles);
+            let count = found.iter().zip(answers.iter()).filter(|(x, y)| x != y).count();
+            (count > 0).then_some((at, count))
+        };
+        self.tiles.iter().enumerate().filter_map(miss).collect()
+    }
+}
+
+/// Whether a result is a normal number below the largest exponent (of integers any).
+fn is_ordinary(format: &Format, code: u64) -> bool {
+    let Some(float) = format.float() else { return true };
+    let decoded = format.decode(code);
+    let finite = decoded.class == Class::Normal;
+    let exponent = decoded.exponent + 63 - decoded.significand.leading_zeros() as i32;
+    finite && (float.emin()..float.emax()).contains(&exponent)
+}
+
+/// How far two results are apart: 0 only if they are the same code; little for neighbours, more with the logarithm of the numbers
+/// between them, most for a NaN beside a number.
+fn distance(format: &Format, x: u64, y: u64) -> u64 {
+    if x == y {
+        return 0;
+    }
+    let logarithm = |between: u64| 2 * u64::from(64 - between.leading_zeros()).min(28);
+    if format.is_integer() {
+        return 8 + logarithm(x.abs_diff(y));
+    }
+    match [x, y].map(|code| format.decode(code).class == Class::Nan) {
+        [true, true] => 8,
+        [true, false] | [false, true] => 64,
+        [false, false] => {
+            let sign = 1u64 << (format.bits - 1);
+            let place = |code: u64| match code & sign {
+                0 => i128::from(code),
+                _ => -i128::from(code & (sign - 1)),
+            };
+            8 + logarithm(place(x).abs_diff(place(y)) as u64)
+        }
+    }
+}

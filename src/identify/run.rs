@@ -1,0 +1,291 @@
+//! Identifying one instruction: asking, searching, and asking again where candidates differ.
+
+use std::collections::BTreeMap;
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+use rayon::prelude::*;
+use toml::Table;
+
+use super::{
+    ask::{Asker, part},
+    candidate::{Candidate, evaluator},
+    climb::changed,
+    file,
+    near::{self, Likeness},
+    pool::{Measure, Pool},
+    search::{Search, Steps},
+    starts::{self, Start},
+};
+use crate::{
+    Error, Result,
+    arithmetic::Evaluator,
+    device::Device,
+    format::Class,
+    inputs::{Corners, Sequence},
+    isa::{Instruction, Tiles},
+    power,
+    trace::Trace,
+};
+
+/// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
+const FIRST: usize = 72;
+const MOST: usize = 600;
+/// Tiles that are asked a second time, turned.
+const REPEATED: usize = 48;
+/// Tiles of the stream that are looked through for one on which two candidates differ.
+const LOOKED_THROUGH: usize = 1 << 9;
+/// How often candidates are told apart before the search gives up.
+const ROUNDS: usize = 60;
+
+/// How an instruction is identified.
+#[derive(Debug, Clone, Copy)]
+pub struct Plan {
+    /// The seed of the operands.
+    pub seed: u64,
+    /// Tiles that the device may execute.
+    pub budget: u64,
+    /// Whether the search begins with the arithmetics of shipped models, or from nothing.
+    pub catalogue: bool,
+}
+
+/// What was found out about an instruction.
+#[derive(Debug, Clone)]
+pub struct Identification {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// The rule: that of the device, or the nearest that was found.
+    pub rule: Table,
+    /// The shipped model and the instruction whose rule it is, unchanged.
+    pub known: Option<(String, String)>,
+    /// The tiles that were asked, with the answers.
+    pub asked: Trace,
+    /// How many outputs the rule answers otherwise.
+    pub misses: usize,
+    /// Tiles that the device has executed.
+    pub executions: u64,
+    /// Whether the number of tiles that may be executed was reached before the end.
+    pub spent: bool,
+    /// What ended it before its end: the device failed.
+    pub failure: Option<String>,
+}
+
+impl Identification {
+    /// The text of a model file whose only rule it is.
+    pub fn text(&self) -> String {
+        file::model(std::slice::from_ref(&self.rule))
+    }
+}
+
+/// What the rule that was found is like of the arithmetics of shipped models.
+pub fn likeness(found: &Identification) -> Option<Likeness> {
+    let part = found.asked.part();
+    near::likeness(&found.rule, &part, &starts::known(&part))
+}
+
+/// Works out how `device` computes `instruction`. Where the device fails in the middle, what was learned until then is returned.
+///
+/// # Errors
+/// The device lacks the instruction, fails before it has answered anything, or is not a function of its operands.
+pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) -> Result<Identification> {
+    device.prepare(instruction)?;
+    let part = part(instruction);
+    let mut asker = Asker::new(device, instruction, plan.budget);
+    let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
+    let mut first = Corners::of(&part).tiles;
+    first.extend(&stream.take(FIRST));
+    // Where not all can be asked, some of every kind.
+    let first = shuffled(&part, &first, plan.seed);
+    let answers = asker.ask(&first)?;
+    let repeated = REPEATED.min(answers.len() / (part.m * part.n));
+    asker.repeat(&first.slice(0, repeated), &answers)?;
+    let mut known = Pool::new(&part);
+    known.add(&first, &answers);
+    let known = Search::new(known);
+    let mut dialogue =
+        Dialogue { asker: Some(asker), stream, search: known, catalogue: plan.catalogue, failure: None };
+    Ok(dialogue.run(instruction))
+}
+
+/// What a recording leaves of the arithmetics that the language has: nothing can be asked.
+///
+/// # Errors
+/// The recording has no outputs.
+pub fn identify_recording(trace: &Trace) -> Result<Identification> {
+    let part = trace.part();
+    if trace.d.is_empty() {
+        return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
+    }
+    let mut known = Pool::new(&part);
+    known.add(&trace.inputs, &trace.d);
+    let stream = Stream { part, seed: 0, next: 0 };
+    Ok(Dialogue { asker: None, stream, search: Search::new(known), catalogue: true, failure: None }.run(&trace.instruction))
+}
+
+/// Tiles in a random order.
+fn shuffled(part: &Instruction, tiles: &Tiles, seed: u64) -> Tiles {
+    let mut random = ChaCha8Rng::seed_from_u64(seed);
+    let mut order: Vec<usize> = (0..tiles.count).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
+    }
+    let mut all = Tiles::zeros(part, 0);
+    order.into_iter().for_each(|tile| all.extend(&tiles.slice(tile, tile + 1)));
+    all
+}
+
+/// The verification stream.
+struct Stream {
+    part: Instruction,
+    seed: u64,
+    next: u64,
+}
+
+impl Stream {
+    /// The next tiles.
+    fn take(&mut self, count: usize) -> Tiles {
+        let tiles = Sequence::Random { seed: self.seed }.tiles(&self.part, self.next, count);
+        self.next += count as u64;
+        tiles
+    }
+}
+
+/// What is asked, and what follows.
+struct Dialogue<'a> {
+    /// `None`: nothing can be asked.
+    asker: Option<Asker<'a>>,
+    stream: Stream,
+    search: Search,
+    catalogue: bool,
+    failure: Option<String>,
+}
+
+impl Dialogue<'_> {
+    fn run(&mut self, instruction: &Instruction) -> Identification {
+        let part = self.search.known.part.clone();
+        let known = if self.catalogue { starts::known(&part) } else { Vec::new() };
+        let mut shapes: Option<Vec<Start>> = None;
+        let mut found = None;
+        let mut asked = FIRST;
+        for _ in 0..ROUNDS {
+            // What is known already comes first, unchanged.
+            let unchanged = self.search.unchanged(&known);
+            let origin = unchanged.as_ref().and_then(|found| found.known.clone());
+            let candidate = match (unchanged, found.take()) {
+                (Some(unchanged), _) => unchanged.candidate,
+                (None, Some((candidate, _))) => self.search.refine(candidate, Steps::Pairs),
+                (None, None) => {
+                    let shapes = shapes.get_or_insert_with(|| {
+                        let nan = self.nan();
+                        known.iter().cloned().chain(starts::shapes(&part, nan)).collect()
+                    });
+                    let Some(reached) = self.search.reach(shapes) else { break };
+                    reached
+                }
+            };
+            let agrees = candidate.penalty == 0;
+            let rule = candidate.rule.clone();
+            found = Some((candidate, origin));
+            if !agrees {
+                break;
+            }
+            // More of the stream, then cases on which it differs from its neighbours.
+            let tiles = if asked < MOST { self.stream.take(asked) } else { self.telling(&rule) };
+            asked += tiles.count;
+            if tiles.count == 0 || !self.ask(&tiles) {
+                break;
+            }
+        }
+        self.conclude(instruction, found)
+    }
+
+    /// Asks tiles; whether anything was answered.
+    fn ask(&mut self, tiles: &Tiles) -> bool {
+        let Some(asker) = &mut self.asker else { return false };
+        match asker.ask(tiles) {
+            Ok(answers) => {
+                self.search.known.add(tiles, &answers);
+                !answers.is_empty()
+            }
+            Err(error) => {
+                self.failure = Some(error.to_string());
+                false
+            }
+        }
+    }
+
+    /// The code of D that stands for NaN most often, else that of the format.
+    fn nan(&self) -> u64 {
+        let d = self.search.known.part.d;
+        let mut counts = BTreeMap::new();
+        for code in self.search.known.answers().filter(|code| d.decode(*code).class == Class::Nan) {
+            *counts.entry(code).or_insert(0) += 1;
+        }
+        let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code);
+        most.or(d.nan()).unwrap_or(0)
+    }
+
+    /// Tiles that were not asked, on which a rule differs from those of its one-step changes that all answers agree with: one
+    /// for each of them, where there is one.
+    fn telling(&mut self, rule: &Table) -> Tiles {
+        let part = self.search.known.part.clone();
+        let mut telling = Tiles::zeros(&part, 0);
+        let Some(own) = evaluator(rule, &part) else { return telling };
+        let known = &self.search.known;
+        let mut others: Vec<Evaluator> = power::changes(rule, &part)
+            .par_iter()
+            .filter_map(|change| evaluator(&changed(rule, change), &part))
+            .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
+            .collect();
+        let tiles = self.stream.take(LOOKED_THROUGH);
+        for at in 0..tiles.count {
+            let tile = tiles.slice(at, at + 1);
+            let expected = own.execute_here(&tile);
+            let before = others.len();
+            others.retain(|other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
+            if others.len() < before {
+                telling.extend(&tile);
+            }
+        }
+        telling
+    }
+
+    fn conclude(
+        &mut self,
+        instruction: &Instruction,
+        found: Option<(Candidate, Option<(String, String)>)>,
+    ) -> Identification {
+        let known = &self.search.known;
+        let (rule, origin) = match found {
+            Some((candidate, origin)) => (simplest(candidate.rule, known), origin),
+            None => (Table::new(), None),
+        };
+        let own = evaluator(&rule, &known.part);
+        let misses = own.map_or(usize::MAX, |own| known.misses(&own).iter().map(|(_, count)| count).sum());
+        let (inputs, d) = known.all();
+        let Instruction { m, n, k, .. } = known.part;
+        let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
+        let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions, asker.left() == 0));
+        let failure = self.failure.clone();
+        Identification { instruction: instruction.clone(), rule, known: origin, asked, misses, executions, spent, failure }
+    }
+}
+
+/// The rule without the keys that no answer needs.
+fn simplest(mut rule: Table, known: &Pool) -> Table {
+    let penalty = |rule: &Table, limit| {
+        evaluator(rule, &known.part).map(|own| known.penalty(&own, Measure::All, limit)).filter(|penalty| *penalty <= limit)
+    };
+    let Some(own) = penalty(&rule, u64::MAX) else { return rule };
+    let keys: Vec<String> = rule.keys().cloned().collect();
+    for key in keys.iter().filter(|key| !["instructions", "evidence", "step", "node"].contains(&key.as_str())) {
+        let mut without = rule.clone();
+        without.remove(key);
+        if penalty(&without, own).is_some() {
+            rule = without;
+        }
+    }
+    rule
+}
