@@ -8,8 +8,8 @@
 //! first, or that all three meet at once. From such answers the tree grows term by term: where the new term belongs is
 //! searched on the path to a term that is there, by bisection.
 //!
-//! A tree of n terms takes at most about 3 n^2 cases (of which a step that sums all terms at once takes n^2 / 2, and a chain 3 n), and a
-//! further [`CHECKS`] that test what was found with terms drawn at random.
+//! A tree of n terms takes at most about 3 n^2 cases (n^2 / 2 for a step that sums all terms at once, 7 n for a chain in ascending
+//! order), and a further [`CHECKS`] that test what was found with terms drawn at random.
 
 mod ask;
 mod fold;
@@ -102,7 +102,7 @@ pub struct Found {
     pub asked: usize,
     /// How many cases tested the tree at the end: those whose outcome it decides.
     pub checked: usize,
-    /// Of these, the ones that contradict it: the operands, and what is wrong.
+    /// Of these, the ones that contradict it.
     pub contradictions: Vec<Contradiction>,
     /// The ratio of the largest to the smallest term, as a power of two: the least and the greatest that masks had.
     pub spans: (i32, i32),
