@@ -343,10 +343,11 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
         }
         let command = format!("`{}`", command.join(" "));
         assert!(row.contains(&command), "{name}: its row lacks {command}");
-        let device = match name.split('/').next().unwrap() {
-            "h200" => "NVIDIA H200",
-            "arm" => "FPCR.DN = 1",
-            "cpu" => "AMD EPYC (AuthenticAMD 26.2.1)",
+        let device = match name.split('/').collect::<Vec<_>>()[..] {
+            ["h200", ..] => "NVIDIA H200",
+            ["arm", ..] => "FPCR.DN = 1",
+            ["cpu", "zen5", _] => "AMD EPYC (AuthenticAMD 26.2.1)",
+            ["cpu", "sapphire-rapids", _] => "Intel(R) Xeon(R) Processor (GenuineIntel 6.207.2)",
             _ => "NVIDIA Hopper (H100, H200), simulated",
         };
         assert!(report["device"]["description"].as_str().unwrap().ends_with(device), "{name}");
