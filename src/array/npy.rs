@@ -87,7 +87,9 @@ fn start(mut file: impl Read, length: u64) -> Result<Start> {
     };
     let bytes = next(bytes, cut_off)?.into_iter().rev().fold(0, |all, byte| all << 8 | u64::from(byte));
     if bytes > LONGEST_HEADER {
-        return Err(format!("its header has {bytes} bytes, and those of arrays of numbers have up to {LONGEST_HEADER}"));
+        return Err(format!(
+            "its header has {bytes} bytes, and those of arrays of numbers have up to {LONGEST_HEADER}"
+        ));
     }
     let header = next(bytes, cut_off)?;
     let text = std::str::from_utf8(&header).map_err(|_| "its header is not text")?;

@@ -11,8 +11,9 @@ use serde_json::Value;
 use tcnum::{
     arithmetic::Model,
     device::{self, cpu},
-    inputs::{Corners, Sequence},
+    inputs::{Corners, Sequence, stream},
     isa::{self, Case, Instruction, scalar},
+    power::{Changed, changes},
     trace::Trace,
     verify::compare,
 };
@@ -172,6 +173,26 @@ fn what_is_rounded_up_to_the_smallest_normal_number_is_not_flushed() {
             tiles.place(&i, 0, 0, 3, &case);
             assert_eq!(device.execute(&i, &tiles).unwrap().get(3), d, "{a:#x}");
         }
+    }
+}
+
+/// What tininess is, the first cases of the kept runs leave open; these later ones of the same runs do not.
+#[test]
+fn later_cases_of_the_kept_runs_show_what_tininess_is() {
+    let model = x86();
+    for (name, to, tile, row, column) in [
+        (TDPBF16PS, "before", 4184, 5, 12),
+        (TDPBF16PS, "after", 8094, 0, 1),
+        (VDPBF16PS, "before", 810_309, 0, 3),
+        (VDPBF16PS, "after", 8094, 0, 1),
+    ] {
+        let i = isa::find(name).unwrap();
+        let rule = Changed::of(&model, &i).unwrap();
+        let mut changes = changes(&rule.table, &i).into_iter();
+        let change = changes.find(|change| change.key == "result-tininess" && change.to() == to).unwrap();
+        let changed = rule.model(Some(&change)).unwrap().evaluator(&i).unwrap();
+        let case = stream::tiles(&i, 0, tile, 1).case(&i, 0, row, column);
+        assert_ne!(changed.dot(&case), model.evaluator(&i).unwrap().dot(&case), "{name}: {to}");
     }
 }
 
