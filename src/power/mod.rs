@@ -14,7 +14,7 @@ pub mod tables;
 mod values;
 
 pub use changes::{Change, ChangedKey, KEYS, changes};
-pub use proof::unobservable;
+pub use proof::{equivalent, unobservable};
 pub use rule::Changed;
 pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
 pub use summary::{Decision, KeySummary, sentences, summaries};

@@ -19,6 +19,13 @@ pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, c
     proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, change)
 }
 
+/// Whether two arithmetics of one instruction are the same program, or differ only for operands that its formats do not have.
+/// (Others may give the same results for all operands, too.)
+pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
+    let programs = [one, other].map(Evaluator::program);
+    programs[0] == programs[1] || matches!(programs.map(normal), [Some(one), Some(other)] if one == other)
+}
+
 /// Why the two rules of `pair`, which differ by `change`, give the same results for all operands; `None` where that is not
 /// known.
 pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
@@ -26,9 +33,7 @@ pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
     if programs[0] == programs[1] {
         return Some("it is the same program".into());
     }
-    if let [Some(one), Some(other)] = programs.map(normal)
-        && one == other
-    {
+    if equivalent(pair.evaluators[0], pair.evaluators[1]) {
         return Some("the programs differ only for operands that these formats do not have".into());
     }
     match change.key.as_str() {
