@@ -81,10 +81,9 @@ impl Container {
 /// # Errors
 /// A request error that names the path and the cause.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
-    let container = Container::of(path)?;
     let (file, length) = text::open(path).map_err(|cause| wrong(path, &cause))?;
     let start = BufReader::new(file);
-    match container {
+    match Container::of(path)? {
         Container::Npy => npy::check(start, length),
         Container::Safetensors => safetensors::check(start),
     }
