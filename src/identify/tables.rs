@@ -42,7 +42,7 @@ crate::rows! {
         /// Its value.
         value: String => shown("value").essential(),
         /// The values that all answers agree with.
-        agreeing: String => shown("agree with every answer").essential(),
+        agreeing: Vec<String> => shown("agree with every answer").essential(),
         /// Whether that decides the key.
         decision: &'static str => shown("decision").essential(),
         /// The value that was refuted last.
