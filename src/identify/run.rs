@@ -259,7 +259,9 @@ impl Dialogue<'_> {
     ) -> Identification {
         let known = &self.search.known;
         let (rule, origin) = match found {
-            Some((candidate, origin)) => (simplest(candidate.rule, known), origin),
+            // What is known already stays as it is.
+            Some((candidate, Some(origin))) => (candidate.rule, Some(origin)),
+            Some((candidate, None)) => (simplest(candidate.rule, known), None),
             None => (Table::new(), None),
         };
         let own = evaluator(&rule, &known.part);

@@ -42,7 +42,7 @@ crate::rows! {
         /// Its value.
         value: String => shown("value").essential(),
         /// The values that all answers agree with.
-        agreeing: Vec<String> => shown("agree with every answer").essential(),
+        agreeing: String => shown("agree with every answer").essential(),
         /// Whether that decides the key.
         decision: &'static str => shown("decision").essential(),
         /// The value that was refuted last.
@@ -129,7 +129,7 @@ fn line_rows(found: &Identification, tested: &Tested) -> Vec<LineEvidenceRow> {
         LineEvidenceRow {
             instruction: found.instruction.name.clone(),
             value: summary.value,
-            agreeing: summary.agreeing,
+            agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
             refuted: last.map(|(_, change)| change.to()),
             operands: last.map(|(at, _)| {
