@@ -11,7 +11,7 @@ use super::{
 use crate::power::Change;
 
 /// Candidates that a search may judge before it gives up.
-pub(super) const EFFORT: usize = 60_000;
+pub(super) const EFFORT: usize = 12_000;
 
 /// How many candidates a search may still judge.
 #[derive(Debug)]
