@@ -216,8 +216,14 @@ fn one(
     let like = likeness(&found);
     let tested = tables::tested(&found)?;
     let name = device.identity().name.clone();
-    let mut known =
-        Known { like, tested, held_out: None, seconds, device: format!("{name} ({})", device.identity().description), found };
+    let mut known = Known {
+        like,
+        tested,
+        held_out: None,
+        seconds,
+        device: format!("{name} ({})", device.identity().description),
+        found,
+    };
     if let Some(failed) = &known.found.failure {
         let failed = Error::device(failed.clone());
         return Ok((known, Some(failed)));

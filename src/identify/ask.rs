@@ -99,7 +99,9 @@ impl<'a> Asker<'a> {
         }
         self.executions += same.len() as u64;
         let why = match same.iter().all(|code| *code == same[0]) {
-            true => "the same tile alone gives the same each time, so its neighbours, its place or what came before decide",
+            true => {
+                "the same tile alone gives the same each time, so its neighbours, its place or what came before decide"
+            }
             false => "the same tile does not give the same each time, so chance, time or a hidden state decide",
         };
         let d = self.instruction.d;

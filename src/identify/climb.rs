@@ -11,7 +11,7 @@ use super::{
 use crate::power::Change;
 
 /// Candidates that a search may judge before it gives up.
-pub(super) const EFFORT: usize = 60_000;
+pub(super) const EFFORT: usize = 12_000;
 
 /// How many candidates a search may still judge.
 #[derive(Debug)]
@@ -36,8 +36,19 @@ enum Part {
 }
 
 const SPECIAL: [&str; 13] = [
-    "unpack", "unpack-c", "operand-subnormals", "result-subnormals", "result-tininess", "product-limit", "floor", "overflow", "zero",
-    "drop", "nan", "nan-operands", "output",
+    "unpack",
+    "unpack-c",
+    "operand-subnormals",
+    "result-subnormals",
+    "result-tininess",
+    "product-limit",
+    "floor",
+    "overflow",
+    "zero",
+    "drop",
+    "nan",
+    "nan-operands",
+    "output",
 ];
 const BEGUN: [&str; 7] = ["product", "lanes", "late", "between", "addition", "scale-sums", "split"];
 
@@ -91,7 +102,9 @@ fn sweep(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
         if best.penalty == 0 || Part::of(&changes[0]) != Part::Special || !effort.spend(changes.len()) {
             continue;
         }
-        if let Some(better) = best_of(pool, &best, Measure::All, changes.iter().map(|change| changed(&best.rule, change))) {
+        if let Some(better) =
+            best_of(pool, &best, Measure::All, changes.iter().map(|change| changed(&best.rule, change)))
+        {
             best = better;
         }
     }
@@ -114,9 +127,10 @@ pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: &mut Effort)
 fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator<Item = Table>) -> Option<Candidate> {
     let limit = than.penalty.checked_sub(1)?;
     let rules: Vec<Table> = rules.collect();
-    let candidates = rules.into_par_iter().enumerate().filter_map(|(at, rule)| {
-        Some((at, Candidate::new(rule, pool, measure, limit)?))
-    });
+    let candidates = rules
+        .into_par_iter()
+        .enumerate()
+        .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
     candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
 }
 

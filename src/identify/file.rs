@@ -32,8 +32,22 @@ fn ordered_node(node: &Value) -> String {
 /// A value in one line; of tables the keys in the order that shipped models have.
 pub(super) fn short(value: &Value) -> String {
     const ORDER: [&str; 16] = [
-        "period", "residues", "sum-bits", "c-bits", "bits", "format", "rounding", "overflow", "subnormals", "tininess", "drop",
-        "floor", "a", "b", "term", "name",
+        "period",
+        "residues",
+        "sum-bits",
+        "c-bits",
+        "bits",
+        "format",
+        "rounding",
+        "overflow",
+        "subnormals",
+        "tininess",
+        "drop",
+        "floor",
+        "a",
+        "b",
+        "term",
+        "name",
     ];
     let Value::Table(table) = value else { return value.to_string() };
     let place = |key: &str| ORDER.iter().position(|other| *other == key).unwrap_or(ORDER.len());

@@ -104,8 +104,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let mut known = Pool::new(&part);
     known.add(&first, &answers);
     let known = Search::new(known);
-    let mut dialogue =
-        Dialogue { asker: Some(asker), stream, search: known, catalogue: plan.catalogue, failure: None };
+    let mut dialogue = Dialogue { asker: Some(asker), stream, search: known, catalogue: plan.catalogue, failure: None };
     Ok(dialogue.run(instruction))
 }
 
@@ -121,7 +120,8 @@ pub fn identify_recording(trace: &Trace) -> Result<Identification> {
     let mut known = Pool::new(&part);
     known.add(&trace.inputs, &trace.d);
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue { asker: None, stream, search: Search::new(known), catalogue: true, failure: None }.run(&trace.instruction))
+    Ok(Dialogue { asker: None, stream, search: Search::new(known), catalogue: true, failure: None }
+        .run(&trace.instruction))
 }
 
 /// Tiles in a random order.
@@ -259,7 +259,9 @@ impl Dialogue<'_> {
     ) -> Identification {
         let known = &self.search.known;
         let (rule, origin) = match found {
-            Some((candidate, origin)) => (simplest(candidate.rule, known), origin),
+            // What is known already stays as it is.
+            Some((candidate, Some(origin))) => (candidate.rule, Some(origin)),
+            Some((candidate, None)) => (simplest(candidate.rule, known), None),
             None => (Table::new(), None),
         };
         let own = evaluator(&rule, &known.part);
@@ -269,14 +271,25 @@ impl Dialogue<'_> {
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
         let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions, asker.left() == 0));
         let failure = self.failure.clone();
-        Identification { instruction: instruction.clone(), rule, known: origin, asked, misses, executions, spent, failure }
+        Identification {
+            instruction: instruction.clone(),
+            rule,
+            known: origin,
+            asked,
+            misses,
+            executions,
+            spent,
+            failure,
+        }
     }
 }
 
 /// The rule without the keys that no answer needs.
 fn simplest(mut rule: Table, known: &Pool) -> Table {
     let penalty = |rule: &Table, limit| {
-        evaluator(rule, &known.part).map(|own| known.penalty(&own, Measure::All, limit)).filter(|penalty| *penalty <= limit)
+        evaluator(rule, &known.part)
+            .map(|own| known.penalty(&own, Measure::All, limit))
+            .filter(|penalty| *penalty <= limit)
     };
     let Some(own) = penalty(&rule, u64::MAX) else { return rule };
     let keys: Vec<String> = rule.keys().cloned().collect();

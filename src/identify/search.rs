@@ -59,7 +59,9 @@ impl Search {
     /// is nearest to it.
     pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
         let guides = &self.guides;
-        let judged = starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), guides, Measure::Ordinary, u64::MAX));
+        let judged = starts
+            .par_iter()
+            .filter_map(|start| Candidate::new(start.rule.clone(), guides, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.collect();
         judged.sort_by_key(|candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
@@ -69,7 +71,16 @@ impl Search {
         for start in judged.into_iter().take(CLIMBED) {
             let was = (start.penalty, super::file::rule(&start.rule));
             let reached = self.refine(start, Steps::Single);
-            if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("START {} {}REACHED {} {}effort {}\n", was.0, was.1, reached.penalty, super::file::rule(&reached.rule), self.effort.0); }
+            if std::env::var_os("TCNUM_DEBUG").is_some() {
+                eprintln!(
+                    "START {} {}REACHED {} {}effort {}\n",
+                    was.0,
+                    was.1,
+                    reached.penalty,
+                    super::file::rule(&reached.rule),
+                    self.effort.0
+                );
+            }
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
             }

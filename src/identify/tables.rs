@@ -129,7 +129,7 @@ fn line_rows(found: &Identification, tested: &Tested) -> Vec<LineEvidenceRow> {
         LineEvidenceRow {
             instruction: found.instruction.name.clone(),
             value: summary.value,
-            agreeing: summary.agreeing,
+            agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
             refuted: last.map(|(_, change)| change.to()),
             operands: last.map(|(at, _)| {

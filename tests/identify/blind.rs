@@ -74,22 +74,30 @@ fn random_arithmetics_are_recovered() {
     let (count, seed) = (number("TCNUM_BLIND", 20), number("TCNUM_BLIND_SEED", 0));
     let mut bytes = [0; 32];
     bytes[..8].copy_from_slice(&(seed as u64).to_le_bytes());
-    let mut runner =
-        TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
+    let mut runner = TestRunner::new_with_rng(Config::default(), TestRng::from_seed(RngAlgorithm::ChaCha, &bytes));
     let mut recovered = 0;
     for number in 0..count {
         let arithmetic = arithmetics().new_tree(&mut runner).unwrap().current();
         println!("{number} {}", arithmetic.instruction);
         let start = Instant::now();
         let mut device = Hidden::new(&arithmetic);
-        let found = identify(&mut device, arithmetic.instruction, Plan { seed: 1, budget: 1 << 20, catalogue: true }).unwrap();
+        let found =
+            identify(&mut device, arithmetic.instruction, Plan { seed: 1, budget: 1 << 20, catalogue: true }).unwrap();
         let time = start.elapsed();
         let differ = held_out(&found, &device.evaluator, 100_000);
         recovered += usize::from(differ == 0);
         let step = arithmetic.text.lines().find(|line| line.starts_with("step")).unwrap_or("").to_string();
         let mut line = String::new();
-        write!(line, "{number} {} {step}: misses {} of {}, held out {differ}, {} executions, {:.2} s", arithmetic.instruction,
-            found.misses, found.asked.count(), found.executions, time.as_secs_f64()).unwrap();
+        write!(
+            line,
+            "{number} {} {step}: misses {} of {}, held out {differ}, {} executions, {:.2} s",
+            arithmetic.instruction,
+            found.misses,
+            found.asked.count(),
+            found.executions,
+            time.as_secs_f64()
+        )
+        .unwrap();
         println!("{line}");
         if differ > 0 {
             println!("--- hidden\n{}--- found\n{}", arithmetic.text, found.text());
@@ -125,7 +133,13 @@ fn shipped_arithmetics_are_recovered_from_nothing() {
             let differ = held_out(&found, &device.evaluator, 100_000);
             count += 1;
             recovered += usize::from(differ == 0);
-            println!("{name} {i}: misses {} of {}, held out {differ}, {} executions, {:.2} s", found.misses, found.asked.d.len(), found.executions, time.as_secs_f64());
+            println!(
+                "{name} {i}: misses {} of {}, held out {differ}, {} executions, {:.2} s",
+                found.misses,
+                found.asked.d.len(),
+                found.executions,
+                time.as_secs_f64()
+            );
             if differ > 0 {
                 println!("--- hidden\n{:?}\n--- found\n{}", model.rule(i).unwrap(), found.text());
             }
