@@ -4,11 +4,11 @@
 use rayon::prelude::*;
 
 use super::{
-    Program,
+    Program, Rule,
     fast::{FastArithmetic, Scratch},
     reference::{self, Explanation, Silent},
 };
-use crate::isa::{Case, Codes, Tiles};
+use crate::isa::{Case, Codes, Instruction, Tiles};
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -21,6 +21,14 @@ impl Evaluator {
     /// Prepares a program.
     pub(super) fn new(program: Program) -> Evaluator {
         Evaluator { fast: FastArithmetic::new(&program), program }
+    }
+
+    /// The arithmetic of a rule for an instruction, whatever instructions the rule names.
+    ///
+    /// # Errors
+    /// What keeps the rule from holding for this instruction, with the key.
+    pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
+        Program::new(rule, instruction).map(Evaluator::new)
     }
 
     /// The arithmetic, operation by operation.
