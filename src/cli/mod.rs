@@ -4,6 +4,7 @@ mod calc;
 mod chain;
 mod convert;
 mod devices;
+mod distinguish;
 mod exec_check;
 mod explain;
 mod files;
@@ -69,6 +70,7 @@ enum Command {
     #[command(name = "exec-check")]
     ExecCheck(exec_check::Arguments),
     Power(Box<power::Arguments>),
+    Distinguish(Box<distinguish::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
 }
@@ -147,6 +149,7 @@ impl Command {
             Command::Merge(a) => &a.destination,
             Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
+            Command::Distinguish(a) => &a.common.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Report(a) => &a.destination,
         };
@@ -180,6 +183,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Merge(a) => merge::run(&a)?,
         Command::ExecCheck(a) => exec_check::run(&a)?,
         Command::Power(a) => power::run(&a)?,
+        Command::Distinguish(a) => distinguish::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
