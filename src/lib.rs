@@ -106,6 +106,7 @@ pub mod exact;
 pub mod experiment;
 pub(crate) mod explain;
 pub mod format;
+pub mod identify;
 pub mod inputs;
 pub mod isa;
 mod kernels;

@@ -23,10 +23,10 @@ impl Evaluator {
         Evaluator { fast: FastArithmetic::new(&program), program }
     }
 
-    /// The arithmetic of a rule for an instruction, whatever instructions the rule names.
+    /// The evaluator of a rule for an instruction, whatever instructions the rule says that it covers.
     ///
     /// # Errors
-    /// What keeps the rule from holding for this instruction, with the key.
+    /// What is wrong with the rule, or keeps it from holding for the instruction, with the key.
     pub fn of(rule: &Rule, instruction: &Instruction) -> Result<Evaluator, String> {
         Program::new(rule, instruction).map(Evaluator::new)
     }

@@ -149,7 +149,7 @@ impl Command {
             Command::Merge(a) => &a.destination,
             Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
-            Command::Distinguish(a) => &a.common.destination,
+            Command::Distinguish(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Report(a) => &a.destination,
         };

@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::values::{get, has_place, shown};
+use super::values::{get, has_place, set, shown};
 use crate::{
     format::{Class, Format},
     isa::Instruction,
@@ -25,6 +25,11 @@ impl Change {
     /// The other value, as a reader sees it.
     pub fn to(&self) -> String {
         shown(self.to.as_ref())
+    }
+
+    /// Changes a rule.
+    pub fn apply(&self, rule: &mut Table) {
+        set(rule, &self.key.split('.').collect::<Vec<_>>(), self.to.clone());
     }
 
     /// The value that the rule has, as a reader sees it.

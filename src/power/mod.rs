@@ -14,8 +14,8 @@ pub mod tables;
 pub(crate) mod values;
 
 pub use changes::{Change, ChangedKey, KEYS, changes};
-pub use proof::unobservable;
 pub(crate) use proof::{equal, proof};
+pub use proof::{equivalent, unobservable};
 pub use rule::Changed;
 pub(crate) use rule::RulePair;
 pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};

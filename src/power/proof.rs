@@ -19,6 +19,12 @@ pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, c
     proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, &change.key)
 }
 
+/// Whether two arithmetics of one instruction are the same program, or differ only for operands that its formats do not have.
+/// (Others may give the same results for all operands, too.)
+pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
+    equal([one.program(), other.program()]).is_some()
+}
+
 /// Why the two rules of `pair`, which differ in the value of `key`, give the same results for all operands; `None` where that is
 /// not known.
 pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {

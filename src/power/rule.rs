@@ -2,7 +2,7 @@
 
 use toml::{Table, Value};
 
-use super::{Change, values};
+use super::Change;
 use crate::{
     Error, Result,
     arithmetic::{Evaluator, Model, Rule},
@@ -43,8 +43,8 @@ impl Changed {
     /// The model whose only rule is this one with `change`; `None` where the language refuses it.
     pub fn model(&self, change: Option<&Change>) -> Option<Model> {
         let (mut rule, mut file) = (self.table.clone(), self.model.clone());
-        if let Some(Change { key, to, .. }) = change {
-            values::set(&mut rule, &key.split('.').collect::<Vec<_>>(), to.clone());
+        if let Some(change) = change {
+            change.apply(&mut rule);
         }
         file.insert("rule".into(), Value::Array(vec![Value::Table(rule)]));
         Model::parse(&file.to_string(), "changed").ok()

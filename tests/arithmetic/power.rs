@@ -220,8 +220,8 @@ fn the_software_forms_have_their_order() {
     all_caught(&f32_out, &changes);
     // The sum starts from +0: a first product of -0 is not handed on to c = -0.
     all_caught(&f32_out, &[(To("start", &["product"]), &["zeros/"])]);
-    let changes: [(Changes, &[&str]); 5] = [
-        (To("join", &["chain"]), &[""]),
+    // In a chain c would enter nowhere: there is no such rule.
+    let changes: [(Changes, &[&str]); 4] = [
         (Every("group"), &[""]),
         (To("c", &["last"]), &[""]),
         (To("result.rounding", &["RZ"]), &["tie/"]),

@@ -11,7 +11,7 @@ use rayon::prelude::*;
 
 use super::{
     BlockFormat, Blocks, Element, Quantizer,
-    steps::{ScaleSteps, asks_for_sign, element_steps, number},
+    steps::{ScaleSteps, asks_for_sign, doubled, element_steps, number},
 };
 use crate::{
     format::slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
@@ -93,15 +93,10 @@ impl<'a> VectorQuantizer<'a> {
                 self.amend(values, scales, elements, |block| each[block] < *smallest);
             }
             Elements::Counted { steps, sign_bit } => {
-                let of = |code: &u8| {
+                let of = |code: &u8| match *code == self.special.0 {
                     // Blocks that are amended have no steps.
-                    if *code == self.special.0 {
-                        return &Steps([[NEVER; STEPS]; 2]);
-                    }
-                    steps[usize::from(*code)].get_or_init(|| {
-                        let scale = self.quantizer.scale_value(*code, &self.factor);
-                        element_steps(self.quantizer, &scale)
-                    })
+                    true => &Steps([[NEVER; STEPS]; 2]),
+                    false => self.steps(steps, *code),
                 };
                 let each: Vec<&Steps> = scales.iter().map(of).collect();
                 let signed = asks_for_sign(self.quantizer.rounding);
@@ -109,6 +104,18 @@ impl<'a> VectorQuantizer<'a> {
                 self.amend(values, scales, elements, |_| false);
             }
         }
+    }
+
+    /// The steps of elements under a scale. Those under twice the scale are the same, an octave further.
+    fn steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
+        all[usize::from(code)].get_or_init(|| {
+            let scale = self.quantizer.format.scale;
+            let octave = scale.float().map_or(1, |float| 1u64 << (float.precision() - 1));
+            let half = u64::from(code).checked_sub(octave).filter(|half| *half >= scale.smallest_normal());
+            half.and_then(|half| doubled(self.steps(all, half as u8))).unwrap_or_else(|| {
+                element_steps(self.quantizer, &self.quantizer.scale_value(code, &self.factor))
+            })
+        })
     }
 
     /// Replaces the elements of blocks that are not finite, or that are to be computed exactly.

@@ -148,6 +148,15 @@ pub(super) fn element_steps(quantizer: &Quantizer, scale: &Finite) -> Steps {
     Steps([positive, if asks_for_sign(quantizer.rounding) { side(true) } else { positive }])
 }
 
+/// The steps under twice the scale; `None` where they would leave the normal numbers.
+pub(super) fn doubled(steps: &Steps) -> Option<Steps> {
+    const OCTAVE: i32 = 1 << 23;
+    let normal = 2 * OCTAVE..INFINITY as i32 - OCTAVE;
+    let all = || steps.0.iter().flatten().filter(|start| **start != NEVER);
+    let next = |start: i32| if start == NEVER { NEVER } else { start + OCTAVE };
+    all().all(|start| normal.contains(start)).then(|| Steps(steps.0.map(|side| side.map(next))))
+}
+
 /// Whether a magnitude may be rounded differently in a negative number.
 pub(super) fn asks_for_sign(rounding: Rounding) -> bool {
     matches!(rounding, Rounding::Ru | Rounding::Rd)
@@ -157,6 +166,20 @@ pub(super) fn asks_for_sign(rounding: Rounding) -> bool {
 mod tests {
     use super::*;
     use crate::format::block::{BLOCK_FORMATS, SCALE_RULES};
+
+    #[test]
+    fn steps_under_twice_the_scale_are_an_octave_further() {
+        let quantizer = Quantizer::new(crate::format::block::find("nvfp4").unwrap());
+        let mut compared = 0;
+        for (significand, exponent) in [(1, 0), (0xab_cdef, -140), (0xff_ffff, 60), (5, -149), (3, 124)] {
+            let scale = |exponent| Finite::exact(false, significand, exponent);
+            if let Some(steps) = doubled(&element_steps(&quantizer, &scale(exponent))) {
+                assert_eq!(steps.0, element_steps(&quantizer, &scale(exponent + 1)).0, "{significand} * 2^{exponent}");
+                compared += 1;
+            }
+        }
+        assert_eq!(compared, 3);
+    }
 
     #[test]
     fn a_scale_code_starts_at_the_smallest_magnitude_that_has_it() {

@@ -75,7 +75,7 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
         }
         // c has to enter somewhere.
         let has = |text| lines.iter().any(|line| line.contains(text));
-        if step != "tree" && has("start = \"product\"") && !has("join = \"add\"") {
+        if !has("step = \"tree\"") && has("start = \"product\"") && !has("join = \"add\"") {
             lines.retain(|line| !line.starts_with("c = "));
             lines.push("c = \"last\"\n".into());
         }

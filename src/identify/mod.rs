@@ -1,0 +1,19 @@
+//! Working out the arithmetic of an instruction that nobody has described.
+//!
+//! A device is asked the corners of the instruction and cases of the verification stream. Candidates are rules of the model
+//! language; each has a distance from the answers. The search begins with the arithmetics that are known and with the common
+//! shapes, changes the nearest ones key by key ([`power::changes`](crate::power::changes)), and adds what they fail. A candidate
+//! that agrees with everything is told apart from its neighbours by cases on which they differ, which are asked next; what is
+//! left is one arithmetic, or several that no case that was looked at tells apart.
+
+mod ask;
+mod candidate;
+mod climb;
+mod file;
+mod moves;
+mod pool;
+mod run;
+mod search;
+mod starts;
+
+pub use run::{Identification, Plan, identify, identify_recording};

@@ -1,0 +1,116 @@
+//! The search: candidates that agree with everything that is known, found by climbing and refuted by what is known beyond the
+//! cases that guide it.
+
+use std::collections::HashSet;
+
+use rayon::prelude::*;
+
+use super::{
+    candidate::Candidate,
+    climb::{EFFORT, Effort, climb, climb_in_pairs},
+    pool::Pool,
+    starts::Start,
+};
+use crate::arithmetic::Program;
+
+/// Cases that guide the search at first, and how many of those that a candidate fails are added at a time.
+const GUIDES: usize = 256;
+const ADDED: usize = 96;
+/// Starts from which the search climbs.
+const CLIMBED: usize = 6;
+/// How often cases are added before a start is given up.
+const ROUNDS: usize = 40;
+
+/// What is known, and the part of it that guides the search.
+pub(super) struct Search {
+    /// Every answered case.
+    pub known: Pool,
+    guides: Pool,
+    effort: Effort,
+}
+
+/// A candidate, and what it began from.
+pub(super) struct Found {
+    /// The candidate, judged by all that is known.
+    pub candidate: Candidate,
+    /// The shipped model and the instruction that it has the rule of, unchanged.
+    pub known: Option<(String, String)>,
+}
+
+impl Search {
+    /// A search over the cases of `known`.
+    pub(super) fn new(known: Pool) -> Search {
+        let mut guides = Pool::new(&known.part);
+        let step = (known.cases.len() / GUIDES).max(1);
+        guides.add(known.cases.iter().zip(known.answers.iter().copied()).step_by(step));
+        Search { known, guides, effort: Effort(EFFORT) }
+    }
+
+    /// The first of these rules that agrees with all that is known, unchanged.
+    pub(super) fn unchanged(&self, starts: &[Start]) -> Option<Found> {
+        starts.iter().find_map(|start| {
+            let candidate = Candidate::new(start.rule.clone(), &self.guides, 0)?;
+            let agrees = self.known.penalty(&candidate.evaluator, 0) == 0;
+            agrees.then(|| Found { candidate, known: start.known.clone() })
+        })
+    }
+
+    /// The nearest candidate that can be reached from `starts`: the first one that agrees with all that is known, else that which
+    /// is nearest to it.
+    pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
+        let guides = &self.guides;
+        let judged = starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), guides, u64::MAX));
+        let mut judged: Vec<Candidate> = judged.collect();
+        judged.sort_by_key(|candidate| candidate.penalty);
+        let mut programs: HashSet<u64> = HashSet::new();
+        judged.retain(|candidate| programs.insert(digest(candidate.evaluator.program())));
+        let mut best: Option<Candidate> = None;
+        for start in judged.into_iter().take(CLIMBED) {
+            let reached = self.refine(start, Steps::Single);
+            if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
+                best = Some(reached);
+            }
+            if best.as_ref().is_some_and(|best| best.penalty == 0) {
+                return best;
+            }
+        }
+        best.map(|best| self.refine(best, Steps::Pairs))
+    }
+
+    /// Climbs from a candidate, adding to the guides what the candidate fails of what is known; judged by all of that.
+    pub(super) fn refine(&mut self, from: Candidate, steps: Steps) -> Candidate {
+        let mut best = from;
+        for _ in 0..ROUNDS {
+            best.judge(&self.guides);
+            best = climb(&self.guides, best, &mut self.effort);
+            while best.penalty > 0
+                && steps == Steps::Pairs
+                && let Some(better) = climb_in_pairs(&self.guides, &best, &mut self.effort)
+            {
+                best = climb(&self.guides, better, &mut self.effort);
+            }
+            let misses = self.known.misses(&best.evaluator);
+            if best.penalty > 0 || misses.is_empty() {
+                break;
+            }
+            let step = (misses.len() / ADDED).max(1);
+            let added = misses.iter().step_by(step);
+            self.guides.add(added.map(|at| (&self.known.cases[*at], self.known.answers[*at])));
+        }
+        best.judge(&self.known);
+        best
+    }
+}
+
+/// How a search climbs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Steps {
+    /// By single changes.
+    Single,
+    /// By pairs of changes too.
+    Pairs,
+}
+
+fn digest(program: &Program) -> u64 {
+    crate::base::digest::fnv1a(program.to_string().as_bytes())
+}
