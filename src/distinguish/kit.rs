@@ -103,13 +103,15 @@ impl Pool {
     /// together, of several the simplest.
     fn cover(&self, i: &Instruction, candidates: usize) -> Vec<Case> {
         // One input stands for all with the same agreement.
-        let mut ways: BTreeMap<Vec<usize>, usize> = BTreeMap::new();
+        let mut simplest: BTreeMap<Vec<usize>, (Cost, usize)> = BTreeMap::new();
         for (at, answers) in self.answers.iter().enumerate() {
-            let simplest = ways.entry(classes(answers)).or_insert(at);
-            if *simplest != at && Cost::of(i, &self.cases[at]) < Cost::of(i, &self.cases[*simplest]) {
-                *simplest = at;
+            let own = (Cost::of(i, &self.cases[at]), at);
+            let known = simplest.entry(classes(answers)).or_insert_with(|| own.clone());
+            if own < *known {
+                *known = own;
             }
         }
+        let ways: BTreeMap<Vec<usize>, usize> = simplest.into_iter().map(|(way, (_, at))| (way, at)).collect();
         let mut groups = vec![0; candidates];
         let mut chosen = Vec::new();
         loop {
@@ -118,12 +120,13 @@ impl Pool {
                 classes(&both)
             };
             let count = |groups: &[usize]| groups.iter().collect::<BTreeSet<_>>().len();
-            let best = ways.iter().map(|(way, at)| (count(&refined(way)), *at, way));
-            let best = best.max_by(|x, y| {
-                x.0.cmp(&y.0).then_with(|| Cost::of(i, &self.cases[y.1]).cmp(&Cost::of(i, &self.cases[x.1])))
-            });
+            let counts: Vec<(usize, usize, &Vec<usize>)> =
+                ways.iter().map(|(way, at)| (count(&refined(way)), *at, way)).collect();
+            let most = counts.iter().map(|(number, ..)| *number).max();
+            let simplest = counts.into_iter().filter(|(number, ..)| Some(*number) == most);
+            let best = simplest.map(|best| (Cost::of(i, &self.cases[best.1]), best)).min_by(|x, y| x.0.cmp(&y.0));
             match best {
-                Some((number, at, way)) if number > count(&groups) => {
+                Some((_, (number, at, way))) if number > count(&groups) => {
                     groups = refined(way);
                     chosen.push(self.cases[at].clone());
                 }

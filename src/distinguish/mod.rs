@@ -14,6 +14,7 @@ mod exhaustive;
 mod generations;
 mod kind;
 mod kit;
+mod padding;
 mod rules;
 mod search;
 mod shared;
@@ -35,11 +36,11 @@ use toml::Value;
 use crate::{
     Error, Result,
     arithmetic::Model,
-    comparison::Subject,
+    comparison::{Cost, Subject},
     device::Device,
     explain,
     isa::{Case, Instruction},
-    power::{Changed, values::shown},
+    power::Changed,
 };
 
 /// Rows and columns of the inputs of two models, at most: with more the cases of a tile are more alike.
@@ -130,14 +131,21 @@ impl Reason {
     pub fn sentence(&self, names: [&str; 2]) -> String {
         let kind = self.kind.map_or_else(String::new, |kind| format!(" ({})", kind.name()));
         match &self.keys[..] {
-            [] => format!("The two differ{kind}."),
+            [] => format!("The results differ{kind}."),
             [(key, values)] => {
-                let [x, y] = values.each_ref().map(|value| shown(value.as_ref()));
+                let [x, y] = words::values(key, values);
                 format!("{}: {x} in {}, {y} in {}{kind}.", capitalised(&words::words(key)), names[0], names[1])
             }
             several => {
-                let keys: Vec<&str> = several.iter().map(|(key, _)| &key[..]).collect();
-                format!("The rules differ in {}, and nothing lies between them{kind}.", keys.join(", "))
+                let own = |(key, values): &(String, [Option<Value>; 2])| match values {
+                    [Some(Value::Table(_)), _] | [_, Some(Value::Table(_))] => words::words(key),
+                    _ => {
+                        let [x, y] = words::values(key, values);
+                        format!("{} ({x} in {}, {y} in {})", words::words(key), names[0], names[1])
+                    }
+                };
+                let all: Vec<String> = several.iter().map(own).collect();
+                format!("{}{kind}.", capitalised(&all.join("; ")))
             }
         }
     }
@@ -232,19 +240,19 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
     }
     let mut suspects = suspects(rules);
     if suspects.is_empty() {
-        suspects = by_kind(&[]);
+        suspects = by_kind(&[], search::KINDS);
     }
     let mut found = two.search(&suspects, inputs(&i, search.seed, search.cases))?;
     // Keys that show only together.
     let hidden = |(suspect, shown): (&Suspect, &Option<Shown>)| {
-        (shown.is_none() && suspect.kind.is_none()).then(|| suspect.keys.clone())
+        (shown.is_none() && suspect.kinds.is_empty()).then(|| suspect.keys.clone())
     };
     let hidden: Vec<Vec<String>> = suspects.iter().zip(&found.shown).filter_map(hidden).collect();
     if found.differing > 0 && hidden.len() > 1 {
         let keys = hidden.concat();
         let both = [rules::Which::X, rules::Which::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
-            let together = [Suspect { keys, kind: None, between: Some([from_x, from_y]) }];
+            let together = [Suspect { keys, kinds: &[], between: Some([from_x, from_y]) }];
             let mut more = two.search(&together, inputs(&i, search.seed, search.cases))?;
             if let Some(shown) = more.shown.remove(0) {
                 (suspects, found.shown) = suspects
@@ -293,7 +301,7 @@ fn devices([x, y]: [Side; 2], models: [Option<Model>; 2], i: Instruction, search
     }
     let Ok(answerers) = <[Answerer; 2]>::try_from(answerers) else { unreachable!("there are two sides") };
     let mut two = Two { i: i.clone(), answerers };
-    let suspects = by_kind(&[]);
+    let suspects = by_kind(&[], search::FINE_KINDS);
     let found = two.search(&suspects, inputs(&i, search.seed, search.cases))?;
     let reasons = reasons(&mut two, suspects, found.shown, None, None)?;
     let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
@@ -311,28 +319,32 @@ fn reasons(
     let mut reasons = Vec::new();
     for (suspect, shown) in suspects.into_iter().zip(shown) {
         // A kind of difference that there is none of is no reason.
-        if shown.is_none() && suspect.kind.is_some() {
+        if shown.is_none() && !suspect.kinds.is_empty() {
             continue;
         }
         let values = |key: String| {
             let values = rules.map_or([None, None], |rules| rules.values(&key));
             (key, values)
         };
-        let witness = match shown {
-            None => None,
-            Some(Shown { explains, case }) => Some(Witness {
-                d: two.alone(&case)?,
+        let (mut witness, mut kind) = (None, None);
+        if let Some(Shown { explains, case }) = shown {
+            let d = two.alone(&case)?;
+            kind = (!suspect.kinds.is_empty()).then(|| Kind::between(two.i.d, d[0], d[1]));
+            witness = Some(Witness {
+                d,
                 exact: Subject::Matrix(&two.i).exact(&case),
                 alone: explains == Explains::Alone,
                 step: known.and_then(|both| step(both, &case)),
                 case,
-            }),
-        };
-        reasons.push(Reason { keys: suspect.keys.into_iter().map(values).collect(), kind: suspect.kind, witness });
+            });
+        }
+        reasons.push(Reason { keys: suspect.keys.into_iter().map(values).collect(), kind, witness });
     }
+    // Numbers before the signs of zeros and NaN; simple inputs first, and what none shows last.
     let cost = |reason: &Reason| {
         let witness = reason.witness.as_ref();
-        (witness.is_none(), witness.map(|witness| crate::comparison::Cost::of(&two.i, &witness.case)))
+        let kind = reason.kind.and_then(|kind| Kind::ALL.iter().position(|other| *other == kind));
+        (witness.is_none(), kind, witness.map(|witness| Cost::of(&two.i, &witness.case)))
     };
     reasons.sort_by_cached_key(cost);
     Ok(reasons)

@@ -1,8 +1,10 @@
 //! Two rules key by key: in which they differ, and the rules between them.
 
+use std::cmp::Ordering;
+
 use toml::{Table, Value};
 
-use super::answers::Arithmetic;
+use super::{answers::Arithmetic, padding::without_zeros};
 use crate::{
     arithmetic::{Evaluator, Rule},
     isa::Instruction,
@@ -116,7 +118,13 @@ impl Rules {
     /// Why both arithmetics are the same, if their programs are.
     pub(super) fn equal(&self) -> Option<String> {
         let [x, y] = [0, 1].map(|at| Evaluator::of(&rule(&self.tables[at])?, &self.instructions[at]).ok());
-        equal([x?.program(), y?.program()])
+        let (x, y) = (x?, y?);
+        let [x, y] = [x.program(), y.program()];
+        match x.instruction.k.cmp(&y.instruction.k) {
+            Ordering::Equal => equal([x, y]),
+            Ordering::Less => equal([x, &without_zeros(y, &x.instruction)?]),
+            Ordering::Greater => equal([&without_zeros(x, &y.instruction)?, y]),
+        }
     }
 }
 

@@ -30,8 +30,8 @@ const WEIGHED: usize = 64;
 pub(super) struct Suspect {
     /// The keys; none where nothing is known but that answers differ.
     pub(super) keys: Vec<String>,
-    /// Of results that differ in this way alone.
-    pub(super) kind: Option<Kind>,
+    /// The kinds of differences that it is looked for in; none: in all.
+    pub(super) kinds: &'static [Kind],
     /// Each of the two arithmetics with the other's values of the keys; `None` where the keys are all that they differ in.
     pub(super) between: Option<[Arithmetic; 2]>,
 }
@@ -74,9 +74,14 @@ impl Starts {
 }
 
 impl Suspect {
+    /// Whether results that differ do so in a way that it is looked for in.
+    fn is_of(&self, d: &Format, dx: u64, dy: u64) -> bool {
+        self.kinds.is_empty() || self.kinds.contains(&Kind::between(d, dx, dy))
+    }
+
     /// How far it explains that x and y answer `[dx, dy]`, which differ; the answers of what is between are asked for where they are.
     fn explains(&self, d: &Format, [dx, dy]: [u64; 2], between: Option<[u64; 2]>) -> Option<Explains> {
-        if self.kind.is_some_and(|kind| kind != Kind::between(d, dx, dy)) {
+        if !self.is_of(d, dx, dy) {
             return None;
         }
         let Some([from_x, from_y]) = between else { return Some(Explains::Alone) };
@@ -219,7 +224,7 @@ impl Two<'_> {
             };
             if let Some(least) = shrink(&i, case, &mut first)? {
                 let [x, y] = self.alone(&least)?;
-                let confirmed = x != y && suspect.kind.is_none_or(|kind| kind == Kind::between(i.d, x, y));
+                let confirmed = x != y && suspect.is_of(i.d, x, y);
                 if confirmed {
                     return Ok(Some(least));
                 }
@@ -229,9 +234,22 @@ impl Two<'_> {
     }
 }
 
-/// All that two arithmetics are (of rules the keys in which they differ), for each kind of difference.
-pub(super) fn by_kind(keys: &[String]) -> Vec<Suspect> {
-    Kind::ALL.iter().map(|kind| Suspect { keys: keys.to_vec(), kind: Some(*kind), between: None }).collect()
+/// Kinds of differences between known arithmetics: what becomes of numbers has one cause as long as nothing speaks for several.
+pub(super) const KINDS: &[&[Kind]] =
+    &[&[Kind::Finite, Kind::Zero, Kind::NonFinite, Kind::IgnoredBits], &[Kind::SignOfZero], &[Kind::NanCode]];
+/// Kinds of differences where an arithmetic is not known: subnormal numbers and overflow may be matters of their own.
+pub(super) const FINE_KINDS: &[&[Kind]] = &[
+    &[Kind::Finite],
+    &[Kind::Zero],
+    &[Kind::NonFinite],
+    &[Kind::SignOfZero],
+    &[Kind::NanCode],
+    &[Kind::IgnoredBits],
+];
+
+/// All that two arithmetics are (of rules the keys in which they differ), for some kinds of differences.
+pub(super) fn by_kind(keys: &[String], kinds: &'static [&'static [Kind]]) -> Vec<Suspect> {
+    kinds.iter().map(|kinds| Suspect { keys: keys.to_vec(), kinds, between: None }).collect()
 }
 
 /// The suspects of two rules: each key on its own where the language allows that, the others together.
@@ -243,7 +261,7 @@ pub(super) fn suspects(rules: &Rules) -> Vec<Suspect> {
         let between = [Which::X, Which::Y].map(|which| rules.between(which, &keys));
         match between {
             [Some(from_x), Some(from_y)] => {
-                suspects.push(Suspect { keys, kind: None, between: Some([from_x, from_y]) });
+                suspects.push(Suspect { keys, kinds: &[], between: Some([from_x, from_y]) });
             }
             _ => together.extend(keys),
         }
@@ -252,10 +270,10 @@ pub(super) fn suspects(rules: &Rules) -> Vec<Suspect> {
         let between = [Which::X, Which::Y].map(|which| rules.between(which, &together));
         match between {
             [Some(from_x), Some(from_y)] if !suspects.is_empty() => {
-                suspects.push(Suspect { keys: together, kind: None, between: Some([from_x, from_y]) });
+                suspects.push(Suspect { keys: together, kinds: &[], between: Some([from_x, from_y]) });
             }
             // Nothing is between the two.
-            _ => return by_kind(&rules.keys()),
+            _ => return by_kind(&rules.keys(), KINDS),
         }
     }
     suspects

@@ -1,12 +1,11 @@
 //! The tables of what tells two apart, and of what is known of all.
 
-use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness};
+use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
 use crate::{
     comparison::{Cost, Subject, operands},
     exact,
     format::Format,
-    isa::Instruction,
-    power::values::shown,
+    isa::{Case, Instruction},
     report::Table,
 };
 
@@ -185,8 +184,8 @@ pub fn pair([x, y]: [&Named; 2], distinction: &Distinction) -> PairRow {
 /// What sentences call the two: the devices, with the instructions where those do not tell them apart.
 fn names([x, y]: [&Named; 2]) -> [String; 2] {
     match x.device == y.device {
-        true => [x.instruction.name.clone(), y.instruction.name.clone()],
-        false => [x.device.clone(), y.device.clone()],
+        true => [x, y].map(|side| side.instruction.name.clone()),
+        false => [x, y].map(|side| side.device.strip_prefix("model:").unwrap_or(&side.device).to_string()),
     }
 }
 
@@ -229,8 +228,8 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         let verdict = if reason.witness.is_some() { "shown" } else { "no input found" };
         let mut row = blank(from + rows.len(), reason.sentence(names), verdict);
         row.key = reason.keys.iter().map(|(key, _)| key.clone()).collect();
-        if let [(_, values)] = &reason.keys[..] {
-            [row.x_value, row.y_value] = values.each_ref().map(|value| Some(shown(value.as_ref())));
+        if let [(key, values)] = &reason.keys[..] {
+            [row.x_value, row.y_value] = words::values(key, values).map(Some);
         }
         row.kind = reason.kind.map(|kind| kind.name());
         if let Some(witness) = &reason.witness {
@@ -242,7 +241,7 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         let reason = Reason { keys: vec![(key.clone(), values.clone())], kind: None, witness: None };
         let mut row = blank(from + rows.len(), reason.sentence(names), "cannot be observed");
         row.key = vec![key.clone()];
-        [row.x_value, row.y_value] = values.each_ref().map(|value| Some(shown(value.as_ref())));
+        [row.x_value, row.y_value] = words::values(key, values).map(Some);
         row.proof = Some(proof.clone());
         rows.push(row);
     }
@@ -316,7 +315,7 @@ pub fn known(agreements: &[Agreement]) -> Table {
 /// The rows of the kit of an instruction, and of others with the same operands.
 pub fn kit(i: &Instruction, others: &[&Instruction], kit: &Kit) -> Vec<KitRow> {
     let scale = i.scale.map_or(i.a, |scale| scale.format);
-    let row = |(at, case): (usize, &crate::isa::Case)| {
+    let row = |(at, case): (usize, &Case)| {
         let mut answers: Vec<(u64, Vec<String>)> = Vec::new();
         for known in &kit.known {
             let names = known.candidates.iter().flat_map(|candidate| &candidate.origins).map(|origin| {

@@ -1,5 +1,9 @@
 //! What the keys of rules are, in a few words: so that one sentence says why two arithmetics differ.
 
+use toml::Value;
+
+use crate::power::{ChangedKey, KEYS, values::shown};
+
 /// For each key that two rules can differ in, what its value is.
 #[rustfmt::skip]
 const WORDS: &[(&str, &str)] = &[
@@ -63,6 +67,21 @@ const WORDS: &[(&str, &str)] = &[
     ("pieces", "which pieces the step multiplies"),
     ("terms", "what else the step sums"),
 ];
+
+/// What the absence of a key means, where that is not "none", and the language's table of changes does not say it.
+const ABSENT: &[(&str, &str)] = &[("group", "all"), ("normalised", "false"), ("unpack", "nothing"), ("unpack-c", "nothing")];
+
+/// Both values of a key, as readers see them.
+pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {
+    let own = key.strip_prefix("node.").and_then(|rest| Some(rest.split_once('.')?.1)).unwrap_or(key);
+    let default = || KEYS.iter().find(|known| known.name == own).and_then(ChangedKey::default);
+    let absent = || default().or_else(|| ABSENT.iter().find(|(name, _)| *name == own).map(|(_, words)| *words));
+    values.each_ref().map(|value| match value {
+        None => absent().unwrap_or("none").into(),
+        Some(Value::Array(list)) => list.iter().map(|one| shown(Some(one))).collect::<Vec<_>>().join(", "),
+        some => shown(some.as_ref()),
+    })
+}
 
 /// What a key says, with the node that it belongs to.
 pub(super) fn words(key: &str) -> String {
