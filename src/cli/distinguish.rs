@@ -145,9 +145,9 @@ fn instructions(
         (None, None) if !selected => {
             Err(Error::request("no instruction is named; write DEVICE/INSTRUCTION, or give --instr, --fmt or --all"))
         }
-        (Some(one), Some(_)) if selected => {
-            Err(Error::request(format!("both sides name an instruction ({one}); --instr, --fmt and --all are for those that do not")))
-        }
+        (Some(one), Some(_)) if selected => Err(Error::request(format!(
+            "both sides name an instruction ({one}); --instr, --fmt and --all are for those that do not"
+        ))),
         (Some(one), Some(other)) => Ok(vec![[one.clone(), other.clone()]]),
         (Some(own), None) if !selected => Ok(vec![[own.clone(), own.clone()]]),
         (None, Some(own)) if !selected => Ok(vec![[own.clone(), own.clone()]]),

@@ -139,7 +139,10 @@ pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
 }
 
 /// Keeps those for which `kept` is true, and returns how many were removed; `None` if none was.
-pub(super) fn left_out(instructions: &mut Vec<Instruction>, mut kept: impl FnMut(&Instruction) -> bool) -> Option<String> {
+pub(super) fn left_out(
+    instructions: &mut Vec<Instruction>,
+    mut kept: impl FnMut(&Instruction) -> bool,
+) -> Option<String> {
     let before = instructions.len();
     instructions.retain(|instruction| kept(instruction));
     match before - instructions.len() {

@@ -79,7 +79,8 @@ pub fn candidates(i: &Instruction) -> Vec<Candidate> {
         for other in first.chain(alike.iter().copied().filter(|other| other.name != i.name)) {
             let Some(index) = shipped.rule(other).filter(|index| !seen.contains(index)) else { continue };
             seen.push(index);
-            let Ok(arithmetic) = Arithmetic::of(&shipped.model.rules[index], &own, i.m.min(SHAPE), i.n.min(SHAPE)) else {
+            let Ok(arithmetic) = Arithmetic::of(&shipped.model.rules[index], &own, i.m.min(SHAPE), i.n.min(SHAPE))
+            else {
                 continue;
             };
             let origin = Origin { model: shipped.name, instruction: other.name.clone() };

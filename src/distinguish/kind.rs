@@ -5,12 +5,12 @@ use crate::{base::named::named, comparison::Way, format::Format};
 named! {
     /// How two results differ: differences of two kinds may have two causes.
     pub enum Kind {
-        Finite = "finite results": "Numbers that differ";
-        Zero = "zero on one side": "One is zero, and the other is not";
-        SignOfZero = "sign of zero": "Zeros of different signs";
-        NonFinite = "infinity or NaN": "One is infinite or NaN, and the other is not; or infinities of different signs";
-        NanCode = "code of NaN": "NaNs of different codes";
-        IgnoredBits = "ignored bits": "The same number, whose ignored bits differ";
+        Finite = "finite results": "Finite results differ";
+        Zero = "zero on one side": "One result is zero, and the other is not";
+        NonFinite = "infinity or NaN": "One result is infinite or NaN, and the other is not, or infinities have different signs";
+        SignOfZero = "sign of zero": "Zero results have different signs";
+        NanCode = "code of NaN": "NaN results have different codes";
+        IgnoredBits = "ignored bits": "Results differ in ignored bits alone";
     }
 }
 

@@ -2,13 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    Candidate, SHAPE, Search,
-    answers::Inputs,
-    between, candidates,
-    rules::Rules,
-    search::inputs,
-};
+use super::{Candidate, SHAPE, Search, answers::Inputs, between, candidates, rules::Rules, search::inputs};
 use crate::{
     Result,
     comparison::{Cost, shrink::shrink},
@@ -163,10 +157,13 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
             *cases = others;
             continue;
         }
-        let mut first = |cases: &[Case]| {
-            let works = |own: Vec<u64>| told_apart(&[&known[..], &[own]].concat()) == all;
-            Ok(answers(cases).into_iter().position(works))
-        };
+        // What this input alone tells apart: it has to go on doing so.
+        let own_answers = &answers(std::slice::from_ref(&own))[0];
+        let alike = |x: usize, y: usize| known.iter().all(|answers| answers[x] == answers[y]);
+        let needed = |x: usize, y: usize| own_answers[x] != own_answers[y] && alike(x, y);
+        let pairs: Vec<Vec<usize>> =
+            (0..candidates.len()).map(|y| (0..y).filter(|x| needed(*x, y)).collect()).collect();
+        let mut first = |cases: &[Case]| Ok(telling(candidates, &pairs, cases));
         if let Some(simplest) = shrink(i, &own, &mut first)? {
             cases[at] = simplest;
         }
@@ -174,6 +171,20 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
     }
     cases.sort_by_cached_key(|case| Cost::of(i, case));
     Ok(())
+}
+
+/// The first of some cases that tells each candidate from those before it that are listed for it.
+fn telling(candidates: &[Candidate], pairs: &[Vec<usize>], cases: &[Case]) -> Option<usize> {
+    let mut standing: Vec<(usize, Vec<u64>)> = (0..cases.len()).map(|at| (at, Vec::new())).collect();
+    for (candidate, before) in candidates.iter().zip(pairs) {
+        let left: Vec<Case> = standing.iter().map(|(at, _)| cases[*at].clone()).collect();
+        let codes = candidate.arithmetic.cases(&left);
+        for ((_, answers), code) in standing.iter_mut().zip(codes.iter()) {
+            answers.push(code);
+        }
+        standing.retain(|(_, answers)| before.iter().all(|x| Some(&answers[*x]) != answers.last()));
+    }
+    standing.first().map(|(at, _)| *at)
 }
 
 /// The candidates by their answers, those that answer alike together.

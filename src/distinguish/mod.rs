@@ -36,6 +36,7 @@ use toml::Value;
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::named::Named,
     comparison::{Cost, Subject},
     device::Device,
     explain,
@@ -131,12 +132,20 @@ impl Reason {
     pub fn sentence(&self, names: [&str; 2]) -> String {
         let kind = self.kind.map_or_else(String::new, |kind| format!(" ({})", kind.name()));
         match &self.keys[..] {
-            [] => format!("The results differ{kind}."),
+            [] => format!("{}.", self.kind.map_or("Results differ", Named::meaning)),
             [(key, values)] => {
                 let [x, y] = words::values(key, values);
                 format!("{}: {x} in {}, {y} in {}{kind}.", capitalised(&words::words(key)), names[0], names[1])
             }
             several => {
+                if let Some((key, values)) = several.iter().find(|(key, _)| key == "step") {
+                    let [x, y] = words::values(key, values);
+                    let others: Vec<&str> =
+                        several.iter().map(|(key, _)| &key[..]).filter(|key| *key != "step").collect();
+                    let what = capitalised(&words::words(key));
+                    let with = format!("and what goes with it ({})", others.join(", "));
+                    return format!("{what}: {x} in {}, {y} in {}, {with}{kind}.", names[0], names[1]);
+                }
                 let own = |(key, values): &(String, [Option<Value>; 2])| match values {
                     [Some(Value::Table(_)), _] | [_, Some(Value::Table(_))] => words::words(key),
                     _ => {
@@ -240,19 +249,19 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
     }
     let mut suspects = suspects(rules);
     if suspects.is_empty() {
-        suspects = by_kind(&[], search::KINDS);
+        suspects = by_kind(&[]);
     }
     let mut found = two.search(&suspects, inputs(&i, search.seed, search.cases))?;
     // Keys that show only together.
     let hidden = |(suspect, shown): (&Suspect, &Option<Shown>)| {
-        (shown.is_none() && suspect.kinds.is_empty()).then(|| suspect.keys.clone())
+        (shown.is_none() && suspect.kind.is_none()).then(|| suspect.keys.clone())
     };
     let hidden: Vec<Vec<String>> = suspects.iter().zip(&found.shown).filter_map(hidden).collect();
     if found.differing > 0 && hidden.len() > 1 {
         let keys = hidden.concat();
         let both = [rules::Which::X, rules::Which::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
-            let together = [Suspect { keys, kinds: &[], between: Some([from_x, from_y]) }];
+            let together = [Suspect { keys, kind: None, between: Some([from_x, from_y]) }];
             let mut more = two.search(&together, inputs(&i, search.seed, search.cases))?;
             if let Some(shown) = more.shown.remove(0) {
                 (suspects, found.shown) = suspects
@@ -264,7 +273,12 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
             }
         }
     }
-    let reasons = reasons(&mut two, suspects, found.shown, Some(rules), Some([&x, &y]))?;
+    let mut reasons = reasons(&mut two, suspects, found.shown, Some(rules), Some([&x, &y]))?;
+    // Known arithmetics that differ in finite results do so in what these become at the ends of the range.
+    let numbers = |reason: &Reason| reason.kind == Some(Kind::Finite);
+    if reasons.iter().any(numbers) {
+        reasons.retain(|reason| !matches!(reason.kind, Some(Kind::Zero | Kind::NonFinite)));
+    }
     let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
     Ok(Distinction { shared: i, verdict, reasons, unobservable, tried: found.tried })
 }
@@ -301,7 +315,7 @@ fn devices([x, y]: [Side; 2], models: [Option<Model>; 2], i: Instruction, search
     }
     let Ok(answerers) = <[Answerer; 2]>::try_from(answerers) else { unreachable!("there are two sides") };
     let mut two = Two { i: i.clone(), answerers };
-    let suspects = by_kind(&[], search::FINE_KINDS);
+    let suspects = by_kind(&[]);
     let found = two.search(&suspects, inputs(&i, search.seed, search.cases))?;
     let reasons = reasons(&mut two, suspects, found.shown, None, None)?;
     let verdict = if found.differing > 0 { Verdict::Differ } else { Verdict::NotFound };
@@ -319,17 +333,16 @@ fn reasons(
     let mut reasons = Vec::new();
     for (suspect, shown) in suspects.into_iter().zip(shown) {
         // A kind of difference that there is none of is no reason.
-        if shown.is_none() && !suspect.kinds.is_empty() {
+        if shown.is_none() && suspect.kind.is_some() {
             continue;
         }
         let values = |key: String| {
             let values = rules.map_or([None, None], |rules| rules.values(&key));
             (key, values)
         };
-        let (mut witness, mut kind) = (None, None);
+        let mut witness = None;
         if let Some(Shown { explains, case }) = shown {
             let d = two.alone(&case)?;
-            kind = (!suspect.kinds.is_empty()).then(|| Kind::between(two.i.d, d[0], d[1]));
             witness = Some(Witness {
                 d,
                 exact: Subject::Matrix(&two.i).exact(&case),
@@ -338,7 +351,7 @@ fn reasons(
                 case,
             });
         }
-        reasons.push(Reason { keys: suspect.keys.into_iter().map(values).collect(), kind, witness });
+        reasons.push(Reason { keys: suspect.keys.into_iter().map(values).collect(), kind: suspect.kind, witness });
     }
     // Numbers before the signs of zeros and NaN; simple inputs first, and what none shows last.
     let cost = |reason: &Reason| {

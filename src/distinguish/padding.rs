@@ -17,14 +17,13 @@ pub(super) fn without_zeros(program: &Program, short: &Instruction) -> Option<Pr
     if signed {
         return None;
     }
-    let used: Vec<Source> = program.operations().flat_map(ElementaryOperation::sources).chain([program.output.value]).collect();
+    let used: Vec<Source> =
+        program.operations().flat_map(ElementaryOperation::sources).chain([program.output.value]).collect();
     for (number, step) in program.steps.iter_mut().enumerate() {
         match &mut step.operation {
             ElementaryOperation::Multiply(multiply) => {
                 let first = multiply.factors.iter().position(|factors| factors.k >= stored);
-                let alone = |source: &Source| {
-                    matches!(source, Source::Product(step, at) if *step == number && Some(*at) >= first)
-                };
+                let alone = |source: &Source| matches!(source, Source::Product(step, at) if *step == number && Some(*at) >= first);
                 let whole = !matches!(multiply.scaling, Scaling::Sums(run) if !stored.is_multiple_of(run));
                 if first.is_some() && (used.iter().any(alone) || !whole) {
                     return None;

@@ -11,8 +11,8 @@ use crate::{
     Result,
     base::interrupt,
     comparison::{Cost, shrink::shrink},
-    inputs::{Corners, stream},
     format::Format,
+    inputs::{Corners, stream},
     isa::{Case, Codes, Instruction},
 };
 
@@ -30,8 +30,8 @@ const WEIGHED: usize = 64;
 pub(super) struct Suspect {
     /// The keys; none where nothing is known but that answers differ.
     pub(super) keys: Vec<String>,
-    /// The kinds of differences that it is looked for in; none: in all.
-    pub(super) kinds: &'static [Kind],
+    /// The kind of differences that it is looked for in; `None`: in all.
+    pub(super) kind: Option<Kind>,
     /// Each of the two arithmetics with the other's values of the keys; `None` where the keys are all that they differ in.
     pub(super) between: Option<[Arithmetic; 2]>,
 }
@@ -76,7 +76,7 @@ impl Starts {
 impl Suspect {
     /// Whether results that differ do so in a way that it is looked for in.
     fn is_of(&self, d: &Format, dx: u64, dy: u64) -> bool {
-        self.kinds.is_empty() || self.kinds.contains(&Kind::between(d, dx, dy))
+        self.kind.is_none_or(|kind| kind == Kind::between(d, dx, dy))
     }
 
     /// How far it explains that x and y answer `[dx, dy]`, which differ; the answers of what is between are asked for where they are.
@@ -234,22 +234,9 @@ impl Two<'_> {
     }
 }
 
-/// Kinds of differences between known arithmetics: what becomes of numbers has one cause as long as nothing speaks for several.
-pub(super) const KINDS: &[&[Kind]] =
-    &[&[Kind::Finite, Kind::Zero, Kind::NonFinite, Kind::IgnoredBits], &[Kind::SignOfZero], &[Kind::NanCode]];
-/// Kinds of differences where an arithmetic is not known: subnormal numbers and overflow may be matters of their own.
-pub(super) const FINE_KINDS: &[&[Kind]] = &[
-    &[Kind::Finite],
-    &[Kind::Zero],
-    &[Kind::NonFinite],
-    &[Kind::SignOfZero],
-    &[Kind::NanCode],
-    &[Kind::IgnoredBits],
-];
-
-/// All that two arithmetics are (of rules the keys in which they differ), for some kinds of differences.
-pub(super) fn by_kind(keys: &[String], kinds: &'static [&'static [Kind]]) -> Vec<Suspect> {
-    kinds.iter().map(|kinds| Suspect { keys: keys.to_vec(), kinds, between: None }).collect()
+/// All that two arithmetics are (of rules the keys in which they differ), for each kind of difference.
+pub(super) fn by_kind(keys: &[String]) -> Vec<Suspect> {
+    Kind::ALL.map(|kind| Suspect { keys: keys.to_vec(), kind: Some(kind), between: None }).into()
 }
 
 /// The suspects of two rules: each key on its own where the language allows that, the others together.
@@ -261,7 +248,7 @@ pub(super) fn suspects(rules: &Rules) -> Vec<Suspect> {
         let between = [Which::X, Which::Y].map(|which| rules.between(which, &keys));
         match between {
             [Some(from_x), Some(from_y)] => {
-                suspects.push(Suspect { keys, kinds: &[], between: Some([from_x, from_y]) });
+                suspects.push(Suspect { keys, kind: None, between: Some([from_x, from_y]) });
             }
             _ => together.extend(keys),
         }
@@ -270,10 +257,10 @@ pub(super) fn suspects(rules: &Rules) -> Vec<Suspect> {
         let between = [Which::X, Which::Y].map(|which| rules.between(which, &together));
         match between {
             [Some(from_x), Some(from_y)] if !suspects.is_empty() => {
-                suspects.push(Suspect { keys: together, kinds: &[], between: Some([from_x, from_y]) });
+                suspects.push(Suspect { keys: together, kind: None, between: Some([from_x, from_y]) });
             }
             // Nothing is between the two.
-            _ => return by_kind(&rules.keys(), KINDS),
+            _ => return by_kind(&rules.keys()),
         }
     }
     suspects

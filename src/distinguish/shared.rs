@@ -26,7 +26,9 @@ pub fn shared(x: &Instruction, y: &Instruction) -> Result<Instruction> {
         None
     };
     match differs {
-        Some(what) => Err(Error::request(format!("{what}; only instructions with the same operands can be told apart"))),
+        Some(what) => {
+            Err(Error::request(format!("{what}; only instructions with the same operands can be told apart")))
+        }
         None => {
             let shorter = if x.k <= y.k { x } else { y };
             // Where one takes positions in any order, and the other does not, they are in order.

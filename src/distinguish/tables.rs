@@ -276,8 +276,12 @@ fn hex(format: &Format, codes: &[u64]) -> Vec<String> {
 pub fn generations(agreements: &[Agreement]) -> Table {
     let mut rows: Vec<GenerationRow> = Vec::new();
     for agreement in agreements {
-        let all: Vec<(usize, &'static str)> =
-            agreement.alike.iter().enumerate().flat_map(|(at, names)| names.iter().map(move |name| (at, *name))).collect();
+        let all: Vec<(usize, &'static str)> = agreement
+            .alike
+            .iter()
+            .enumerate()
+            .flat_map(|(at, names)| names.iter().map(move |name| (at, *name)))
+            .collect();
         for (at, (class, x)) in all.iter().enumerate() {
             for (other, y) in &all[at + 1..] {
                 let (x, y) = if *x < *y { (*x, *y) } else { (*y, *x) };
@@ -337,7 +341,10 @@ pub fn kit(i: &Instruction, others: &[&Instruction], kit: &Kit) -> Vec<KitRow> {
             arithmetics: kit.known.len(),
             terms: Cost::of(i, case).terms,
             operands: operands(&Subject::Matrix(i), case),
-            answers: answers.into_iter().map(|(code, names)| format!("{}: {}", i.d.hex(code), names.join(", "))).collect(),
+            answers: answers
+                .into_iter()
+                .map(|(code, names)| format!("{}: {}", i.d.hex(code), names.join(", ")))
+                .collect(),
             a: hex(i.a, &case.a),
             b: hex(i.b, &case.b),
             c: i.c.hex(case.c),

@@ -69,7 +69,8 @@ const WORDS: &[(&str, &str)] = &[
 ];
 
 /// What the absence of a key means, where that is not "none", and the language's table of changes does not say it.
-const ABSENT: &[(&str, &str)] = &[("group", "all"), ("normalised", "false"), ("unpack", "nothing"), ("unpack-c", "nothing")];
+const ABSENT: &[(&str, &str)] =
+    &[("group", "all"), ("normalised", "false"), ("step", "tree"), ("unpack", "nothing"), ("unpack-c", "nothing")];
 
 /// Both values of a key, as readers see them.
 pub(super) fn values(key: &str, values: &[Option<Value>; 2]) -> [String; 2] {

@@ -24,8 +24,7 @@ impl Compared<'_> {
     /// What device and model answer to each case, up to `lanes` of them in one tile.
     fn answers(&mut self, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<Answer>> {
         let outputs = ask(self.device, self.instruction, cases, spot, lanes)?;
-        let answer =
-            |(case, device): (&Case, u64)| Answer { case: case.clone(), device, model: self.model.dot(case) };
+        let answer = |(case, device): (&Case, u64)| Answer { case: case.clone(), device, model: self.model.dot(case) };
         Ok(cases.par_iter().zip(outputs).map(answer).collect())
     }
 }

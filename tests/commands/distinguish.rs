@@ -10,7 +10,8 @@ fn rows<'a>(report: &'a serde_json::Value, table: &str) -> &'a Vec<serde_json::V
 
 #[test]
 fn models_that_differ_exit_1_with_a_reason_and_an_input_each_and_those_that_do_not_exit_0() {
-    let run = tcnum(&["distinguish", "model:ampere", "model:hopper", "--instr", BF16, "--cases", "1e4", "--output", "json"]);
+    let run =
+        tcnum(&["distinguish", "model:ampere", "model:hopper", "--instr", BF16, "--cases", "1e4", "--output", "json"]);
     assert_eq!(run.status, 1, "{}", run.stderr);
     let report = validate_report(&run.stdout);
     assert_eq!(rows(&report, "distinguished")[0]["verdict"], "differ");
@@ -35,7 +36,8 @@ fn an_instruction_stands_behind_a_device_or_is_that_of_the_other_side() {
 
 #[test]
 fn every_view_of_what_differs_and_of_a_kit_is_printed() {
-    let pair = ["distinguish", "model:turing", "model:ampere", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--cases", "1000"];
+    let pair =
+        ["distinguish", "model:turing", "model:ampere", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--cases", "1000"];
     let kit = ["distinguish", "--instr", "mma.m16n8k8.f32.tf32.tf32.f32"];
     for (arguments, status, tables) in
         [(&pair[..], 1, &["distinguished", "reasons"][..]), (&kit, 0, &["known_arithmetics", "generations", "kit"])]
@@ -59,7 +61,10 @@ fn what_cannot_be_told_apart_is_refused_with_one_message() {
         (&["model:hopper", "model:ampere"][..], "no instruction is named"),
         (&["model:hopper"], "2 values required"),
         (&[], "nothing to tell apart"),
-        (&["trace:some.safetensors", "model:hopper", "--instr", BF16], "a recording answers for its own operands alone"),
+        (
+            &["trace:some.safetensors", "model:hopper", "--instr", BF16],
+            "a recording answers for its own operands alone",
+        ),
         (&["model:hopper/mma.m16n8k16.f32.bf16.bf16", "model:ampere"], "unknown instruction"),
         (&["model:hoper", "model:ampere", "--instr", BF16], "unknown model"),
         (&[&format!("model:ampere/{BF16}"), other], "the same operands"),
