@@ -1,7 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, power, probe, record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, identify, power, probe, record,
     report::{Declaration, schema},
     verify,
 };
@@ -53,6 +53,8 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::table::SampleSizeRow>(),
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
+        Declaration::of::<identify::tables::IdentifiedRow>(),
+        Declaration::of::<identify::tables::LineEvidenceRow>(),
         Declaration::of::<power::tables::ChangeRow>(),
         Declaration::of::<power::tables::DecisionRow>(),
         Declaration::of::<power::tables::TestedRow>(),

@@ -3,7 +3,7 @@
 mod npy;
 mod safetensors;
 
-use std::{borrow::Cow, collections::BTreeMap, path::Path};
+use std::{borrow::Cow, collections::BTreeMap, io::BufReader, path::Path};
 
 pub(crate) use safetensors::{LONGEST_HEADER, header};
 
@@ -76,12 +76,23 @@ impl Container {
     }
 }
 
-/// The bytes of a regular file.
+/// The bytes of a regular file with arrays. What it begins with is looked at first: a large file of another kind is refused unread.
 ///
 /// # Errors
 /// A request error that names the path and the cause.
 pub fn read_file(path: &Path) -> Result<Vec<u8>> {
-    text::bytes(path, u64::MAX).map_err(|cause| Error::request(format!("{}: {cause}", path.display())))
+    let (file, length) = text::open(path).map_err(|cause| wrong(path, &cause))?;
+    let start = BufReader::new(file);
+    match Container::of(path)? {
+        Container::Npy => npy::check(start, length),
+        Container::Safetensors => safetensors::check(start),
+    }
+    .and_then(|()| text::bytes(path, u64::MAX))
+    .map_err(|cause| wrong(path, &cause))
+}
+
+fn wrong(path: &Path, cause: &str) -> Error {
+    Error::request(format!("{}: {cause}", path.display()))
 }
 
 impl<'a> Arrays<'a> {
@@ -97,7 +108,7 @@ impl<'a> Arrays<'a> {
             }
             Container::Safetensors => safetensors::parse(bytes),
         };
-        let wrong = |message: String| Error::request(format!("{}: {message}", path.display()));
+        let wrong = |cause: String| wrong(path, &cause);
         let arrays = parsed.map_err(wrong)?;
         // Where an extent is 0, the others are not bounded by the size of the file.
         let extents = || arrays.arrays.iter().flat_map(|array| array.shape.iter().map(move |extent| (array, extent)));
@@ -135,7 +146,7 @@ impl<'a> Arrays<'a> {
                 Err(format!("an .npy file holds one array, and there are {}; write a .safetensors file", arrays.len()))
             }
         };
-        atomic::write(path, &bytes.map_err(|cause| Error::request(format!("{}: {cause}", path.display())))?)
+        atomic::write(path, &bytes.map_err(|cause| wrong(path, &cause))?)
     }
 }
 

@@ -1,7 +1,7 @@
 //! The `.npy` format of NumPy (NEP 1), versions 1 to 3: one array of numbers, little-endian. Read in C and in Fortran order,
 //! written in C order.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, io::Read};
 
 use super::{Array, Content, named};
 
@@ -10,6 +10,8 @@ type Result<T> = std::result::Result<T, String>;
 const MAGIC: &[u8] = b"\x93NUMPY";
 /// The most dimensions of an array, those of NumPy 2 (NPY_MAXDIMS).
 const MOST_DIMENSIONS: usize = 64;
+/// The most bytes of a header: one of an array with as many dimensions has some thousand.
+const LONGEST_HEADER: u64 = 1 << 20;
 
 /// Types of elements: as the header spells them, what they are, and their bytes. `V` is what NumPy writes for types that are
 /// not its own (those of ml_dtypes).
@@ -39,32 +41,71 @@ struct NpyHeader {
     shape: Vec<usize>,
 }
 
+/// What a file says before its data.
+struct Start {
+    header: NpyHeader,
+    kind: Content,
+    /// Bytes of an element.
+    element: usize,
+    /// Where the data begin.
+    data: u64,
+}
+
 /// The array in the bytes of a file.
 pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
-    let rest = file.strip_prefix(MAGIC).ok_or("it does not begin like an .npy file")?;
-    let (version, rest) = rest.split_at_checked(2).ok_or("the file ends in its header")?;
-    let (length, rest) = match version[0] {
-        1 => rest.split_at_checked(2).map(|(n, rest)| (u32::from(n[0]) | u32::from(n[1]) << 8, rest)),
-        2 | 3 => rest.split_at_checked(4).map(|(n, rest)| (u32::from_le_bytes([n[0], n[1], n[2], n[3]]), rest)),
-        other => return Err(format!("version {other} of the .npy format is unknown")),
+    let Start { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(file, file.len() as u64)?;
+    let data = &file[data as usize..];
+    let bytes = if fortran_order { last_fastest(data, &shape, element).into() } else { Cow::Borrowed(data) };
+    Ok(Array { name, shape, kind, bytes })
+}
+
+/// Refuses what begins a file of `length` bytes, where no array follows from it; the data are not read.
+pub(super) fn check(file: impl Read, length: u64) -> Result<()> {
+    start(file, length).map(|_| ())
+}
+
+/// The start of a file of `length` bytes, which are those that the header asks for.
+fn start(mut file: impl Read, length: u64) -> Result<Start> {
+    let mut at = 0;
+    let mut next = |bytes: u64, short: &str| {
+        let mut read = Vec::new();
+        at += bytes;
+        match (&mut file).take(bytes).read_to_end(&mut read) {
+            Ok(count) if count as u64 == bytes => Ok(read),
+            Ok(_) => Err(short.to_string()),
+            Err(error) => Err(format!("cannot be read: {error}")),
+        }
+    };
+    let (foreign, cut_off) = ("it does not begin like an .npy file", "the file ends in its header");
+    if next(MAGIC.len() as u64, foreign)? != MAGIC {
+        return Err(foreign.into());
     }
-    .ok_or("the file ends in its header")?;
-    let (header, data) = rest.split_at_checked(length as usize).ok_or("the file ends in its header")?;
-    let text = std::str::from_utf8(header).map_err(|_| "its header is not text")?;
+    let bytes = match next(2, cut_off)?[0] {
+        1 => 2,
+        2 | 3 => 4,
+        other => return Err(format!("version {other} of the .npy format is unknown")),
+    };
+    let bytes = next(bytes, cut_off)?.into_iter().rev().fold(0, |all, byte| all << 8 | u64::from(byte));
+    if bytes > LONGEST_HEADER {
+        return Err(format!(
+            "its header has {bytes} bytes, and those of arrays of numbers have up to {LONGEST_HEADER}"
+        ));
+    }
+    let header = next(bytes, cut_off)?;
+    let text = std::str::from_utf8(&header).map_err(|_| "its header is not text")?;
     let header =
         read_header(text).ok_or_else(|| format!("its header does not describe an array of numbers: {}", cut(text)))?;
     few(&header.shape)?;
-    let (kind, bytes) = kind(&header.descr)?;
-    let expected = header.shape.iter().try_fold(bytes, |all, extent| all.checked_mul(*extent));
-    if expected != Some(data.len()) {
+    let (kind, element) = kind(&header.descr)?;
+    let follow = length.saturating_sub(at);
+    let expected = header.shape.iter().try_fold(element, |all, extent| all.checked_mul(*extent));
+    if expected.map(|expected| expected as u64) != Some(follow) {
         return Err(format!(
-            "{} bytes of data follow the header, which do not match the shape {:?} of elements of {bytes} bytes",
-            data.len(),
+            "{follow} bytes of data follow the header, which do not match the shape {:?} of elements of {element} bytes",
             header.shape
         ));
     }
-    let data = if header.fortran_order { last_fastest(data, &header.shape, bytes).into() } else { Cow::Borrowed(data) };
-    Ok(Array { name, shape: header.shape, kind, bytes: data })
+    Ok(Start { header, kind, element, data: at })
 }
 
 /// Refuses a shape that NumPy does not read.
@@ -287,6 +328,19 @@ mod tests {
             let file = [MAGIC, &[2, 0], &(header.len() as u32).to_le_bytes(), header.as_bytes(), &[0; 4]].concat();
             assert!(parse("x".into(), &file).unwrap_err().contains("100000 dimensions"));
         }
+    }
+
+    #[test]
+    fn a_file_is_checked_by_what_comes_before_its_data() {
+        let array = Array { name: "x".into(), shape: vec![2, 3], kind: named("f32"), bytes: Cow::Owned(vec![7; 24]) };
+        let file = to_bytes(&array).unwrap();
+        let (start, length) = (&file[..file.len() - 24], file.len() as u64);
+        assert_eq!(check(start, length), Ok(()));
+        for other in [0, length - 24, length - 1, length + 1, 1 << 42] {
+            assert!(check(start, other).unwrap_err().contains("do not match the shape"), "{other}");
+        }
+        let endless = [MAGIC, &[2, 0], &[0xff; 4]].concat();
+        assert!(check(&endless[..], 1 << 42).unwrap_err().contains("4294967295 bytes"));
     }
 
     #[test]

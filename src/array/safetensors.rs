@@ -1,6 +1,6 @@
 //! Safetensors files of any arrays.
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::{borrow::Cow, collections::BTreeMap, io::Read};
 
 use safetensors::{Dtype, SafeTensors};
 use serde_json::json;
@@ -29,9 +29,27 @@ const UNSIGNED: [(Dtype, usize); 4] = [(Dtype::U8, 1), (Dtype::U16, 2), (Dtype::
 /// The most bytes of a header: what the readers of the `safetensors` library take, and more than any command line can make.
 pub(crate) const LONGEST_HEADER: usize = 100_000_000;
 
+/// Refuses what begins a file, where it is no header; the data are not read.
+pub(super) fn check(mut file: impl Read) -> Result<(), String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let mut start = Vec::new();
+    (&mut file).take(8).read_to_end(&mut start).map_err(unreadable)?;
+    if let Ok(length) = start[..].try_into().map(u64::from_le_bytes) {
+        file.take(length.min(LONGEST_HEADER as u64)).read_to_end(&mut start).map_err(unreadable)?;
+    }
+    match SafeTensors::read_metadata(&start) {
+        // The data, which follow, were not given to it.
+        Ok(_) | Err(safetensors::SafeTensorError::MetadataIncompleteBuffer) => Ok(()),
+        Err(error) => Err(wrong(error)),
+    }
+}
+
+fn wrong(error: safetensors::SafeTensorError) -> String {
+    format!("not a safetensors file, or a damaged one: {error}")
+}
+
 /// The arrays in the bytes of a file.
 pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
-    let wrong = |error: safetensors::SafeTensorError| format!("not a safetensors file, or a damaged one: {error}");
     let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
     let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
     let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();

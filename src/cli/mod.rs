@@ -9,6 +9,7 @@ mod exec_check;
 mod explain;
 mod files;
 mod formats;
+mod identify;
 mod instructions;
 mod merge;
 mod models;
@@ -70,6 +71,7 @@ enum Command {
     #[command(name = "exec-check")]
     ExecCheck(exec_check::Arguments),
     Power(Box<power::Arguments>),
+    Identify(Box<identify::Arguments>),
     Distinguish(Box<distinguish::Arguments>),
     Chain(Box<chain::Arguments>),
     Report(report::Arguments),
@@ -149,6 +151,7 @@ impl Command {
             Command::Merge(a) => &a.destination,
             Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
+            Command::Identify(a) => &a.common.destination,
             Command::Distinguish(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Report(a) => &a.destination,
@@ -183,6 +186,11 @@ fn run(command: Command) -> Result<u8> {
         Command::Merge(a) => merge::run(&a)?,
         Command::ExecCheck(a) => exec_check::run(&a)?,
         Command::Power(a) => power::run(&a)?,
+        Command::Identify(a) => {
+            let (report, stopped) = identify::run(&a)?;
+            failure = stopped;
+            report
+        }
         Command::Distinguish(a) => distinguish::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Report(a) => report::run(&a)?,

@@ -1,123 +1,120 @@
-//! Asking a device: dot-product-adds, several to a tile.
+//! Asking a device: tiles of a few rows and columns.
 
 use crate::{
     Error, Result,
     comparison::{Subject, operands},
     device::Device,
-    isa::{Case, Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, Tiles},
 };
 
-/// Cases in a tile at most: one to a row and a column.
-const SIDE: usize = 8;
+/// Rows and columns of a tile that is asked, where the instruction has so many.
+const ROWS: usize = 4;
+const COLUMNS: usize = 16;
 /// Tiles that the device gets at a time.
 const BATCH: usize = 1 << 12;
 
-/// A device that answers dot-product-adds, and how often it was asked.
+/// The instruction as large as the tiles that are asked of it.
+pub(super) fn part(instruction: &Instruction) -> Instruction {
+    Instruction { m: ROWS.min(instruction.m), n: COLUMNS.min(instruction.n), ..instruction.clone() }
+}
+
+/// A device that answers tiles, and how often it was asked.
 pub(super) struct Asker<'a> {
     device: &'a mut dyn Device,
     instruction: &'a Instruction,
-    side: usize,
+    part: Instruction,
     /// Tiles that it has executed.
     pub executions: u64,
     /// Tiles that it may execute.
     budget: u64,
 }
 
-/// Where the cases of a tile lie.
-#[derive(Clone, Copy)]
-enum Layout {
-    /// On the diagonal.
-    Diagonal,
-    /// Each a column further, in the other order, so that each has other neighbours.
-    Elsewhere,
-}
-
 impl<'a> Asker<'a> {
     /// Asks `device` for `instruction`, at most `budget` tiles.
     pub(super) fn new(device: &'a mut dyn Device, instruction: &'a Instruction, budget: u64) -> Asker<'a> {
-        let side = SIDE.min(instruction.m).min(instruction.n);
-        Asker { device, instruction, side, executions: 0, budget }
+        Asker { device, instruction, part: part(instruction), executions: 0, budget }
     }
 
-    /// How many cases can still be asked.
+    /// How many tiles can still be asked.
     pub(super) fn left(&self) -> usize {
-        usize::try_from((self.budget - self.executions).saturating_mul(self.side as u64)).unwrap_or(usize::MAX)
+        usize::try_from(self.budget.saturating_sub(self.executions)).unwrap_or(usize::MAX)
     }
 
-    /// The codes of D for the first cases, as many as can still be asked.
+    /// The codes of D of the first tiles, as many as can still be asked.
     ///
     /// # Errors
     /// The device fails.
-    pub(super) fn ask(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
-        self.answers(cases, Layout::Diagonal)
+    pub(super) fn ask(&mut self, tiles: &Tiles) -> Result<Codes> {
+        let (count, each) = (tiles.count.min(self.left()), self.part.m * self.part.n);
+        let mut all = Codes::zeros(self.part.d, 0);
+        for from in (0..count).step_by(BATCH) {
+            let to = count.min(from + BATCH);
+            let batch = tiles.slice(from, to);
+            let codes = self.device.execute_part(self.instruction, self.part.m, self.part.n, &batch)?;
+            self.executions += (to - from) as u64;
+            if codes.len() != (to - from) * each {
+                let name = &self.device.identity().name;
+                let asked = (to - from) * each;
+                return Err(Error::device(format!("{name} answered {} outputs of {asked}", codes.len())));
+            }
+            all.extend(&codes);
+        }
+        Ok(all)
     }
 
-    /// Asks cases again, elsewhere in tiles, beside other cases and in another order.
+    /// Asks tiles again, in the other order and with rows and columns exchanged, so that each element has other neighbours.
     ///
     /// # Errors
     /// The device fails; it answers otherwise than `before`: its results depend on more than the operands.
-    pub(super) fn repeat(&mut self, cases: &[Case], before: &[u64]) -> Result<()> {
-        let backwards: Vec<Case> = cases.iter().rev().cloned().collect();
-        let again = self.answers(&backwards, Layout::Elsewhere)?;
-        let compared = again.iter().zip(backwards.iter().zip(before.iter().rev()));
-        let Some((now, (case, once))) = compared.into_iter().find(|(now, (_, once))| now != once) else { return Ok(()) };
+    pub(super) fn repeat(&mut self, tiles: &Tiles, before: &Codes) -> Result<()> {
+        let Instruction { m, n, .. } = self.part;
+        let mut turned = Tiles::zeros(&self.part, tiles.count);
+        let elsewhere = |tile: usize, row: usize, column: usize| (tiles.count - 1 - tile, m - 1 - row, n - 1 - column);
+        let all: Vec<(usize, usize, usize)> = (0..tiles.count)
+            .flat_map(|tile| (0..m).flat_map(move |row| (0..n).map(move |column| (tile, row, column))))
+            .collect();
+        for &(tile, row, column) in &all {
+            let (to, at, beside) = elsewhere(tile, row, column);
+            turned.place(&self.part, to, at, beside, &tiles.case(&self.part, tile, row, column));
+        }
+        let again = self.ask(&turned)?;
+        let place = |(tile, row, column): (usize, usize, usize)| (tile * m + row) * n + column;
+        let answered = again.len() / (m * n);
+        for &(tile, row, column) in &all {
+            let there = elsewhere(tile, row, column);
+            if there.0 < answered && again.get(place(there)) != before.get(place((tile, row, column))) {
+                let codes = (before.get(place((tile, row, column))), again.get(place(there)));
+                return Err(self.inconstant(&tiles.slice(tile, tile + 1), (row, column), codes)?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The error for an element that was answered in two ways: what its results may depend on.
+    fn inconstant(&mut self, tile: &Tiles, (row, column): (usize, usize), (once, then): (u64, u64)) -> Result<Error> {
+        let at = row * self.part.n + column;
+        let mut same = Vec::new();
+        for _ in 0..8 {
+            same.push(self.device.execute_part(self.instruction, self.part.m, self.part.n, tile)?.get(at));
+        }
+        self.executions += same.len() as u64;
+        let why = match same.iter().all(|code| *code == same[0]) {
+            true => {
+                "the same tile alone gives the same each time, so its neighbours, its place or what came before decide"
+            }
+            false => "the same tile does not give the same each time, so chance, time or a hidden state decide",
+        };
         let d = self.instruction.d;
-        // What changes though nothing changes depends on time or chance.
-        let same = [self.alone(case)?, self.alone(case)?, self.alone(case)?];
-        let why = match same.windows(2).all(|pair| pair[0] == pair[1]) {
-            true => "alone in a tile it gives the same each time: its place or its neighbours decide",
-            false => "alone in a tile it does not give the same each time either: state, time or chance decide",
-        };
-        Err(Error::device(format!(
-            "{} is not a function of its operands: {} gave {} and then, elsewhere in another tile, {}; {why}",
+        let case = tile.case(&self.part, 0, row, column);
+        Ok(Error::device(format!(
+            "{} is not a function of its operands: {}; {} in row {row}, column {column} of one tile, {} with the same operands in \
+             row {}, column {} of another; {why}",
             self.device.identity().name,
-            operands(&Subject::Matrix(self.instruction), case),
-            d.hex(*once),
-            d.hex(*now)
+            operands(&Subject::Matrix(self.instruction), &case),
+            d.hex(once),
+            d.hex(then),
+            self.part.m - 1 - row,
+            self.part.n - 1 - column,
         )))
-    }
-
-    /// The answer for a case in a tile of its own.
-    fn alone(&mut self, case: &Case) -> Result<u64> {
-        let mut tiles = Tiles::zeros(&Instruction { m: 1, n: 1, ..self.instruction.clone() }, 1);
-        tiles.place(&Instruction { m: 1, n: 1, ..self.instruction.clone() }, 0, 0, 0, case);
-        self.executions += 1;
-        Ok(self.device.execute_part(self.instruction, 1, 1, &tiles)?.get(0))
-    }
-
-    fn answers(&mut self, cases: &[Case], layout: Layout) -> Result<Vec<u64>> {
-        let side = self.side;
-        let part = Instruction { m: side, n: side, ..self.instruction.clone() };
-        let place = |at: usize| match layout {
-            Layout::Diagonal => (at / side, at % side, at % side),
-            Layout::Elsewhere => (at / side, at % side, (at + 1) % side),
-        };
-        let mut answers = Vec::with_capacity(cases.len());
-        for batch in cases[..cases.len().min(self.left())].chunks(BATCH * side) {
-            let count = batch.len().div_ceil(side);
-            let mut tiles = Tiles::zeros(&part, count);
-            for (at, case) in batch.iter().enumerate() {
-                let (tile, row, column) = place(at);
-                tiles.place(&part, tile, row, column, case);
-            }
-            let codes = self.device.execute_part(self.instruction, side, side, &tiles)?;
-            self.executions += count as u64;
-            self.check(&codes, count * side * side)?;
-            answers.extend((0..batch.len()).map(|at| {
-                let (tile, row, column) = place(at);
-                codes.get((tile * side + row) * side + column)
-            }));
-        }
-        Ok(answers)
-    }
-
-    fn check(&self, codes: &Codes, asked: usize) -> Result<()> {
-        match codes.len() == asked {
-            true => Ok(()),
-            false => {
-                let name = &self.device.identity().name;
-                Err(Error::device(format!("{name} answered {} outputs of {asked}", codes.len())))
-            }
-        }
     }
 }

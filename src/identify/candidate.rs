@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::pool::Pool;
+use super::pool::{Measure, Pool};
 use crate::{
     arithmetic::{Evaluator, Rule},
     isa::Instruction,
@@ -22,15 +22,15 @@ pub(super) struct Candidate {
 
 impl Candidate {
     /// The candidate with this rule; `None` where the language refuses it, or its penalty exceeds `limit`.
-    pub(super) fn new(rule: Table, pool: &Pool, limit: u64) -> Option<Candidate> {
+    pub(super) fn new(rule: Table, pool: &Pool, measure: Measure, limit: u64) -> Option<Candidate> {
         let evaluator = evaluator(&rule, &pool.part)?;
-        let penalty = pool.penalty(&evaluator, limit);
+        let penalty = pool.penalty(&evaluator, measure, limit);
         (penalty <= limit).then_some(Candidate { rule, evaluator, penalty })
     }
 
     /// Judges it by another pool, or by one that has grown.
-    pub(super) fn judge(&mut self, pool: &Pool) {
-        self.penalty = pool.penalty(&self.evaluator, u64::MAX);
+    pub(super) fn judge(&mut self, pool: &Pool, measure: Measure) {
+        self.penalty = pool.penalty(&self.evaluator, measure, u64::MAX);
     }
 }
 

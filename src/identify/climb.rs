@@ -3,7 +3,11 @@
 use rayon::prelude::*;
 use toml::Table;
 
-use super::{candidate::Candidate, moves, pool::Pool};
+use super::{
+    candidate::Candidate,
+    moves,
+    pool::{Measure, Pool},
+};
 use crate::power::Change;
 
 /// Candidates that a search may judge before it gives up.
@@ -20,26 +24,91 @@ impl Effort {
     }
 }
 
-/// Changes `from` key by key, as long as that brings it nearer to the answers.
-pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
-    let mut best = from;
-    loop {
-        let before = best.penalty;
-        if before == 0 {
-            return best;
-        }
-        for changes in moves::by_key(&best.rule, &pool.part) {
-            if !effort.spend(changes.len()) {
-                return best;
-            }
-            if let Some(better) = best_of(pool, &best, changes.iter().map(|change| changed(&best.rule, change))) {
-                best = better;
-            }
-        }
-        if best.penalty == before {
-            return best;
+/// What a key decides, and so when it is looked at.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Part {
+    /// Ordinary results: order, widths, roundings.
+    Ordinary,
+    /// Results of special operands, or few of the others.
+    Special,
+    /// It begins what the rule does not have.
+    Begun,
+}
+
+const SPECIAL: [&str; 13] = [
+    "unpack",
+    "unpack-c",
+    "operand-subnormals",
+    "result-subnormals",
+    "result-tininess",
+    "product-limit",
+    "floor",
+    "overflow",
+    "zero",
+    "drop",
+    "nan",
+    "nan-operands",
+    "output",
+];
+const BEGUN: [&str; 7] = ["product", "lanes", "late", "between", "addition", "scale-sums", "split"];
+
+impl Part {
+    fn of(change: &Change) -> Part {
+        let last = change.key.rsplit('.').next().unwrap_or(&change.key);
+        match () {
+            () if SPECIAL.contains(&last) => Part::Special,
+            () if BEGUN.contains(&last) && change.to.is_some() => Part::Begun,
+            () => Part::Ordinary,
         }
     }
+}
+
+/// Changes `from` as long as that brings it nearer to the answers: first what decides ordinary results, by these.
+pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
+    let mut best = from;
+    best.judge(pool, Measure::Ordinary);
+    while let Some(better) = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort) {
+        best = better;
+    }
+    best.judge(pool, Measure::All);
+    loop {
+        let before = best.penalty;
+        best = sweep(pool, best, effort);
+        if best.penalty < before {
+            continue;
+        }
+        let better = step(pool, &best, (Part::Ordinary, Measure::All), effort);
+        match better.or_else(|| step(pool, &best, (Part::Begun, Measure::All), effort)) {
+            Some(better) => best = better,
+            None => return best,
+        }
+    }
+}
+
+/// The best of all changes of a part by a measure, if one is better.
+fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: &mut Effort) -> Option<Candidate> {
+    let changes: Vec<Change> =
+        moves::by_key(&from.rule, &pool.part).into_iter().flatten().filter(|change| Part::of(change) == part).collect();
+    if from.penalty == 0 || !effort.spend(changes.len()) {
+        return None;
+    }
+    best_of(pool, from, measure, changes.iter().map(|change| changed(&from.rule, change)))
+}
+
+/// Gives every special key in turn the value that is nearest.
+fn sweep(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
+    let mut best = from;
+    for changes in moves::by_key(&best.rule, &pool.part) {
+        if best.penalty == 0 || Part::of(&changes[0]) != Part::Special || !effort.spend(changes.len()) {
+            continue;
+        }
+        if let Some(better) =
+            best_of(pool, &best, Measure::All, changes.iter().map(|change| changed(&best.rule, change)))
+        {
+            best = better;
+        }
+    }
+    best
 }
 
 /// The best of all pairs of changes of different keys, if one is better.
@@ -51,16 +120,17 @@ pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: &mut Effort)
     if !effort.spend(pairs.len()) {
         return None;
     }
-    best_of(pool, from, pairs.into_iter().map(|(one, other)| changed(&changed(&from.rule, one), other)))
+    best_of(pool, from, Measure::All, pairs.into_iter().map(|(one, other)| changed(&changed(&from.rule, one), other)))
 }
 
 /// The best candidate that is nearer to the answers than `than`.
-fn best_of(pool: &Pool, than: &Candidate, rules: impl Iterator<Item = Table>) -> Option<Candidate> {
+fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator<Item = Table>) -> Option<Candidate> {
     let limit = than.penalty.checked_sub(1)?;
     let rules: Vec<Table> = rules.collect();
-    let candidates = rules.into_par_iter().enumerate().filter_map(|(at, rule)| {
-        Some((at, Candidate::new(rule, pool, limit)?))
-    });
+    let candidates = rules
+        .into_par_iter()
+        .enumerate()
+        .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
     candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
 }
 

@@ -2,6 +2,7 @@
 
 use toml::{Table, Value};
 
+use super::Identification;
 use crate::arithmetic::{KEYS, NODE_KEYS};
 
 /// The lines of a rule, without its head.
@@ -31,8 +32,22 @@ fn ordered_node(node: &Value) -> String {
 /// A value in one line; of tables the keys in the order that shipped models have.
 pub(super) fn short(value: &Value) -> String {
     const ORDER: [&str; 16] = [
-        "period", "residues", "sum-bits", "c-bits", "bits", "format", "rounding", "overflow", "subnormals", "tininess", "drop",
-        "floor", "a", "b", "term", "name",
+        "period",
+        "residues",
+        "sum-bits",
+        "c-bits",
+        "bits",
+        "format",
+        "rounding",
+        "overflow",
+        "subnormals",
+        "tininess",
+        "drop",
+        "floor",
+        "a",
+        "b",
+        "term",
+        "name",
     ];
     let Value::Table(table) = value else { return value.to_string() };
     let place = |key: &str| ORDER.iter().position(|other| *other == key).unwrap_or(ORDER.len());
@@ -43,7 +58,34 @@ pub(super) fn short(value: &Value) -> String {
 }
 
 /// A model file of these rules.
-pub(super) fn model(name: &str, title: &str, rules: &[Table]) -> String {
-    let head = format!("name = {}\ntitle = {}\nversion = 1\n", Value::from(name), Value::from(title));
-    rules.iter().fold(head, |text, own| format!("{text}\n[[rule]]\n{}", rule(own)))
+pub(super) fn model(rules: &[Table]) -> String {
+    let head = "name = \"identified\"\ntitle = \"arithmetics that were worked out\"\nversion = 1\n";
+    rules.iter().fold(head.into(), |text, own| format!("{text}\n[[rule]]\n{}", rule(own)))
+}
+
+/// The model file of what was found, each with its evidence: instructions with the same arithmetic share a rule, and its evidence
+/// is that of the first.
+pub fn model_file<'a>(found: impl IntoIterator<Item = (&'a Identification, String)>) -> String {
+    let mut rules: Vec<(String, Table)> = Vec::new();
+    for (found, evidence) in found {
+        let mut own = found.rule.clone();
+        if own.remove("instructions").is_none() {
+            continue;
+        }
+        own.remove("evidence");
+        let (arithmetic, name) = (own.to_string(), Value::from(found.instruction.name.clone()));
+        match rules.iter_mut().find(|(other, _)| *other == arithmetic) {
+            Some((_, rule)) => {
+                if let Some(Value::Array(names)) = rule.get_mut("instructions") {
+                    names.push(name);
+                }
+            }
+            None => {
+                own.insert("instructions".into(), Value::Array(vec![name]));
+                own.insert("evidence".into(), Value::from(evidence));
+                rules.push((arithmetic, own));
+            }
+        }
+    }
+    model(&rules.into_iter().map(|(_, rule)| rule).collect::<Vec<_>>())
 }

@@ -9,11 +9,17 @@
 mod ask;
 mod candidate;
 mod climb;
+mod confirm;
 mod file;
 mod moves;
+mod near;
 mod pool;
 mod run;
 mod search;
 mod starts;
+pub mod tables;
 
-pub use run::{Identification, Plan, identify, identify_recording};
+pub use confirm::confirm;
+pub use file::model_file;
+pub use near::Likeness;
+pub use run::{Identification, Plan, identify, identify_recording, likeness};

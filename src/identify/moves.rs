@@ -7,9 +7,11 @@ use crate::{
     power::{self, Change},
 };
 
-/// Exponents that a floor or a limit is looked for at, before its neighbours are.
-const EXPONENTS: std::ops::RangeInclusive<i64> = -320..=160;
-const STEP: usize = 8;
+/// Exponents at which a floor is looked for before its neighbours are: all near the smallest normal numbers of f32 and f16, and some
+/// of the others.
+fn floors() -> impl Iterator<Item = i64> {
+    (-320..=160).filter(|floor| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor))
+}
 
 /// The changes of `rule`, those of one key together.
 pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Change>> {
@@ -45,7 +47,7 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
         if let Some(alignment) = table.get("alignment").and_then(Value::as_table)
             && !alignment.contains_key("floor")
         {
-            EXPONENTS.step_by(STEP).for_each(|floor| add("alignment.floor", &floor.to_string()));
+            floors().for_each(|floor| add("alignment.floor", &floor.to_string()));
         }
         if absent("product-limit") {
             [8, 15, 16, 127, 128, 129].iter().for_each(|limit| add("product-limit", &limit.to_string()));
@@ -94,7 +96,7 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
                 (0..=60).step_by(4).for_each(|drop| add("late.drop", &drop.to_string()));
             }
             if !late.contains_key("floor") {
-                EXPONENTS.step_by(STEP).for_each(|floor| add("late.floor", &floor.to_string()));
+                floors().for_each(|floor| add("late.floor", &floor.to_string()));
             }
         }
     }

@@ -1,92 +1,107 @@
-//! Cases whose answers are known, and how far a candidate is from them.
-
-use std::collections::HashMap;
+//! Tiles whose answers are known, and how far a candidate is from them.
 
 use crate::{
     arithmetic::Evaluator,
     format::{Class, Format},
-    isa::{Case, Codes, Instruction, Tiles},
+    isa::{Codes, Instruction, Tiles},
 };
 
-/// Cases that a candidate computes before it is asked whether it is still worth it.
-const CHUNK: usize = 64;
-
-/// Cases with the answers of the device.
+/// Tiles with the answers of the device.
 #[derive(Debug, Clone)]
 pub(super) struct Pool {
-    /// The instruction, with one row and one column.
+    /// The instruction, as large as the tiles.
     pub part: Instruction,
-    /// The cases.
-    pub cases: Vec<Case>,
-    /// The code of D for each.
-    pub answers: Vec<u64>,
-    chunks: Vec<(Tiles, Codes)>,
-    known: HashMap<Case, ()>,
+    tiles: Vec<(Tiles, Codes)>,
+    /// Of each tile, which answers are ordinary.
+    ordinary: Vec<Vec<bool>>,
+}
+
+/// Which answers a candidate is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Measure {
+    /// All.
+    All,
+    /// Normal numbers below the largest exponent: others say little of order, widths and roundings.
+    Ordinary,
 }
 
 impl Pool {
-    /// No cases of an instruction.
-    pub(super) fn new(instruction: &Instruction) -> Pool {
-        let part = Instruction { m: 1, n: 1, ..instruction.clone() };
-        Pool { part, cases: Vec::new(), answers: Vec::new(), chunks: Vec::new(), known: HashMap::new() }
+    /// No tiles of an instruction.
+    pub(super) fn new(part: &Instruction) -> Pool {
+        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new() }
     }
 
-    /// Adds cases that it does not have.
-    pub(super) fn add<'a>(&mut self, answered: impl IntoIterator<Item = (&'a Case, u64)>) {
-        let whole = self.cases.len() / CHUNK * CHUNK;
-        for (case, answer) in answered {
-            if self.known.insert(case.clone(), ()).is_none() {
-                self.cases.push(case.clone());
-                self.answers.push(answer);
-            }
-        }
-        self.chunks.truncate(whole / CHUNK);
-        for from in (whole..self.cases.len()).step_by(CHUNK) {
-            let to = self.cases.len().min(from + CHUNK);
-            let answers = Codes::from_values(self.part.d, &self.answers[from..to]);
-            self.chunks.push((tiles(&self.part, &self.cases[from..to]), answers));
+    /// Adds answered tiles.
+    pub(super) fn add(&mut self, tiles: &Tiles, answers: &Codes) {
+        let each = self.part.m * self.part.n;
+        for tile in 0..answers.len() / each {
+            let answers = answers.slice(tile * each, (tile + 1) * each);
+            self.ordinary.push(answers.iter().map(|code| is_ordinary(self.part.d, code)).collect());
+            self.tiles.push((tiles.slice(tile, tile + 1), answers));
         }
     }
 
-    /// Whether it has a case.
-    pub(super) fn has(&self, case: &Case) -> bool {
-        self.known.contains_key(case)
+    /// Adds a tile of another pool.
+    pub(super) fn take(&mut self, other: &Pool, tile: usize) {
+        self.tiles.push(other.tiles[tile].clone());
+        self.ordinary.push(other.ordinary[tile].clone());
+    }
+
+    /// How many tiles it has.
+    pub(super) fn len(&self) -> usize {
+        self.tiles.len()
+    }
+
+    /// Every answer.
+    pub(super) fn answers(&self) -> impl Iterator<Item = u64> + '_ {
+        self.tiles.iter().flat_map(|(_, answers)| answers.iter())
+    }
+
+    /// All tiles, with the answers.
+    pub(super) fn all(&self) -> (Tiles, Codes) {
+        let (mut tiles, mut answers) = (Tiles::zeros(&self.part, 0), Codes::zeros(self.part.d, 0));
+        for (tile, codes) in &self.tiles {
+            tiles.extend(tile);
+            answers.extend(codes);
+        }
+        (tiles, answers)
     }
 
     /// How far a candidate is from the answers: 0 if it gives all of them. Where it exceeds `limit`, any number that does.
-    pub(super) fn penalty(&self, evaluator: &Evaluator, limit: u64) -> u64 {
+    pub(super) fn penalty(&self, evaluator: &Evaluator, measure: Measure, limit: u64) -> u64 {
         let mut sum = 0;
-        for (tiles, answers) in &self.chunks {
+        for ((tiles, answers), ordinary) in self.tiles.iter().zip(&self.ordinary) {
             let found = evaluator.execute_here(tiles);
             if found.as_bytes() != answers.as_bytes() {
-                sum += found.iter().zip(answers.iter()).map(|(x, y)| distance(self.part.d, x, y)).sum::<u64>();
-            }
-            if sum > limit {
-                return sum;
+                let outputs = found.iter().zip(answers.iter()).zip(ordinary);
+                let counted = outputs.filter(|(_, ordinary)| measure == Measure::All || **ordinary);
+                sum += counted.map(|((x, y), _)| distance(self.part.d, x, y)).sum::<u64>();
+                if sum > limit {
+                    break;
+                }
             }
         }
         sum
     }
 
-    /// The places of the cases that a candidate answers otherwise.
-    pub(super) fn misses(&self, evaluator: &Evaluator) -> Vec<usize> {
-        let mut misses = Vec::new();
-        for (number, (tiles, answers)) in self.chunks.iter().enumerate() {
+    /// The tiles of which a candidate answers an element otherwise, and how many elements.
+    pub(super) fn misses(&self, evaluator: &Evaluator) -> Vec<(usize, usize)> {
+        let miss = |(at, (tiles, answers)): (usize, &(Tiles, Codes))| {
             let found = evaluator.execute_here(tiles);
-            if found.as_bytes() != answers.as_bytes() {
-                let differ = (0..answers.len()).filter(|at| found.get(*at) != answers.get(*at));
-                misses.extend(differ.map(|at| number * CHUNK + at));
-            }
-        }
-        misses
+            let count = found.iter().zip(answers.iter()).filter(|(x, y)| x != y).count();
+            (count > 0).then_some((at, count))
+        };
+        self.tiles.iter().enumerate().filter_map(miss).collect()
     }
 }
 
-/// Cases as tiles of one row and one column.
-pub(super) fn tiles(part: &Instruction, cases: &[Case]) -> Tiles {
-    let mut tiles = Tiles::zeros(part, cases.len());
-    cases.iter().enumerate().for_each(|(at, case)| tiles.place(part, at, 0, 0, case));
-    tiles
+/// Whether a result is a normal number below the largest exponent (of integers any).
+fn is_ordinary(format: &Format, code: u64) -> bool {
+    let Some(float) = format.float() else { return true };
+    let decoded = format.decode(code);
+    let finite = decoded.class == Class::Normal;
+    let exponent = decoded.exponent + 63 - decoded.significand.leading_zeros() as i32;
+    finite && (float.emin()..float.emax()).contains(&exponent)
 }
 
 /// How far two results are apart: 0 only if they are the same code; little for neighbours, more with the logarithm of the numbers
@@ -95,11 +110,11 @@ fn distance(format: &Format, x: u64, y: u64) -> u64 {
     if x == y {
         return 0;
     }
+    let logarithm = |between: u64| 2 * u64::from(64 - between.leading_zeros()).min(28);
     if format.is_integer() {
-        return 8 + 2 * u64::from(64 - x.abs_diff(y).leading_zeros());
+        return 8 + logarithm(x.abs_diff(y));
     }
-    let nan = [x, y].map(|code| format.decode(code).class == Class::Nan);
-    match nan {
+    match [x, y].map(|code| format.decode(code).class == Class::Nan) {
         [true, true] => 8,
         [true, false] | [false, true] => 64,
         [false, false] => {
@@ -108,8 +123,7 @@ fn distance(format: &Format, x: u64, y: u64) -> u64 {
                 0 => i128::from(code),
                 _ => -i128::from(code & (sign - 1)),
             };
-            let between = place(x).abs_diff(place(y)) as u64;
-            8 + 2 * u64::from(64 - between.leading_zeros()).min(28)
+            8 + logarithm(place(x).abs_diff(place(y)) as u64)
         }
     }
 }

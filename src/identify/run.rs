@@ -1,39 +1,42 @@
 //! Identifying one instruction: asking, searching, and asking again where candidates differ.
 
+use std::collections::BTreeMap;
+
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
 };
+use rayon::prelude::*;
 use toml::Table;
 
 use super::{
-    ask::Asker,
+    ask::{Asker, part},
     candidate::{Candidate, evaluator},
     climb::changed,
     file,
-    pool::{Pool, tiles},
+    near::{self, Likeness},
+    pool::{Measure, Pool},
     search::{Search, Steps},
     starts::{self, Start},
 };
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    arithmetic::Evaluator,
     device::Device,
     format::Class,
     inputs::{Corners, Sequence},
-    isa::{Case, Instruction},
-    power::{self, Change},
+    isa::{Instruction, Tiles},
+    power,
     trace::Trace,
 };
 
-/// Cases of the verification stream that are asked first, and at most before the rule counts as found.
-const FIRST: usize = 1024;
-const MOST: usize = 8192;
-/// Cases that are asked a second time, elsewhere.
-const REPEATED: usize = 512;
-/// Cases of the stream that are looked through for one on which two candidates differ, and how many are asked.
-const LOOKED_THROUGH: usize = 1 << 14;
-const DIFFERING: usize = 4;
+/// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
+const FIRST: usize = 72;
+const MOST: usize = 600;
+/// Tiles that are asked a second time, turned.
+const REPEATED: usize = 48;
+/// Tiles of the stream that are looked through for one on which two candidates differ.
+const LOOKED_THROUGH: usize = 1 << 9;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -44,6 +47,8 @@ pub struct Plan {
     pub seed: u64,
     /// Tiles that the device may execute.
     pub budget: u64,
+    /// Whether the search begins with the arithmetics of shipped models, or from nothing.
+    pub catalogue: bool,
 }
 
 /// What was found out about an instruction.
@@ -53,13 +58,11 @@ pub struct Identification {
     pub instruction: Instruction,
     /// The rule: that of the device, or the nearest that was found.
     pub rule: Table,
-    /// A model whose only rule it is.
-    pub model: Model,
     /// The shipped model and the instruction whose rule it is, unchanged.
     pub known: Option<(String, String)>,
-    /// The cases that were asked, with the answers, as tiles of one row and one column.
+    /// The tiles that were asked, with the answers.
     pub asked: Trace,
-    /// How many of them the rule answers otherwise.
+    /// How many outputs the rule answers otherwise.
     pub misses: usize,
     /// Tiles that the device has executed.
     pub executions: u64,
@@ -69,25 +72,40 @@ pub struct Identification {
     pub failure: Option<String>,
 }
 
+impl Identification {
+    /// The text of a model file whose only rule it is.
+    pub fn text(&self) -> String {
+        file::model(std::slice::from_ref(&self.rule))
+    }
+}
+
+/// What the rule that was found is like of the arithmetics of shipped models.
+pub fn likeness(found: &Identification) -> Option<Likeness> {
+    let part = found.asked.part();
+    near::likeness(&found.rule, &part, &starts::known(&part))
+}
+
 /// Works out how `device` computes `instruction`. Where the device fails in the middle, what was learned until then is returned.
 ///
 /// # Errors
 /// The device lacks the instruction, fails before it has answered anything, or is not a function of its operands.
 pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) -> Result<Identification> {
     device.prepare(instruction)?;
+    let part = part(instruction);
     let mut asker = Asker::new(device, instruction, plan.budget);
-    let part = Instruction { m: 1, n: 1, ..instruction.clone() };
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
-    let mut first = corners(&part);
-    first.extend(stream.take(FIRST));
+    let mut first = Corners::of(&part).tiles;
+    first.extend(&stream.take(FIRST));
     // Where not all can be asked, some of every kind.
-    shuffle(&mut first, plan.seed);
+    let first = shuffled(&part, &first, plan.seed);
     let answers = asker.ask(&first)?;
-    asker.repeat(&first[..answers.len().min(REPEATED)], &answers[..answers.len().min(REPEATED)])?;
-    let mut known = Pool::new(instruction);
-    known.add(first.iter().zip(answers));
-    let mut dialogue = Dialogue { asker: Some(asker), stream, search: Search::new(known), failure: None };
-    Ok(dialogue.run())
+    let repeated = REPEATED.min(answers.len() / (part.m * part.n));
+    asker.repeat(&first.slice(0, repeated), &answers)?;
+    let mut known = Pool::new(&part);
+    known.add(&first, &answers);
+    let known = Search::new(known);
+    let mut dialogue = Dialogue { asker: Some(asker), stream, search: known, catalogue: plan.catalogue, failure: None };
+    Ok(dialogue.run(instruction))
 }
 
 /// What a recording leaves of the arithmetics that the language has: nothing can be asked.
@@ -96,35 +114,29 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
 /// The recording has no outputs.
 pub fn identify_recording(trace: &Trace) -> Result<Identification> {
     let part = trace.part();
-    let mut known = Pool::new(&part);
-    let all = (0..trace.count()).flat_map(|tile| (0..part.m).flat_map(move |row| (0..trace.n).map(move |n| (tile, row, n))));
-    let answered: Vec<(Case, u64)> = all
-        .map(|(tile, row, column)| {
-            (trace.inputs.case(&part, tile, row, column), trace.d.get((tile * part.m + row) * part.n + column))
-        })
-        .collect();
-    if answered.is_empty() {
+    if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
     }
-    known.add(answered.iter().map(|(case, answer)| (case, *answer)));
-    let stream = Stream { part: known.part.clone(), seed: 0, next: 0 };
-    Ok(Dialogue { asker: None, stream, search: Search::new(known), failure: None }.run())
+    let mut known = Pool::new(&part);
+    known.add(&trace.inputs, &trace.d);
+    let stream = Stream { part, seed: 0, next: 0 };
+    Ok(Dialogue { asker: None, stream, search: Search::new(known), catalogue: true, failure: None }
+        .run(&trace.instruction))
 }
 
-/// The corners of an instruction with one row and one column.
-fn corners(part: &Instruction) -> Vec<Case> {
-    let corners = Corners::of(part);
-    (0..corners.tiles.count).map(|tile| corners.tiles.case(part, tile, 0, 0)).collect()
-}
-
-fn shuffle(cases: &mut [Case], seed: u64) {
+/// Tiles in a random order.
+fn shuffled(part: &Instruction, tiles: &Tiles, seed: u64) -> Tiles {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
-    for last in (1..cases.len()).rev() {
-        cases.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
+    let mut order: Vec<usize> = (0..tiles.count).collect();
+    for last in (1..order.len()).rev() {
+        order.swap(last, (random.next_u64() % (last as u64 + 1)) as usize);
     }
+    let mut all = Tiles::zeros(part, 0);
+    order.into_iter().for_each(|tile| all.extend(&tiles.slice(tile, tile + 1)));
+    all
 }
 
-/// The verification stream, one case to a tile.
+/// The verification stream.
 struct Stream {
     part: Instruction,
     seed: u64,
@@ -132,11 +144,11 @@ struct Stream {
 }
 
 impl Stream {
-    /// The next cases.
-    fn take(&mut self, count: usize) -> Vec<Case> {
+    /// The next tiles.
+    fn take(&mut self, count: usize) -> Tiles {
         let tiles = Sequence::Random { seed: self.seed }.tiles(&self.part, self.next, count);
         self.next += count as u64;
-        (0..count).map(|tile| tiles.case(&self.part, tile, 0, 0)).collect()
+        tiles
     }
 }
 
@@ -146,13 +158,14 @@ struct Dialogue<'a> {
     asker: Option<Asker<'a>>,
     stream: Stream,
     search: Search,
+    catalogue: bool,
     failure: Option<String>,
 }
 
 impl Dialogue<'_> {
-    fn run(&mut self) -> Identification {
+    fn run(&mut self, instruction: &Instruction) -> Identification {
         let part = self.search.known.part.clone();
-        let known = starts::known(&part);
+        let known = if self.catalogue { starts::known(&part) } else { Vec::new() };
         let mut shapes: Option<Vec<Start>> = None;
         let mut found = None;
         let mut asked = FIRST;
@@ -179,22 +192,21 @@ impl Dialogue<'_> {
                 break;
             }
             // More of the stream, then cases on which it differs from its neighbours.
-            let more = if asked < MOST { self.stream.take(asked) } else { Vec::new() };
-            asked += more.len();
-            let cases = if more.is_empty() { self.telling(&rule) } else { more };
-            if cases.is_empty() || !self.ask(&cases) {
+            let tiles = if asked < MOST { self.stream.take(asked) } else { self.telling(&rule) };
+            asked += tiles.count;
+            if tiles.count == 0 || !self.ask(&tiles) {
                 break;
             }
         }
-        self.conclude(found)
+        self.conclude(instruction, found)
     }
 
-    /// Asks cases; whether anything was answered.
-    fn ask(&mut self, cases: &[Case]) -> bool {
+    /// Asks tiles; whether anything was answered.
+    fn ask(&mut self, tiles: &Tiles) -> bool {
         let Some(asker) = &mut self.asker else { return false };
-        match asker.ask(cases) {
+        match asker.ask(tiles) {
             Ok(answers) => {
-                self.search.known.add(cases.iter().zip(answers.iter().copied()));
+                self.search.known.add(tiles, &answers);
                 !answers.is_empty()
             }
             Err(error) => {
@@ -207,66 +219,75 @@ impl Dialogue<'_> {
     /// The code of D that stands for NaN most often, else that of the format.
     fn nan(&self) -> u64 {
         let d = self.search.known.part.d;
-        let mut counts = std::collections::BTreeMap::new();
-        for code in self.search.known.answers.iter().filter(|code| d.decode(**code).class == Class::Nan) {
-            *counts.entry(*code).or_insert(0) += 1;
+        let mut counts = BTreeMap::new();
+        for code in self.search.known.answers().filter(|code| d.decode(*code).class == Class::Nan) {
+            *counts.entry(code).or_insert(0) += 1;
         }
         let most = counts.into_iter().max_by_key(|(_, count)| *count).map(|(code, _)| code);
         most.or(d.nan()).unwrap_or(0)
     }
 
-    /// Cases that were not asked, on which a rule differs from those of its one-step changes that all answers agree with.
-    fn telling(&mut self, rule: &Table) -> Vec<Case> {
+    /// Tiles that were not asked, on which a rule differs from those of its one-step changes that all answers agree with: one
+    /// for each of them, where there is one.
+    fn telling(&mut self, rule: &Table) -> Tiles {
         let part = self.search.known.part.clone();
-        let Some(own) = evaluator(rule, &part) else { return Vec::new() };
-        let neighbours = |change: &Change| evaluator(&changed(rule, change), &part);
-        let mut others: Vec<_> = power::changes(rule, &part).iter().filter_map(neighbours).collect();
-        others.retain(|other| !power::equivalent(&own, other) && self.search.known.penalty(other, 0) == 0);
-        let mut telling = Vec::new();
-        let cases: Vec<Case> = self.stream.take(LOOKED_THROUGH).into_iter().filter(|c| !self.search.known.has(c)).collect();
-        for chunk in cases.chunks(1024) {
-            let tiles = tiles(&part, chunk);
-            let expected = own.execute_here(&tiles);
-            others.retain(|other| {
-                let found = other.execute_here(&tiles);
-                let before = telling.len();
-                let differ = (0..found.len()).filter(|at| found.get(*at) != expected.get(*at));
-                telling.extend(differ.take(DIFFERING).map(|at| chunk[at].clone()));
-                telling.len() == before
-            });
+        let mut telling = Tiles::zeros(&part, 0);
+        let Some(own) = evaluator(rule, &part) else { return telling };
+        let known = &self.search.known;
+        let mut others: Vec<Evaluator> = power::changes(rule, &part)
+            .par_iter()
+            .filter_map(|change| evaluator(&changed(rule, change), &part))
+            .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
+            .collect();
+        let tiles = self.stream.take(LOOKED_THROUGH);
+        for at in 0..tiles.count {
+            let tile = tiles.slice(at, at + 1);
+            let expected = own.execute_here(&tile);
+            let before = others.len();
+            others.retain(|other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
+            if others.len() < before {
+                telling.extend(&tile);
+            }
         }
         telling
     }
 
-    fn conclude(&mut self, found: Option<(Candidate, Option<(String, String)>)>) -> Identification {
+    fn conclude(
+        &mut self,
+        instruction: &Instruction,
+        found: Option<(Candidate, Option<(String, String)>)>,
+    ) -> Identification {
         let known = &self.search.known;
-        let instruction = known.part.clone();
         let (rule, origin) = match found {
             Some((candidate, origin)) => (simplest(candidate.rule, known), origin),
             None => (Table::new(), None),
         };
-        let text = file::model("identified", "an arithmetic that was worked out", std::slice::from_ref(&rule));
-        let model = Model::parse(&text, "identified.toml").expect("a candidate is a rule of the language");
-        let misses = model.evaluator(&instruction).map_or(known.cases.len(), |own| known.misses(&own).len());
-        let asked = Trace {
-            m: 1,
-            n: 1,
-            k: instruction.k,
-            inputs: tiles(&instruction, &known.cases),
-            d: crate::isa::Codes::from_values(instruction.d, &known.answers),
-            metadata: std::collections::BTreeMap::new(),
-            instruction: instruction.clone(),
-        };
+        let own = evaluator(&rule, &known.part);
+        let misses = own.map_or(usize::MAX, |own| known.misses(&own).iter().map(|(_, count)| count).sum());
+        let (inputs, d) = known.all();
+        let Instruction { m, n, k, .. } = known.part;
+        let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
         let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions, asker.left() == 0));
         let failure = self.failure.clone();
-        Identification { instruction, rule, model, known: origin, asked, misses, executions, spent, failure }
+        Identification {
+            instruction: instruction.clone(),
+            rule,
+            known: origin,
+            asked,
+            misses,
+            executions,
+            spent,
+            failure,
+        }
     }
 }
 
 /// The rule without the keys that no answer needs.
 fn simplest(mut rule: Table, known: &Pool) -> Table {
     let penalty = |rule: &Table, limit| {
-        evaluator(rule, &known.part).map(|own| known.penalty(&own, limit)).filter(|penalty| *penalty <= limit)
+        evaluator(rule, &known.part)
+            .map(|own| known.penalty(&own, Measure::All, limit))
+            .filter(|penalty| *penalty <= limit)
     };
     let Some(own) = penalty(&rule, u64::MAX) else { return rule };
     let keys: Vec<String> = rule.keys().cloned().collect();

@@ -4,26 +4,26 @@
 use std::collections::HashSet;
 
 use rayon::prelude::*;
+use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
     climb::{EFFORT, Effort, climb, climb_in_pairs},
-    pool::Pool,
+    pool::{Measure, Pool},
     starts::Start,
 };
-use crate::arithmetic::Program;
 
-/// Cases that guide the search at first, and how many of those that a candidate fails are added at a time.
-const GUIDES: usize = 256;
-const ADDED: usize = 96;
+/// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
+const GUIDES: usize = 32;
+const ADDED: usize = 6;
 /// Starts from which the search climbs.
-const CLIMBED: usize = 6;
-/// How often cases are added before a start is given up.
+const CLIMBED: usize = 8;
+/// How often tiles are added before a start is given up.
 const ROUNDS: usize = 40;
 
 /// What is known, and the part of it that guides the search.
 pub(super) struct Search {
-    /// Every answered case.
+    /// Every answered tile.
     pub known: Pool,
     guides: Pool,
     effort: Effort,
@@ -38,19 +38,19 @@ pub(super) struct Found {
 }
 
 impl Search {
-    /// A search over the cases of `known`.
+    /// A search over the tiles of `known`.
     pub(super) fn new(known: Pool) -> Search {
         let mut guides = Pool::new(&known.part);
-        let step = (known.cases.len() / GUIDES).max(1);
-        guides.add(known.cases.iter().zip(known.answers.iter().copied()).step_by(step));
+        let step = (known.len() / GUIDES).max(1);
+        (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
         Search { known, guides, effort: Effort(EFFORT) }
     }
 
     /// The first of these rules that agrees with all that is known, unchanged.
     pub(super) fn unchanged(&self, starts: &[Start]) -> Option<Found> {
         starts.iter().find_map(|start| {
-            let candidate = Candidate::new(start.rule.clone(), &self.guides, 0)?;
-            let agrees = self.known.penalty(&candidate.evaluator, 0) == 0;
+            let candidate = Candidate::new(start.rule.clone(), &self.guides, Measure::All, 0)?;
+            let agrees = self.known.penalty(&candidate.evaluator, Measure::All, 0) == 0;
             agrees.then(|| Found { candidate, known: start.known.clone() })
         })
     }
@@ -59,14 +59,28 @@ impl Search {
     /// is nearest to it.
     pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
         let guides = &self.guides;
-        let judged = starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), guides, u64::MAX));
+        let judged = starts
+            .par_iter()
+            .filter_map(|start| Candidate::new(start.rule.clone(), guides, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.collect();
         judged.sort_by_key(|candidate| candidate.penalty);
-        let mut programs: HashSet<u64> = HashSet::new();
-        judged.retain(|candidate| programs.insert(digest(candidate.evaluator.program())));
+        // One of every kind, so that not all are alike.
+        let mut kinds = HashSet::new();
+        judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
         let mut best: Option<Candidate> = None;
         for start in judged.into_iter().take(CLIMBED) {
+            let was = (start.penalty, super::file::rule(&start.rule));
             let reached = self.refine(start, Steps::Single);
+            if std::env::var_os("TCNUM_DEBUG").is_some() {
+                eprintln!(
+                    "START {} {}REACHED {} {}effort {}\n",
+                    was.0,
+                    was.1,
+                    reached.penalty,
+                    super::file::rule(&reached.rule),
+                    self.effort.0
+                );
+            }
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
             }
@@ -81,7 +95,7 @@ impl Search {
     pub(super) fn refine(&mut self, from: Candidate, steps: Steps) -> Candidate {
         let mut best = from;
         for _ in 0..ROUNDS {
-            best.judge(&self.guides);
+            best.judge(&self.guides, Measure::All);
             best = climb(&self.guides, best, &mut self.effort);
             while best.penalty > 0
                 && steps == Steps::Pairs
@@ -94,10 +108,9 @@ impl Search {
                 break;
             }
             let step = (misses.len() / ADDED).max(1);
-            let added = misses.iter().step_by(step);
-            self.guides.add(added.map(|at| (&self.known.cases[*at], self.known.answers[*at])));
+            misses.iter().step_by(step).for_each(|(tile, _)| self.guides.take(&self.known, *tile));
         }
-        best.judge(&self.known);
+        best.judge(&self.known, Measure::All);
         best
     }
 }
@@ -111,6 +124,9 @@ pub(super) enum Steps {
     Pairs,
 }
 
-fn digest(program: &Program) -> u64 {
-    crate::base::digest::fnv1a(program.to_string().as_bytes())
+/// What a rule is like, whatever its numbers are.
+fn kind(rule: &Table) -> String {
+    let word = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
+    let has = |key: &str| rule.contains_key(key).to_string();
+    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node")].join(" ")
 }

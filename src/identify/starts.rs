@@ -30,7 +30,7 @@ pub(super) fn known(i: &Instruction) -> Vec<Start> {
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
     instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
     let models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
-    let tables: Vec<Vec<Table>> = models.iter().map(|model| rules(model)).collect();
+    let tables: Vec<Vec<Table>> = models.iter().map(rules).collect();
     let mut seen = HashSet::new();
     let mut starts = Vec::new();
     for instruction in instructions {
@@ -120,6 +120,6 @@ fn targets(d: &Format) -> &'static [&'static str] {
     match d.name {
         "f64" => &["{ format = \"f64\", rounding = \"RNE\" }"],
         "f16" => &["{ format = \"f16\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RNE\" }"],
-        _ => &["{ format = \"f32\", rounding = \"RNE\" }"],
+        _ => &["{ format = \"f32\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RZ\" }"],
     }
 }

@@ -46,7 +46,7 @@ pub struct Instruction {
 pub struct Scale {
     /// Format of the scale codes.
     pub format: &'static Format,
-    /// Elements along k that share a scale.
+    /// Elements along k that share a scale; of sparse forms, logical ones: half as many of A are stored.
     pub block: usize,
 }
 

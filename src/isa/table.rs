@@ -2,7 +2,9 @@
 //!
 //! A row says what an instruction is; `targets/` says who has it. Each row of NVIDIA's was assembled and disassembled, with
 //! ptxas 13.0.88 (sm_70: 12.9.86; four ue8m0 scales: 13.5.37). Of tcgen05, whose operand formats are in a
-//! descriptor, the kinds were assembled; the formats are those of the PTX ISA. AMD's rows are the MFMA instructions of
+//! descriptor, the kinds were assembled; the formats are those of the PTX ISA. `scale_vec::NX` is N scales for the whole k
+//! of an instruction, so that one of a sparse form is for twice as many elements along k as that of the dense form of half
+//! the k; `.block16` and `.block32` in names are the vendor's words, and count stored elements. AMD's rows are the MFMA instructions of
 //! the instruction set references of CDNA 1 (gfx908) to CDNA 4 (gfx950), in their first spelling. Of the forms that
 //! compute several blocks at a time (`.2b`, `.4b`, `.16b`) a tile is one block. The rows of x86 are the instructions of AMX,
 //! AVX-512 and FMA with their widest registers, by their mnemonics; of those that work lane by lane a tile has one row of A,
@@ -195,6 +197,27 @@ mod tests {
             assert_eq!(i.scale.is_some(), i.qualifiers().any(|q| q.starts_with("block")), "{i}");
             let chunk = i.chunk().map_or(1, |chunk| chunk.length);
             assert!(i.k.is_multiple_of(chunk) && i.scale.is_none_or(|scale| i.k.is_multiple_of(scale.block)), "{i}");
+        }
+    }
+
+    #[test]
+    fn block_scaled_forms_have_as_many_scales_as_their_spelling_says() {
+        let mut counted = 0;
+        for i in all() {
+            let Some((_, rest)) = i.ptx.split_once("scale_vec::") else { continue };
+            let scales: usize = rest[..1].parse().unwrap();
+            assert_eq!(i.scale.map(|scale| i.k / scale.block), Some(scales), "{i}");
+            counted += 1;
+        }
+        assert!(counted > 50, "{counted}");
+    }
+
+    #[test]
+    fn the_name_of_a_block_scaled_form_counts_stored_elements() {
+        for i in all() {
+            let Some(block) = i.qualifiers().find_map(|qualifier| qualifier.strip_prefix("block")) else { continue };
+            let stored = i.scale.map(|scale| scale.block * i.stored_k() / i.k);
+            assert_eq!(stored, Some(block.parse().unwrap()), "{i}");
         }
     }
 

@@ -11,8 +11,8 @@ pub struct KeySummary {
     pub key: String,
     /// The value of the rule.
     pub value: String,
-    /// The values that no output contradicts, the rule's own among them; whole numbers as a range around it.
-    pub agreeing: String,
+    /// The values that no output contradicts, the rule's own among them; whole numbers as one range around it.
+    pub agreeing: Vec<String>,
     /// Whether the data decide it.
     pub decision: Decision,
 }
@@ -69,7 +69,7 @@ fn summary(key: &str, changes: Vec<&(Change, ChangeVerdict)>) -> KeySummary {
 }
 
 /// The values that agree: of numbers the range around the rule's own, and other values one by one.
-fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> String {
+fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> Vec<String> {
     let number = |change: &Change| change.to.as_ref().and_then(toml::Value::as_integer);
     let own = changes[0].0.from.as_ref().and_then(toml::Value::as_integer);
     let stands = |verdict: &ChangeVerdict| !matches!(verdict, ChangeVerdict::Refuted(_));
@@ -77,9 +77,9 @@ fn agreeing(changes: &[&(Change, ChangeVerdict)]) -> String {
     match own.filter(|_| changes.iter().any(|(change, _)| change.ranged)) {
         Some(own) => {
             let tried: Vec<i64> = changes.iter().filter_map(|(change, _)| number(change)).chain([own]).collect();
-            range(own, &tried, &standing().filter_map(number).collect::<Vec<_>>())
+            vec![range(own, &tried, &standing().filter_map(number).collect::<Vec<_>>())]
         }
-        None => std::iter::once(changes[0].0.from()).chain(standing().map(Change::to)).collect::<Vec<_>>().join(", "),
+        None => std::iter::once(changes[0].0.from()).chain(standing().map(Change::to)).collect(),
     }
 }
 
@@ -109,7 +109,7 @@ pub fn sentences(summaries: &[KeySummary]) -> String {
         (!keys.is_empty()).then(|| keys.join(", "))
     };
     let name = |summary: &KeySummary| summary.key.to_string();
-    let values = |summary: &KeySummary| format!("{} to {}", summary.key, summary.agreeing.replace(", ", " or "));
+    let values = |summary: &KeySummary| format!("{} to {}", summary.key, summary.agreeing.join(" or "));
     let parts = [
         ("decide", keys(Decision::Decided, name)),
         ("narrow, as far as can be observed,", keys(Decision::AsFarAsObservable, values)),

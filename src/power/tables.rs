@@ -108,7 +108,7 @@ pub fn decisions(tested: &[Tested]) -> Table {
             rule: rule.rule.index + 1,
             key: summary.key,
             value: summary.value,
-            agreeing: summary.agreeing,
+            agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
         })
     });

@@ -1,6 +1,9 @@
 //! What the evidence lines of the shipped models say that the recordings decide is what they decide.
 
-use std::{path::Path, sync::LazyLock};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use crate::machine::thorough;
 use tcnum::{
@@ -75,6 +78,18 @@ fn the_rules_of_ada_say_what_the_recordings_decide() {
 #[test]
 fn the_rules_of_hopper_say_what_the_recordings_decide() {
     says_what_they_decide("hopper", "H100");
+}
+
+#[test]
+fn the_rules_of_x86_say_what_the_recordings_of_processors_decide() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/cpu");
+    let files = ["", "zen5", "sapphire-rapids"].map(|name| std::fs::read_dir(folder.join(name)).unwrap());
+    let mut files: Vec<_> = files.into_iter().flatten().map(|entry| entry.unwrap().path()).collect();
+    files.retain(|file| file.extension().is_some_and(|end| end == "safetensors"));
+    files.sort();
+    let source = |file: &PathBuf| RefutingData::recorded("", Trace::read(file).expect("a recording"));
+    let sources: Vec<RefutingData> = files.iter().map(source).collect();
+    says("x86", "tests/recordings/cpu", &power(&Model::load("x86").unwrap(), &sources).unwrap());
 }
 
 /// Nobody recorded Volta's form with f16 results and c in f32. Before the conversion at the end it is the form with f32

@@ -111,14 +111,14 @@ fn targets_have_the_forms_of_mma_that_the_assemblers_took() {
 
 #[test]
 fn four_ue8m0_scales_of_four_bit_operands_have_a_form_and_a_rule() {
-    for (name, model) in [
-        ("mma.m16n8k64.f32.e2m1.e2m1.f32.ue8m0.block16", "blackwell-rtx"),
-        ("mma.sp.m16n8k128.f32.e2m1.e2m1.f32.ordered.ue8m0.block16", "blackwell-rtx"),
-        ("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue8m0.block16", "blackwell"),
+    for (name, block, model) in [
+        ("mma.m16n8k64.f32.e2m1.e2m1.f32.ue8m0.block16", 16, "blackwell-rtx"),
+        ("mma.sp.m16n8k128.f32.e2m1.e2m1.f32.ordered.ue8m0.block16", 32, "blackwell-rtx"),
+        ("tcgen05.m128n16k64.f32.e2m1.e2m1.f32.ue8m0.block16", 16, "blackwell"),
     ] {
         let i = isa::find(name).unwrap();
         let scale = i.scale.expect("a scale");
-        assert_eq!((scale.format.name, scale.block), ("e8m0", 16), "{name}");
+        assert_eq!((scale.format.name, scale.block), ("e8m0", block), "{name}");
         assert!(i.ptx.contains("kind::mxf4nvf4.block_scale.scale_vec::4X"), "{name}");
         let evaluator = Model::load(model).unwrap().evaluator(&i).unwrap();
         // 1 * 1 in the first block, whose scale of A is 4, and in the last, whose scale of B is 1/2.

@@ -364,12 +364,19 @@ fn bad_files_are_refused_with_what_is_wrong() {
     let (junk, npy) = (folder.path().join("junk.safetensors"), folder.path().join("junk.npy"));
     fs::write(&junk, b"not this").unwrap();
     fs::write(&npy, b"not this").unwrap();
+    // Files that no memory holds: what they begin with is enough to refuse them.
+    let (vast, vast_npy) = (folder.path().join("vast.safetensors"), folder.path().join("vast.npy"));
+    for file in [&vast, &vast_npy] {
+        fs::File::create(file).unwrap().set_len(1 << 42).unwrap();
+    }
     let big = fixture("numpy_big.npy");
     let python = fixture("numpy_arrays.py");
     for (input, part) in [
         (&missing, "cannot be read"),
         (&junk, "safetensors"),
         (&npy, "does not begin"),
+        (&vast, "not a safetensors file"),
+        (&vast_npy, "does not begin"),
         (&big, "'>f4'"),
         (&python, "ends in .npy or .safetensors"),
         (&folder.path().to_path_buf(), "not a regular file"),

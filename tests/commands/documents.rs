@@ -12,6 +12,8 @@ use tcnum::{
     arithmetic::{CPosition, Model, Rule, Step, Wrap},
     format::{Format, Rounding},
     isa::{self, Instruction},
+    power::{ChangeVerdict, RefutingData, Tested, power},
+    trace::Trace,
 };
 
 fn repository(path: &str) -> PathBuf {
@@ -294,6 +296,83 @@ fn the_table_of_accumulations_follows_from_the_model_and_from_what_the_h200_ran(
     hold_section("docs/findings-h200.md", "accumulation", &accumulation_table());
 }
 
+/// Cases of the kept runs of processors that are looked through for changes of rules: their first ones.
+const FIRST_CASES: u64 = 1 << 17;
+
+/// The kept runs of processors, by what they are called; the first cases of all of them are the same.
+const PROCESSORS: [(&str, &str); 2] = [("Zen 5", "zen5"), ("Emerald Rapids", "sapphire-rapids")];
+
+/// Whether the kept run of the processor in this folder is of the instruction, and began with the first cases of seed 0.
+fn ran(folder: &str, i: &Instruction) -> bool {
+    let report: Value = serde_json::from_str(&text(&format!("reports/cpu/{folder}/verify.json"))).unwrap();
+    let rows = report["tables"]["verification"].as_array().unwrap();
+    let Some(row) = rows.iter().find(|row| row["instruction"] == i.name) else { return false };
+    assert_eq!((&row["seed"], &row["differing"], &row["finished"]), (&"0".into(), &0.into(), &true.into()), "{i}");
+    assert!(row["compared"].as_u64().unwrap() >= FIRST_CASES, "{i}");
+    true
+}
+
+/// The changes that data leave open: `key`: value, value.
+fn left_open(tested: &Tested) -> String {
+    let mut open: Vec<(&str, Vec<String>)> = Vec::new();
+    for (change, _) in tested.changes.iter().filter(|(_, verdict)| *verdict == ChangeVerdict::Survives) {
+        match open.iter_mut().find(|(key, _)| *key == change.key) {
+            Some((_, values)) => values.push(change.to()),
+            None => open.push((&change.key, vec![change.to()])),
+        }
+    }
+    let open: Vec<String> = open.iter().map(|(key, values)| format!("`{key}`: {}", values.join("; "))).collect();
+    if open.is_empty() { "nothing".into() } else { open.join("<br>") }
+}
+
+/// What the kept runs of processors and the recordings decide of the rule of each instruction that was run.
+fn power_table() -> String {
+    let model = Model::load("x86").unwrap();
+    let mut recorded: BTreeMap<String, Vec<RefutingData>> = BTreeMap::new();
+    for file in files_under("tests/recordings/cpu").iter().filter(|file| file.ends_with(".safetensors")) {
+        let trace = Trace::read(&repository("tests/recordings/cpu").join(file)).unwrap();
+        let name = trace.instruction.name.clone();
+        recorded.entry(name).or_default().push(RefutingData::recorded(file, trace));
+    }
+    let mut table = String::from(
+        "| instruction | runs on | changes of its rule | no operands show | found | the last after | the runs' first cases leave \
+         open | the recordings leave open |\n| --- | --- | ---: | ---: | ---: | ---: | --- | --- |\n",
+    );
+    for i in isa::all().iter().filter(|i| model.rule(i).is_some()) {
+        let runs: Vec<&str> = PROCESSORS.iter().filter(|(_, folder)| ran(folder, i)).map(|(name, _)| *name).collect();
+        if runs.is_empty() {
+            continue;
+        }
+        let decided = |sources: &[RefutingData]| power(&model, sources).unwrap().remove(0);
+        let run = decided(&[RefutingData::stream(i, 0, FIRST_CASES)]);
+        let recordings = decided(&recorded[&i.name]);
+        assert_eq!((run.refuted, recordings.refuted), (None, None), "{i}");
+        let count = |wanted: fn(&ChangeVerdict) -> bool| run.changes.iter().filter(|(_, v)| wanted(v)).count();
+        let case = |verdict: &ChangeVerdict| match verdict {
+            ChangeVerdict::Refuted(place) => Some(place.case),
+            _ => None,
+        };
+        writeln!(
+            table,
+            "| `{i}` | {} | {} | {} | {} | {} | {} | {} |",
+            runs.join(", "),
+            run.changes.len(),
+            count(|verdict| matches!(verdict, ChangeVerdict::CannotBeObserved(_))),
+            count(|verdict| matches!(verdict, ChangeVerdict::Refuted(_))),
+            run.changes.iter().filter_map(|(_, verdict)| case(verdict)).max().unwrap(),
+            left_open(&run),
+            left_open(&recordings),
+        )
+        .unwrap();
+    }
+    table
+}
+
+#[test]
+fn the_table_of_what_processors_decide_follows_from_the_runs_and_the_recordings() {
+    hold_section("docs/findings-x86.md", "power", &power_table());
+}
+
 /// The files under a folder of the repository, by their paths from it.
 fn files_under(folder: &str) -> BTreeSet<String> {
     let mut files = BTreeSet::new();
@@ -336,17 +415,21 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
         let mut words = report["invocation"].as_str().unwrap().split(' ');
         while let Some(word) = words.next() {
             match word {
-                "--note" | "--output" | "--out" => drop(words.next()),
+                "--note" | "--output" | "--out" => {
+                    let quoted = words.next().is_some_and(|value| value.starts_with('\'') && !value.ends_with('\''));
+                    let _ = quoted && words.any(|word| word.ends_with('\''));
+                }
                 "-q" | "--quiet" => (),
                 _ => command.push(word),
             }
         }
         let command = format!("`{}`", command.join(" "));
         assert!(row.contains(&command), "{name}: its row lacks {command}");
-        let device = match name.split('/').next().unwrap() {
-            "h200" => "NVIDIA H200",
-            "arm" => "FPCR.DN = 1",
-            "cpu" => "AMD EPYC (AuthenticAMD 26.2.1)",
+        let device = match name.split('/').collect::<Vec<_>>()[..] {
+            ["h200", ..] => "NVIDIA H200",
+            ["arm", ..] => "FPCR.DN = 1",
+            ["cpu", "zen5", _] => "AMD EPYC (AuthenticAMD 26.2.1)",
+            ["cpu", "sapphire-rapids", _] => "Intel(R) Xeon(R) Processor (GenuineIntel 6.207.2)",
             _ => "NVIDIA Hopper (H100, H200), simulated",
         };
         assert!(report["device"]["description"].as_str().unwrap().ends_with(device), "{name}");

@@ -11,8 +11,9 @@ use serde_json::Value;
 use tcnum::{
     arithmetic::Model,
     device::{self, cpu},
-    inputs::Sequence,
+    inputs::{Corners, Sequence, stream},
     isa::{self, Case, Instruction, scalar},
+    power::{Changed, changes},
     trace::Trace,
     verify::compare,
 };
@@ -66,6 +67,41 @@ fn every_recorded_output_is_that_of_the_model_nans_and_flushed_numbers_too() {
     for file in files {
         let (differing, of) = differing(&Trace::read(&file).unwrap(), &x86());
         assert!(differing == 0 && of > 0, "{}: {differing} of {of} differ", file.display());
+    }
+}
+
+/// `TDPFP16PS` needs a processor that nobody had.
+#[test]
+fn every_instruction_but_one_is_recorded() {
+    let recorded: Vec<Trace> = recordings(&folder()).iter().map(|file| Trace::read(file).unwrap()).collect();
+    let missing: Vec<&str> = of_processors()
+        .map(|i| i.name.as_str())
+        .filter(|name| recorded.iter().all(|trace| trace.instruction.name != **name))
+        .collect();
+    assert_eq!(missing, ["tdpfp16ps.m16n16k32.f32.f16.f16.f32"]);
+}
+
+#[test]
+fn the_recordings_of_a_folder_say_where_they_come_from_and_begin_with_the_named_corners() {
+    for (name, signature) in [("zen5", "AuthenticAMD 26.2.1"), ("sapphire-rapids", "GenuineIntel 6.207.2")] {
+        let files = recordings(&folder().join(name));
+        assert!(!files.is_empty(), "{name}");
+        for file in files {
+            let trace = Trace::read(&file).unwrap();
+            let i = &trace.instruction;
+            let says = |key: &str| trace.metadata.get(key).map(String::as_str).unwrap_or_default();
+            assert_eq!(file.file_stem().unwrap().to_str(), Some(i.name.as_str()));
+            assert!(says("description").ends_with(&format!("({signature})")), "{name}: {i}: {}", says("description"));
+            assert_eq!((says("device"), says("execution")), ("cpu", "native"), "{name}: {i}");
+            for key in ["date", "source", "seed", "microcode", "sass", "tcnum"] {
+                assert_ne!(says(key), "", "{name}: {i}: no '{key}'");
+            }
+            let corners = Corners::of(i).tiles;
+            assert!(
+                trace.count() >= corners.count && trace.tiles(0, corners.count) == corners,
+                "{name}: {i}: the recorded corners are others; record it again"
+            );
+        }
     }
 }
 
@@ -137,6 +173,26 @@ fn what_is_rounded_up_to_the_smallest_normal_number_is_not_flushed() {
             tiles.place(&i, 0, 0, 3, &case);
             assert_eq!(device.execute(&i, &tiles).unwrap().get(3), d, "{a:#x}");
         }
+    }
+}
+
+/// What tininess is, the first cases of the kept runs leave open; these later ones of the same runs do not.
+#[test]
+fn later_cases_of_the_kept_runs_show_what_tininess_is() {
+    let model = x86();
+    for (name, to, tile, row, column) in [
+        (TDPBF16PS, "before", 4184, 5, 12),
+        (TDPBF16PS, "after", 8094, 0, 1),
+        (VDPBF16PS, "before", 810_309, 0, 3),
+        (VDPBF16PS, "after", 8094, 0, 1),
+    ] {
+        let i = isa::find(name).unwrap();
+        let rule = Changed::of(&model, &i).unwrap();
+        let mut changes = changes(&rule.table, &i).into_iter();
+        let change = changes.find(|change| change.key == "result-tininess" && change.to() == to).unwrap();
+        let changed = rule.model(Some(&change)).unwrap().evaluator(&i).unwrap();
+        let case = stream::tiles(&i, 0, tile, 1).case(&i, 0, row, column);
+        assert_ne!(changed.dot(&case), model.evaluator(&i).unwrap().dot(&case), "{name}: {to}");
     }
 }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{
     super::{
-        NodeResult, Step, ZeroSign,
+        NanOperand, NodeResult, Step, ZeroSign,
         language::draft::{Draft, DraftKind, DraftNode, Input},
     },
     Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Program, Scaling, Source, Sum,
@@ -201,7 +201,8 @@ impl Tree<'_> {
     }
 
     fn add(&mut self, node: &DraftNode, x: Source, y: Source, to: Destination) -> Source {
-        let nans = node.nan_operands.clone();
+        // An addition has no third operand.
+        let nans = node.nan_operands.iter().copied().filter(|operand| *operand != NanOperand::C).collect();
         self.value(node, ElementaryOperation::Add { terms: [x, y], to, nans })
     }
 

@@ -112,9 +112,8 @@ impl<'a> VectorQuantizer<'a> {
             let scale = self.quantizer.format.scale;
             let octave = scale.float().map_or(1, |float| 1u64 << (float.precision() - 1));
             let half = u64::from(code).checked_sub(octave).filter(|half| *half >= scale.smallest_normal());
-            half.and_then(|half| doubled(self.steps(all, half as u8))).unwrap_or_else(|| {
-                element_steps(self.quantizer, &self.quantizer.scale_value(code, &self.factor))
-            })
+            half.and_then(|half| doubled(self.steps(all, half as u8)))
+                .unwrap_or_else(|| element_steps(self.quantizer, &self.quantizer.scale_value(code, &self.factor)))
         })
     }
 

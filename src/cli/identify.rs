@@ -1,0 +1,248 @@
+//! `tcnum identify`.
+
+use std::{
+    path::{Path, PathBuf},
+    time::{Duration, Instant},
+};
+
+use clap::Args;
+
+use super::{
+    Bar, Common, Progress, invocation,
+    options::{cases, integer, output_file},
+    select::{self, Selection},
+};
+use crate::{
+    Error, Result,
+    base::{atomic, interrupt},
+    device::{self, Device},
+    identify::{
+        Identification, Likeness, Plan, confirm, identify, identify_recording, likeness, model_file,
+        tables::{self, Outcome},
+    },
+    isa::Instruction,
+    power::{Tested, sentences, summaries},
+    report::Report,
+    trace::Trace,
+    verify::{MOST_CASES, Part, State, tables as verification},
+};
+
+/// Tiles that a search may ask for where no number is given.
+const DEFAULT_BUDGET: u64 = 20_000;
+/// Held-out cases where no number is given: of a GPU, and of any other device.
+const GPU_CASES: u64 = 10_000_000_000;
+const OTHER_CASES: u64 = 10_000_000;
+
+/// Works out the arithmetic of an instruction from its answers, and writes it as a model file.
+///
+/// Example: tcnum identify --instr mma.m16n8k16.f32.bf16.bf16.f32 --model-out found.toml
+///
+/// Example: tcnum identify --device trace:recorded.safetensors
+///
+/// The device is asked corners and adversarial tiles; candidates from the whole model language are changed until they agree with every answer,
+/// and told apart by tiles on which they differ. Then it is compared with what was found on cases that took no part in that. Of a
+/// recording nothing can be asked: what it leaves open is said. Exit status 1 if no arithmetic was found that agrees with
+/// everything; the nearest one is given, with the smallest counterexamples.
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// Tiles that the device may execute, the held-out run included. [default: 20000, and the held-out run]
+    #[arg(long, value_name = "N", value_parser = integer(1..=u64::MAX))]
+    budget: Option<u64>,
+    /// Cases that are compared with what was found. [default: 1e10 on a GPU, 1e7 elsewhere]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES))]
+    cases: Option<u64>,
+    /// Begin from nothing: not with the arithmetics of shipped models.
+    #[arg(long)]
+    from_nothing: bool,
+    /// Write what was found to this model file.
+    #[arg(long, value_name = "FILE", value_parser = output_file)]
+    model_out: Option<PathBuf>,
+    #[command(flatten)]
+    pub common: Common,
+}
+
+/// Runs the command; with what ended it early, where there is still something to report.
+///
+/// # Errors
+/// Unknown names; a device that lacks an instruction, fails before it answers, or is not a function of its operands.
+pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+    interrupt::watch();
+    let progress = Progress::new(&arguments.common.destination);
+    let mut report = Report::new("identify", invocation());
+    report.seed = Some(arguments.common.seed);
+    let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
+        Some(file) => (vec![recorded(arguments, Path::new(file))?], None),
+        None => asked(arguments, &progress, &mut report)?,
+    };
+    let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?)));
+    report.tables = vec![tables::identified(known.iter().map(Known::outcome)), tables::lines(lines)];
+    let parts: Vec<Part> = known.iter().filter_map(|known| known.held_out.clone()).collect();
+    if !parts.is_empty() {
+        report.tables.push(verification::regimes(&parts));
+    }
+    let (differences, signatures) = verification::differences(&parts, None, None)?;
+    report.tables.extend(differences);
+    report.notes.extend(signatures);
+    report.holds = !known.is_empty() && known.iter().all(|known| known.outcome().agrees());
+    for known in &known {
+        report.notes.extend(known.remarks());
+    }
+    if let Some(path) = &arguments.model_out {
+        atomic::write(path, model_file(known.iter().map(|known| (&known.found, known.evidence()))).as_bytes())?;
+        report.notes.push(format!("What was found is in {}.", path.display()));
+    } else {
+        let text = model_file(known.iter().map(|known| (&known.found, known.evidence())));
+        report.notes.push(format!("The model file (--model-out writes it):\n{text}"));
+    }
+    Ok((report, failure))
+}
+
+/// What is known of one instruction.
+struct Known {
+    found: Identification,
+    like: Option<Likeness>,
+    tested: Option<Tested>,
+    held_out: Option<Part>,
+    seconds: f64,
+    device: String,
+}
+
+impl Known {
+    fn outcome(&self) -> Outcome<'_> {
+        let Known { found, like, held_out, seconds, .. } = self;
+        Outcome { found, like: like.as_ref(), held_out: held_out.as_ref(), seconds: *seconds }
+    }
+
+    /// The line of evidence of the rule.
+    fn evidence(&self) -> String {
+        let outputs = self.found.asked.d.len();
+        let what = match &self.held_out {
+            Some(part) => format!(
+                "{outputs} asked outputs, {} of which it misses, and {} others, {} of which differ",
+                self.found.misses,
+                part.state.compared(),
+                part.state.differing()
+            ),
+            None => format!("{outputs} outputs, {} of which it misses", self.found.misses),
+        };
+        let decided = self.tested.as_ref().map_or_else(String::new, |tested| sentences(&summaries(tested)));
+        let kind = if self.found.executions == 0 { "recorded" } else { "measured" };
+        format!("{kind}: tcnum identify, {}: {what}. {decided}", self.device).trim_end().into()
+    }
+
+    /// What is to be said beside the tables.
+    fn remarks(&self) -> Vec<String> {
+        let name = &self.found.instruction;
+        let mut notes = Vec::new();
+        if self.found.spent {
+            notes.push(format!("{name}: the tiles that may be executed were used up before everything was asked."));
+        }
+        if let Some(failure) = &self.found.failure {
+            notes.push(format!("{name}: the device failed, and this is what was learned until then: {failure}"));
+        }
+        if self.found.misses > 0 {
+            notes.push(format!(
+                "{name}: no arithmetic of the model language was found that gives all answers; the rule is the nearest one, and \
+                 misses {} of {}.",
+                self.found.misses,
+                self.found.asked.d.len()
+            ));
+        }
+        notes
+    }
+}
+
+/// What a recording leaves.
+fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
+    if !arguments.selection.instructions.is_empty() || arguments.selection.all {
+        return Err(Error::request("a recording is of one instruction: leave out --instr and --all"));
+    }
+    let trace = Trace::read(file)?;
+    let start = Instant::now();
+    let found = identify_recording(&trace)?;
+    let seconds = start.elapsed().as_secs_f64();
+    let tested = tables::tested(&found)?;
+    let device = format!("recording {}", file.display());
+    Ok(Known { like: likeness(&found), tested, held_out: None, seconds, found, device })
+}
+
+/// What devices answer.
+fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<(Vec<Known>, Option<Error>)> {
+    let named = arguments.common.device.as_deref();
+    let default = arguments.selection.device(&["bf16"], named);
+    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&default))?;
+    let mut device = device::open(Some(&default), Duration::from_secs(arguments.common.timeout))?;
+    if arguments.selection.all {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+    }
+    let mut all: Vec<Known> = Vec::new();
+    let mut failure = None;
+    for instruction in &instructions {
+        progress.step(&format!("identifying {instruction} on {}", device.identity().name));
+        match one(arguments, instruction, device.as_mut(), progress) {
+            Ok((known, failed)) => {
+                all.push(known);
+                if failed.is_some() {
+                    failure = failed;
+                    break;
+                }
+            }
+            Err(error) if arguments.selection.all && error.is_unavailable() => report.notes.push(error.to_string()),
+            Err(error) if !all.is_empty() => {
+                report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    report.device = Some(device.identity().clone());
+    Ok((all, failure))
+}
+
+/// One instruction: the search, then the held-out run.
+fn one(
+    arguments: &Arguments,
+    instruction: &Instruction,
+    device: &mut dyn Device,
+    progress: &Progress,
+) -> Result<(Known, Option<Error>)> {
+    let Common { seed, .. } = arguments.common;
+    let budget = arguments.budget.unwrap_or(DEFAULT_BUDGET);
+    let start = Instant::now();
+    let found = identify(device, instruction, Plan { seed, budget, catalogue: !arguments.from_nothing })?;
+    let seconds = start.elapsed().as_secs_f64();
+    let like = likeness(&found);
+    let tested = tables::tested(&found)?;
+    let name = device.identity().name.clone();
+    let mut known = Known {
+        like,
+        tested,
+        held_out: None,
+        seconds,
+        device: format!("{name} ({})", device.identity().description),
+        found,
+    };
+    if let Some(failed) = &known.found.failure {
+        let failed = Error::device(failed.clone());
+        return Ok((known, Some(failed)));
+    }
+    let each = (instruction.m * instruction.n) as u64;
+    let usual = if name.starts_with("cuda:") { GPU_CASES } else { OTHER_CASES };
+    let left = arguments.budget.map_or(u64::MAX, |budget| budget.saturating_sub(known.found.executions));
+    let cases = arguments.cases.unwrap_or(usual).min(left.saturating_mul(each));
+    if known.found.misses > 0 || cases == 0 {
+        return Ok((known, None));
+    }
+    let bar = Bar::new(progress, &instruction.name, cases.div_ceil(each), 0, each);
+    let mut watch = |state: &State| {
+        bar.show(state.next, state.differing());
+        Ok(())
+    };
+    match confirm(device, &known.found, (seed.wrapping_add(1), cases), &mut watch) {
+        Ok(part) => known.held_out = Some(part),
+        Err(error) => return Ok((known, Some(error))),
+    }
+    Ok((known, None))
+}

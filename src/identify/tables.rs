@@ -1,0 +1,151 @@
+//! The tables of what was found out.
+
+use super::{Identification, Likeness};
+use crate::{
+    Result,
+    comparison::{Subject, operands},
+    power::{self, ChangeVerdict, RefutingData, Tested, summaries},
+    report::Table,
+    verify::Part,
+};
+
+crate::rows! {
+    /// An instruction whose arithmetic was worked out.
+    pub struct IdentifiedRow in "identified" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// Whether the rule that was found agrees with everything (`identified`), not with everything (`approximated`), or the device
+        /// could not be asked to the end (`unfinished`).
+        outcome: &'static str => shown("outcome").essential(),
+        /// The shipped arithmetic that it is or is most like, and the difference.
+        like: Option<String> => shown("arithmetic").essential(),
+        /// Tiles that the device executed before the held-out run.
+        executions: u64 => shown("executions"),
+        /// Outputs that were asked for, or recorded.
+        asked: u64 => shown("asked"),
+        /// Of these, outputs that the rule gives otherwise.
+        misses: u64 => shown("missed").essential(),
+        /// Held-out cases that were compared.
+        compared: Option<u64> => shown("held out").essential(),
+        /// Of these, cases that differ.
+        differing: Option<u64> => shown("differ").essential(),
+        /// Seconds that the search took.
+        seconds: f64 => shown("time").unit("s"),
+    }
+
+    /// A line of a rule that was found, and what decided it.
+    pub struct LineEvidenceRow in "lines" {
+        /// The instruction.
+        instruction: String => shown("instruction"),
+        /// The key.
+        key: String => shown("key").essential(),
+        /// Its value.
+        value: String => shown("value").essential(),
+        /// The values that all answers agree with.
+        agreeing: Vec<String> => shown("agree with every answer").essential(),
+        /// Whether that decides the key.
+        decision: &'static str => shown("decision").essential(),
+        /// The value that was refuted last.
+        refuted: Option<String> => shown("refuted last"),
+        /// The operands that refuted it.
+        operands: Option<String> => shown("by"),
+        /// What the device answered.
+        answer: Option<String> => shown("answer"),
+    }
+}
+
+/// One instruction, as the tables show it.
+pub struct Outcome<'a> {
+    /// What was found.
+    pub found: &'a Identification,
+    /// What it is like.
+    pub like: Option<&'a Likeness>,
+    /// The held-out run, if there was one.
+    pub held_out: Option<&'a Part>,
+    /// Seconds that the search took.
+    pub seconds: f64,
+}
+
+impl Outcome<'_> {
+    /// Whether the rule agrees with everything.
+    pub fn agrees(&self) -> bool {
+        self.found.misses == 0 && self.held_out.is_none_or(|part| part.state.differing() == 0)
+    }
+
+    fn word(&self) -> &'static str {
+        match (&self.found.failure, self.agrees()) {
+            (Some(_), _) => "unfinished",
+            (None, true) => "identified",
+            (None, false) => "approximated",
+        }
+    }
+}
+
+/// The table of what was found of each instruction.
+pub fn identified<'a>(outcomes: impl IntoIterator<Item = Outcome<'a>>) -> Table {
+    let row = |outcome: Outcome<'a>| {
+        let found = outcome.found;
+        IdentifiedRow {
+            instruction: found.instruction.name.clone(),
+            outcome: outcome.word(),
+            like: outcome.like.map(|like| like.words.clone()),
+            executions: found.executions,
+            asked: found.asked.d.len() as u64,
+            misses: found.misses as u64,
+            compared: outcome.held_out.map(|part| part.state.compared()),
+            differing: outcome.held_out.map(|part| part.state.differing()),
+            seconds: outcome.seconds,
+        }
+    };
+    Table::of("Arithmetics that were worked out", outcomes.into_iter().map(row))
+}
+
+/// What the answers decide of the rule that was found.
+///
+/// # Errors
+/// The rule does not hold for the instruction.
+pub fn tested(found: &Identification) -> Result<Option<Tested>> {
+    let Some(model) = found.model() else { return Ok(None) };
+    let data = RefutingData::recorded("asked", found.asked.clone());
+    Ok(power::power(&model, &[data])?.into_iter().next())
+}
+
+/// The table of the lines of rules, with what decided them.
+pub fn lines<'a>(tested: impl IntoIterator<Item = (&'a Identification, &'a Tested)>) -> Table {
+    let rows = tested.into_iter().flat_map(|(found, tested)| line_rows(found, tested));
+    Table::of("What decided each line", rows)
+}
+
+fn line_rows(found: &Identification, tested: &Tested) -> Vec<LineEvidenceRow> {
+    let part = found.asked.part();
+    let row = |summary: power::KeySummary| {
+        let of_key = tested.changes.iter().filter(|(change, _)| change.key == summary.key);
+        let refuted = of_key.filter_map(|(change, verdict)| match verdict {
+            ChangeVerdict::Refuted(at) => Some((at, change)),
+            _ => None,
+        });
+        let last = refuted.max_by_key(|(at, _)| at.case);
+        let place = |at: &power::Refutation| (at.tile as usize, at.row as usize, at.column as usize);
+        LineEvidenceRow {
+            instruction: found.instruction.name.clone(),
+            value: summary.value,
+            agreeing: summary.agreeing,
+            decision: summary.decision.name(),
+            refuted: last.map(|(_, change)| change.to()),
+            operands: last.map(|(at, _)| {
+                let (tile, row, column) = place(at);
+                operands(&Subject::Matrix(&part), &found.asked.inputs.case(&part, tile, row, column))
+            }),
+            answer: last.map(|(at, _)| {
+                let (tile, row, column) = place(at);
+                part.d.hex(found.asked.d.get((tile * part.m + row) * part.n + column))
+            }),
+            key: summary.key,
+        }
+    };
+    // What a rule does not have, and nothing speaks against, is not worth a line.
+    let said = |summary: &power::KeySummary| {
+        summary.value != "absent" || matches!(summary.decision, power::Decision::Undecided | power::Decision::Partly)
+    };
+    summaries(tested).into_iter().filter(said).map(row).collect()
+}
