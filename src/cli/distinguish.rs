@@ -114,7 +114,7 @@ fn side(text: &str) -> Result<(String, Option<Instruction>)> {
              --model MODEL`"
         )));
     }
-    // The names of these have no stroke, so that an instruction follows the first.
+    // The names of these have no slash, so that an instruction follows the first.
     let plain = |device: &str| {
         let model = device.strip_prefix("model:").is_some_and(|name| shipped().any(|known| known == name));
         model || device == cpu::NAME || device.starts_with("cuda:")
@@ -154,8 +154,7 @@ fn instructions(
         (one, other) => {
             let mut chosen = arguments.selection.instructions(&[], Some(if one.is_none() { &x.0 } else { &y.0 }))?;
             if *all {
-                for (device, own) in devices.iter_mut().zip([one, other]).filter(|(_, own)| own.is_none()) {
-                    debug_assert!(own.is_none());
+                for (device, _) in devices.iter_mut().zip([one, other]).filter(|(_, own)| own.is_none()) {
                     let mut failure = None;
                     let left_out = left_out(&mut chosen, |i| match device.has(i) {
                         Ok(()) => true,
@@ -171,6 +170,12 @@ fn instructions(
                     let name = &device.identity().name;
                     notes.extend(left_out.map(|count| format!("Left out: {count} that {name} does not have.")));
                 }
+            }
+            if chosen.is_empty() {
+                return Err(Error::unavailable(format!(
+                    "{} and {} have none of the chosen instructions in common",
+                    x.0, y.0
+                )));
             }
             let pair = |own: Instruction| [one.clone().unwrap_or_else(|| own.clone()), other.clone().unwrap_or(own)];
             Ok(chosen.into_iter().map(pair).collect())

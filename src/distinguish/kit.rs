@@ -61,7 +61,7 @@ struct Pool {
 }
 
 impl Pool {
-    /// Adds those of some inputs on which not all candidates agree, one for each way to agree.
+    /// Adds those of some inputs on which not all candidates agree.
     fn add(&mut self, candidates: &[Candidate], inputs: &Inputs) {
         let said: Vec<_> = candidates.iter().map(|own| own.arithmetic.answers(inputs)).collect();
         for at in 0..inputs.len() {

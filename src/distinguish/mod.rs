@@ -28,7 +28,7 @@ pub use kit::{Kit, Known, kit};
 pub use rules::Unobservable;
 pub use shared::shared;
 
-use answers::{Answerer, Arithmetic};
+use answers::{Answerer, Arithmetic, Inputs};
 use rules::Rules;
 use search::{Explains, Shown, Suspect, Two, by_kind, inputs, suspects};
 use toml::Value;
@@ -241,17 +241,21 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         return Ok(same(reason, unobservable, i));
     }
     let (mut two, [x, y]) = two(rules, &i)?;
-    if let Some(all) = exhaustive::inputs(&i) {
-        let found = two.search(&[], all)?;
-        if found.differing == 0 {
-            return Ok(same(format!("so are the results for all {} inputs", found.tried), unobservable, i));
+    // Every input, where there are few.
+    let asked = || -> Box<dyn Iterator<Item = Inputs>> {
+        match exhaustive::inputs(&i) {
+            Some(all) => Box::new(all),
+            None => Box::new(inputs(&i, search.seed, search.cases)),
         }
-    }
+    };
     let mut suspects = suspects(rules);
     if suspects.is_empty() {
         suspects = by_kind(&[]);
     }
-    let mut found = two.search(&suspects, inputs(&i, search.seed, search.cases))?;
+    let mut found = two.search(&suspects, asked())?;
+    if found.differing == 0 && exhaustive::inputs(&i).is_some() {
+        return Ok(same(format!("all {} inputs give the same results", found.tried), unobservable, i));
+    }
     // Keys that show only together.
     let hidden = |(suspect, shown): (&Suspect, &Option<Shown>)| {
         (shown.is_none() && suspect.kind.is_none()).then(|| suspect.keys.clone())
@@ -262,7 +266,7 @@ fn between(rules: &mut Rules, i: Instruction, search: &Search) -> Result<Distinc
         let both = [rules::Which::X, rules::Which::Y].map(|which| rules.between(which, &keys));
         if let [Some(from_x), Some(from_y)] = both {
             let together = [Suspect { keys, kind: None, between: Some([from_x, from_y]) }];
-            let mut more = two.search(&together, inputs(&i, search.seed, search.cases))?;
+            let mut more = two.search(&together, asked())?;
             if let Some(shown) = more.shown.remove(0) {
                 (suspects, found.shown) = suspects
                     .into_iter()
