@@ -13,6 +13,8 @@ use crate::{
 const STREAMED: u64 = 1 << 12;
 /// Cases of the stream on which two arithmetics that those do not tell apart are compared.
 const SEARCHED: u64 = 1 << 14;
+/// Cases that may be asked about to reduce one input.
+const ASKED: usize = 12_000;
 
 /// Inputs that tell the known arithmetics of an instruction's operands apart.
 pub struct Kit {
@@ -164,7 +166,7 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
         let pairs: Vec<Vec<usize>> =
             (0..candidates.len()).map(|y| (0..y).filter(|x| needed(*x, y)).collect()).collect();
         let mut first = |cases: &[Case]| Ok(telling(candidates, &pairs, cases));
-        if let Some(simplest) = shrink(i, &own, &mut first)? {
+        if let Some(simplest) = shrink(i, &own, ASKED, &mut first)? {
             cases[at] = simplest;
         }
         at += 1;

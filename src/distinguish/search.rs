@@ -10,7 +10,10 @@ use super::{
 use crate::{
     Result,
     base::interrupt,
-    comparison::{Cost, shrink::shrink},
+    comparison::{
+        Cost,
+        shrink::{BUDGET, shrink},
+    },
     format::Format,
     inputs::{Corners, stream},
     isa::{Case, Codes, Instruction},
@@ -222,7 +225,7 @@ impl Two<'_> {
                 };
                 Ok((0..cases.len()).find(shows))
             };
-            if let Some(least) = shrink(&i, case, &mut first)? {
+            if let Some(least) = shrink(&i, case, BUDGET, &mut first)? {
                 let [x, y] = self.alone(&least)?;
                 let confirmed = x != y && suspect.is_of(i.d, x, y);
                 if confirmed {

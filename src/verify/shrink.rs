@@ -40,7 +40,7 @@ pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case) -> Result<Option<An
     for lanes in [i.m.min(i.n), 1] {
         let differs = |answer: &Answer| answer.device != answer.model;
         let mut first = |cases: &[Case]| Ok(pair.answers(cases, spot, lanes)?.iter().position(differs));
-        if let Some(simplest) = reduction::shrink(i, case, &mut first)? {
+        if let Some(simplest) = reduction::shrink(i, case, reduction::BUDGET, &mut first)? {
             let confirmed = pair.answers(&[simplest], spot, 1)?.remove(0);
             if differs(&confirmed) {
                 return Ok(Some(confirmed));

@@ -37,7 +37,7 @@ fn an_instruction_stands_behind_a_device_or_is_that_of_the_other_side() {
 #[test]
 fn every_view_of_what_differs_and_of_a_kit_is_printed() {
     let pair =
-        ["distinguish", "model:turing", "model:ampere", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--cases", "1000"];
+        ["distinguish", "model:ampere", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--cases", "1000"];
     let kit = ["distinguish", "--instr", "mma.m16n8k8.f32.tf32.tf32.f32"];
     for (arguments, status, tables) in
         [(&pair[..], 1, &["distinguished", "reasons"][..]), (&kit, 0, &["known_arithmetics", "generations", "kit"])]

@@ -14,8 +14,8 @@ use crate::{
     isa::{Case, Instruction},
 };
 
-/// The most cases that are asked about for one reduction.
-const BUDGET: usize = 60_000;
+/// The most cases that are asked about for one reduction, where nobody says less.
+pub const BUDGET: usize = 60_000;
 /// The most cases of one choice of terms.
 const MOST_SUBSETS: usize = 10_000;
 /// Cases that are asked about at a time.
@@ -24,12 +24,13 @@ const BATCH: usize = 256;
 /// The place of the first of some cases that has the property.
 pub type First<'a> = &'a mut dyn FnMut(&[Case]) -> Result<Option<usize>>;
 
-/// The minimal case that `case` of an instruction is reduced to; `None` if it does not have the property.
+/// The minimal case that `case` of an instruction is reduced to, when at most `budget` cases may be asked about; `None` if it does not have
+/// the property.
 ///
 /// # Errors
 /// Those of `first`; a signal.
-pub fn shrink(i: &Instruction, case: &Case, first: First) -> Result<Option<Case>> {
-    let mut search = Search { i, first, left: BUDGET };
+pub fn shrink(i: &Instruction, case: &Case, budget: usize, first: First) -> Result<Option<Case>> {
+    let mut search = Search { i, first, left: budget };
     let Some(start) = search.first(vec![case.clone()])? else { return Ok(None) };
     let fewest = search.fewest_terms(start)?;
     search.simplest(fewest).map(Some)
