@@ -85,7 +85,8 @@
 //! 8. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 9. [`comparison`]: what a comparison finds, the same for all that compare;
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
-//!     [`verify`], [`power`], `explain`, [`chain`], [`tree`], and [`experiment`], which sets published figures beside measured ones);
+//!     [`verify`], [`power`], [`identify`](mod@identify), [`distinguish`](mod@distinguish), [`tree`], `explain`, [`chain`],
+//!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`tables`]: all tables of those;
 //! 11. [`cli`]: the command line.
 //!
@@ -101,6 +102,7 @@ pub mod cli;
 pub mod comparison;
 pub mod convert;
 pub mod device;
+pub mod distinguish;
 pub mod exact;
 pub mod experiment;
 pub(crate) mod explain;

@@ -1,7 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, device, experiment, explain, identify, power, probe, record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, identify, power, probe,
+    record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -39,6 +40,11 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<convert::ElementRow>(),
         Declaration::of::<convert::ScaleRow>(),
         Declaration::of::<device::ExecCheckRow>(),
+        Declaration::of::<distinguish::tables::GenerationRow>(),
+        Declaration::of::<distinguish::tables::KitRow>(),
+        Declaration::of::<distinguish::tables::KnownRow>(),
+        Declaration::of::<distinguish::tables::PairRow>(),
+        Declaration::of::<distinguish::tables::ReasonRow>(),
         Declaration::of::<experiment::table::CellRow>(),
         Declaration::of::<experiment::table::CurvePairRow>(),
         Declaration::of::<experiment::table::DeviceRow>(),

@@ -4,6 +4,7 @@ mod calc;
 mod chain;
 mod convert;
 mod devices;
+mod distinguish;
 mod exec_check;
 mod explain;
 mod files;
@@ -72,6 +73,7 @@ enum Command {
     ExecCheck(exec_check::Arguments),
     Power(Box<power::Arguments>),
     Identify(Box<identify::Arguments>),
+    Distinguish(Box<distinguish::Arguments>),
     Chain(Box<chain::Arguments>),
     Tree(Box<tree::Arguments>),
     Report(report::Arguments),
@@ -152,6 +154,7 @@ impl Command {
             Command::ExecCheck(a) => &a.destination,
             Command::Power(a) => &a.destination,
             Command::Identify(a) => &a.common.destination,
+            Command::Distinguish(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Tree(a) => &a.destination,
             Command::Report(a) => &a.destination,
@@ -191,6 +194,7 @@ fn run(command: Command) -> Result<u8> {
             failure = stopped;
             report
         }
+        Command::Distinguish(a) => distinguish::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Tree(a) => tree::run(&a)?,
         Command::Report(a) => report::run(&a)?,

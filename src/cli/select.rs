@@ -139,9 +139,12 @@ pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
 }
 
 /// Keeps those for which `kept` is true, and returns how many were removed; `None` if none was.
-fn left_out(instructions: &mut Vec<Instruction>, kept: impl Fn(&Instruction) -> bool) -> Option<String> {
+pub(super) fn left_out(
+    instructions: &mut Vec<Instruction>,
+    mut kept: impl FnMut(&Instruction) -> bool,
+) -> Option<String> {
     let before = instructions.len();
-    instructions.retain(kept);
+    instructions.retain(|instruction| kept(instruction));
     match before - instructions.len() {
         0 => None,
         1 => Some("1 instruction".into()),

@@ -5,11 +5,11 @@
 mod cost;
 mod difference;
 mod operands;
+pub mod shrink;
 mod signature;
 mod table;
 
 pub use cost::Cost;
-pub(crate) use cost::leading;
 pub use difference::{Answer, Difference, Place, Subject};
 pub use operands::operands;
 pub use signature::{Signature, Way};

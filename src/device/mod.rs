@@ -1,5 +1,6 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
+mod ask;
 mod engine;
 mod exec;
 mod generation;
@@ -8,6 +9,7 @@ mod open;
 mod sweep;
 mod trace;
 
+pub use ask::ask;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};

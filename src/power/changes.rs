@@ -152,6 +152,11 @@ pub fn changes(rule: &Table, instruction: &Instruction) -> Vec<Change> {
 }
 
 impl ChangedKey {
+    /// The word that is meant where the key is absent, if one is.
+    pub fn default(&self) -> Option<&'static str> {
+        self.default
+    }
+
     /// The changes of this key in the table at `place`, which is a rule or a node.
     fn changes(&self, place: &str, table: &Table, instruction: &Instruction) -> Vec<Change> {
         if !has_place(table, self.name) {

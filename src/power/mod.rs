@@ -11,10 +11,12 @@ mod rule;
 mod run;
 mod summary;
 pub mod tables;
-mod values;
+pub(crate) mod values;
 
 pub use changes::{Change, ChangedKey, KEYS, changes};
+pub(crate) use proof::{equal, proof};
 pub use proof::{equivalent, unobservable};
 pub use rule::Changed;
+pub(crate) use rule::RulePair;
 pub use run::{ChangeVerdict, Refutation, RefutingData, Tested, power};
 pub use summary::{Decision, KeySummary, sentences, summaries};

@@ -6,7 +6,7 @@ use super::{
     rule::RulePair,
 };
 use crate::{
-    arithmetic::{Evaluator, Model, Rule, Step},
+    arithmetic::{Evaluator, Model, Program, Rule, Step},
     format::{Format, Overflow, Rounding},
     isa::Instruction,
 };
@@ -16,31 +16,32 @@ use crate::{
 pub fn unobservable(model: &Model, changed: &Model, instruction: &Instruction, change: &Change) -> Option<String> {
     let (one, other) = (model.evaluator(instruction).ok()?, changed.evaluator(instruction).ok()?);
     let rules = [model.rule(instruction)?, changed.rule(instruction)?];
-    proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, change)
+    proof(&RulePair { instruction, rules, evaluators: [&one, &other] }, &change.key)
 }
 
 /// Whether two arithmetics of one instruction are the same program, or differ only for operands that its formats do not have.
 /// (Others may give the same results for all operands, too.)
 pub fn equivalent(one: &Evaluator, other: &Evaluator) -> bool {
-    let programs = [one, other].map(Evaluator::program);
-    programs[0] == programs[1] || matches!(programs.map(normal), [Some(one), Some(other)] if one == other)
+    equal([one.program(), other.program()]).is_some()
 }
 
-/// Why the two rules of `pair`, which differ by `change`, give the same results for all operands; `None` where that is not
-/// known.
-pub(super) fn proof(pair: &RulePair, change: &Change) -> Option<String> {
-    let programs = pair.evaluators.map(Evaluator::program);
-    if programs[0] == programs[1] {
-        return Some("it is the same program".into());
-    }
-    if equivalent(pair.evaluators[0], pair.evaluators[1]) {
-        return Some("the programs differ only for operands that these formats do not have".into());
-    }
-    match change.key.as_str() {
+/// Why the two rules of `pair`, which differ in the value of `key`, give the same results for all operands; `None` where that is
+/// not known.
+pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
+    equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
         "alignment.floor" => floor(pair),
         "result.overflow" => overflow(pair),
         _ => None,
+    })
+}
+
+/// Why two programs of one instruction give the same results for all operands; `None` where that is not known.
+pub(crate) fn equal(programs: [&Program; 2]) -> Option<String> {
+    if programs[0].instruction == programs[1].instruction && programs[0].to_string() == programs[1].to_string() {
+        return Some("it is the same program".into());
     }
+    let [Some(one), Some(other)] = programs.map(normal) else { return None };
+    (one == other).then(|| "the programs differ only for operands that these formats do not have".into())
 }
 
 /// What the terms of a fused step can be: the smallest exponent that one of a kind has in the alignment, and the exponent of

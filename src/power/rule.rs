@@ -52,7 +52,7 @@ impl Changed {
 }
 
 /// Two arithmetics of one instruction: the rule, and the rule with a change.
-pub(super) struct RulePair<'a> {
+pub(crate) struct RulePair<'a> {
     pub instruction: &'a Instruction,
     pub rules: [&'a Rule; 2],
     pub evaluators: [&'a Evaluator; 2],

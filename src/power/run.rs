@@ -207,7 +207,7 @@ fn candidate(
     let reasons = sources.iter().zip(truths).zip(&evaluators).filter_map(|((source, truth), other)| {
         let evaluators = [truth, other.as_ref()?];
         let rules = [model.rule(&source.part)?, changed.rule(&source.part)?];
-        Some(proof(&RulePair { instruction: &source.part, rules, evaluators }, &change))
+        Some(proof(&RulePair { instruction: &source.part, rules, evaluators }, &change.key))
     });
     // A change that one of the instructions can show is not beyond observation.
     let proof = reasons.collect::<Option<Vec<String>>>().and_then(|reasons| reasons.into_iter().next());

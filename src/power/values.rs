@@ -3,7 +3,7 @@
 use toml::{Table, Value};
 
 /// The value at `path` (`group`, `alignment.bits`) of a rule; `None` where it is absent.
-pub(super) fn get<'a>(rule: &'a Table, path: &str) -> Option<&'a Value> {
+pub(crate) fn get<'a>(rule: &'a Table, path: &str) -> Option<&'a Value> {
     match path.split_once('.') {
         Some((table, key)) => get(rule.get(table)?.as_table()?, key),
         None => rule.get(path),
@@ -16,7 +16,7 @@ pub(super) fn has_place(rule: &Table, path: &str) -> bool {
 }
 
 /// Sets the value at a path, or removes it; nothing where there is no such place.
-pub(super) fn set(rule: &mut Table, path: &[&str], value: Option<Value>) {
+pub(crate) fn set(rule: &mut Table, path: &[&str], value: Option<Value>) {
     match (path, value) {
         ([], _) => {}
         ([key], Some(value)) => {
@@ -34,7 +34,7 @@ pub(super) fn set(rule: &mut Table, path: &[&str], value: Option<Value>) {
 }
 
 /// A value as a reader sees it: words without quotes.
-pub(super) fn shown(value: Option<&Value>) -> String {
+pub(crate) fn shown(value: Option<&Value>) -> String {
     match value {
         None => "absent".into(),
         Some(Value::String(text)) => text.clone(),

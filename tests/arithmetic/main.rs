@@ -6,6 +6,7 @@ mod arm_recordings;
 #[path = "../common/changed.rs"]
 mod changed;
 mod corners;
+mod distinguish;
 mod evidence;
 mod fast_evaluator;
 mod generations;

@@ -18,7 +18,7 @@ mod subnormal;
 mod zeros;
 
 use super::Position;
-use crate::isa::{Instruction, Tiles};
+use crate::isa::{Case, Instruction, Tiles};
 
 /// One corner, and the element of D that answers it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,11 @@ impl Corners {
     /// The corners of `instruction`.
     pub fn of(instruction: &Instruction) -> Corners {
         pack::pack(instruction, &cases(instruction))
+    }
+
+    /// The cases alone, in the same order.
+    pub fn cases(instruction: &Instruction) -> Vec<Case> {
+        cases(instruction).into_iter().map(|named| named.case).collect()
     }
 
     /// Where the corner with this name is; `None` where the instruction's operands cannot express it.

@@ -2,7 +2,7 @@
 
 use super::terms::{CaseTerm, terms, without};
 use crate::{
-    comparison::leading,
+    comparison::cost::leading,
     format::{Class, Decoded, Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction},
 };

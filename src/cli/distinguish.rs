@@ -1,0 +1,222 @@
+//! `tcnum distinguish`: the smallest inputs on which two differ.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use clap::Args;
+
+use super::{
+    OutputDestination, Progress, invocation,
+    options::{MAX_TIMEOUT, cases, integer},
+    select::{Selection, left_out},
+};
+use crate::{
+    Error, Result,
+    arithmetic::shipped,
+    base::interrupt,
+    device::{self, Device, cpu},
+    distinguish::{
+        self, Search, Side, Verdict,
+        tables::{self, Named},
+    },
+    isa::{self, Instruction},
+    report::{Report, Table},
+    verify::MOST_CASES,
+};
+
+/// Cases of the stream where no number is given.
+const DEFAULT_CASES: u64 = 1 << 17;
+
+/// Finds the smallest inputs on which two models, devices or instructions differ, one for each separate reason, or proves that there is none.
+///
+/// Example: tcnum distinguish model:hopper model:ampere --instr mma.m16n8k16.f32.bf16.bf16.f32
+///
+/// Example: tcnum distinguish model:hopper/wgmma.m64n16k32.f32.e4m3.e4m3 model:blackwell/tcgen05.m128n16k32.f32.e4m3.e4m3.f32
+///
+/// Example: tcnum distinguish --instr mma.m16n8k16.f32.f16.f16.f32
+///
+/// Of two models the reasons are the keys in which their rules differ. Of other devices differences are told apart by their kind.
+/// Two instructions need the same operand formats; where k differs, the first k of both are used, and the rest is zero. Without devices:
+/// which of the shipped models compute each instruction alike, and its test kit, few inputs that tell all known arithmetics of its
+/// operands apart. Exit status 1 if two differ.
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// Two devices (cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'), each with or without /INSTRUCTION; none for all
+    /// shipped models.
+    #[arg(value_name = "DEVICE[/INSTRUCTION]", num_args = 2)]
+    sides: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Cases of the verification stream to try, beside the corners. [default: 131072]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), requires = "sides")]
+    cases: Option<u64>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
+    /// Seed of the stream. [default: 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), requires = "sides")]
+    seed: Option<u64>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: OutputDestination,
+}
+
+/// Runs the command.
+///
+/// # Errors
+/// Unknown names; instructions with other operands, or that a device lacks; a device that fails.
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
+    let mut report = Report::new("distinguish", invocation());
+    let progress = Progress::new(&arguments.destination);
+    match &arguments.sides[..] {
+        [x, y] => {
+            report.seed = Some(arguments.seed.unwrap_or(0));
+            pairs(arguments, [x, y], &progress, &mut report)?;
+        }
+        _ => generations(arguments, &progress, &mut report)?,
+    }
+    Ok(report)
+}
+
+/// Tells two devices apart on each instruction.
+fn pairs(arguments: &Arguments, sides: [&String; 2], progress: &Progress, report: &mut Report) -> Result<()> {
+    let [x, y] = [side(sides[0])?, side(sides[1])?];
+    let timeout = Duration::from_secs(arguments.timeout);
+    let mut devices = [device::open(Some(&x.0), timeout)?, device::open(Some(&y.0), timeout)?];
+    let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
+    let (mut rows, mut reasons) = (Vec::new(), Vec::new());
+    for [one, other] in instructions(arguments, [&x, &y], &mut devices, &mut report.notes)? {
+        let named = [(&x.0, &one), (&y.0, &other)]
+            .map(|(device, instruction)| Named { device: device.clone(), instruction: instruction.clone() });
+        progress.step(&format!("telling {one} on {} from {other} on {}", x.0, y.0));
+        let [first, second] = &mut devices;
+        let told = distinguish::distinguish(
+            Side { device: first.as_mut(), instruction: &one },
+            Side { device: second.as_mut(), instruction: &other },
+            &search,
+        );
+        let Some(told) = report.until_interrupted(told)? else { break };
+        report.holds &= told.verdict != Verdict::Differ;
+        let named = [&named[0], &named[1]];
+        reasons.extend(tables::reasons(named, &told, reasons.len() + 1));
+        rows.push(tables::pair(named, &told));
+    }
+    let reasons = Table::of("Why they differ", reasons).filled();
+    report.tables = std::iter::once(Table::of("Two told apart", rows)).chain(reasons).collect();
+    Ok(())
+}
+
+/// A device, and its instruction if one stands behind it.
+fn side(text: &str) -> Result<(String, Option<Instruction>)> {
+    if text.starts_with("trace:") {
+        return Err(Error::request(format!(
+            "{text}: a recording answers for its own operands alone; compare it with a model or a device by `tcnum verify {text} \
+             --model MODEL`"
+        )));
+    }
+    // The names of these have no slash, so that an instruction follows the first.
+    let plain = |device: &str| {
+        let model = device.strip_prefix("model:").is_some_and(|name| shipped().any(|known| known == name));
+        model || device == cpu::NAME || device.starts_with("cuda:")
+    };
+    if let Some((device, name)) = text.split_once('/')
+        && plain(device)
+    {
+        return Ok((device.into(), Some(isa::resolve(name)?)));
+    }
+    if let Some((device, name)) = text.rsplit_once('/')
+        && let Ok(instruction) = isa::find(name)
+    {
+        return Ok((device.into(), Some(instruction)));
+    }
+    Ok((text.into(), None))
+}
+
+/// The instructions of both sides.
+fn instructions(
+    arguments: &Arguments,
+    [x, y]: [&(String, Option<Instruction>); 2],
+    devices: &mut [Box<dyn Device>; 2],
+    notes: &mut Vec<String>,
+) -> Result<Vec<[Instruction; 2]>> {
+    let Selection { instructions, formats, all } = &arguments.selection;
+    let selected = *all || !instructions.is_empty() || !formats.is_empty();
+    match (&x.1, &y.1) {
+        (None, None) if !selected => {
+            Err(Error::request("no instruction is named; write DEVICE/INSTRUCTION, or give --instr, --fmt or --all"))
+        }
+        (Some(one), Some(_)) if selected => Err(Error::request(format!(
+            "both sides name an instruction ({one}); --instr, --fmt and --all are for those that do not"
+        ))),
+        (Some(one), Some(other)) => Ok(vec![[one.clone(), other.clone()]]),
+        (Some(own), None) if !selected => Ok(vec![[own.clone(), own.clone()]]),
+        (None, Some(own)) if !selected => Ok(vec![[own.clone(), own.clone()]]),
+        (one, other) => {
+            let mut chosen = arguments.selection.instructions(&[], Some(if one.is_none() { &x.0 } else { &y.0 }))?;
+            if *all {
+                for (device, _) in devices.iter_mut().zip([one, other]).filter(|(_, own)| own.is_none()) {
+                    let mut failure = None;
+                    let left_out = left_out(&mut chosen, |i| match device.has(i) {
+                        Ok(()) => true,
+                        Err(error) if error.is_unavailable() => false,
+                        Err(error) => {
+                            failure.get_or_insert(error);
+                            false
+                        }
+                    });
+                    if let Some(error) = failure {
+                        return Err(error);
+                    }
+                    let name = &device.identity().name;
+                    notes.extend(left_out.map(|count| format!("Left out: {count} that {name} does not have.")));
+                }
+            }
+            if chosen.is_empty() {
+                return Err(Error::unavailable(format!(
+                    "{} and {} have none of the chosen instructions in common",
+                    x.0, y.0
+                )));
+            }
+            let pair = |own: Instruction| [one.clone().unwrap_or_else(|| own.clone()), other.clone().unwrap_or(own)];
+            Ok(chosen.into_iter().map(pair).collect())
+        }
+    }
+}
+
+/// Which of the shipped models compute each instruction alike, and the kits.
+fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<()> {
+    let Selection { instructions, formats, all } = &arguments.selection;
+    if !all && instructions.is_empty() && formats.is_empty() {
+        return Err(Error::request(
+            "nothing to tell apart; name two devices, or an instruction (--instr, --fmt or --all) for all shipped models",
+        ));
+    }
+    let chosen: Vec<Instruction> = arguments.selection.instructions(&[], Some("model:"))?;
+    let mut agreements = Vec::new();
+    for instruction in &chosen {
+        progress.step(&format!("comparing the models of {instruction}"));
+        let Some(agreement) = report.until_interrupted(distinguish::generations(instruction))? else { break };
+        agreements.push(agreement);
+    }
+    // Instructions with the same operands have the same kit.
+    let mut alike: BTreeMap<String, Vec<&Instruction>> = BTreeMap::new();
+    for i in &chosen {
+        let formats = [i.a, i.b, i.c, i.d].map(|format| format.name);
+        let operands = format!("{formats:?} {} {:?} {:?} {}", i.k, i.sparse, i.scale, i.xor);
+        alike.entry(operands).or_default().push(i);
+    }
+    let mut alike: Vec<Vec<&Instruction>> = alike.into_values().collect();
+    alike.sort_by_key(|own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
+    let mut kits = Vec::new();
+    for own in alike {
+        if report.interrupted.is_some() {
+            break;
+        }
+        progress.step(&format!("making the kit of {}", own[0]));
+        let Some(kit) = report.until_interrupted(distinguish::kit(own[0]))? else { break };
+        kits.extend(tables::kit(own[0], &own[1..], &kit));
+    }
+    let tables = [tables::known(&agreements), tables::generations(&agreements)];
+    report.tables = tables.into_iter().chain(Some(Table::of("Test kits", kits))).filter_map(Table::filled).collect();
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! Asking a device for the outputs of single cases.
+
+use super::{Device, Spot};
+use crate::{
+    Error, Result,
+    isa::{Case, Instruction, Tiles},
+};
+
+/// What a device answers to each case, all else in its tile being zero (of other cases, where several share a tile): the first of
+/// each tile in the row and column of `spot`, up to `lanes` more on the diagonal from there.
+///
+/// # Errors
+/// The device fails, or answers short.
+pub fn ask(device: &mut dyn Device, i: &Instruction, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<u64>> {
+    let place = |at: usize| {
+        let (row, column) = (spot.row as usize + at % lanes, spot.column as usize + at % lanes);
+        (at / lanes, row % i.m, column % i.n)
+    };
+    let mut tiles = Tiles::zeros(i, cases.len().div_ceil(lanes));
+    for (at, case) in cases.iter().enumerate() {
+        let (tile, row, column) = place(at);
+        tiles.place(i, tile, row, column, case);
+    }
+    let outputs = device.execute(i, &tiles)?;
+    let asked = tiles.count * i.m * i.n;
+    if outputs.len() != asked {
+        let name = &device.identity().name;
+        return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
+    }
+    let output = |at: usize| {
+        let (tile, row, column) = place(at);
+        outputs.get((tile * i.m + row) * i.n + column)
+    };
+    Ok((0..cases.len()).map(output).collect())
+}

@@ -1,0 +1,41 @@
+//! Programs without the products that are zero where a longer instruction is given the operands of a shorter one.
+
+use crate::{
+    arithmetic::{ElementaryOperation, Program, Scaling, Source, ZeroSign},
+    isa::Instruction,
+};
+
+/// The program of `short` to which `program`, of an instruction with more k, comes down where all operands beyond the k of `short`
+/// are zero; `None` where that is not known.
+///
+/// A zero among the values of a sum neither counts in its alignment nor changes it, unless the signs of zeros do. Steps of which all
+/// products are zero, and fused multiply-adds of zeros, are not looked into.
+pub(super) fn without_zeros(program: &Program, short: &Instruction) -> Option<Program> {
+    let stored = short.stored_k();
+    let mut program = Program { instruction: short.clone(), ..program.clone() };
+    let signed = program.operations().filter_map(ElementaryOperation::destination).any(|to| to.zero == ZeroSign::Ieee);
+    if signed {
+        return None;
+    }
+    let used: Vec<Source> =
+        program.operations().flat_map(ElementaryOperation::sources).chain([program.output.value]).collect();
+    for (number, step) in program.steps.iter_mut().enumerate() {
+        match &mut step.operation {
+            ElementaryOperation::Multiply(multiply) => {
+                let first = multiply.factors.iter().position(|factors| factors.k >= stored);
+                let alone = |source: &Source| matches!(source, Source::Product(step, at) if *step == number && Some(*at) >= first);
+                let whole = !matches!(multiply.scaling, Scaling::Sums(run) if !stored.is_multiple_of(run));
+                if first.is_some() && (used.iter().any(alone) || !whole) {
+                    return None;
+                }
+                multiply.factors.retain(|factors| factors.k < stored);
+                if multiply.factors.is_empty() {
+                    return None;
+                }
+            }
+            ElementaryOperation::Fma { factors, .. } if factors.k >= stored => return None,
+            _ => {}
+        }
+    }
+    Some(program)
+}

@@ -1,0 +1,357 @@
+//! The tables of what tells two apart, and of what is known of all.
+
+use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
+use crate::{
+    comparison::{Cost, Subject, operands},
+    exact,
+    format::Format,
+    isa::{Case, Instruction},
+    report::Table,
+};
+
+crate::rows! {
+    /// Two that were told apart: whether they differ.
+    pub struct PairRow in "distinguished" {
+        /// The first device.
+        x: String => shown("first").essential(),
+        /// Its instruction.
+        x_instruction: String => shown("its instruction"),
+        /// The second device.
+        y: String => shown("second").essential(),
+        /// Its instruction.
+        y_instruction: String => shown("its instruction"),
+        /// Whether they differ, are proved to be the same, or no difference was found.
+        verdict: &'static str => shown("verdict").essential(),
+        /// Separate reasons that an input shows.
+        reasons: usize => shown("reasons").essential(),
+        /// Why: the first reason, or the proof.
+        why: Option<String> => shown("why").if_filled().essential(),
+        /// Where k differs, how many k of both were used; the rest was zero.
+        k: Option<usize> => shown("k used").if_filled(),
+        /// Inputs that both were asked.
+        cases: u64 => shown("inputs tried"),
+    }
+
+    /// A reason why two differ, with the smallest input that shows it; or a difference of their rules that none shows.
+    pub struct ReasonRow in "reasons" {
+        /// Its number in the report.
+        number: usize => shown("#").essential(),
+        /// The first device and its instruction.
+        x: String => shown("first").if_varied(),
+        /// The second device and its instruction.
+        y: String => shown("second").if_varied(),
+        /// The keys of the rules.
+        key: Vec<String> => hidden(),
+        /// The value in the first rule.
+        x_value: Option<String> => hidden(),
+        /// The value in the second rule.
+        y_value: Option<String> => hidden(),
+        /// The kind of the difference, where no key says more.
+        kind: Option<&'static str> => hidden(),
+        /// The reason in a sentence.
+        why: String => shown("why").essential(),
+        /// Whether an input shows it, none was found, or it is proved that there is none.
+        verdict: &'static str => shown("verdict").if_varied(),
+        /// Why no input can show it.
+        proof: Option<String> => shown("proof").if_filled(),
+        /// Whether the reason alone makes the difference on this input.
+        alone: Option<bool> => shown("alone").if_varied(),
+        /// Terms that are not zero, c included.
+        terms: Option<usize> => shown("terms"),
+        /// The operands that are not zero.
+        operands: Option<String> => shown("smallest input").essential(),
+        /// The first result.
+        x_d: Option<String> => shown("first's D").essential(),
+        /// Its value.
+        x_result: Option<String> => shown("its value").beside(),
+        /// The second result.
+        y_d: Option<String> => shown("second's D").essential(),
+        /// Its value.
+        y_result: Option<String> => shown("its value").beside(),
+        /// The exact result, rounded to nearest with ties to even.
+        exact_d: Option<String> => shown("exact, rounded").if_filled(),
+        /// Its value.
+        exact_result: Option<String> => hidden(),
+        /// Steps from one representable number to the next between the two results; none where one is infinite or NaN.
+        ulps: Option<u64> => shown("ulps apart").if_filled(),
+        /// The first step that comes out differently, with both values.
+        step: Option<String> => shown("first step that differs").if_filled(),
+        /// The row of A, from k = 0; of sparse forms the stored elements.
+        a: Vec<String> => hidden(),
+        /// The column of B.
+        b: Vec<String> => hidden(),
+        /// The element of C.
+        c: Option<String> => hidden(),
+        /// Of sparse forms, the position of each stored element of A in its chunk.
+        positions: Vec<u64> => hidden(),
+        /// The scales of the row of A.
+        scale_a: Vec<String> => hidden(),
+        /// The scales of the column of B.
+        scale_b: Vec<String> => hidden(),
+    }
+
+    /// Two shipped models: how many of the instructions that both cover they compute alike.
+    pub struct GenerationRow in "generations" {
+        /// The first model.
+        x: &'static str => shown("first").essential(),
+        /// The second model.
+        y: &'static str => shown("second").essential(),
+        /// Instructions that both cover.
+        instructions: usize => shown("instructions of both").essential(),
+        /// Instructions of which all results are the same.
+        same: usize => shown("the same").essential(),
+        /// Instructions of which some results differ.
+        differ: usize => shown("differ").essential(),
+        /// The instructions that differ.
+        differing: Vec<String> => hidden(),
+    }
+
+    /// An instruction, and which shipped models compute it alike.
+    pub struct KnownRow in "known_arithmetics" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// How many arithmetics it has among the models.
+        arithmetics: usize => shown("arithmetics").essential(),
+        /// The models that compute it alike: each list is one arithmetic.
+        models: Vec<Vec<String>> => hidden(),
+        /// The same in words.
+        alike: String => shown("models (those joined by = agree)").essential(),
+        /// Whether it is proved of all that agree.
+        proved: bool => shown("proved").if_varied(),
+    }
+
+    /// An input of a test kit: together with the others of its instruction it tells all known arithmetics of the operands apart.
+    pub struct KitRow in "kit" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// Other instructions with the same operands, which have the same kit.
+        same_kit: Vec<String> => hidden(),
+        /// The number of the input in the kit.
+        number: usize => shown("#").essential(),
+        /// How many arithmetics the whole kit tells apart.
+        arithmetics: usize => shown("arithmetics"),
+        /// Terms that are not zero, c included.
+        terms: usize => shown("terms"),
+        /// The operands that are not zero.
+        operands: String => shown("input").essential(),
+        /// The results, each with the models that give it: `0x3f800000: hopper, ada`.
+        answers: Vec<String> => shown("D").essential(),
+        /// The row of A.
+        a: Vec<String> => hidden(),
+        /// The column of B.
+        b: Vec<String> => hidden(),
+        /// The element of C.
+        c: String => hidden(),
+        /// Of sparse forms, the position of each stored element of A in its chunk.
+        positions: Vec<u64> => hidden(),
+        /// The scales of the row of A.
+        scale_a: Vec<String> => hidden(),
+        /// The scales of the column of B.
+        scale_b: Vec<String> => hidden(),
+    }
+}
+
+/// What two that were told apart are called: device and instruction.
+#[derive(Debug, Clone)]
+pub struct Named {
+    /// The device.
+    pub device: String,
+    /// The instruction.
+    pub instruction: Instruction,
+}
+
+/// The row of two that were told apart.
+pub fn pair([x, y]: [&Named; 2], distinction: &Distinction) -> PairRow {
+    let shown = distinction.reasons.iter().filter(|reason| reason.witness.is_some());
+    let why = match &distinction.verdict {
+        Verdict::Differ => shown.clone().next().map(|reason| reason.sentence(names([x, y]).each_ref().map(|n| &n[..]))),
+        Verdict::Same(proof) => Some(proof.clone()),
+        Verdict::NotFound => None,
+    };
+    PairRow {
+        x: x.device.clone(),
+        x_instruction: x.instruction.name.clone(),
+        y: y.device.clone(),
+        y_instruction: y.instruction.name.clone(),
+        verdict: distinction.verdict.name(),
+        reasons: shown.count(),
+        why,
+        k: (x.instruction.k != y.instruction.k).then_some(distinction.shared.k),
+        cases: distinction.tried,
+    }
+}
+
+/// What sentences call the two: the devices, with the instructions where those do not tell them apart.
+fn names([x, y]: [&Named; 2]) -> [String; 2] {
+    match x.device == y.device {
+        true => [x, y].map(|side| side.instruction.name.clone()),
+        false => [x, y].map(|side| side.device.strip_prefix("model:").unwrap_or(&side.device).to_string()),
+    }
+}
+
+/// The rows of the reasons of two that were told apart, numbered on from `from`.
+pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Vec<ReasonRow> {
+    let [x, y] = sides.map(|side| format!("{}/{}", side.device, side.instruction));
+    let names = names(sides);
+    let names = [&names[0][..], &names[1][..]];
+    let blank = |number: usize, why: String, verdict: &'static str| ReasonRow {
+        number,
+        x: x.clone(),
+        y: y.clone(),
+        key: Vec::new(),
+        x_value: None,
+        y_value: None,
+        kind: None,
+        why,
+        verdict,
+        proof: None,
+        alone: None,
+        terms: None,
+        operands: None,
+        x_d: None,
+        x_result: None,
+        y_d: None,
+        y_result: None,
+        exact_d: None,
+        exact_result: None,
+        ulps: None,
+        step: None,
+        a: Vec::new(),
+        b: Vec::new(),
+        c: None,
+        positions: Vec::new(),
+        scale_a: Vec::new(),
+        scale_b: Vec::new(),
+    };
+    let mut rows = Vec::new();
+    for reason in &distinction.reasons {
+        let verdict = if reason.witness.is_some() { "shown" } else { "no input found" };
+        let mut row = blank(from + rows.len(), reason.sentence(names), verdict);
+        row.key = reason.keys.iter().map(|(key, _)| key.clone()).collect();
+        if let [(key, values)] = &reason.keys[..] {
+            [row.x_value, row.y_value] = words::values(key, values).map(Some);
+        }
+        row.kind = reason.kind.map(|kind| kind.name());
+        if let Some(witness) = &reason.witness {
+            show(&mut row, &distinction.shared, witness);
+        }
+        rows.push(row);
+    }
+    for Unobservable { key, values, reason: proof } in &distinction.unobservable {
+        let reason = Reason { keys: vec![(key.clone(), values.clone())], kind: None, witness: None };
+        let mut row = blank(from + rows.len(), reason.sentence(names), "cannot be observed");
+        row.key = vec![key.clone()];
+        [row.x_value, row.y_value] = words::values(key, values).map(Some);
+        row.proof = Some(proof.clone());
+        rows.push(row);
+    }
+    rows
+}
+
+/// Fills in the input that shows a reason.
+fn show(row: &mut ReasonRow, i: &Instruction, witness: &Witness) {
+    let (subject, case) = (Subject::Matrix(i), &witness.case);
+    let [x, y] = witness.d;
+    let decimal = |code: u64| Some(i.d.decode(code).decimal());
+    row.alone = Some(witness.alone);
+    row.terms = Some(Cost::of(i, case).terms);
+    row.operands = Some(operands(&subject, case));
+    (row.x_d, row.x_result) = (Some(i.d.hex(x)), decimal(x));
+    (row.y_d, row.y_result) = (Some(i.d.hex(y)), decimal(y));
+    row.exact_d = witness.exact.map(|code| i.d.hex(code));
+    row.exact_result = witness.exact.and_then(decimal);
+    row.ulps = exact::distance(i.d, x, y);
+    row.step = witness.step.clone();
+    (row.a, row.b, row.c) = (hex(i.a, &case.a), hex(i.b, &case.b), Some(i.c.hex(case.c)));
+    row.positions = case.positions.clone();
+    let scale = i.scale.map_or(i.a, |scale| scale.format);
+    (row.scale_a, row.scale_b) = (hex(scale, &case.scale_a), hex(scale, &case.scale_b));
+}
+
+fn hex(format: &Format, codes: &[u64]) -> Vec<String> {
+    codes.iter().map(|code| format.hex(*code)).collect()
+}
+
+/// The matrix of generations: a row for each two models that cover an instruction both.
+pub fn generations(agreements: &[Agreement]) -> Table {
+    let mut rows: Vec<GenerationRow> = Vec::new();
+    for agreement in agreements {
+        let all: Vec<(usize, &'static str)> = agreement
+            .alike
+            .iter()
+            .enumerate()
+            .flat_map(|(at, names)| names.iter().map(move |name| (at, *name)))
+            .collect();
+        for (at, (class, x)) in all.iter().enumerate() {
+            for (other, y) in &all[at + 1..] {
+                let (x, y) = if *x < *y { (*x, *y) } else { (*y, *x) };
+                let place = rows.iter().position(|row| (row.x, row.y) == (x, y)).unwrap_or_else(|| {
+                    rows.push(GenerationRow { x, y, instructions: 0, same: 0, differ: 0, differing: Vec::new() });
+                    rows.len() - 1
+                });
+                let row = &mut rows[place];
+                row.instructions += 1;
+                if class == other {
+                    row.same += 1;
+                } else {
+                    row.differ += 1;
+                    row.differing.push(agreement.instruction.name.clone());
+                }
+            }
+        }
+    }
+    rows.sort_by_key(|row| (row.x, row.y));
+    Table::of("Models that cover the same instructions", rows)
+}
+
+/// A row for each instruction: which models compute it alike.
+pub fn known(agreements: &[Agreement]) -> Table {
+    let row = |agreement: &Agreement| KnownRow {
+        instruction: agreement.instruction.name.clone(),
+        arithmetics: agreement.alike.len(),
+        models: agreement.alike.iter().map(|names| names.iter().map(|name| name.to_string()).collect()).collect(),
+        alike: agreement.alike.iter().map(|names| names.join(" = ")).collect::<Vec<_>>().join("; "),
+        proved: agreement.proved,
+    };
+    Table::of("Arithmetics of each instruction", agreements.iter().map(row))
+}
+
+/// The rows of the kit of an instruction, and of others with the same operands.
+pub fn kit(i: &Instruction, others: &[&Instruction], kit: &Kit) -> Vec<KitRow> {
+    let scale = i.scale.map_or(i.a, |scale| scale.format);
+    let row = |(at, case): (usize, &Case)| {
+        let mut answers: Vec<(u64, Vec<String>)> = Vec::new();
+        for known in &kit.known {
+            let names = known.candidates.iter().flat_map(|candidate| &candidate.origins).map(|origin| {
+                match origin.instruction == i.name {
+                    true => origin.model.to_string(),
+                    false => format!("{}/{}", origin.model, origin.instruction),
+                }
+            });
+            let code = known.answers[at];
+            match answers.iter_mut().find(|(known, _)| *known == code) {
+                Some((_, list)) => list.extend(names),
+                None => answers.push((code, names.collect())),
+            }
+        }
+        KitRow {
+            instruction: i.name.clone(),
+            same_kit: others.iter().map(|other| other.name.clone()).collect(),
+            number: at + 1,
+            arithmetics: kit.known.len(),
+            terms: Cost::of(i, case).terms,
+            operands: operands(&Subject::Matrix(i), case),
+            answers: answers
+                .into_iter()
+                .map(|(code, names)| format!("{}: {}", i.d.hex(code), names.join(", ")))
+                .collect(),
+            a: hex(i.a, &case.a),
+            b: hex(i.b, &case.b),
+            c: i.c.hex(case.c),
+            positions: case.positions.clone(),
+            scale_a: hex(scale, &case.scale_a),
+            scale_b: hex(scale, &case.scale_b),
+        }
+    };
+    kit.cases.iter().enumerate().map(row).collect()
+}

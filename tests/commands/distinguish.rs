@@ -1,0 +1,78 @@
+//! `tcnum distinguish`: exit statuses, what it prints, what it refuses.
+
+use crate::program::{tcnum, validate_report};
+
+const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
+
+fn rows<'a>(report: &'a serde_json::Value, table: &str) -> &'a Vec<serde_json::Value> {
+    report["tables"][table].as_array().unwrap()
+}
+
+#[test]
+fn models_that_differ_exit_1_with_a_reason_and_an_input_each_and_those_that_do_not_exit_0() {
+    let run =
+        tcnum(&["distinguish", "model:ampere", "model:hopper", "--instr", BF16, "--cases", "1e4", "--output", "json"]);
+    assert_eq!(run.status, 1, "{}", run.stderr);
+    let report = validate_report(&run.stdout);
+    assert_eq!(rows(&report, "distinguished")[0]["verdict"], "differ");
+    let reasons = rows(&report, "reasons");
+    let keys: Vec<_> = reasons.iter().map(|row| row["key"][0].as_str().unwrap()).collect();
+    assert!(keys.contains(&"alignment.bits") && keys.contains(&"alignment.floor"), "{keys:?}");
+    assert!(reasons.iter().all(|row| row["x_d"] != row["y_d"] && row["a"].as_array().unwrap().len() == 16));
+    let run = tcnum(&["distinguish", "model:hopper", "model:blackwell", "--fmt", "bf16", "--output", "json"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    assert_eq!(rows(&validate_report(&run.stdout), "distinguished")[0]["verdict"], "the same");
+}
+
+#[test]
+fn an_instruction_stands_behind_a_device_or_is_that_of_the_other_side() {
+    let x = format!("model:hopper/{BF16}");
+    let run = tcnum(&["distinguish", &x, "model:hopper", "--output", "json"]);
+    assert_eq!(run.status, 0, "{}", run.stderr);
+    let run = tcnum(&["distinguish", &x, "model:hopper/mma.m16n8k8.f32.bf16.bf16.f32", "--output", "json"]);
+    let report = validate_report(&run.stdout);
+    assert_eq!((run.status, &rows(&report, "distinguished")[0]["k"]), (0, &8.into()));
+}
+
+#[test]
+fn every_view_of_what_differs_and_of_a_kit_is_printed() {
+    let pair =
+        ["distinguish", "model:ampere", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--cases", "1000"];
+    let kit = ["distinguish", "--instr", "mma.m16n8k8.f32.tf32.tf32.f32"];
+    for (arguments, status, tables) in
+        [(&pair[..], 1, &["distinguished", "reasons"][..]), (&kit, 0, &["known_arithmetics", "generations", "kit"])]
+    {
+        for view in ["table", "csv", "markdown", "latex"] {
+            let run = tcnum(&[arguments, &["--output", view]].concat());
+            assert!(run.status == status && !run.stdout.is_empty(), "{view}: {}", run.stderr);
+        }
+        let run = tcnum(&[arguments, &["--output", "json"]].concat());
+        let report = validate_report(&run.stdout);
+        for table in tables {
+            assert!(!rows(&report, table).is_empty(), "{table}");
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_told_apart_is_refused_with_one_message() {
+    let other = "model:hopper/mma.m16n8k16.f32.f16.f16.f32";
+    for (arguments, message) in [
+        (&["model:hopper", "model:ampere"][..], "no instruction is named"),
+        (&["model:hopper"], "2 values required"),
+        (&[], "nothing to tell apart"),
+        (
+            &["trace:some.safetensors", "model:hopper", "--instr", BF16],
+            "a recording answers for its own operands alone",
+        ),
+        (&["model:hopper/mma.m16n8k16.f32.bf16.bf16", "model:ampere"], "unknown instruction"),
+        (&["model:hoper", "model:ampere", "--instr", BF16], "unknown model"),
+        (&[&format!("model:ampere/{BF16}"), other], "the same operands"),
+        (&["model:volta", "model:hopper", "--instr", BF16], "does not cover"),
+        (&[&format!("model:ampere/{BF16}"), other, "--instr", BF16], "both sides name an instruction"),
+    ] {
+        let run = tcnum(&[&["distinguish"], arguments].concat());
+        assert!(run.status == 2 && run.stderr.contains(message), "{arguments:?}: {} {}", run.status, run.stderr);
+        assert!(run.stdout.is_empty());
+    }
+}
