@@ -69,18 +69,7 @@ impl Search {
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
         let mut best: Option<Candidate> = None;
         for start in judged.into_iter().take(CLIMBED) {
-            let was = (start.penalty, super::file::rule(&start.rule));
             let reached = self.refine(start, Steps::Single);
-            if std::env::var_os("TCNUM_DEBUG").is_some() {
-                eprintln!(
-                    "START {} {}REACHED {} {}effort {}\n",
-                    was.0,
-                    was.1,
-                    reached.penalty,
-                    super::file::rule(&reached.rule),
-                    self.effort.0
-                );
-            }
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
             }

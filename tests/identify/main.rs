@@ -2,4 +2,8 @@
 
 #[path = "../common/arithmetics/mod.rs"]
 mod arithmetics;
+mod black_box;
 mod blind;
+#[path = "../common/machine.rs"]
+mod machine;
+mod shipped;

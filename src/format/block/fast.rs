@@ -106,8 +106,15 @@ impl<'a> VectorQuantizer<'a> {
         }
     }
 
-    /// The steps of elements under a scale. Those under twice the scale are the same, an octave further.
+    /// The steps of elements under a scale.
+    #[inline]
     fn steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
+        all[usize::from(code)].get().unwrap_or_else(|| self.find_steps(all, code))
+    }
+
+    /// Finds the steps under a scale. Those under twice the scale are the same, an octave further.
+    #[cold]
+    fn find_steps<'s>(&self, all: &'s [OnceLock<Steps>], code: u8) -> &'s Steps {
         all[usize::from(code)].get_or_init(|| {
             let scale = self.quantizer.format.scale;
             let octave = scale.float().map_or(1, |float| 1u64 << (float.precision() - 1));
