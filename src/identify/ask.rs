@@ -4,12 +4,14 @@ use crate::{
     Error, Result,
     comparison::{Subject, operands},
     device::Device,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, Tiles},
 };
 
 /// Rows and columns of a tile that is asked, where the instruction has so many.
 const ROWS: usize = 4;
 const COLUMNS: usize = 16;
+/// Single cases that share a tile, on its diagonal.
+const LANES: usize = 8;
 /// Tiles that the device gets at a time.
 const BATCH: usize = 1 << 12;
 
@@ -60,6 +62,30 @@ impl<'a> Asker<'a> {
             all.extend(&codes);
         }
         Ok(all)
+    }
+
+    /// The codes of D of single cases, several to a tile.
+    ///
+    /// # Errors
+    /// The device fails, or may not be asked as many.
+    pub(super) fn ask_cases(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
+        let lanes = LANES.min(self.instruction.m).min(self.instruction.n);
+        let square = Instruction { m: lanes, n: lanes, ..self.instruction.clone() };
+        let mut tiles = Tiles::zeros(&square, cases.len().div_ceil(lanes));
+        for (at, case) in cases.iter().enumerate() {
+            tiles.place(&square, at / lanes, at % lanes, at % lanes, case);
+        }
+        if tiles.count > self.left() {
+            return Err(Error::request("the tiles that may be executed are used up"));
+        }
+        let codes = self.device.execute_part(self.instruction, lanes, lanes, &tiles)?;
+        self.executions += tiles.count as u64;
+        let asked = tiles.count * lanes * lanes;
+        if codes.len() != asked {
+            let name = &self.device.identity().name;
+            return Err(Error::device(format!("{name} answered {} outputs of {asked}", codes.len())));
+        }
+        Ok((0..cases.len()).map(|at| codes.get((at / lanes * lanes + at % lanes) * lanes + at % lanes)).collect())
     }
 
     /// Asks tiles again, in the other order and with rows and columns exchanged, so that each element has other neighbours.

@@ -11,12 +11,14 @@ mod candidate;
 mod climb;
 mod confirm;
 mod file;
+mod isolate;
 mod moves;
 mod near;
 mod pool;
 mod run;
 mod search;
 mod starts;
+mod structure;
 pub mod tables;
 
 pub use confirm::confirm;
