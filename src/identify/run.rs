@@ -12,7 +12,7 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
-    climb::changed,
+    moves::Move,
     file, isolate,
     near::{self, Likeness},
     pool::{Measure, Pool},
@@ -277,7 +277,7 @@ impl Dialogue<'_> {
         let known = &self.search.known;
         let mut others: Vec<Evaluator> = power::changes(rule, &part)
             .par_iter()
-            .filter_map(|change| evaluator(&changed(rule, change), &part))
+            .filter_map(|change| evaluator(&Move(vec![change.clone()]).applied(rule), &part))
             .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
             .collect();
         let tiles = self.stream.take(LOOKED_THROUGH);

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{Effort, climb, climb_in_pairs},
+    climb::{Effort, climb, climb_in_ordinary_pairs, climb_in_pairs},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -83,11 +83,8 @@ impl Search {
         let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
         // A little way from each, then further from the nearest.
-        let climbed = shapes.into_iter().take(CLIMBED).chain(trees).map(|start| {
-            let effort = Effort::of(first, LITTLE);
-            climb(first, start, effort)
-        });
-        let mut climbed: Vec<Candidate> = climbed.collect();
+        let starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
+        let mut climbed: Vec<Candidate> = starts.into_iter().map(|start| approach(first, start)).collect();
         climbed.sort_by_key(|candidate| candidate.penalty);
         let mut best: Option<Candidate> = None;
         for start in climbed.into_iter().take(REFINED) {
@@ -124,6 +121,28 @@ impl Search {
         }
         best.judge(&self.known, Measure::All);
         best
+    }
+}
+
+/// Climbs by ever more tiles: the first ones show the last step of a sum.
+fn approach(pool: &Pool, start: Candidate) -> Candidate {
+    let effort = Effort::of(pool, LITTLE);
+    let mut best = start;
+    let mut count = JUDGED;
+    loop {
+        let few = pool.first(count);
+        best = climb(&few, best, effort);
+        best.judge(&few, Measure::Ordinary);
+        if best.penalty > 0
+            && let Some(better) = climb_in_ordinary_pairs(&few, &best, effort)
+        {
+            best = climb(&few, better, effort);
+        }
+        if count >= pool.len() {
+            best.judge(pool, Measure::All);
+            return best;
+        }
+        count *= 2;
     }
 }
 
