@@ -9,8 +9,8 @@ use super::{
     pool::{Measure, Pool},
 };
 
-/// The most pairs of changes that are tried.
-const MOST_PAIRS: usize = 20_000;
+/// What it takes to judge a pair of changes, about.
+const PAIR: u64 = 1 << 18;
 
 /// How far the work of judging candidates may go.
 #[derive(Debug, Clone, Copy)]
@@ -22,8 +22,13 @@ impl Effort {
         Effort(pool.work() + work)
     }
 
-    fn is_left(self, pool: &Pool) -> bool {
-        pool.work() < self.0
+    fn left(self, pool: &Pool) -> u64 {
+        self.0.saturating_sub(pool.work())
+    }
+
+    /// Whether any is left.
+    pub(super) fn is_left(self, pool: &Pool) -> bool {
+        self.left(pool) > 0
     }
 }
 
@@ -143,7 +148,7 @@ pub(super) fn climb_in_ordinary_pairs(pool: &Pool, from: &Candidate, effort: Eff
 fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], effort: Effort) -> Option<Candidate> {
     let pairs = moves.iter().enumerate().flat_map(|(at, one)| moves[..at].iter().map(move |other| (*one, *other)));
     let pairs: Vec<_> = pairs.filter(|(one, other)| one.key() != other.key()).collect();
-    if pairs.len() > MOST_PAIRS || !effort.is_left(pool) {
+    if pairs.len() as u64 > effort.left(pool) / PAIR {
         return None;
     }
     best_of(pool, from, measure, pairs.into_iter().map(|(one, other)| other.applied(&one.applied(&from.rule))))

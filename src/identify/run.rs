@@ -32,6 +32,7 @@ use crate::{
     tree::{self, Order},
 };
 
+thread_local! { static T0: std::time::Instant = std::time::Instant::now(); }
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
 const FIRST: usize = 72;
 const MOST: usize = 600;
@@ -41,6 +42,8 @@ const REPEATED: usize = 48;
 const LOOKED_THROUGH: usize = 1 << 9;
 /// Tiles that the order of the sum may take.
 const MOST_FOR_ORDER: usize = 6000;
+/// The products that this may take to compute.
+const TELLING: u64 = 1 << 27;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -194,6 +197,7 @@ impl Dialogue<'_> {
                     None => break,
                 },
             };
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME candidate {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
             let agrees = candidate.penalty == 0;
             let rule = candidate.rule.clone();
             found = Some((candidate, origin));
@@ -202,12 +206,15 @@ impl Dialogue<'_> {
             }
             // More of the stream, then cases on which it differs from its neighbours.
             let tiles = if asked < MOST { self.stream.take(asked) } else { self.telling(&rule) };
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME told {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
             }
         }
-        self.conclude(instruction, found)
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME conclude {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
+        let x = self.conclude(instruction, found);
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME end {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); } x
     }
 
     /// The nearest candidate that is reached from all starts.
@@ -232,11 +239,14 @@ impl Dialogue<'_> {
     fn starts(&mut self, known: &[Start]) -> Vec<Start> {
         let (part, nan) = (self.search.known.part.clone(), self.nan());
         let all: Vec<Start> = known.iter().cloned().chain(starts::shapes(&part, nan)).collect();
-        let Some(order) = self.order(&part) else { return all };
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME shapes {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
+        let Some(order) = self.order(&part) else { if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME no order {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); } return all };
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME order {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
+if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME fitting {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
         fitting.extend(structure::tree(&order, &part, nan));
         if fitting.is_empty() { all } else { fitting }
     }
@@ -303,10 +313,16 @@ impl Dialogue<'_> {
             .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
             .collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
+        let each = (part.m * part.n * part.stored_k()) as u64;
+        let mut work = 0;
         for at in 0..tiles.count {
+            if work > TELLING {
+                break;
+            }
             let tile = tiles.slice(at, at + 1);
             let expected = own.execute_here(&tile);
             let before = others.len();
+            work += before as u64 * each;
             others.retain(|other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
             if others.len() < before {
                 telling.extend(&tile);

@@ -90,7 +90,9 @@ impl Search {
         let mut best: Option<Candidate> = None;
         let mut climbed = Vec::new();
         let mut go_on = |search: &mut Search, from: Candidate| {
+            let (t, w) = (std::time::Instant::now(), search.known.work());
             let reached = search.refine(from, Steps::Single);
+            if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("REFINE -> {} in {:.2} s, {} Mwork\n{}", reached.penalty, t.elapsed().as_secs_f64(), (search.known.work()-w)>>20, super::file::rule(&reached.rule)); }
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
             }
@@ -98,7 +100,9 @@ impl Search {
         };
         let first = first.clone();
         for start in starts {
+            let (t, w, p0, s0) = (std::time::Instant::now(), first.work(), start.penalty, super::file::rule(&start.rule));
             let reached = approach(&first, start);
+            if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("APPROACH {p0} -> {} in {:.2} s, {} Mwork of {} tiles\n{s0}-->\n{}", reached.penalty, t.elapsed().as_secs_f64(), (first.work()-w)>>20, first.len(), super::file::rule(&reached.rule)); }
             if reached.penalty > 0 {
                 climbed.push(reached);
             } else if go_on(self, reached) {
@@ -128,6 +132,11 @@ impl Search {
         for _ in 0..ROUNDS {
             best.judge(&self.guides, Measure::All);
             best = climb(&self.guides, best, effort);
+            if best.penalty > 0
+                && let Some(better) = climb_in_ordinary_pairs(&self.guides, &best, effort)
+            {
+                best = climb(&self.guides, better, effort);
+            }
             while best.penalty > 0
                 && steps == Steps::Pairs
                 && let Some(better) = climb_in_pairs(&self.guides, &best, effort)
