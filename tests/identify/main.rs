@@ -4,6 +4,7 @@
 mod arithmetics;
 mod black_box;
 mod blind;
+mod honesty;
 #[path = "../common/machine.rs"]
 mod machine;
 mod shipped;
