@@ -83,7 +83,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         None => None,
     };
     let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?)));
-    report.tables = vec![tables::identified(known.iter().map(Known::outcome)), tables::lines(lines)];
+    report.tables = vec![tables::identified(known.iter().map(Known::outcome))];
+    report.tables.extend(tables::lines(lines).filled());
     let parts: Vec<Part> = known.iter().filter_map(|known| known.held_out.clone()).collect();
     if !parts.is_empty() {
         report.tables.push(verification::regimes(&parts));

@@ -3,7 +3,7 @@
 use super::{Identification, Likeness};
 use crate::{
     Result,
-    comparison::{Difference, Listing, Origin, Subject, operands},
+    comparison::{Answer, Difference, Listing, Origin, Subject, operands},
     power::{self, ChangeVerdict, RefutingData, Tested, summaries},
     report::Table,
     verify::{Part, tables::list},
@@ -115,14 +115,21 @@ pub fn differences<'a>(
     let mut listing = Listing::default();
     for (found, missed, part) in found {
         let subject = Subject::Matrix(&found.instruction);
-        for difference in missed {
+        // What is reduced to the same is listed once.
+        let mut shown: Vec<&Answer> = Vec::new();
+        let mut is_new = |answer: &'a Answer| {
+            let new = !shown.contains(&answer);
+            shown.push(answer);
+            new
+        };
+        for difference in missed.iter().filter(|difference| is_new(difference.simplest())) {
             listing.add(&subject, &Origin { regime: Some(ASKED), ..Origin::default() }, difference);
         }
         let held_out = part.and_then(|part| Some((part, part.counterexamples.as_ref()?)));
-        for (part, counterexample) in
-            held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one)))
-        {
-            list(&mut listing, part, &subject, counterexample);
+        for (part, counterexample) in held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one))) {
+            if is_new(counterexample.simplest()) {
+                list(&mut listing, part, &subject, counterexample);
+            }
         }
     }
     let notes = listing.notes();

@@ -4,7 +4,11 @@
 mod arithmetics;
 mod black_box;
 mod blind;
+mod command;
 mod honesty;
+mod kinds;
 #[path = "../common/machine.rs"]
 mod machine;
+#[path = "../common/program.rs"]
+mod program;
 mod shipped;
