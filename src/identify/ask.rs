@@ -3,12 +3,14 @@
 use crate::{
     Error, Result,
     device::Device,
-    isa::{Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, Tiles},
 };
 
 /// Rows and columns of a tile that is asked, where the instruction has so many.
 const ROWS: usize = 4;
 const COLUMNS: usize = 16;
+/// Single cases that share a tile, on its diagonal.
+const LANES: usize = 8;
 /// Tiles that the device gets at a time at most.
 const BATCH: u64 = 1 << 12;
 
@@ -67,7 +69,7 @@ impl<'a> Asker<'a> {
         let mut from = 0;
         while from < count {
             let to = count.min(from + self.executions.clamp(1, BATCH) as usize);
-            match self.answers(&tiles.slice(from, to)) {
+            match self.answers((self.part.m, self.part.n), &tiles.slice(from, to)) {
                 Ok(codes) => all.extend(&codes),
                 Err(error) if from == 0 => return Err(error),
                 Err(_) => break,
@@ -77,13 +79,31 @@ impl<'a> Asker<'a> {
         Ok(all)
     }
 
-    /// The answers to one batch.
-    fn answers(&mut self, batch: &Tiles) -> Result<Codes> {
+    /// The codes of D of single cases, several to a tile.
+    ///
+    /// # Errors
+    /// The device fails, or has failed before, or may not be asked as many.
+    pub(super) fn ask_cases(&mut self, cases: &[Case]) -> Result<Vec<u64>> {
+        let lanes = LANES.min(self.instruction.m).min(self.instruction.n);
+        let square = Instruction { m: lanes, n: lanes, ..self.instruction.clone() };
+        let mut tiles = Tiles::zeros(&square, cases.len().div_ceil(lanes));
+        for (at, case) in cases.iter().enumerate() {
+            tiles.place(&square, at / lanes, at % lanes, at % lanes, case);
+        }
+        if tiles.count > self.left() {
+            return Err(Error::request("the tiles that may be executed are used up"));
+        }
+        let codes = self.answers((lanes, lanes), &tiles)?;
+        Ok((0..cases.len()).map(|at| codes.get((at / lanes * lanes + at % lanes) * lanes + at % lanes)).collect())
+    }
+
+    /// The answers to one batch of tiles with so many rows and columns.
+    fn answers(&mut self, (m, n): (usize, usize), batch: &Tiles) -> Result<Codes> {
         if let Some(error) = &self.failure {
             return Err(error.clone());
         }
-        let asked = batch.count * self.part.m * self.part.n;
-        let outcome = self.device.execute_part(self.instruction, self.part.m, self.part.n, batch);
+        let asked = batch.count * m * n;
+        let outcome = self.device.execute_part(self.instruction, m, n, batch);
         let outcome = outcome.and_then(|codes| match codes.len() == asked {
             true => Ok(codes),
             false => {

@@ -35,7 +35,7 @@ enum Part {
     Begun,
 }
 
-const SPECIAL: [&str; 13] = [
+const SPECIAL: [&str; 15] = [
     "unpack",
     "unpack-c",
     "operand-subnormals",
@@ -49,6 +49,8 @@ const SPECIAL: [&str; 13] = [
     "nan",
     "nan-operands",
     "output",
+    "subnormals",
+    "tininess",
 ];
 const BEGUN: [&str; 7] = ["product", "lanes", "late", "between", "addition", "scale-sums", "split"];
 
@@ -67,13 +69,21 @@ impl Part {
 pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
     let mut best = from;
     best.judge(pool, Measure::Ordinary);
+    if best.rule.contains_key("node") {
+        // Of many keys, one after the other.
+        let parts = |part: Part| part != Part::Special;
+        while let Some(better) = sweep(pool, best.clone(), (&parts, Measure::Ordinary), effort) {
+            best = better;
+        }
+    }
     while let Some(better) = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort) {
         best = better;
     }
     best.judge(pool, Measure::All);
     loop {
         let before = best.penalty;
-        best = sweep(pool, best, effort);
+        let special = |part: Part| part == Part::Special;
+        best = sweep(pool, best.clone(), (&special, Measure::All), effort).unwrap_or(best);
         if best.penalty < before {
             continue;
         }
@@ -95,20 +105,24 @@ fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort:
     best_of(pool, from, measure, changes.iter().map(|change| changed(&from.rule, change)))
 }
 
-/// Gives every special key in turn the value that is nearest.
-fn sweep(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
+/// Gives every key of some parts in turn the value that is nearest by a measure, if one is better.
+fn sweep(
+    pool: &Pool,
+    from: Candidate,
+    (parts, measure): (&dyn Fn(Part) -> bool, Measure),
+    effort: &mut Effort,
+) -> Option<Candidate> {
+    let before = from.penalty;
     let mut best = from;
     for changes in moves::by_key(&best.rule, &pool.part) {
-        if best.penalty == 0 || Part::of(&changes[0]) != Part::Special || !effort.spend(changes.len()) {
+        if best.penalty == 0 || !parts(Part::of(&changes[0])) || !effort.spend(changes.len()) {
             continue;
         }
-        if let Some(better) =
-            best_of(pool, &best, Measure::All, changes.iter().map(|change| changed(&best.rule, change)))
-        {
+        if let Some(better) = best_of(pool, &best, measure, changes.iter().map(|change| changed(&best.rule, change))) {
             best = better;
         }
     }
-    best
+    (best.penalty < before).then_some(best)
 }
 
 /// The best of all pairs of changes of different keys, if one is better.

@@ -12,12 +12,14 @@ mod climb;
 mod confirm;
 mod constancy;
 mod file;
+mod isolate;
 mod moves;
 mod near;
 mod pool;
 mod run;
 mod search;
 mod starts;
+mod structure;
 pub mod tables;
 
 pub use confirm::{Confirmation, HeldOut, confirm};

@@ -13,11 +13,12 @@ use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
     climb::changed,
-    file,
+    file, isolate,
     near::{self, Likeness},
     pool::{Measure, Pool},
     search::{Search, Steps},
     starts::{self, Start},
+    structure,
 };
 use crate::{
     Error, Result,
@@ -28,6 +29,7 @@ use crate::{
     isa::{Instruction, Tiles},
     power,
     trace::Trace,
+    tree::{self, Order},
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
@@ -37,6 +39,8 @@ const MOST: usize = 600;
 const REPEATED: usize = 48;
 /// Tiles of the stream that are looked through for one on which two candidates differ.
 const LOOKED_THROUGH: usize = 1 << 9;
+/// Tiles that the order of the sum may take.
+const MOST_FOR_ORDER: usize = 6000;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -177,10 +181,10 @@ impl Dialogue<'_> {
                 (Some(unchanged), _) => unchanged.candidate,
                 (None, Some((candidate, _))) => self.search.refine(candidate, Steps::Pairs),
                 (None, None) => {
-                    let shapes = shapes.get_or_insert_with(|| {
-                        let nan = self.nan();
-                        known.iter().cloned().chain(starts::shapes(&part, nan)).collect()
-                    });
+                    if shapes.is_none() {
+                        shapes = Some(self.starts(&known));
+                    }
+                    let Some(shapes) = &shapes else { break };
                     let Some(reached) = self.search.reach(shapes) else { break };
                     reached
                 }
@@ -199,6 +203,43 @@ impl Dialogue<'_> {
             }
         }
         self.conclude(instruction, found)
+    }
+
+    /// Where a search begins that no known rule ends: known rules and common shapes, those that sum in the order that the
+    /// device has where that can be found out; and the tree of that order. What shows its steps alone is asked.
+    fn starts(&mut self, known: &[Start]) -> Vec<Start> {
+        let (part, nan) = (self.search.known.part.clone(), self.nan());
+        let all: Vec<Start> = known.iter().cloned().chain(starts::shapes(&part, nan)).collect();
+        let Some(order) = self.order(&part) else { return all };
+        let before = self.search.known.len();
+        self.ask(&isolate::tiles(&part, &order, self.stream.seed));
+        self.search.guide(before);
+        let mut fitting = structure::in_order(all.clone(), &order, &part);
+        fitting.extend(structure::tree(&order, &part, nan));
+        if fitting.is_empty() { all } else { fitting }
+    }
+
+    /// The order in which the device sums, if masks find one that nothing contradicts.
+    fn order(&mut self, part: &Instruction) -> Option<Order> {
+        let asker = self.asker.as_mut()?;
+        let most = (asker.left() / 2).min(MOST_FOR_ORDER);
+        let from = asker.executions;
+        let found = tree::find(part, &mut |cases| {
+            if (asker.executions - from) as usize > most {
+                return Err(Error::request("the order takes too many tiles"));
+            }
+            asker.ask_cases(cases)
+        });
+        match found {
+            Ok(found) if found.contradictions.is_empty() => Some(found.order),
+            Ok(_) => None,
+            Err(error) => {
+                if error.exit_status() == 3 {
+                    self.failure = Some(error.to_string());
+                }
+                None
+            }
+        }
     }
 
     /// Asks tiles; whether anything was answered.

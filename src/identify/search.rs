@@ -16,6 +16,8 @@ use super::{
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
 const ADDED: usize = 6;
+/// Tiles that guide it at least beside those that show steps alone.
+const FEWEST_OTHERS: usize = 12;
 /// Starts from which the search climbs.
 const CLIMBED: usize = 8;
 /// How often tiles are added before a start is given up.
@@ -40,10 +42,20 @@ pub(super) struct Found {
 impl Search {
     /// A search over the tiles of `known`.
     pub(super) fn new(known: Pool) -> Search {
-        let mut guides = Pool::new(&known.part);
-        let step = (known.len() / GUIDES).max(1);
-        (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
-        Search { known, guides, effort: Effort(EFFORT) }
+        let mut search = Search { guides: Pool::new(&known.part), known, effort: Effort(EFFORT) };
+        search.guide(search.known.len());
+        search
+    }
+
+    /// Lets the tiles from this one on guide the search, and some of those before it.
+    pub(super) fn guide(&mut self, from: usize) {
+        self.guides = Pool::new(&self.known.part);
+        let own = self.known.len() - from;
+        let others = GUIDES.saturating_sub(own).max(FEWEST_OTHERS);
+        let step = (from / others).max(1);
+        for tile in (from..self.known.len()).chain((0..from).step_by(step)) {
+            self.guides.take(&self.known, tile);
+        }
     }
 
     /// The first of these rules that agrees with all that is known, unchanged.
@@ -68,7 +80,10 @@ impl Search {
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
         let mut best: Option<Candidate> = None;
-        for start in judged.into_iter().take(CLIMBED) {
+        let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
+            judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
+        for start in shapes.into_iter().take(CLIMBED).chain(trees) {
+            self.effort = Effort(EFFORT);
             let reached = self.refine(start, Steps::Single);
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
