@@ -133,7 +133,10 @@ impl Asker<'_> {
                 )
             }
             [one, two] if one[0] == two[0] => {
-                format!("asked again, both tiles gave {}: what came before, time or chance decides", self.part.d.hex(one[0]))
+                format!(
+                    "asked again, both tiles gave {}: what came before, time or chance decides",
+                    self.part.d.hex(one[0])
+                )
             }
             [one, two] => {
                 elements = self.bare(&elements, [one[0], two[0]]);

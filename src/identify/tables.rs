@@ -126,7 +126,9 @@ pub fn differences<'a>(
             listing.add(&subject, &Origin { regime: Some(ASKED), ..Origin::default() }, difference);
         }
         let held_out = part.and_then(|part| Some((part, part.counterexamples.as_ref()?)));
-        for (part, counterexample) in held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one))) {
+        for (part, counterexample) in
+            held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one)))
+        {
             if is_new(counterexample.simplest()) {
                 list(&mut listing, part, &subject, counterexample);
             }

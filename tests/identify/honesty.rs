@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use tcnum::{
-    Result,
+    Error, Result,
     arithmetic::Model,
     comparison::Difference,
     identify::{Confirmation, HeldOut, Identification, Plan, confirm, identify},
@@ -187,8 +187,8 @@ fn where_few_outputs_depend_on_more_than_their_operands_no_agreement_is_claimed(
 }
 
 /// What is found of a device that no rule describes: misses or held-out differences, with counterexamples, and no error.
-fn approximated(what: &str, device: &mut BlackBox, cases: u64) -> Vec<Difference> {
-    let (found, confirmation) = examined(device, listed(BF16), cases).unwrap_or_else(|error| panic!("{what}: {error}"));
+fn approximated(what: &str, device: &mut BlackBox, i: &Instruction, cases: u64) -> Vec<Difference> {
+    let (found, confirmation) = examined(device, i, cases).unwrap_or_else(|error| panic!("{what}: {error}"));
     let Confirmation { part, missed, stopped } = confirmation;
     assert_eq!(stopped, None, "{what}");
     assert!(found.failure.is_none() && !found.rule.is_empty(), "{what}");
@@ -216,10 +216,34 @@ fn a_device_that_no_rule_describes_is_approximated_with_smallest_counterexamples
     // Von Neumann's rounding: the last bit of what is not zero is 1.
     let jammed = |_: &Element, code: u64| if code << 1 == 0 { code } else { code | 1 };
     let fudge = |element: &Element, code: u64| code + u64::from(element.case().c >> 23 & 0xff == 0x81);
-    for (what, mut device) in [("parity", faulty(parity)), ("jammed", faulty(jammed)), ("fudge", faulty(fudge))] {
-        let all = approximated(what, &mut device, 100_000);
+    // The fewer terms, the sooner the search gives up.
+    let i = listed(amount("mma.m16n8k4.f32.tf32.tf32.f32", BF16));
+    let devices = [("jammed", faulty(jammed)), ("parity", faulty(parity)), ("fudge", faulty(fudge))];
+    for (what, mut device) in devices.into_iter().take(amount(1, 3)) {
+        let all = approximated(what, &mut device, i, 100_000);
         let least = all.iter().map(operands).min().unwrap();
         assert!(least <= 2, "{what}: {least} operands");
+    }
+}
+
+#[test]
+fn what_was_learned_of_a_device_that_fails_is_kept() {
+    let model = Model::load("hopper").unwrap();
+    for catalogue in [true, false] {
+        for tiles in [1, 5, 60, 100, 150, 400] {
+            let mut device = BlackBox::with_fault(&model, move |_, asked, executed, _| {
+                match executed + asked.count as u64 > tiles {
+                    true => Err(Error::device("it broke")),
+                    false => Ok(()),
+                }
+            });
+            let found =
+                identify(&mut device, listed("mma.m16n8k8.f16.f16.f16.f16"), Plan { catalogue, ..PLAN }).unwrap();
+            let what = format!("{tiles} tiles, catalogue {catalogue}: {} asked", found.asked.d.len());
+            assert_eq!(found.failure.as_deref(), Some("it broke"), "{what}");
+            assert!(!found.rule.is_empty() && found.asked.inputs.count > 0 && found.executions <= tiles, "{what}");
+            assert!(found.executions * 2 >= tiles, "{what}");
+        }
     }
 }
 
@@ -232,7 +256,7 @@ fn a_rare_error_of_a_table_is_seen_in_the_held_out_run_and_reduced() {
         let wrong = a[5] & 0x7f == 0x5a && b[5] & 0x7f == 0x2d && c & ((1 << bits) - 1) == 1;
         code ^ (u64::from(wrong) << 12)
     });
-    let all = approximated("a table", &mut device, cases);
+    let all = approximated("a table", &mut device, listed(BF16), cases);
     let least = all.iter().map(operands).min().unwrap();
     assert!(least <= 3, "{least} operands");
 }
