@@ -10,17 +10,21 @@ use super::{
 };
 use crate::power::Change;
 
-/// Candidates that a search may judge before it gives up.
-pub(super) const EFFORT: usize = 12_000;
+/// The most pairs of changes that are tried.
+const MOST_PAIRS: usize = 20_000;
 
-/// How many candidates a search may still judge.
-#[derive(Debug)]
-pub(super) struct Effort(pub usize);
+/// How far the work of judging candidates may go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort(pub u64);
 
 impl Effort {
-    fn spend(&mut self, count: usize) -> bool {
-        self.0 = self.0.saturating_sub(count);
-        self.0 > 0
+    /// So much from now on.
+    pub(super) fn of(pool: &Pool, work: u64) -> Effort {
+        Effort(pool.work() + work)
+    }
+
+    fn is_left(self, pool: &Pool) -> bool {
+        pool.work() < self.0
     }
 }
 
@@ -35,10 +39,7 @@ enum Part {
     Begun,
 }
 
-const SPECIAL: [&str; 15] = [
-    "unpack",
-    "unpack-c",
-    "operand-subnormals",
+const SPECIAL: [&str; 12] = [
     "result-subnormals",
     "result-tininess",
     "product-limit",
@@ -66,7 +67,7 @@ impl Part {
 }
 
 /// Changes `from` as long as that brings it nearer to the answers: first what decides ordinary results, by these.
-pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
+pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
     let mut best = from;
     best.judge(pool, Measure::Ordinary);
     if best.rule.contains_key("node") {
@@ -96,10 +97,10 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candid
 }
 
 /// The best of all changes of a part by a measure, if one is better.
-fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: &mut Effort) -> Option<Candidate> {
+fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: Effort) -> Option<Candidate> {
     let changes: Vec<Change> =
         moves::by_key(&from.rule, &pool.part).into_iter().flatten().filter(|change| Part::of(change) == part).collect();
-    if from.penalty == 0 || !effort.spend(changes.len()) {
+    if from.penalty == 0 || !effort.is_left(pool) {
         return None;
     }
     best_of(pool, from, measure, changes.iter().map(|change| changed(&from.rule, change)))
@@ -110,12 +111,12 @@ fn sweep(
     pool: &Pool,
     from: Candidate,
     (parts, measure): (&dyn Fn(Part) -> bool, Measure),
-    effort: &mut Effort,
+    effort: Effort,
 ) -> Option<Candidate> {
     let before = from.penalty;
     let mut best = from;
     for changes in moves::by_key(&best.rule, &pool.part) {
-        if best.penalty == 0 || !parts(Part::of(&changes[0])) || !effort.spend(changes.len()) {
+        if best.penalty == 0 || !parts(Part::of(&changes[0])) || !effort.is_left(pool) {
             continue;
         }
         if let Some(better) = best_of(pool, &best, measure, changes.iter().map(|change| changed(&best.rule, change))) {
@@ -126,12 +127,12 @@ fn sweep(
 }
 
 /// The best of all pairs of changes of different keys, if one is better.
-pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: &mut Effort) -> Option<Candidate> {
+pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
     let keys = moves::by_key(&from.rule, &pool.part);
     let near: Vec<&Change> = keys.iter().flatten().filter(|change| !change.ranged).collect();
     let pairs = near.iter().enumerate().flat_map(|(at, one)| near[..at].iter().map(move |other| (*one, *other)));
     let pairs: Vec<_> = pairs.filter(|(one, other)| one.key != other.key).collect();
-    if !effort.spend(pairs.len()) {
+    if pairs.len() > MOST_PAIRS || !effort.is_left(pool) {
         return None;
     }
     best_of(pool, from, Measure::All, pairs.into_iter().map(|(one, other)| changed(&changed(&from.rule, one), other)))

@@ -213,7 +213,7 @@ impl Dialogue<'_> {
         let Some(order) = self.order(&part) else { return all };
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
-        self.search.guide(before);
+        self.search.isolate(before);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
         fitting.extend(structure::tree(&order, &part, nan));
         if fitting.is_empty() { all } else { fitting }

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{EFFORT, Effort, climb, climb_in_pairs},
+    climb::{Effort, climb, climb_in_pairs},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -16,10 +16,14 @@ use super::{
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
 const ADDED: usize = 6;
-/// Tiles that guide it at least beside those that show steps alone.
-const FEWEST_OTHERS: usize = 12;
-/// Starts from which the search climbs.
+/// Tiles by which starts are judged.
+const JUDGED: usize = 12;
+/// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
+const REFINED: usize = 4;
+/// The work of each climb, as products that are computed: of the first, and of the others.
+const LITTLE: u64 = 1 << 29;
+const MUCH: u64 = 1 << 31;
 /// How often tiles are added before a start is given up.
 const ROUNDS: usize = 40;
 
@@ -28,7 +32,8 @@ pub(super) struct Search {
     /// Every answered tile.
     pub known: Pool,
     guides: Pool,
-    effort: Effort,
+    /// Tiles that show steps alone: they come before the guides.
+    isolated: Pool,
 }
 
 /// A candidate, and what it began from.
@@ -42,20 +47,15 @@ pub(super) struct Found {
 impl Search {
     /// A search over the tiles of `known`.
     pub(super) fn new(known: Pool) -> Search {
-        let mut search = Search { guides: Pool::new(&known.part), known, effort: Effort(EFFORT) };
-        search.guide(search.known.len());
-        search
+        let mut guides = known.another();
+        let step = (known.len() / GUIDES).max(1);
+        (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
+        Search { isolated: known.another(), guides, known }
     }
 
-    /// Lets the tiles from this one on guide the search, and some of those before it.
-    pub(super) fn guide(&mut self, from: usize) {
-        self.guides = Pool::new(&self.known.part);
-        let own = self.known.len() - from;
-        let others = GUIDES.saturating_sub(own).max(FEWEST_OTHERS);
-        let step = (from / others).max(1);
-        for tile in (from..self.known.len()).chain((0..from).step_by(step)) {
-            self.guides.take(&self.known, tile);
-        }
+    /// Lets the tiles from this one on, which show steps alone, come before all others.
+    pub(super) fn isolate(&mut self, from: usize) {
+        (from..self.known.len()).for_each(|tile| self.isolated.take(&self.known, tile));
     }
 
     /// The first of these rules that agrees with all that is known, unchanged.
@@ -70,20 +70,27 @@ impl Search {
     /// The nearest candidate that can be reached from `starts`: the first one that agrees with all that is known, else that which
     /// is nearest to it.
     pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
-        let guides = &self.guides;
+        let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
+        let few = first.first(JUDGED);
         let judged = starts
             .par_iter()
-            .filter_map(|start| Candidate::new(start.rule.clone(), guides, Measure::Ordinary, u64::MAX));
+            .filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.collect();
         judged.sort_by_key(|candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
-        let mut best: Option<Candidate> = None;
         let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
-        for start in shapes.into_iter().take(CLIMBED).chain(trees) {
-            self.effort = Effort(EFFORT);
+        // A little way from each, then further from the nearest.
+        let climbed = shapes.into_iter().take(CLIMBED).chain(trees).map(|start| {
+            let effort = Effort::of(first, LITTLE);
+            climb(first, start, effort)
+        });
+        let mut climbed: Vec<Candidate> = climbed.collect();
+        climbed.sort_by_key(|candidate| candidate.penalty);
+        let mut best: Option<Candidate> = None;
+        for start in climbed.into_iter().take(REFINED) {
             let reached = self.refine(start, Steps::Single);
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
@@ -98,14 +105,15 @@ impl Search {
     /// Climbs from a candidate, adding to the guides what the candidate fails of what is known; judged by all of that.
     pub(super) fn refine(&mut self, from: Candidate, steps: Steps) -> Candidate {
         let mut best = from;
+        let effort = Effort::of(&self.known, MUCH);
         for _ in 0..ROUNDS {
             best.judge(&self.guides, Measure::All);
-            best = climb(&self.guides, best, &mut self.effort);
+            best = climb(&self.guides, best, effort);
             while best.penalty > 0
                 && steps == Steps::Pairs
-                && let Some(better) = climb_in_pairs(&self.guides, &best, &mut self.effort)
+                && let Some(better) = climb_in_pairs(&self.guides, &best, effort)
             {
-                best = climb(&self.guides, better, &mut self.effort);
+                best = climb(&self.guides, better, effort);
             }
             let misses = self.known.misses(&best.evaluator);
             if best.penalty > 0 || misses.is_empty() {
@@ -132,5 +140,5 @@ pub(super) enum Steps {
 fn kind(rule: &Table) -> String {
     let word = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let has = |key: &str| rule.contains_key(key).to_string();
-    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node")].join(" ")
+    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node"), has("addition")].join(" ")
 }

@@ -82,6 +82,10 @@ pub(super) fn shapes(i: &Instruction, nan: u64) -> Vec<Start> {
                     let shape = format!("group = {group}\n{part}{join}{frame}");
                     for kind in kinds(i, join) {
                         texts.push(format!("{kind}{shape}"));
+                        // Steps that cut, joined by additions that round.
+                        if !join.is_empty() && target.contains("RZ") {
+                            texts.push(format!("{kind}{shape}addition = {}\n", target.replace("RZ", "RNE")));
+                        }
                     }
                 }
             }

@@ -5,6 +5,7 @@ mod arithmetics;
 mod black_box;
 mod blind;
 mod command;
+mod designs;
 mod honesty;
 mod kinds;
 #[path = "../common/machine.rs"]
