@@ -4,10 +4,11 @@
 use tcnum::{
     arithmetic::Model,
     identify::{Plan, identify},
-    isa::{self, Instruction},
+    isa::{self, Case, Instruction},
 };
 
 use crate::{
+    arithmetics::Arithmetic,
     black_box::{BlackBox, held_out},
     machine::thorough,
     shipped::listed,
@@ -51,8 +52,8 @@ const OWN: [(&str, &str); 5] = [
     ),
 ];
 
-/// The instruction, and a model of it.
-fn own((description, rule): (&str, &str)) -> (&'static Instruction, Model) {
+/// The arithmetic of an instruction of the user's, from then on found by its name.
+fn own((description, rule): (&str, &str)) -> Arithmetic {
     let description: toml::Table = format!("own = {description}").parse().unwrap();
     let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     std::fs::write(file.path(), description["own"].as_table().unwrap().to_string()).unwrap();
@@ -61,7 +62,7 @@ fn own((description, rule): (&str, &str)) -> (&'static Instruction, Model) {
         "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\ninstructions = [\"{}\"]\nevidence = \"measured: a test\"\n{rule}\n",
         instruction.name
     );
-    (Box::leak(Box::new(instruction)), Model::parse(&text, "own.toml").unwrap())
+    Arithmetic { instruction: Box::leak(Box::new(instruction)), text }
 }
 
 /// Shipped rules of every kind that the search reaches from nothing in little time.
@@ -80,7 +81,14 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     let shipped = SHIPPED.iter().map(|(name, instruction)| (listed(instruction), Model::load(name).unwrap()));
     // Those that take longer.
     let slow = |i: &&'static Instruction| i.name.starts_with("mfma") || i.name.starts_with("mma.sp") || i.k == 8;
-    for (i, model) in shipped.chain(OWN.map(own)).filter(|(i, _)| thorough() || !slow(i)) {
+    let of_user = OWN.map(|described| {
+        let arithmetic = own(described);
+        let model = Model::parse(&arithmetic.text, "own.toml").unwrap();
+        let zero = Case::zeros(arithmetic.instruction);
+        assert_eq!(arithmetic.evaluator().dot(&zero), 0, "{arithmetic:?}");
+        (arithmetic.instruction, model)
+    });
+    for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)) {
         for catalogue in [true, false] {
             let plan = Plan { seed: 1, budget: 20_000, catalogue };
             let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
