@@ -44,7 +44,8 @@ const OTHER_CASES: u64 = 10_000_000;
 /// The device is asked corners and adversarial tiles; candidates from the whole model language are changed until they agree with every answer,
 /// and told apart by tiles on which they differ. Then it is compared with what was found on cases that took no part in that. Of a
 /// recording nothing can be asked: what it leaves open is said. Exit status 1 if no arithmetic was found that agrees with
-/// everything; the nearest one is given, with the smallest counterexamples.
+/// everything: the nearest one is given, with its agreement and the smallest counterexamples. Exit status 3 if the device fails, or is
+/// not a function of its operands, which two tiles show; what was learned until then is written out.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]

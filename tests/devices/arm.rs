@@ -89,7 +89,10 @@ fn what_qemu_computes_is_identified_from_nothing() {
     assert_eq!(run.status, 0, "{}\n{}", run.stdout, run.stderr);
     let report = validate_report(&run.stdout);
     for (row, name) in report["tables"]["identified"].as_array().unwrap().iter().zip(names) {
-        assert_eq!((&row["instruction"], &row["outcome"], &row["differing"]), (&json!(name), &json!("identified"), &json!(0)));
+        assert_eq!(
+            (&row["instruction"], &row["outcome"], &row["differing"]),
+            (&json!(name), &json!("identified"), &json!(0))
+        );
     }
     // Against the model that was written from Arm's pseudo-code, which the search has not seen.
     let found = Model::load(found.to_str().unwrap()).unwrap();
