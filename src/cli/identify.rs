@@ -205,7 +205,7 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     let mut all: Vec<Known> = Vec::new();
-    let mut failure = None;
+    let (mut failure, mut lacking) = (None, Vec::new());
     for instruction in &instructions {
         progress.step(&format!("identifying {instruction} on {}", device.identity().name));
         match one(arguments, instruction, device.as_mut(), progress) {
@@ -216,7 +216,7 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
                     break;
                 }
             }
-            Err(error) if arguments.selection.all && error.is_unavailable() => report.notes.push(error.to_string()),
+            Err(error) if arguments.selection.all && error.is_unavailable() => lacking.push(error.to_string()),
             Err(error) if !all.is_empty() => {
                 report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
                 break;
@@ -224,6 +224,14 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
             Err(error) => return Err(error),
         }
     }
+    report.notes.extend(match &lacking[..] {
+        [] => None,
+        [one] => Some(one.clone()),
+        [first, ..] => Some(format!(
+            "Left out: {} instructions that the device lacks; of the first it says: {first}",
+            lacking.len()
+        )),
+    });
     report.device = Some(device.identity().clone());
     Ok((all, failure))
 }
@@ -273,6 +281,9 @@ fn one(
             (known.held_out, known.missed, known.stopped) = (Some(part), missed, stopped);
         }
         Err(error) => known.stopped = Some(error),
+    }
+    if !known.outcome().agrees() {
+        known.tested = None;
     }
     let stopped = known.stopped.clone();
     Ok((known, stopped))
