@@ -158,6 +158,17 @@ impl Known {
             Some(Error::Interrupted { .. }) | None => {}
             Some(error) => notes.push(format!("{name}: this is what was learned until the device failed: {error}")),
         }
+        if let (0, Some(tested)) = (self.found.executions, &self.tested) {
+            let known = self.found.agreeing();
+            let also = match known.len() {
+                0 | 1 => String::new(),
+                count => format!(" {count} known arithmetics give all of its outputs: those of {}.", known.join(", ")),
+            };
+            notes.push(format!(
+                "{name}: what the outputs of the recording say: {}.{also}",
+                sentences(&summaries(tested))
+            ));
+        }
         let (asked, misses) = (self.found.asked.d.len() as u64, self.found.misses as u64);
         let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
         if self.found.rule.is_empty() {
