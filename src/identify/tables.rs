@@ -96,7 +96,7 @@ pub fn identified<'a>(outcomes: impl IntoIterator<Item = Outcome<'a>>) -> Table 
             like: outcome.like.map(|like| like.words.clone()),
             executions: found.executions,
             asked: found.asked.d.len() as u64,
-            misses: found.misses as u64,
+            misses: found.misses.min(found.asked.d.len()) as u64,
             compared: outcome.held_out.map(|part| part.state.compared()),
             differing: outcome.held_out.map(|part| part.state.differing()),
             seconds: outcome.seconds,
