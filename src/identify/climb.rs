@@ -5,10 +5,9 @@ use toml::Table;
 
 use super::{
     candidate::Candidate,
-    moves,
+    moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::power::Change;
 
 /// The most pairs of changes that are tried.
 const MOST_PAIRS: usize = 20_000;
@@ -56,11 +55,11 @@ const SPECIAL: [&str; 12] = [
 const BEGUN: [&str; 7] = ["product", "lanes", "late", "between", "addition", "scale-sums", "split"];
 
 impl Part {
-    fn of(change: &Change) -> Part {
-        let last = change.key.rsplit('.').next().unwrap_or(&change.key);
+    fn of(own: &Move) -> Part {
+        let last = own.key().rsplit('.').next().unwrap_or_default();
         match () {
             () if SPECIAL.contains(&last) => Part::Special,
-            () if BEGUN.contains(&last) && change.to.is_some() => Part::Begun,
+            () if BEGUN.contains(&last) && own.0[0].to.is_some() => Part::Begun,
             () => Part::Ordinary,
         }
     }
@@ -98,12 +97,12 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
 
 /// The best of all changes of a part by a measure, if one is better.
 fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: Effort) -> Option<Candidate> {
-    let changes: Vec<Change> =
-        moves::by_key(&from.rule, &pool.part).into_iter().flatten().filter(|change| Part::of(change) == part).collect();
+    let moves: Vec<Move> =
+        moves::by_key(&from.rule, &pool.part).into_iter().flatten().filter(|own| Part::of(own) == part).collect();
     if from.penalty == 0 || !effort.is_left(pool) {
         return None;
     }
-    best_of(pool, from, measure, changes.iter().map(|change| changed(&from.rule, change)))
+    best_of(pool, from, measure, moves.iter().map(|own| own.applied(&from.rule)))
 }
 
 /// Gives every key of some parts in turn the value that is nearest by a measure, if one is better.
@@ -115,27 +114,39 @@ fn sweep(
 ) -> Option<Candidate> {
     let before = from.penalty;
     let mut best = from;
-    for changes in moves::by_key(&best.rule, &pool.part) {
-        if best.penalty == 0 || !parts(Part::of(&changes[0])) || !effort.is_left(pool) {
+    for moves in moves::by_key(&best.rule, &pool.part) {
+        if best.penalty == 0 || !parts(Part::of(&moves[0])) || !effort.is_left(pool) {
             continue;
         }
-        if let Some(better) = best_of(pool, &best, measure, changes.iter().map(|change| changed(&best.rule, change))) {
+        if let Some(better) = best_of(pool, &best, measure, moves.iter().map(|own| own.applied(&best.rule))) {
             best = better;
         }
     }
     (best.penalty < before).then_some(best)
 }
 
-/// The best of all pairs of changes of different keys, if one is better.
+/// The best of all pairs of moves of different keys, if one is better.
 pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
     let keys = moves::by_key(&from.rule, &pool.part);
-    let near: Vec<&Change> = keys.iter().flatten().filter(|change| !change.ranged).collect();
-    let pairs = near.iter().enumerate().flat_map(|(at, one)| near[..at].iter().map(move |other| (*one, *other)));
-    let pairs: Vec<_> = pairs.filter(|(one, other)| one.key != other.key).collect();
+    let near: Vec<&Move> = keys.iter().flatten().filter(|own| !own.is_ranged()).collect();
+    in_pairs(pool, from, Measure::All, &near, effort)
+}
+
+/// The best of all pairs of moves that decide ordinary results, by these, if one is better.
+pub(super) fn climb_in_ordinary_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
+    let keys = moves::by_key(&from.rule, &pool.part);
+    let widths = |own: &Move| !own.is_ranged() || own.key().ends_with("bits");
+    let own: Vec<&Move> = keys.iter().flatten().filter(|own| Part::of(own) == Part::Ordinary && widths(own)).collect();
+    in_pairs(pool, from, Measure::Ordinary, &own, effort)
+}
+
+fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], effort: Effort) -> Option<Candidate> {
+    let pairs = moves.iter().enumerate().flat_map(|(at, one)| moves[..at].iter().map(move |other| (*one, *other)));
+    let pairs: Vec<_> = pairs.filter(|(one, other)| one.key() != other.key()).collect();
     if pairs.len() > MOST_PAIRS || !effort.is_left(pool) {
         return None;
     }
-    best_of(pool, from, Measure::All, pairs.into_iter().map(|(one, other)| changed(&changed(&from.rule, one), other)))
+    best_of(pool, from, measure, pairs.into_iter().map(|(one, other)| other.applied(&one.applied(&from.rule))))
 }
 
 /// The best candidate that is nearer to the answers than `than`.
@@ -147,11 +158,4 @@ fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator
         .enumerate()
         .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
     candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
-}
-
-/// A rule with a change.
-pub(super) fn changed(rule: &Table, change: &Change) -> Table {
-    let mut rule = rule.clone();
-    change.apply(&mut rule);
-    rule
 }

@@ -14,8 +14,31 @@ fn floors() -> impl Iterator<Item = i64> {
     (-320..=160).filter(|floor| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor))
 }
 
-/// The changes of `rule`, those of one key together.
-pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Change>> {
+/// Changes that are made together: of one key, or of the same key of several nodes.
+#[derive(Debug, Clone)]
+pub(super) struct Move(pub Vec<Change>);
+
+impl Move {
+    /// A rule with the changes.
+    pub(super) fn applied(&self, rule: &Table) -> Table {
+        let mut rule = rule.clone();
+        self.0.iter().for_each(|change| change.apply(&mut rule));
+        rule
+    }
+
+    /// The key, that of the first of several nodes.
+    pub(super) fn key(&self) -> &str {
+        &self.0[0].key
+    }
+
+    /// Whether it is one of a range of numbers that is looked through.
+    pub(super) fn is_ranged(&self) -> bool {
+        self.0[0].ranged
+    }
+}
+
+/// The moves of `rule`, those of one key together; first those of nodes that are alike.
+pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> {
     let mut all: Vec<Vec<Change>> = Vec::new();
     for change in power::changes(rule, instruction).into_iter().chain(begun(rule, instruction)) {
         match all.iter_mut().find(|changes| changes[0].key == change.key) {
@@ -23,7 +46,36 @@ pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Change>
             None => all.push(vec![change]),
         }
     }
-    all
+    let together = alike(rule).into_iter().flat_map(|nodes| of_all(&all, &nodes));
+    let apart = all.iter().map(|changes| changes.iter().map(|change| Move(vec![change.clone()])).collect());
+    together.chain(apart).collect()
+}
+
+/// The nodes of a rule that are alike: of one kind, with products or without, two or more of them.
+fn alike(rule: &Table) -> Vec<Vec<&str>> {
+    let mut classes: Vec<(_, Vec<&str>)> = Vec::new();
+    for (name, node) in rule.get("node").and_then(Value::as_table).into_iter().flatten() {
+        let class = (node.get("kind"), node.get("products").is_some(), node.get("alignment").is_some());
+        match classes.iter_mut().find(|(other, _)| *other == class) {
+            Some((_, names)) => names.push(name),
+            None => classes.push((class, vec![name])),
+        }
+    }
+    classes.into_iter().map(|(_, names)| names).filter(|names| names.len() > 1).collect()
+}
+
+/// The moves that give a key the same value in all of these nodes: the values that it may have in the first.
+fn of_all(all: &[Vec<Change>], nodes: &[&str]) -> Vec<Vec<Move>> {
+    let first = format!("node.{}.", nodes[0]);
+    let own = all.iter().filter(|changes| changes[0].key.starts_with(&first) && !changes[0].key.ends_with(".terms"));
+    own.map(|changes| {
+        let of = |change: &Change| {
+            let place = |node: &&str| format!("node.{node}.{}", &change.key[first.len()..]);
+            Move(nodes.iter().map(|node| Change { key: place(node), ..change.clone() }).collect())
+        };
+        changes.iter().map(of).collect()
+    })
+    .collect()
 }
 
 /// A change of one key.

@@ -12,7 +12,7 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
-    climb::changed,
+    moves::Move,
     file, isolate,
     near::{self, Likeness},
     pool::{Measure, Pool},
@@ -179,15 +179,20 @@ impl Dialogue<'_> {
             let origin = unchanged.as_ref().and_then(|found| found.known.clone());
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
-                (None, Some((candidate, _))) => self.search.refine(candidate, Steps::Pairs),
-                (None, None) => {
-                    if shapes.is_none() {
-                        shapes = Some(self.starts(&known));
+                (None, Some((candidate, _))) => {
+                    let refined = self.search.refine(candidate, Steps::Pairs);
+                    if refined.penalty > 0 {
+                        self.search.learn(&refined);
                     }
-                    let Some(shapes) = &shapes else { break };
-                    let Some(reached) = self.search.reach(shapes) else { break };
-                    reached
+                    match self.again(&known, &mut shapes, refined) {
+                        Some(candidate) => candidate,
+                        None => break,
+                    }
                 }
+                (None, None) => match self.reach(&known, &mut shapes) {
+                    Some(candidate) => candidate,
+                    None => break,
+                },
             };
             let agrees = candidate.penalty == 0;
             let rule = candidate.rule.clone();
@@ -203,6 +208,23 @@ impl Dialogue<'_> {
             }
         }
         self.conclude(instruction, found)
+    }
+
+    /// The nearest candidate that is reached from all starts.
+    fn reach(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>) -> Option<Candidate> {
+        if shapes.is_none() {
+            *shapes = Some(self.starts(known));
+        }
+        self.search.reach(shapes.as_deref()?)
+    }
+
+    /// A candidate, or one that is nearer where it does not agree with everything.
+    fn again(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>, refined: Candidate) -> Option<Candidate> {
+        if refined.penalty == 0 {
+            return Some(refined);
+        }
+        let other = self.reach(known, shapes)?;
+        Some(if other.penalty < refined.penalty { other } else { refined })
     }
 
     /// Where a search begins that no known rule ends: known rules and common shapes, those that sum in the order that the
@@ -277,7 +299,7 @@ impl Dialogue<'_> {
         let known = &self.search.known;
         let mut others: Vec<Evaluator> = power::changes(rule, &part)
             .par_iter()
-            .filter_map(|change| evaluator(&changed(rule, change), &part))
+            .filter_map(|change| evaluator(&Move(vec![change.clone()]).applied(rule), &part))
             .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
             .collect();
         let tiles = self.stream.take(LOOKED_THROUGH);

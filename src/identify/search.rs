@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{Effort, climb, climb_in_pairs},
+    climb::{Effort, climb, climb_in_ordinary_pairs, climb_in_pairs},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -24,6 +24,8 @@ const REFINED: usize = 4;
 /// The work of each climb, as products that are computed: of the first, and of the others.
 const LITTLE: u64 = 1 << 29;
 const MUCH: u64 = 1 << 31;
+/// How many of those that the nearest rule fails lead to another one.
+const LEARNT: usize = 12;
 /// How often tiles are added before a start is given up.
 const ROUNDS: usize = 40;
 
@@ -82,24 +84,41 @@ impl Search {
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
         let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
-        // A little way from each, then further from the nearest.
-        let climbed = shapes.into_iter().take(CLIMBED).chain(trees).map(|start| {
-            let effort = Effort::of(first, LITTLE);
-            climb(first, start, effort)
-        });
-        let mut climbed: Vec<Candidate> = climbed.collect();
-        climbed.sort_by_key(|candidate| candidate.penalty);
+        // The simplest first: a little way from each, and on from one that agrees with what shows steps alone.
+        let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
+        starts.sort_by_key(|start| keys(&start.rule));
         let mut best: Option<Candidate> = None;
-        for start in climbed.into_iter().take(REFINED) {
-            let reached = self.refine(start, Steps::Single);
+        let mut climbed = Vec::new();
+        let mut go_on = |search: &mut Search, from: Candidate| {
+            let reached = search.refine(from, Steps::Single);
             if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
                 best = Some(reached);
             }
-            if best.as_ref().is_some_and(|best| best.penalty == 0) {
+            best.as_ref().is_some_and(|best| best.penalty == 0)
+        };
+        let first = first.clone();
+        for start in starts {
+            let reached = approach(&first, start);
+            if reached.penalty > 0 {
+                climbed.push(reached);
+            } else if go_on(self, reached) {
+                return best;
+            }
+        }
+        climbed.sort_by_key(|candidate| candidate.penalty);
+        for from in climbed.into_iter().take(REFINED) {
+            if go_on(self, from) {
                 return best;
             }
         }
         best.map(|best| self.refine(best, Steps::Pairs))
+    }
+
+    /// Lets tiles that a candidate fails come before all others too.
+    pub(super) fn learn(&mut self, candidate: &Candidate) {
+        let misses = self.known.misses(&candidate.evaluator);
+        let step = (misses.len() / LEARNT).max(1);
+        misses.iter().step_by(step).for_each(|(tile, _)| self.isolated.take(&self.known, *tile));
     }
 
     /// Climbs from a candidate, adding to the guides what the candidate fails of what is known; judged by all of that.
@@ -127,6 +146,28 @@ impl Search {
     }
 }
 
+/// Climbs by ever more tiles: the first ones show the last step of a sum.
+fn approach(pool: &Pool, start: Candidate) -> Candidate {
+    let effort = Effort::of(pool, LITTLE);
+    let mut best = start;
+    let mut count = JUDGED;
+    loop {
+        let few = pool.first(count);
+        best = climb(&few, best, effort);
+        best.judge(&few, Measure::Ordinary);
+        if best.penalty > 0
+            && let Some(better) = climb_in_ordinary_pairs(&few, &best, effort)
+        {
+            best = climb(&few, better, effort);
+        }
+        if count >= pool.len() {
+            best.judge(pool, Measure::All);
+            return best;
+        }
+        count *= 2;
+    }
+}
+
 /// How a search climbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steps {
@@ -134,6 +175,11 @@ pub(super) enum Steps {
     Single,
     /// By pairs of changes too.
     Pairs,
+}
+
+/// How many keys a rule has, those of its tables included.
+fn keys(rule: &Table) -> usize {
+    rule.values().map(|value| 1 + value.as_table().map_or(0, keys)).sum()
 }
 
 /// What a rule is like, whatever its numbers are.
