@@ -108,7 +108,7 @@ fn names_both(what: &str, message: &str, why: &str) {
 #[test]
 fn last_bits_at_random_are_found_out() {
     let counter = Cell::new(1);
-    let mut device = faulty(move |_, code| code ^ u64::from(scrambled(&counter) % 100 == 0));
+    let mut device = faulty(move |_, code| code ^ u64::from(scrambled(&counter).is_multiple_of(100)));
     let message = refusal("1 %", &mut device);
     assert!(message.matches(" in row ").count() == 2, "{message}");
 }
@@ -167,7 +167,7 @@ fn a_hidden_state_and_time_are_found_out() {
 fn where_few_outputs_depend_on_more_than_their_operands_no_agreement_is_claimed() {
     for one_in in [1_000, 10_000] {
         let counter = Cell::new(7);
-        let chance = move |_: &Element, code: u64| code ^ u64::from(scrambled(&counter) % one_in == 0);
+        let chance = move |_: &Element, code: u64| code ^ u64::from(scrambled(&counter).is_multiple_of(one_in));
         let state =
             move |element: &Element, code: u64| code ^ u64::from(element.before % one_in == 11 && element.row == 1);
         let neighbours = move |element: &Element, code: u64| match element.row {
@@ -175,7 +175,7 @@ fn where_few_outputs_depend_on_more_than_their_operands_no_agreement_is_claimed(
             row => {
                 let above = element.of(row - 1, element.column).a;
                 let sum = above.iter().fold(0u64, |sum, code| sum.wrapping_mul(31).wrapping_add(*code));
-                code ^ u64::from(sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32 & 0xffff_ffff % one_in == 5)
+                code ^ u64::from((sum.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % one_in == 5)
             }
         };
         for (what, mut device) in
