@@ -10,6 +10,7 @@ mod ask;
 mod candidate;
 mod climb;
 mod confirm;
+mod constancy;
 mod file;
 mod isolate;
 mod moves;
@@ -21,7 +22,7 @@ mod starts;
 mod structure;
 pub mod tables;
 
-pub use confirm::confirm;
+pub use confirm::{Confirmation, HeldOut, confirm};
 pub use file::model_file;
 pub use near::Likeness;
 pub use run::{Identification, Plan, identify, identify_recording, likeness};
