@@ -16,7 +16,7 @@ use super::{
     file, isolate,
     near::{self, Likeness},
     pool::{Measure, Pool},
-    search::{Search, Steps},
+    search::{MUCH, Search, Steps},
     starts::{self, Start},
     structure,
 };
@@ -36,6 +36,9 @@ thread_local! { static T0: std::time::Instant = std::time::Instant::now(); }
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
 const FIRST: usize = 72;
 const MOST: usize = 600;
+/// Outputs that are asked at least before the rule counts as found, and the tiles that this may take.
+const FEWEST_OUTPUTS: usize = 40_000;
+const MOST_TILES: usize = 5_000;
 /// Tiles that are asked a second time, turned.
 const REPEATED: usize = 48;
 /// Tiles of the stream that are looked through for one on which two candidates differ.
@@ -176,6 +179,7 @@ impl Dialogue<'_> {
         let mut shapes: Option<Vec<Start>> = None;
         let mut found = None;
         let mut asked = FIRST;
+        let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
         for _ in 0..ROUNDS {
             // What is known already comes first, unchanged.
             let unchanged = self.search.unchanged(&known);
@@ -183,7 +187,7 @@ impl Dialogue<'_> {
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
                 (None, Some((candidate, _))) => {
-                    let refined = self.search.refine(candidate, Steps::Pairs);
+                    let refined = self.search.refine(candidate, Steps::Pairs, MUCH);
                     if refined.penalty > 0 {
                         self.search.learn(&refined);
                     }
@@ -205,7 +209,7 @@ if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME candidate {:.2}",
                 break;
             }
             // More of the stream, then cases on which it differs from its neighbours.
-            let tiles = if asked < MOST { self.stream.take(asked) } else { self.telling(&rule) };
+            let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&rule) };
 if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME told {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
@@ -310,21 +314,22 @@ if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME fitting {:.2}", T
         let mut others: Vec<Evaluator> = power::changes(rule, &part)
             .par_iter()
             .filter_map(|change| evaluator(&Move(vec![change.clone()]).applied(rule), &part))
-            .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
+            .filter(|other| !power::equivalent(&own, other))
             .collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
         let each = (part.m * part.n * part.stored_k()) as u64;
         let mut work = 0;
         for at in 0..tiles.count {
+            work += others.len() as u64 * each;
             if work > TELLING {
                 break;
             }
             let tile = tiles.slice(at, at + 1);
             let expected = own.execute_here(&tile);
-            let before = others.len();
-            work += before as u64 * each;
-            others.retain(|other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
-            if others.len() < before {
+            let same = |other: &Evaluator| other.execute_here(&tile).as_bytes() == expected.as_bytes();
+            let (alike, different): (Vec<Evaluator>, Vec<Evaluator>) = others.into_par_iter().partition(same);
+            others = alike;
+            if different.par_iter().any(|other| known.penalty(other, Measure::All, 0) == 0) {
                 telling.extend(&tile);
             }
         }
@@ -349,7 +354,8 @@ if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME fitting {:.2}", T
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
         let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions, asker.left() == 0));
-        let failure = self.failure.clone();
+        let failed = || self.asker.as_ref()?.failure().map(ToString::to_string);
+        let failure = self.failure.clone().or_else(failed);
         Identification {
             instruction: instruction.clone(),
             rule,

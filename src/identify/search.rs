@@ -20,10 +20,10 @@ const ADDED: usize = 6;
 const JUDGED: usize = 12;
 /// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
-const REFINED: usize = 4;
+const REFINED: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
 const LITTLE: u64 = 1 << 29;
-const MUCH: u64 = 1 << 31;
+pub(super) const MUCH: u64 = 1 << 31;
 /// How many of those that the nearest rule fails lead to another one.
 const LEARNT: usize = 12;
 /// How often tiles are added before a start is given up.
@@ -84,38 +84,31 @@ impl Search {
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
         let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
-        // The simplest first: a little way from each, and on from one that agrees with what shows steps alone.
+        // The simplest first: a little way from each, then further from the nearest.
         let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
-        starts.sort_by_key(|start| keys(&start.rule));
-        let mut best: Option<Candidate> = None;
-        let mut climbed = Vec::new();
-        let mut go_on = |search: &mut Search, from: Candidate| {
-            let (t, w) = (std::time::Instant::now(), search.known.work());
-            let reached = search.refine(from, Steps::Single);
-            if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("REFINE -> {} in {:.2} s, {} Mwork\n{}", reached.penalty, t.elapsed().as_secs_f64(), (search.known.work()-w)>>20, super::file::rule(&reached.rule)); }
-            if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
-                best = Some(reached);
-            }
-            best.as_ref().is_some_and(|best| best.penalty == 0)
-        };
+        starts.sort_by_key(|start| rank(&start.rule));
         let first = first.clone();
+        let mut reached = Vec::new();
         for start in starts {
-            let (t, w, p0, s0) = (std::time::Instant::now(), first.work(), start.penalty, super::file::rule(&start.rule));
-            let reached = approach(&first, start);
-            if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("APPROACH {p0} -> {} in {:.2} s, {} Mwork of {} tiles\n{s0}-->\n{}", reached.penalty, t.elapsed().as_secs_f64(), (first.work()-w)>>20, first.len(), super::file::rule(&reached.rule)); }
-            if reached.penalty > 0 {
-                climbed.push(reached);
-            } else if go_on(self, reached) {
-                return best;
+            let approached = approach(&first, start);
+            let refined = self.refine(approached, Steps::Single, LITTLE);
+            if refined.penalty == 0 {
+                return Some(refined);
+            }
+            reached.push(refined);
+        }
+        reached.sort_by_key(|candidate| candidate.penalty);
+        let mut best: Option<Candidate> = None;
+        for from in reached.into_iter().take(REFINED) {
+            let refined = self.refine(from, Steps::Pairs, MUCH);
+            if best.as_ref().is_none_or(|best| refined.penalty < best.penalty) {
+                best = Some(refined);
+            }
+            if best.as_ref().is_some_and(|best| best.penalty == 0) {
+                break;
             }
         }
-        climbed.sort_by_key(|candidate| candidate.penalty);
-        for from in climbed.into_iter().take(REFINED) {
-            if go_on(self, from) {
-                return best;
-            }
-        }
-        best.map(|best| self.refine(best, Steps::Pairs))
+        best
     }
 
     /// Lets tiles that a candidate fails come before all others too.
@@ -126,9 +119,9 @@ impl Search {
     }
 
     /// Climbs from a candidate, adding to the guides what the candidate fails of what is known; judged by all of that.
-    pub(super) fn refine(&mut self, from: Candidate, steps: Steps) -> Candidate {
+    pub(super) fn refine(&mut self, from: Candidate, steps: Steps, work: u64) -> Candidate {
         let mut best = from;
-        let effort = Effort::of(&self.known, MUCH);
+        let effort = Effort::of(&self.known, work);
         for _ in 0..ROUNDS {
             best.judge(&self.guides, Measure::All);
             best = climb(&self.guides, best, effort);
@@ -184,6 +177,12 @@ pub(super) enum Steps {
     Single,
     /// By pairs of changes too.
     Pairs,
+}
+
+/// Which of several rules is looked at first: plain fused sums, then those with fewest keys.
+fn rank(rule: &Table) -> (bool, usize) {
+    let fused = rule.contains_key("alignment") && !rule.contains_key("late") && !rule.contains_key("lanes");
+    (!fused, keys(rule))
 }
 
 /// How many keys a rule has, those of its tables included.
