@@ -98,7 +98,9 @@ fn node_changes(place: &str, node: &Table) -> Vec<Change> {
     let mut all = Vec::new();
     let list = |name: &str| node.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
     let (mut terms, products) = (list("terms"), list("products"));
-    terms.extend(node.get("start").filter(|start| !["+0", "product"].contains(&start.as_str().unwrap_or("+0"))).cloned());
+    terms.extend(
+        node.get("start").filter(|start| !["+0", "product"].contains(&start.as_str().unwrap_or("+0"))).cloned(),
+    );
     let kind = node.get("kind").and_then(Value::as_str).unwrap_or_default();
     let mut other = |kind: &str, keys: &[(&str, Value)]| {
         let mut own = Table::new();

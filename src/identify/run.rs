@@ -12,8 +12,8 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
-    moves::Move,
     file, isolate,
+    moves::Move,
     near::{self, Likeness},
     pool::{Measure, Pool},
     search::{MUCH, Search, Steps},
@@ -32,7 +32,6 @@ use crate::{
     tree::{self, Order},
 };
 
-thread_local! { static T0: std::time::Instant = std::time::Instant::now(); }
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
 const FIRST: usize = 72;
 const MOST: usize = 600;
@@ -201,7 +200,6 @@ impl Dialogue<'_> {
                     None => break,
                 },
             };
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME candidate {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
             let agrees = candidate.penalty == 0;
             let rule = candidate.rule.clone();
             found = Some((candidate, origin));
@@ -210,15 +208,12 @@ if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME candidate {:.2}",
             }
             // More of the stream, then cases on which it differs from its neighbours.
             let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&rule) };
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME told {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
             }
         }
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME conclude {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
-        let x = self.conclude(instruction, found);
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME end {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); } x
+        self.conclude(instruction, found)
     }
 
     /// The nearest candidate that is reached from all starts.
@@ -243,14 +238,11 @@ if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME end {:.2}", T0.wi
     fn starts(&mut self, known: &[Start]) -> Vec<Start> {
         let (part, nan) = (self.search.known.part.clone(), self.nan());
         let all: Vec<Start> = known.iter().cloned().chain(starts::shapes(&part, nan)).collect();
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME shapes {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
-        let Some(order) = self.order(&part) else { if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME no order {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); } return all };
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME order {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
+        let Some(order) = self.order(&part) else { return all };
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
-if std::env::var_os("TCNUM_DEBUG").is_some() { eprintln!("TIME fitting {:.2}", T0.with(|t| t.elapsed().as_secs_f64())); }
         fitting.extend(structure::tree(&order, &part, nan));
         if fitting.is_empty() { all } else { fitting }
     }

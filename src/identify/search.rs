@@ -74,9 +74,8 @@ impl Search {
     pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
         let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
         let few = first.first(JUDGED);
-        let judged = starts
-            .par_iter()
-            .filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
+        let judged =
+            starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.collect();
         judged.sort_by_key(|candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
@@ -194,5 +193,6 @@ fn keys(rule: &Table) -> usize {
 fn kind(rule: &Table) -> String {
     let word = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let has = |key: &str| rule.contains_key(key).to_string();
-    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node"), has("addition")].join(" ")
+    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node"), has("addition")]
+        .join(" ")
 }

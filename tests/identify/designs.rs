@@ -18,8 +18,7 @@ pub(crate) fn design(seed: u64, number: u64) -> Arithmetic {
     let instruction = draw.instruction();
     let lines = draw.lines(instruction);
     let head = "name = \"hidden\"\ntitle = \"a design\"\nversion = 1\n\n[[rule]]\n";
-    let text =
-        format!("{head}instructions = [\"{}\"]\nevidence = \"assumed: random\"\n{lines}", instruction.name);
+    let text = format!("{head}instructions = [\"{}\"]\nevidence = \"assumed: random\"\n{lines}", instruction.name);
     Arithmetic { instruction, text }
 }
 
@@ -121,7 +120,8 @@ impl Draw {
             let _ = writeln!(text, "addition = {}", self.target(i));
         }
         if k >= 4 && self.one_in(6) {
-            let parts = self.pick(&["{ period = 2, residues = [[0], [1]] }", "{ period = 4, residues = [[0, 1], [2, 3]] }"]);
+            let parts =
+                self.pick(&["{ period = 2, residues = [[0], [1]] }", "{ period = 4, residues = [[0, 1], [2, 3]] }"]);
             let _ = writeln!(text, "parts = {parts}");
         }
         if step == "fused" {
