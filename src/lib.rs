@@ -106,6 +106,7 @@ pub mod distinguish;
 pub mod exact;
 pub mod experiment;
 pub(crate) mod explain;
+pub mod features;
 pub mod format;
 pub mod identify;
 pub mod inputs;
