@@ -31,7 +31,7 @@ pub const FEATURES: &[Feature] = &[
     feature("order", "which terms are summed in one step, and which step follows which",
         "as tcnum tree writes it"),
     feature("c", "where c enters",
-        "with the products of the first step or of the only one; before them; last, by an addition of its own"),
+        "with all products, the first ones or the first one; before the other sums; last, by an addition of its own"),
     feature("alignment", "how much of a small product is left beside two large ones that cancel",
         "bits after the binary point of the largest exponent, and how the rest is cut off; exact: all; none: no step has three terms"),
     feature("alignment of c", "the same of a small c",

@@ -154,9 +154,4 @@ impl Table {
             }
         }
     }
-
-    /// What was found of a feature with this name.
-    fn found(&self, name: &str) -> Option<&str> {
-        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
-    }
 }

@@ -32,10 +32,12 @@ pub fn entry_of_c(order: &Order) -> &'static str {
     let is_last = meetings.first().is_some_and(|root| std::ptr::eq(*root, *own));
     let others = || own.parts.iter().filter(|part| !is_c(part));
     match (is_last, own.manner) {
+        (true, Manner::Pair) if others().all(is_leaf) => "with the product",
         (true, _) if others().all(is_leaf) => "with all products",
         (true, Manner::Pair) => "last",
         (true, _) if others().all(|part| is_leaf(part) || is_exact(part)) => "with all products",
         (true, _) => "in the last step",
+        (false, Manner::Pair) if others().all(is_leaf) => "with the first product",
         (false, _) if others().all(|part| is_leaf(part) || is_exact(part)) => "with the first products",
         (false, Manner::Pair) => "before the other sums",
         (false, _) => "between",

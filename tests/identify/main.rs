@@ -4,6 +4,7 @@
 mod arithmetics;
 mod black_box;
 mod blind;
+mod features;
 #[path = "../common/machine.rs"]
 mod machine;
 mod shipped;
