@@ -1,8 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, identify, power, probe,
-    record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, identify, power,
+    probe, record,
     report::{Declaration, schema},
     tree, verify,
 };

@@ -18,7 +18,8 @@ use crate::{
     device::{self, Device},
     features::{self, Features},
     identify::{
-        Fingerprint, Identification, Likeness, Plan, confirm, fingerprint, identify, identify_recording, likeness, model_file, quick,
+        Fingerprint, Identification, Likeness, Plan, confirm, fingerprint, identify, identify_recording, likeness,
+        model_file, quick,
         tables::{self, Outcome},
     },
     isa::Instruction,
@@ -139,7 +140,9 @@ fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
     let none: Vec<&str> = none.map(|found| &found.instruction.name[..]).collect();
     if !none.is_empty() {
         let names = none.join(", ");
-        report.notes.push(format!("None of the known arithmetics gives all answers of {names}; without --quick it is worked out."));
+        report.notes.push(format!(
+            "None of the known arithmetics gives all answers of {names}; without --quick it is worked out."
+        ));
     }
     let done = fingerprints.len() + measured.len();
     report.holds = none.is_empty() && done > 0;

@@ -28,15 +28,18 @@ pub(super) struct Cut {
     pub limited: bool,
     /// How the rest is cut off; empty where that is not seen.
     pub rounding: String,
+    /// How far below the largest exponent a term is left out that would count for the rounding.
+    drop: Option<i32>,
     /// The last term that was kept whole.
     shown: Option<Shown>,
 }
 
 impl Cut {
     fn words(&self) -> String {
-        match (self.limited, &self.rounding[..]) {
+        match (self.limited, self.drop) {
             (true, _) => format!("{} bits or more", self.bits),
-            (false, rounding) => format!("{} bits, {rounding}", self.bits),
+            (false, None) => format!("{} bits, {}", self.bits, self.rounding),
+            (false, Some(drop)) => format!("{} bits, {}, left out beyond {drop}", self.bits, self.rounding),
         }
     }
 }
@@ -71,22 +74,26 @@ impl Cuts {
     }
 }
 
-/// Measures alignment, and the floor.
+/// Measures alignment.
 pub(super) fn measure(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Result<Cuts> {
     let mut cuts = Cuts { products: None, c: None, lanes: false };
     let aligned = steps.aligned().filter(|step| step.products().len() > 2);
-    let without = match steps.all.iter().find(|step| step.manner == Manner::Exact) {
-        _ if aligned.is_some() => "",
-        Some(_) => "exact",
-        None => "none",
-    };
+    let without = without(steps);
     let mut finding: Finding = match without {
+        "" if aligned.is_none() => Err("no step has three products".into()),
         "" => Err("the formats hold no such operands".into()),
         word => Ok((word.into(), None)),
     };
     if let Some(products) = aligned.map(Step::products) {
-        let far = products.len() >= LANES;
-        let triple = if far { [products[0], products[2], products[4]] } else { [products[0], products[1], products[2]] };
+        let far = products.len() >= LANES && bench.i.scale.is_none();
+        let (last, middle) = (products.len() - 1, products.len() / 2);
+        let triple = match (bench.i.scale, far) {
+            // Neighbours may be added exactly before they are scaled, or share a scale.
+            (Some(_), _) => [0, last, middle],
+            (None, true) => [0, 2, 4],
+            (None, false) => [0, 1, 2],
+        };
+        let triple = triple.map(|at| products[at]);
         cuts.products = cut(bench, triple)?;
         if let Some(own) = &cuts.products {
             finding = Ok((own.words(), own.shown.clone()));
@@ -102,8 +109,16 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Re
     }
     table.put("alignment", finding);
     cuts.c = of_c(bench, steps, &cuts, without, table)?;
-    floor(bench, steps, &cuts, without, table)?;
     Ok(cuts)
+}
+
+/// What is said of alignment where no step may lose what is small beside two other terms; nothing where one may.
+fn without(steps: &Steps) -> &'static str {
+    match steps.all.iter().any(|step| step.manner == Manner::Exact) {
+        _ if steps.aligned().is_some() => "",
+        true => "exact",
+        false => "none",
+    }
 }
 
 /// The alignment of c with products.
@@ -119,6 +134,7 @@ fn of_c(bench: &mut Bench, steps: &Steps, cuts: &Cuts, without: &str, table: &mu
     };
     let products = cuts.leaves(step);
     let pair = match products[..] {
+        [x, .., y] if bench.i.scale.is_some() => [x, y],
         [x, y, ..] => [x, y],
         _ => [step.products()[0], step.products()[1]],
     };
@@ -133,8 +149,7 @@ fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<Cut>> {
     let e = bench.top();
     let pair = [power(x, false, e), power(y, true, e)];
     let with = |small: Term| vec![pair[0], pair[1], small];
-    let sums: Vec<Vec<Term>> =
-        (1..=MOST.min(e - bench.visible)).map(|bit| with(power(z, false, e - bit))).collect();
+    let sums: Vec<Vec<Term>> = (1..=MOST.min(e - bench.visible)).map(|bit| with(power(z, false, e - bit))).collect();
     let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
     if answers.is_empty() {
         return Ok(None);
@@ -143,7 +158,7 @@ fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<Cut>> {
     let bits = whole.count() as i32;
     let limited = bits as usize == answers.len();
     let shown = answers.get((bits - 1).max(0) as usize).map(Shown::from);
-    let mut rounding = String::new();
+    let (mut rounding, mut drop) = (String::new(), None);
     if !limited {
         let unit = e - bits;
         let questions: Vec<(bool, u128)> = direction::questions().collect();
@@ -156,8 +171,25 @@ fn cut(bench: &mut Bench, [x, y, z]: [Leaf; 3]) -> Result<Option<Cut>> {
             .filter_map(|((negative, quarters), answer)| rounded(&answer?.finite()?, negative, quarters, unit))
             .collect();
         rounding = direction::name(&seen);
+        // Quarters may be too small to count.
+        if rounding == direction::IRREGULAR {
+            let counted = seen.iter().filter(|own| own.quarters != 1 || own.units != 0).copied().collect::<Vec<_>>();
+            rounding = direction::name(&counted);
+        }
+        let away = match &rounding[..] {
+            "RD" => Some(true),
+            "RU" | "RO" => Some(false),
+            _ => None,
+        };
+        if let Some(negative) = away {
+            let below: Vec<i32> = (bits + 1..=MOST).collect();
+            let sums: Vec<Vec<Term>> = below.iter().map(|bit| with(power(z, negative, e - bit))).collect();
+            let answers = bench.sums(&sums)?;
+            let lost = below.iter().zip(&answers).find(|(_, answer)| answer.as_ref().is_some_and(Answer::is_zero));
+            drop = lost.map(|(bit, _)| bit - 1);
+        }
     }
-    Ok(Some(Cut { bits, limited, rounding, shown }))
+    Ok(Some(Cut { bits, limited, rounding, drop, shown }))
 }
 
 /// What became of so many quarters of 2^unit.
@@ -168,64 +200,97 @@ pub(super) fn rounded(found: &Finite, negative: bool, quarters: u128, unit: i32)
     Some(Rounded { negative, quarters, units: if regular { units } else { u128::MAX } })
 }
 
-/// The smallest exponent that terms are aligned to: the smallest term that is seen beside a tiny one.
-fn floor(bench: &mut Bench, steps: &Steps, cuts: &Cuts, without: &str, table: &mut Table) -> Result<()> {
-    let known = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited));
-    let Some((step, cut)) = known else {
-        let why = match without {
+/// The smallest exponent that terms are aligned to: beside a term with a smaller one, what is seen has the same last bit.
+///
+/// A number of D shows what is taken away if results are truncated; half of the smallest one, what is added or taken away if they go to
+/// the nearest.
+pub(super) fn floor(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut Table) -> Result<()> {
+    let finding = lowest(bench, steps, cuts, table)?;
+    table.put("floor", finding);
+    Ok(())
+}
+
+fn lowest(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &Table) -> Result<Finding> {
+    let Some((step, cut)) = steps.aligned().zip(cuts.products.as_ref().filter(|cut| !cut.limited)) else {
+        let why = match without(steps) {
             "" => "it is not seen how much alignment keeps",
             "exact" => "nothing is cut off",
             _ => "no step has three terms",
         };
-        table.put("floor", Err(why.into()));
-        return Ok(());
+        return Ok(Err(why.into()));
     };
     let signs: &[bool] = match &cut.rounding[..] {
         "RZ" | "RNE" => &[false, true],
         "RD" => &[false],
         "RU" => &[true],
-        _ => {
-            table.put("floor", Err("the smallest term is seen at any exponent".into()));
-            return Ok(());
-        }
+        _ => return Ok(Err("the smallest term is seen at any exponent".into())),
+    };
+    let nearest = |name: &str| table.found(name).map(|found| found.starts_with("RN"));
+    let to_nearest = match (nearest("sums"), nearest("result"), table.found("sums")) {
+        (_, Some(result), Some("once")) => result,
+        (Some(sums), Some(result), _) if sums == result => result,
+        _ => return Ok(Err("the rounding of sums hides it".into())),
     };
     let leaves = cuts.leaves(step);
-    let [x, y, ..] = leaves[..] else {
-        table.put("floor", Err("no step has two products that are summed alike".into()));
-        return Ok(());
-    };
+    let [x, y, ..] = leaves[..] else { return Ok(Err("no step has two products that are summed alike".into())) };
     let mut smalls = vec![y];
     if step.has_c() && cuts.alike() {
         smalls.push(Leaf::C);
     }
-    let lowest = bench.products().normal;
-    // A number of D, below which truncation shows what is taken away; and half of the smallest one, above which rounding to nearest
-    // shows what is added.
-    let bases = [bench.visible.max(lowest), bench.visible - 1];
-    let mut best: Option<(i32, i32, bool, Option<Shown>)> = None;
-    for base in bases.into_iter().filter(|base| *base >= lowest) {
-        let Some(alone) = bench.sum(vec![power(x, false, base)])? else { continue };
-        for (small, negative) in smalls.iter().flat_map(|small| signs.iter().map(move |sign| (*small, *sign))) {
-            let sums: Vec<Vec<Term>> = (1..=FARTHEST)
-                .map(|below| vec![power(x, false, base), power(small, negative, base - below)])
-                .collect();
-            let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
-            let seen = answers.iter().take_while(|answer| answer.code != alone.code).count();
-            let last = base - seen as i32;
-            if seen > 0 && best.as_ref().is_none_or(|(known, ..)| last < *known) {
-                best = Some((last, base, seen == answers.len(), answers.get(seen - 1).map(Shown::from)));
-            }
-        }
-    }
-    let finding = match best {
-        None => Err(format!("no term is seen beside one that is tiny in {}", bench.i.d)),
-        Some((last, base, limited, shown)) => {
-            let floor = last + cut.bits;
-            let bound = limited || floor <= base;
-            Ok((format!("{}{}", floor.max(if limited { floor } else { base }), if bound { " or less" } else { "" }), shown))
+    let normal = bench.products().normal;
+    // The lowest base, and one a little above. (Both of nearest are half-way from an even number to the next one.)
+    let (low, bases) = match to_nearest {
+        true => (bench.visible - 1, [(1, bench.visible - 1), (5, bench.visible - 1)]),
+        false => {
+            let low = bench.visible.max(normal);
+            (low, [(1, low), (1, low + 1)])
         }
     };
-    table.put("floor", finding);
-    Ok(())
+    if low < normal {
+        return Ok(Err(format!("no product is half of the smallest number of {}", bench.i.d)));
+    }
+    let mut seen = Vec::new();
+    for (factor, exponent) in bases {
+        seen.push(smallest(bench, term(x, false, (factor, 1), exponent), &smalls, signs)?);
+    }
+    let [Some(first), second] = &seen[..] else {
+        return Ok(Err(format!("no term is seen beside one that is tiny in {}", bench.i.d)));
+    };
+    let floor = first.last + cut.bits;
+    let same = second.as_ref().is_some_and(|second| second.last == first.last);
+    let words = match (first.limited, floor > low, same) {
+        (true, ..) => format!("{floor} or less"),
+        (false, true, true) => floor.to_string(),
+        (false, true, false) => format!("{} or less", low + if to_nearest { 2 } else { 1 }),
+        (false, false, _) => format!("{low} or less"),
+    };
+    Ok(Ok((words, first.shown.clone())))
 }
 
+/// The smallest term that is seen.
+struct Smallest {
+    last: i32,
+    /// Whether the formats hold no smaller one.
+    limited: bool,
+    shown: Option<Shown>,
+}
+
+/// The smallest of these terms, of these signs, that changes the result beside a base.
+fn smallest(bench: &mut Bench, base: Term, smalls: &[Leaf], signs: &[bool]) -> Result<Option<Smallest>> {
+    let Some(alone) = bench.sum(vec![base])? else { return Ok(None) };
+    let mut best: Option<Smallest> = None;
+    let Some(exponent) = base.value().leading_exponent() else { return Ok(None) };
+    for (small, negative) in smalls.iter().flat_map(|small| signs.iter().map(move |sign| (*small, *sign))) {
+        // The term just below has the exponent of half of the base.
+        let sums: Vec<Vec<Term>> =
+            (2..=FARTHEST).map(|below| vec![base, power(small, negative, exponent - below)]).collect();
+        let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().map_while(|answer| answer).collect();
+        let seen = answers.iter().take_while(|answer| answer.code != alone.code).count();
+        let last = exponent - 1 - seen as i32;
+        if seen > 0 && best.as_ref().is_none_or(|best| last < best.last) {
+            let shown = answers.get(seen - 1).map(Shown::from);
+            best = Some(Smallest { last, limited: seen == answers.len(), shown });
+        }
+    }
+    Ok(best)
+}

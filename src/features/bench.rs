@@ -109,11 +109,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// Asks `device`: with `element` that one alone, where elements are not alike.
-    pub(super) fn new(
-        device: &'a mut dyn Device,
-        i: &'a Instruction,
-        element: Option<(usize, usize)>,
-    ) -> Bench<'a> {
+    pub(super) fn new(device: &'a mut dyn Device, i: &'a Instruction, element: Option<(usize, usize)>) -> Bench<'a> {
         Bench { i, device, element, asked: 0, subnormals: false, visible: Exponents::of(i.d).low }
     }
 

@@ -10,7 +10,10 @@ pub(super) struct Rounded {
     pub units: u128,
 }
 
-/// The rounding that does all of this; several where they would all do; "irregular" where none does.
+/// The name of what no rounding does.
+pub(super) const IRREGULAR: &str = "irregular";
+
+/// The rounding that does all of this; several where they would all do.
 pub(super) fn name(seen: &[Rounded]) -> String {
     let does = |own: &Rounding| {
         seen.iter().all(|seen| {
@@ -20,7 +23,7 @@ pub(super) fn name(seen: &[Rounded]) -> String {
     };
     let names: Vec<&str> = Rounding::DETERMINISTIC.iter().filter(|own| does(own)).map(Rounding::name).collect();
     match names.is_empty() {
-        true => "irregular".into(),
+        true => IRREGULAR.into(),
         false => names.join(" or "),
     }
 }

@@ -1,6 +1,10 @@
 //! The features of sums of integers.
 
-use super::{Finding, Table, bench::{Answer, Bench}, shows};
+use super::{
+    Finding, Table,
+    bench::{Answer, Bench},
+    shows,
+};
 use crate::{Result, format::Format, isa::Case};
 
 /// The cells that integers have.
@@ -42,9 +46,11 @@ pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
     });
     table.put("sums", exact.unwrap_or(Err("the formats hold no such operands".into())));
     let bits = i.d.bits;
-    table.put("accumulator", all.as_ref().map_or(Err("the formats hold no such operands".into()), |answer| {
-        shows(format!("{bits} bits"), answer)
-    }));
+    table.put(
+        "accumulator",
+        all.as_ref()
+            .map_or(Err("the formats hold no such operands".into()), |answer| shows(format!("{bits} bits"), answer)),
+    );
     Ok(())
 }
 

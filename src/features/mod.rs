@@ -125,6 +125,7 @@ fn floating(bench: &mut Bench, table: &mut Table) -> Result<()> {
     range::products(bench, &steps, table)?;
     let cut = alignment::measure(bench, &steps, table)?;
     results::measure(bench, &steps, &cut, table)?;
+    alignment::floor(bench, &steps, &cut, table)?;
     steps::measure(bench, &steps, &cut, table)?;
     monotonicity::measure(bench, &steps, &cut, table)
 }
@@ -144,6 +145,11 @@ impl Table {
             Err(why) => (None, Some(why), None),
         };
         self.cells.push(Cell { feature, found, remark, witness });
+    }
+
+    /// What was found of the feature with this name.
+    fn found(&self, name: &str) -> Option<&str> {
+        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
     }
 
     /// All features that have no cell yet cannot be asked.

@@ -135,7 +135,9 @@ pub(super) fn overflow(bench: &mut Bench, table: &mut Table) -> Result<()> {
     }
     if products.high >= d.high {
         sums.push(bench.case(&[power(FIRST, false, d.high), power(Leaf::C, false, d.high)]));
-        sums.push(bench.case(&[power(FIRST, false, d.high), power(Leaf::Product(1), false, d.high)].as_slice()[..i.stored_k().min(2)]));
+        sums.push(bench.case(
+            &[power(FIRST, false, d.high), power(Leaf::Product(1), false, d.high)].as_slice()[..i.stored_k().min(2)],
+        ));
     }
     let answer = bench.cases(sums)?.into_iter().flatten().next();
     let finding = match answer {

@@ -99,7 +99,8 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
         None => None,
     };
     let unseen = || "the formats hold no such operands".to_string();
-    let finding = |width: Option<&Width>| width.map(|own| shows(own.words(), &own.answer)).unwrap_or_else(|| Err(unseen()));
+    let finding =
+        |width: Option<&Width>| width.map(|own| shows(own.words(), &own.answer)).unwrap_or_else(|| Err(unseen()));
     table.put("accumulator", finding(if places.is_some() { carried.as_ref() } else { width.as_ref() }));
     let sums = match (&places, &carried) {
         (Some(places), Some(width)) => rounding(bench, places, width.bits, cuts)?,

@@ -72,7 +72,8 @@ fn infinities(bench: &mut Bench) -> Result<Finding> {
     };
     Ok(match (wrong.first(), answers.last()) {
         (Some((_, answer)), _) => {
-            let all: Vec<String> = wrong.iter().map(|((what, _), answer)| format!("{what}: {}", word(answer))).collect();
+            let all: Vec<String> =
+                wrong.iter().map(|((what, _), answer)| format!("{what}: {}", word(answer))).collect();
             shows(all.join("; "), answer)
         }
         (None, Some((_, answer))) => shows("IEEE", answer),
@@ -158,7 +159,9 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         .filter(|(operand, _)| {
             let mut own = single.iter().filter(|((of, ..), _)| of == operand).peekable();
             own.peek().is_some()
-                && own.all(|((operand, _, code), answer)| code.and_then(|code| passed(of(*operand), code)) == Some(answer.code))
+                && own.all(|((operand, _, code), answer)| {
+                    code.and_then(|code| passed(of(*operand), code)) == Some(answer.code)
+                })
         })
         .collect();
     if passes.is_empty() {
@@ -175,10 +178,11 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
     }
     let answers = named(bench, before)?;
     let wins = |own: &(Operand, &str)| {
-        let won = |((x, y, nans), answer): &&(((Operand, &str), (Operand, &str), [(Operand, Option<u64>); 2]), Answer)| {
-            let side = if own == x { 0 } else { 1 };
-            (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
-        };
+        let won =
+            |((x, y, nans), answer): &&(((Operand, &str), (Operand, &str), [(Operand, Option<u64>); 2]), Answer)| {
+                let side = if own == x { 0 } else { 1 };
+                (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
+            };
         answers.iter().filter(won).count()
     };
     let mut order = passes.clone();
@@ -227,8 +231,7 @@ fn zero(bench: &mut Bench) -> Result<Finding> {
         let answer = &answers.iter().find(|(own, _)| *own == name)?.1;
         answer.is_zero().then(|| i.d.decode(answer.code).negative)
     };
-    let signs: Vec<(&str, bool)> =
-        answers.iter().filter_map(|(name, _)| Some((*name, sign(name)?))).collect();
+    let signs: Vec<(&str, bool)> = answers.iter().filter_map(|(name, _)| Some((*name, sign(name)?))).collect();
     let Some((_, answer)) = answers.first() else { return Ok(Err("the formats hold no such operands".into())) };
     let written = |negative: &bool| if *negative { "-0" } else { "+0" };
     let word = match (sign("of -0"), sign("cancelled"), sign("underflow")) {
@@ -237,7 +240,8 @@ fn zero(bench: &mut Bench) -> Result<Finding> {
         (Some(true), Some(false), None | Some(true)) => "IEEE".into(),
         (Some(true), Some(true), None) => "IEEE, RD".into(),
         _ => {
-            let all: Vec<String> = signs.iter().map(|(name, negative)| format!("{} {name}", written(negative))).collect();
+            let all: Vec<String> =
+                signs.iter().map(|(name, negative)| format!("{} {name}", written(negative))).collect();
             all.join(", ")
         }
     };

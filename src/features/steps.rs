@@ -110,7 +110,8 @@ pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut
 /// More and more products of 9/4 * 2^e.
 fn carry(bench: &mut Bench, step: &Step, table: &mut Table) -> Result<()> {
     let products = step.products();
-    let counts: Vec<usize> = (1..=products.len()).filter(|count| count.is_power_of_two() || *count == products.len()).collect();
+    let counts: Vec<usize> =
+        (1..=products.len()).filter(|count| count.is_power_of_two() || *count == products.len()).collect();
     let exponent = bench.top() - 2;
     let sums: Vec<Vec<Term>> = counts
         .iter()

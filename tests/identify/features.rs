@@ -6,7 +6,7 @@ use tcnum::{
     arithmetic::{CPosition, Model, Rule, Step, Subnormals, ZeroSign, shipped},
     device,
     features::{Features, entry_of_c, measure, order_words},
-    format::{Format, Rounding},
+    format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction},
     tree,
 };
@@ -84,7 +84,10 @@ impl Expected<'_> {
             self.is("c", "last");
         }
         self.is("normalisation", if rule.normalised == Some(true) { "products" } else { "none" });
-        self.is("overflow", "infinity");
+        let directed = rule
+            .result
+            .is_some_and(|to| matches!(to.rounding, Rounding::Rz | Rounding::Rd) && to.overflow == Overflow::Standard);
+        self.is("overflow", if directed { "largest" } else { "infinity" });
         if rule.product_limit.is_some() {
             self.is("product range", "infinite");
         }
@@ -117,7 +120,9 @@ impl Expected<'_> {
             _ => "",
         };
         if !word.is_empty() {
-            if !self.features.found("alignment").is_some_and(|found| found.ends_with(" or more")) {
+            // Short sums have no third term; short formats no terms that are far apart.
+            let short = self.i.stored_k() < 2 && self.features.found("alignment") == Some("none");
+            if !short && !self.features.found("alignment").is_some_and(|found| found.ends_with(" or more")) {
                 self.is("alignment", word);
             }
             for name in ["floor", "extra bits", "carry bits", "normalisation"] {
@@ -142,7 +147,8 @@ impl Expected<'_> {
         match &rule.late {
             None => self.number("alignment of c", own.bits, &words, " or more"),
             Some(late) => {
-                let words = format!(" bits, {}", late.rounding.name());
+                let drop = late.drop.map_or_else(String::new, |drop| format!(", left out beyond {drop}"));
+                let words = format!(" bits, {}{drop}", late.rounding.name());
                 self.number("alignment of c", late.c_bits, &words, " or more");
             }
         }
@@ -164,7 +170,9 @@ impl Expected<'_> {
         let rounding = if narrowed { output } else { last.rounding };
         self.is("result", rounding.name());
         match self.features.found("sums") {
-            Some("once") | None => self.number("accumulator", precision(d).min(precision(last.format)), " bits", " or more"),
+            Some("once") | None => {
+                self.number("accumulator", precision(d).min(precision(last.format)), " bits", " or more")
+            }
             Some(_) => {
                 self.is("sums", inner.rounding.name());
                 self.number("accumulator", precision(inner.format), " bits", " or more");
@@ -185,7 +193,10 @@ impl Expected<'_> {
             _ if rule.result.is_some_and(|to| to.rounding == Rounding::Rd) => "IEEE, RD",
             _ => "IEEE",
         };
-        if rule.nodes.is_empty() {
+        // What underflows in the conversion to D keeps its sign.
+        let narrowed = rule.result.is_some_and(|to| self.i.d.fraction_bits() < to.format.fraction_bits());
+        let converted = narrowed && self.features.found("zero") == Some("+0 of -0, +0 cancelled, -0 underflow");
+        if rule.nodes.is_empty() && !converted {
             self.is("zero", word);
         }
     }
@@ -295,7 +306,7 @@ fn five_generations_give_0_0_0_and_191_875_and_255_875_for_two_products() {
     for (name, instruction, expected) in forms {
         let i = isa::find(instruction).unwrap();
         let evaluator = Model::load(name).unwrap().evaluator(&i).unwrap();
-        let f16 = |value: f64| i.a.encode_f64(value, Rounding::Rne, tcnum::format::Overflow::Standard).unwrap();
+        let f16 = |value: f64| i.a.encode_f64(value, Rounding::Rne, Overflow::Standard).unwrap();
         let product = |row: &[f64], column: &[f64]| {
             let mut case = Case::zeros(&i);
             row.iter().enumerate().for_each(|(k, value)| case.a[k] = f16(*value));

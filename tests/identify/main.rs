@@ -7,4 +7,5 @@ mod blind;
 mod features;
 #[path = "../common/machine.rs"]
 mod machine;
+mod quick;
 mod shipped;
