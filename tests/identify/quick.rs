@@ -1,7 +1,5 @@
 //! The quick fingerprint: every known arithmetic is known again in few tiles, and no other one passes for it.
 
-use std::process::Command;
-
 use tcnum::{
     arithmetic::{Model, shipped},
     identify::{QUICK, quick},
@@ -10,6 +8,7 @@ use tcnum::{
 use crate::{
     black_box::BlackBox,
     machine::amount,
+    program::{tcnum, validate_report},
     shipped::{distinct, listed},
 };
 
@@ -47,29 +46,26 @@ fn an_arithmetic_that_nobody_has_is_none_of_the_known_ones() {
 fn a_recording_is_refused_with_one_message() {
     for flag in ["--quick", "--features"] {
         let arguments = ["identify", flag, "--device", "trace:tests/recordings/cpu/spr_tdpbf16ps.safetensors"];
-        let run = Command::new(env!("CARGO_BIN_EXE_tcnum")).args(arguments).output().unwrap();
-        let said = String::from_utf8(run.stderr).unwrap();
-        assert_eq!((run.status.code(), said.lines().count()), (Some(2), 1), "{said}");
+        let run = tcnum(&arguments);
+        assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{}", run.stderr);
+        let said = run.stderr;
         assert!(said.contains("is a recording") && said.contains(flag), "{said}");
     }
 }
 
 #[test]
-fn the_exit_status_says_whether_it_is_known_and_reports_have_a_witness_for_each_cell() {
+fn reports_name_the_arithmetic_and_have_a_witness_for_a_cell() {
     let run = |arguments: &[&str]| {
-        let run = Command::new(env!("CARGO_BIN_EXE_tcnum")).arg("identify").args(arguments).output().unwrap();
-        (run.status.code(), String::from_utf8(run.stdout).unwrap())
+        let run = tcnum(&[&["identify"], arguments].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        validate_report(&run.stdout)
     };
     let instruction = ["--instr", "mma.m16n8k8.f32.bf16.bf16.f32", "--output", "json"];
-    let (status, text) = run(&[&["--quick", "--device", "model:ampere"][..], &instruction].concat());
-    assert_eq!(status, Some(0), "{text}");
-    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
-    assert!(report["tables"]["fingerprints"][0]["arithmetic"].as_str().unwrap().starts_with("ampere"), "{text}");
-    let (status, text) = run(&[&["--features", "--device", "model:ampere"][..], &instruction].concat());
-    assert_eq!(status, Some(0), "{text}");
-    let report: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let report = run(&[&["--quick", "--device", "model:ampere"][..], &instruction].concat());
+    assert!(report["tables"]["fingerprints"][0]["arithmetic"].as_str().unwrap().starts_with("ampere"), "{report}");
+    let report = run(&[&["--features", "--device", "model:ampere"][..], &instruction].concat());
     let alignment =
         report["tables"]["features"].as_array().unwrap().iter().find(|row| row["feature"] == "alignment").unwrap();
     assert_eq!(alignment["found"], "24 bits, RZ");
-    assert!(alignment["operands"].as_str().unwrap().contains("a[0]") && alignment["d"].is_string(), "{text}");
+    assert!(alignment["operands"].as_str().unwrap().contains("a[0]") && alignment["d"].is_string(), "{report}");
 }
