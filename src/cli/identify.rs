@@ -154,6 +154,9 @@ fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
             "None of the known arithmetics gives all answers of {names}; without --quick it is worked out."
         ));
     }
+    if let [one] = &measured[..] {
+        report.notes.extend(features::tables::reasons(one));
+    }
     let done = fingerprints.len() + measured.len();
     report.holds = none.is_empty() && done > 0;
     let rows: Vec<_> = fingerprints.iter().map(fingerprint).collect();

@@ -77,7 +77,7 @@ impl Steps {
     /// The step that aligns the most products.
     pub(super) fn aligned(&self) -> Option<&Step> {
         let several = |step: &&Step| step.aligns() && step.parts.len() > 2;
-        self.all.iter().rev().filter(several).max_by_key(|step| step.products().len())
+        self.all.iter().rev().filter(several).max_by_key(|step| (step.products().len(), step.has_c()))
     }
 
     /// The step that c is a term of.

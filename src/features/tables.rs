@@ -18,7 +18,7 @@ crate::rows! {
         /// What was found; nothing where it cannot be asked.
         found: Option<String> => shown("found").essential(),
         /// Why it cannot be asked.
-        reason: Option<String> => shown("why not asked").if_filled(),
+        reason: Option<String> => hidden(),
         /// The operands of an input that shows it, but for zeros.
         operands: Option<String> => hidden(),
         /// D of this input, as a code.
@@ -31,6 +31,18 @@ crate::rows! {
 /// The table of the features of instructions.
 pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
     Table::of("Features", all.into_iter().flat_map(rows))
+}
+
+/// Why features of an instruction cannot be asked, those for the same reason together.
+pub fn reasons(of: &Features) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (reason, cell) in of.cells.iter().filter_map(|cell| Some((cell.remark.as_deref()?, cell))) {
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(cell.feature.name),
+            None => reasons.push((reason, vec![cell.feature.name])),
+        }
+    }
+    reasons.into_iter().map(|(reason, names)| format!("Not asked, {}: {reason}.", names.join(", "))).collect()
 }
 
 fn rows(of: &Features) -> impl Iterator<Item = FeatureRow> {
