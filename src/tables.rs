@@ -1,7 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, identify, power, probe,
+    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, gemm, identify, power, probe,
     record,
     report::{Declaration, schema},
     tree, verify,
@@ -54,6 +54,11 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::table::SampleSizeRow>(),
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
+        Declaration::of::<gemm::tables::AccuracyRow>(),
+        Declaration::of::<gemm::tables::MatchRow>(),
+        Declaration::of::<gemm::tables::ProductComparisonRow>(),
+        Declaration::of::<gemm::tables::ProductRow>(),
+        Declaration::of::<gemm::tables::UlpRow>(),
         Declaration::of::<identify::tables::IdentifiedRow>(),
         Declaration::of::<identify::tables::LineEvidenceRow>(),
         Declaration::of::<power::tables::ChangeRow>(),

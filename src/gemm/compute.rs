@@ -48,7 +48,7 @@ pub fn compute(
         ExecutedBy::Threads(execute) => blocks
             .par_iter()
             .map(|block| {
-                let output = work.block(block, &mut |tiles| Ok(execute(tiles)))?;
+                let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
                 count(block);
                 Ok(output)
             })
@@ -56,7 +56,7 @@ pub fn compute(
         ExecutedBy::Device(device) => blocks
             .iter()
             .map(|block| {
-                let output = work.block(block, &mut |tiles| executed(*device, &tile, tiles))?;
+                let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| executed(*device, &tile, tiles)))?;
                 count(block);
                 Ok(output)
             })
@@ -71,6 +71,24 @@ pub fn compute(
         }
     }
     Ok(Matrix::new(rows, columns, format, Codes::from_bytes(format, bytes).expect("whole codes")))
+}
+
+/// What a run has summed: given the run, whether it begins from C, and what computes it by executing tiles.
+type Summed<'s> = dyn FnMut(&Run, bool, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
+
+/// The elements of a product that is one tile of `tile`; `summed` has the codes of each run, which it may know already.
+pub(super) fn elements(
+    schedule: &Schedule,
+    factors: &Factors,
+    tile: &Instruction,
+    summed: &mut Summed,
+) -> Result<Matrix> {
+    let walk = schedule.walk(factors.k());
+    let work = Work { schedule, factors, walk: &walk, tile };
+    let block = Block { rows: 0..factors.a.rows, columns: 0..factors.b.columns };
+    let bytes = work.block(&block, summed)?;
+    let format = schedule.output.format;
+    Ok(Matrix::new(tile.m, tile.n, format, Codes::from_bytes(format, bytes).expect("whole codes")))
 }
 
 /// Some elements of D, computed side by side.
@@ -93,7 +111,8 @@ fn blocks((rows, columns): (usize, usize), tile: &Instruction, together: usize) 
     let down = rows.div_ceil(tile.m).min(together / across).max(1);
     let (height, width) = (down * tile.m, across * tile.n);
     let line = |row: usize| {
-        let block = move |column| Block { rows: row..rows.min(row + height), columns: column..columns.min(column + width) };
+        let block =
+            move |column| Block { rows: row..rows.min(row + height), columns: column..columns.min(column + width) };
         (0..columns).step_by(width).map(block)
     };
     (0..rows).step_by(height).flat_map(line).collect()
@@ -113,7 +132,7 @@ type Execute<'e> = dyn FnMut(&Tiles) -> Result<Codes> + 'e;
 
 impl Work<'_> {
     /// The bytes of the codes of D in a block, row by row.
-    fn block(&self, block: &Block, execute: &mut Execute) -> Result<Vec<u8>> {
+    fn block(&self, block: &Block, summed: &mut Summed) -> Result<Vec<u8>> {
         let register = Register::of(self.schedule.instruction.d).expect("the schedule is checked");
         let Factors { c, bias, .. } = self.factors;
         let bare = self.schedule.is_bare(self.walk.parts.len(), c.is_some(), bias.is_some());
@@ -123,7 +142,7 @@ impl Work<'_> {
             let mut sums = None;
             for run in part {
                 interrupt::check()?;
-                let codes = self.run(run, block, start, execute)?;
+                let codes = summed(run, start.is_some(), &mut |execute| self.run(run, block, start, execute))?;
                 if bare {
                     return Ok(self.in_order(block, &codes));
                 }
@@ -268,8 +287,7 @@ impl Work<'_> {
             for column in block.columns.clone() {
                 let bias = self.factors.bias.as_ref().map(|bias| register.round(bias.value(0, column)));
                 let biased = |sum: f64| bias.map_or(sum, |bias| register.add(sum, bias));
-                let mut addend =
-                    added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
+                let mut addend = added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
                 let own = parts.iter().map(|part| part[at]);
                 let d = match split.join {
                     PartJoin::Serial => {

@@ -131,7 +131,9 @@ fn fits(name: &str, matrix: &Matrix, (rows, columns): (usize, usize), format: Op
         return Err(Error::request(format!("{name} is {}, and has to be {rows} x {columns}", matrix.shape())));
     }
     match format.filter(|format| *format != matrix.format) {
-        Some(format) => Err(Error::request(format!("{name} holds {}, and the instruction takes {format}", matrix.format))),
+        Some(format) => {
+            Err(Error::request(format!("{name} holds {}, and the instruction takes {format}", matrix.format)))
+        }
         None => Ok(()),
     }
 }

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::{
     OutputRounding, Schedule, SplitK,
-    schedule::{CEntry, KOrder, PartJoin, Residue, ScaleBlocks, ScaleUse},
+    schedule::{ScaleBlocks, ScaleUse},
 };
 use crate::{
     Error, Result,
@@ -80,8 +80,8 @@ impl Schedule {
     /// # Errors
     /// As [`Schedule::read`].
     pub fn parse(text: &str, origin: &str) -> Result<Schedule> {
-        let keys: ScheduleKeys =
-            toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
+        let keys: ScheduleKeys = toml::from_str(text)
+            .map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
         let within = |error: Error| error.within(origin);
         let schedule = Schedule::of_keys(keys).map_err(within)?;
         schedule.check().map_err(|what| within(Error::request(what)))?;
@@ -103,8 +103,7 @@ impl Schedule {
             schedule.split = SplitK { count, granule: granule.unwrap_or(standard.granule), join };
         }
         if let Some(ScalesKeys { a, b, multiply }) = keys.scales {
-            schedule.scales =
-                Some(ScaleBlocks { a, b, multiply: or("scales.multiply", multiply, ScaleUse::Fused)? });
+            schedule.scales = Some(ScaleBlocks { a, b, multiply: or("scales.multiply", multiply, ScaleUse::Fused)? });
         }
         if let Some(keys) = keys.output {
             schedule.output = output(keys, schedule.output)?;
@@ -204,7 +203,9 @@ fn output(keys: OutputKeys, usual: OutputRounding) -> Result<OutputRounding> {
     let nan = match keys.nan {
         Some(text) => {
             let code = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-            Some(code.ok_or_else(|| Error::request(format!("output.nan = \"{text}\": expected a code such as \"0x7fff\"")))?)
+            Some(code.ok_or_else(|| {
+                Error::request(format!("output.nan = \"{text}\": expected a code such as \"0x7fff\""))
+            })?)
         }
         None => None,
     };

@@ -18,18 +18,27 @@
 //! # }
 //! ```
 
+mod accuracy;
 mod compute;
+mod differences;
 mod executor;
 mod factors;
 mod file;
+pub mod matching;
 mod matrix;
 mod plan;
+mod read;
 mod register;
 mod schedule;
+pub mod tables;
 
+pub use accuracy::{Accuracy, Yardstick, accuracy};
 pub use compute::compute;
+pub use differences::Differences;
 pub use executor::Executor;
 pub use factors::Factors;
+pub use file::instruction;
 pub use matrix::Matrix;
 pub use plan::{Run, Walk};
+pub use read::{ArrayFile, Conversion, writable, write};
 pub use schedule::{CEntry, KOrder, OutputRounding, PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK};

@@ -3,8 +3,8 @@
 use std::ops::Range;
 
 use super::{
-    schedule::{KOrder, Residue, Schedule},
     Factors,
+    schedule::{KOrder, Residue, Schedule},
 };
 use crate::{Error, Result};
 

@@ -147,12 +147,7 @@ impl Schedule {
             c: CEntry::End,
             alpha: 1.0,
             beta: 1.0,
-            output: OutputRounding {
-                format: i.d,
-                rounding: Rounding::Rne,
-                overflow: Overflow::Standard,
-                nan: None,
-            },
+            output: OutputRounding { format: i.d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: None },
             instruction,
         };
         schedule.check().map_err(Error::request)?;
@@ -166,7 +161,10 @@ impl Schedule {
     pub fn check(&self) -> std::result::Result<(), String> {
         let i = &self.instruction;
         let register = Register::of(i.d).ok_or_else(|| {
-            format!("{i} has D in {}: there are registers of f32 (for floating-point formats up to it), f64 and s32", i.d)
+            format!(
+                "{i} has D in {}: there are registers of f32 (for floating-point formats up to it), f64 and s32",
+                i.d
+            )
         })?;
         for (key, k) in [("slab", Some(self.slab)), ("promote", self.promote)] {
             if let Some(k) = k.filter(|k| *k == 0 || !k.is_multiple_of(i.k)) {
@@ -204,7 +202,9 @@ impl Schedule {
             return Err("c = \"start\": alpha and beta are then 1, and nothing is promoted".into());
         }
         let output = &self.output;
-        if (register == Register::Integer) != output.format.is_integer() || output.format.is_integer() && output.format != i.d {
+        if (register == Register::Integer) != output.format.is_integer()
+            || output.format.is_integer() && output.format != i.d
+        {
             return Err(format!("output.format = \"{}\": the sums of {i} are {}", output.format, register.format()));
         }
         if matches!(output.rounding, Rounding::Sr { .. }) {
@@ -241,7 +241,8 @@ impl Schedule {
         }
         if let Some(scales) = &self.scales {
             let [a, b] = [scales.a, scales.b].map(|[x, y]| format!("{x} x {y}"));
-            let how = if scales.multiply == ScaleUse::Fused { "by fused multiply-adds" } else { "each product rounded" };
+            let how =
+                if scales.multiply == ScaleUse::Fused { "by fused multiply-adds" } else { "each product rounded" };
             words.push(format!("scaled in blocks of {a} of A and {b} of B {how}"));
         }
         if self.c == CEntry::Start {

@@ -1,0 +1,374 @@
+//! Which schedule gives a matrix in every bit: candidates are judged on a few elements, the survivors on all.
+
+use std::collections::{HashMap, HashSet};
+
+use rayon::prelude::*;
+
+use super::{
+    Differences, Executor, Factors, KOrder, Matrix, PartJoin, Residue, Run, Schedule, compute::compute,
+    compute::elements, register::Register, schedule::CEntry,
+};
+use crate::{
+    Error, Result,
+    arithmetic::{Evaluator, Model, Program},
+    base::interrupt,
+    device::ModelDevice,
+    exact,
+    format::Format,
+    inputs,
+    isa::{self, Codes, Instruction},
+};
+
+/// The most parts of a split that is tried.
+const MOST_PARTS: usize = 16;
+/// What the k of parts may be a multiple of, besides the usual.
+const GRANULES: [usize; 4] = [16, 32, 64, 128];
+/// After how many k sums may be promoted.
+const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
+/// The slabs of which the first may be short.
+const SLABS: [usize; 4] = [16, 32, 64, 128];
+/// Rows and columns of the elements that every candidate is judged on, and those that its survivors are.
+const FIRST: (usize, usize) = (1, 8);
+const SECOND: (usize, usize) = (8, 16);
+/// Of the candidates that do not give D, how many are looked at more closely for the nearest.
+const NEAR: usize = 16;
+/// Of the survivors, how many are computed in full.
+const MOST_MATCHES: usize = 64;
+
+/// What a matrix product may have been made of.
+#[derive(Debug, Clone)]
+pub struct Suspects {
+    /// The models.
+    pub models: Vec<String>,
+    /// The instructions; none: all that the models have for the formats of A and B.
+    pub instructions: Vec<Instruction>,
+    /// alpha and beta.
+    pub factors: (f64, f64),
+}
+
+/// The arithmetic of an instruction in a model, and the instructions that have the same.
+#[derive(Debug, Clone)]
+pub struct SuspectedArithmetic {
+    /// The model.
+    pub model: String,
+    /// The instruction.
+    pub instruction: Instruction,
+    /// Others with the same arithmetic, each with its model.
+    pub alike: Vec<String>,
+}
+
+/// A schedule that was tried.
+#[derive(Debug, Clone)]
+pub struct MatchCandidate {
+    /// The arithmetic.
+    pub arithmetic: SuspectedArithmetic,
+    /// The schedule.
+    pub schedule: Schedule,
+}
+
+/// What was found.
+#[derive(Debug, Clone)]
+pub struct Matches {
+    /// How many schedules were tried, and of how many arithmetics.
+    pub tried: usize,
+    /// The arithmetics that they are of.
+    pub arithmetics: usize,
+    /// Those that give D in every bit, the simplest first.
+    pub found: Vec<MatchCandidate>,
+    /// How many more agreed on the elements that all are judged on, and were not computed in full.
+    pub unchecked: usize,
+    /// Where none gives D: the nearest, and where it differs.
+    pub nearest: Option<(MatchCandidate, Differences)>,
+}
+
+/// Finds the schedules that give `d`; `step` is told what is being done.
+///
+/// # Errors
+/// Matrices that do not fit, formats that no instruction of the models multiplies, [`Error::Interrupted`].
+pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&str)) -> Result<Matches> {
+    let shape = (factors.a.rows, factors.b.columns);
+    if (d.rows, d.columns) != shape {
+        return Err(Error::request(format!(
+            "D is {}, and A times B is {} x {}: it is the result of another product",
+            d.shape(),
+            shape.0,
+            shape.1
+        )));
+    }
+    let arithmetics = arithmetics(suspects, factors, d.format)?;
+    step(&format!("{} arithmetics", arithmetics.len()));
+    let first = Sample::new(factors, d, FIRST, 1);
+    let second = Sample::new(factors, d, SECOND, 2);
+    let units: Vec<(usize, KOrder)> =
+        (0..arithmetics.len()).flat_map(|at| KOrder::ALL.map(|order| (at, order))).collect();
+    let judged: Vec<Vec<(Score, MatchCandidate)>> = units
+        .par_iter()
+        .map(|(at, order)| judged(&arithmetics[*at], *order, suspects, factors, d.format, &first))
+        .collect::<Result<_>>()?;
+    let mut judged: Vec<(Score, MatchCandidate)> = judged.into_iter().flatten().collect();
+    let tried = judged.len();
+    // The simplest first, of those that are as near.
+    judged.sort_by_key(|(score, candidate)| (*score, weight(&candidate.schedule)));
+    let survivors = judged.iter().filter(|(score, _)| score.agrees()).count();
+    step(&format!("{survivors} of {tried} schedules agree on {} elements", FIRST.0 * FIRST.1));
+    let looked_at = &judged[..survivors.max(NEAR.min(tried))];
+    let mut closer: Vec<(Score, MatchCandidate)> = looked_at
+        .par_iter()
+        .map(|(_, candidate)| Ok((second.score(candidate, &mut HashMap::new())?, candidate.clone())))
+        .collect::<Result<_>>()?;
+    closer.sort_by_key(|(score, candidate)| (*score, weight(&candidate.schedule)));
+    let agreeing = closer.iter().filter(|(score, _)| score.agrees()).count();
+    let (mut found, mut nearest): (Vec<MatchCandidate>, Option<(MatchCandidate, Differences)>) = (Vec::new(), None);
+    for (_, candidate) in closer.iter().take(agreeing.clamp(1, MOST_MATCHES)) {
+        step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
+        let differences = Differences::between(&whole(candidate, factors)?, d)?;
+        if differences.differing == 0 {
+            found.push(candidate.clone());
+        } else if nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
+            nearest = Some((candidate.clone(), differences));
+        }
+    }
+    let unchecked = agreeing.saturating_sub(MOST_MATCHES);
+    let nearest = nearest.filter(|_| found.is_empty());
+    Ok(Matches { tried, arithmetics: arithmetics.len(), found, unchecked, nearest })
+}
+
+/// D of a candidate.
+fn whole(candidate: &MatchCandidate, factors: &Factors) -> Result<Matrix> {
+    let factors = suited(factors, &candidate.schedule.instruction);
+    let mut device = ModelDevice::open(&candidate.arithmetic.model)?;
+    let (m, n) = (factors.a.rows, factors.b.columns);
+    let mut executor = Executor::of(&mut device, &candidate.schedule, m, n)?;
+    compute(&candidate.schedule, &mut executor, &factors, &|_| ())
+}
+
+/// How simple a schedule is.
+fn weight(schedule: &Schedule) -> (usize, usize, usize, usize, usize) {
+    (
+        usize::from(schedule.order == KOrder::Descending),
+        schedule.split.count,
+        usize::from(schedule.promote.is_some()),
+        usize::from(schedule.residue == Residue::First),
+        usize::from(schedule.split.join != PartJoin::Register),
+    )
+}
+
+/// Whether A and B in this format are operands of an instruction that takes that one: f32 is what tf32 is cut from.
+fn serves(own: &Format, wanted: &Format) -> bool {
+    own == wanted || (own.name, wanted.name) == ("f32", "tf32")
+}
+
+/// The operands in the instruction's formats.
+fn suited(factors: &Factors, i: &Instruction) -> Factors {
+    let mut factors = factors.clone();
+    (factors.a.format, factors.b.format) = (i.a, i.b);
+    factors
+}
+
+/// The arithmetics of the models for the formats, each once.
+fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Result<Vec<SuspectedArithmetic>> {
+    let mut known: Vec<(Program, SuspectedArithmetic)> = Vec::new();
+    let usable = |i: &&Instruction| {
+        !i.is_sparse()
+            && i.scale.is_none()
+            && i.c == i.d
+            && serves(factors.a.format, i.a)
+            && serves(factors.b.format, i.b)
+            && i.d.is_integer() == output.is_integer()
+            && Register::of(i.d).is_some()
+    };
+    for name in &suspects.models {
+        let model = Model::load(name)?;
+        let all = if suspects.instructions.is_empty() { isa::all() } else { &suspects.instructions };
+        for i in all.iter().filter(usable).filter(|i| model.rule(i).is_some()) {
+            let plain = Instruction {
+                m: 1,
+                n: 1,
+                name: String::new(),
+                ptx: String::new(),
+                kernel: None,
+                support: &[],
+                ..i.clone()
+            };
+            let mut program = model.program(i)?;
+            program.instruction = plain;
+            match known.iter_mut().find(|(other, _)| *other == program) {
+                Some((_, arithmetic)) => arithmetic.alike.push(format!("{i} ({name})")),
+                None => known.push((
+                    program,
+                    SuspectedArithmetic { model: name.clone(), instruction: i.clone(), alike: Vec::new() },
+                )),
+            }
+        }
+    }
+    if known.is_empty() {
+        return Err(Error::request(format!(
+            "no instruction of {} multiplies {} by {} to {output}; `tcnum instructions` lists all, and --quantise with --instr takes \
+             other formats",
+            suspects.models.join(", "),
+            factors.a.format,
+            factors.b.format
+        )));
+    }
+    Ok(known.into_iter().map(|(_, arithmetic)| arithmetic).collect())
+}
+
+/// The schedules of an arithmetic that are tried: each once, as far as what they compute is known to be the same.
+fn schedules(
+    arithmetic: &SuspectedArithmetic,
+    order: KOrder,
+    suspects: &Suspects,
+    factors: &Factors,
+    output: &'static Format,
+) -> Result<Vec<Schedule>> {
+    let k = factors.k();
+    let mut plain = Schedule::new(arithmetic.instruction.clone())?;
+    (plain.order, plain.output.format) = (order, output);
+    (plain.alpha, plain.beta) = suspects.factors;
+    let width = plain.instruction.k;
+    let register = Register::of(plain.instruction.d).map(Register::format);
+    let granules: Vec<usize> = std::iter::once(plain.split.granule).chain(GRANULES).collect();
+    let mut splits = HashSet::new();
+    let mut cut = Vec::new();
+    for (count, granule) in (1..=MOST_PARTS).flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
+        let mut schedule = plain.clone();
+        (schedule.split.count, schedule.split.granule) = (count, granule);
+        if splits.insert(schedule.parts(k)) {
+            cut.push(schedule);
+        }
+    }
+    let multiple = |k: &usize| k.is_multiple_of(width);
+    let promotions = PROMOTIONS.into_iter().filter(multiple).filter(|promote| *promote < k).map(Some);
+    let promotions: Vec<Option<usize>> = std::iter::once(None).chain(promotions).collect();
+    let slabs: Vec<(usize, Residue)> = std::iter::once((width, Residue::Last))
+        .chain(SLABS.into_iter().chain([width]).filter(multiple).map(|slab| (slab, Residue::First)))
+        .collect();
+    let entries: &[CEntry] = if factors.c.is_some() { &CEntry::ALL } else { &[CEntry::End] };
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for schedule in cut {
+        for (promote, (slab, residue), c) in promotions
+            .iter()
+            .flat_map(|promote| slabs.iter().map(move |slab| (*promote, *slab)))
+            .flat_map(|(promote, slab)| entries.iter().map(move |c| (promote, slab, *c)))
+        {
+            let mut schedule = schedule.clone();
+            (schedule.promote, schedule.slab, schedule.residue, schedule.c) = (promote, slab, residue, c);
+            let parts: Vec<Vec<Vec<(usize, usize)>>> =
+                schedule.walk(k).parts.iter().map(|part| part.iter().map(key).collect()).collect();
+            let several = parts.len() > 1;
+            let wanted = factors.c.as_ref().is_none_or(|own| c == CEntry::End || own.format == schedule.instruction.c);
+            if !wanted || schedule.check().is_err() || !seen.insert((parts, promote.is_some(), c)) {
+                continue;
+            }
+            let joins: &[PartJoin] = match several && register != Some(output) {
+                true => &PartJoin::ALL,
+                false => &[PartJoin::Register],
+            };
+            for join in joins {
+                schedule.split.join = *join;
+                all.push(schedule.clone());
+            }
+        }
+    }
+    Ok(all)
+}
+
+/// What tells runs of one arithmetic apart: the k that its steps take; steps on zeros alone leave sums as they are, but for the sign of
+/// a zero.
+fn key(run: &Run) -> Vec<(usize, usize)> {
+    run.steps.iter().filter(|step| !step.is_empty()).map(|step| (step.start, step.end)).collect()
+}
+
+/// What runs have summed, by what they are.
+type Runs = HashMap<(Vec<(usize, usize)>, bool), Codes>;
+
+/// How far a candidate is from D on a sample: elements that differ, then how many numbers of the format lie between, in bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Score {
+    differing: usize,
+    bits: u32,
+}
+
+impl Score {
+    fn agrees(self) -> bool {
+        self.differing == 0
+    }
+}
+
+/// Some rows and columns of a product.
+struct Sample {
+    factors: Factors,
+    d: Matrix,
+}
+
+impl Sample {
+    /// As many rows and columns, drawn with a seed; all where there are not so many.
+    fn new(factors: &Factors, d: &Matrix, (rows, columns): (usize, usize), seed: u64) -> Sample {
+        let drawn = |count: usize, of: usize, seed: u64| -> Vec<usize> {
+            if of <= count {
+                return (0..of).collect();
+            }
+            (0..count as u64).map(|at| (inputs::random(seed, at) % of as u64) as usize).collect()
+        };
+        let rows = drawn(rows, d.rows, seed);
+        let columns = drawn(columns, d.columns, seed + 1000);
+        Sample { factors: factors.chosen(&rows, &columns, None), d: d.chosen(&rows, &columns) }
+    }
+
+    /// How far a candidate is from D.
+    fn score(&self, candidate: &MatchCandidate, runs: &mut Runs) -> Result<Score> {
+        let tile = Instruction { m: self.d.rows, n: self.d.columns, ..candidate.schedule.instruction.clone() };
+        let evaluator = Model::load(&candidate.arithmetic.model)?.evaluator(&tile)?;
+        self.scored(candidate, &tile, &evaluator, &suited(&self.factors, &tile), runs)
+    }
+
+    fn scored(
+        &self,
+        candidate: &MatchCandidate,
+        tile: &Instruction,
+        evaluator: &Evaluator,
+        factors: &Factors,
+        runs: &mut Runs,
+    ) -> Result<Score> {
+        interrupt::check()?;
+        let schedule = &candidate.schedule;
+        let own = elements(schedule, factors, tile, &mut |run, begins_from_c, sum| {
+            let place = (key(run), begins_from_c);
+            if let Some(codes) = runs.get(&place) {
+                return Ok(codes.clone());
+            }
+            let codes = sum(&mut |tiles| Ok(evaluator.execute_here(tiles)))?;
+            runs.insert(place, codes.clone());
+            Ok(codes)
+        })?;
+        let mut score = Score { differing: 0, bits: 0 };
+        for (x, y) in own.codes.iter().zip(self.d.codes.iter()).filter(|(x, y)| x != y) {
+            score.differing += 1;
+            score.bits += exact::distance(self.d.format, x, y).map_or(64, |distance| 64 - distance.leading_zeros());
+        }
+        Ok(score)
+    }
+}
+
+/// All schedules of an arithmetic with one order along k, and how far each is from D on a sample.
+fn judged(
+    arithmetic: &SuspectedArithmetic,
+    order: KOrder,
+    suspects: &Suspects,
+    factors: &Factors,
+    output: &'static Format,
+    sample: &Sample,
+) -> Result<Vec<(Score, MatchCandidate)>> {
+    let mut runs = Runs::new();
+    let tile = Instruction { m: sample.d.rows, n: sample.d.columns, ..arithmetic.instruction.clone() };
+    let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
+    let own = suited(&sample.factors, &tile);
+    schedules(arithmetic, order, suspects, factors, output)?
+        .into_iter()
+        .map(|schedule| {
+            let candidate = MatchCandidate { arithmetic: arithmetic.clone(), schedule };
+            Ok((sample.scored(&candidate, &tile, &evaluator, &own, &mut runs)?, candidate))
+        })
+        .collect()
+}
