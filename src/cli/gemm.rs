@@ -100,6 +100,9 @@ pub(super) struct Arguments {
     /// Add the unit's sum to a register of f32 (f64, s32) every so many k, and begin from zero.
     #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 40), help_heading = "Schedule")]
     promote: Option<usize>,
+    /// Halve what is left where it is less than twice that, to a multiple of this.
+    #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 40), help_heading = "Schedule")]
+    promote_halves: Option<usize>,
     /// Where C enters.
     #[arg(long, value_enum, help_heading = "Schedule")]
     c_enters: Option<CEntry>,
@@ -126,7 +129,7 @@ pub(super) struct Arguments {
     compare: Option<ArrayFile>,
     /// Find the schedule that gives this D in every bit, among those of the instructions of the models, instead of computing one.
     #[arg(long = "match", value_name = "FILE", value_parser = array_file, conflicts_with_all = ["compare", "out", "device",
-        "schedule", "bias", "scale_a", "scale_b", "order", "slab", "residue", "split_k", "granule", "join", "promote", "c_enters",
+        "schedule", "bias", "scale_a", "scale_b", "order", "slab", "residue", "split_k", "granule", "join", "promote", "promote_halves", "c_enters",
         "output_format"])]
     matched: Option<ArrayFile>,
     /// Models whose arithmetics may have made the D of --match; may be repeated. [default: all that are shipped]
@@ -291,6 +294,7 @@ fn schedule(arguments: &Arguments) -> Result<Schedule> {
     schedule.split.granule = arguments.granule.unwrap_or(schedule.split.granule);
     schedule.split.join = arguments.join.unwrap_or(schedule.split.join);
     schedule.promote = arguments.promote.or(schedule.promote);
+    schedule.promote_halves = arguments.promote_halves.or(schedule.promote_halves);
     schedule.c = arguments.c_enters.unwrap_or(schedule.c);
     schedule.alpha = arguments.alpha.unwrap_or(schedule.alpha);
     schedule.beta = arguments.beta.unwrap_or(schedule.beta);

@@ -25,6 +25,7 @@ struct ScheduleKeys {
     slab: Option<usize>,
     residue: Option<String>,
     promote: Option<usize>,
+    promote_halves: Option<usize>,
     c: Option<String>,
     alpha: Option<f64>,
     beta: Option<f64>,
@@ -93,7 +94,7 @@ impl Schedule {
         schedule.order = or("order", keys.order, schedule.order)?;
         schedule.slab = keys.slab.unwrap_or(schedule.slab);
         schedule.residue = or("residue", keys.residue, schedule.residue)?;
-        schedule.promote = keys.promote;
+        (schedule.promote, schedule.promote_halves) = (keys.promote, keys.promote_halves);
         schedule.c = or("c", keys.c, schedule.c)?;
         schedule.alpha = keys.alpha.unwrap_or(schedule.alpha);
         schedule.beta = keys.beta.unwrap_or(schedule.beta);
@@ -127,17 +128,19 @@ impl Schedule {
         set("order", name(self.order.name()), usual(&|s| name(s.order.name())));
         set("slab", integer(self.slab), usual(&|s| integer(s.slab)));
         set("residue", name(self.residue.name()), usual(&|s| name(s.residue.name())));
-        if let Some(promote) = self.promote {
-            set("promote", integer(promote), None);
+        for (key, k) in [("promote", self.promote), ("promote-halves", self.promote_halves)] {
+            if let Some(k) = k {
+                set(key, integer(k), None);
+            }
         }
         set("c", name(self.c.name()), usual(&|s| name(s.c.name())));
         set("alpha", Value::from(self.alpha), usual(&|s| Value::from(s.alpha)));
         set("beta", Value::from(self.beta), usual(&|s| Value::from(s.beta)));
-        if self.split.count > 1 {
-            let mut split = Table::new();
-            split.insert("count".into(), integer(self.split.count));
-            split.insert("granule".into(), integer(self.split.granule));
-            split.insert("join".into(), name(self.split.join.name()));
+        let mut split = Table::new();
+        split.insert("count".into(), integer(self.split.count));
+        split.insert("granule".into(), integer(self.split.granule));
+        split.insert("join".into(), name(self.split.join.name()));
+        if plain.as_ref().is_none_or(|plain| plain.split != self.split) {
             set("split", Value::Table(split), None);
         }
         if let Some(scales) = &self.scales {

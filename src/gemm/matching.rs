@@ -23,8 +23,11 @@ use crate::{
 const MOST_PARTS: usize = 16;
 /// What the k of parts may be a multiple of, besides the usual.
 const GRANULES: [usize; 4] = [16, 32, 64, 128];
-/// After how many k sums may be promoted.
+/// After how many k sums may be promoted: by kernels of GPUs, and by libraries for processors, which sum a block of k that fits into a
+/// cache, and may halve what is left, to multiples of these.
 const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
+const CACHED: [usize; 8] = [128, 192, 240, 256, 320, 384, 448, 512];
+const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
 /// The slabs of which the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
 /// Rows and columns of the elements that every candidate is judged on, and those that its survivors are.
@@ -238,8 +241,14 @@ fn schedules(
         }
     }
     let multiple = |k: &usize| k.is_multiple_of(width);
-    let promotions = PROMOTIONS.into_iter().filter(multiple).filter(|promote| *promote < k).map(Some);
-    let promotions: Vec<Option<usize>> = std::iter::once(None).chain(promotions).collect();
+    let (every, halves) = match plain.instruction.is_of_processors() {
+        true => (&CACHED[..], &HALVES[..]),
+        false => (&PROMOTIONS[..], &HALVES[..1]),
+    };
+    let promotions = every.iter().filter(|promote| multiple(promote) && **promote < k);
+    let promotions = promotions.flat_map(|promote| halves.iter().map(move |halves| (Some(*promote), *halves)));
+    let promotions = promotions.filter(|(_, halves)| halves.as_ref().is_none_or(multiple));
+    let promotions: Vec<(Option<usize>, Option<usize>)> = std::iter::once((None, None)).chain(promotions).collect();
     let slabs: Vec<(usize, Residue)> = std::iter::once((width, Residue::Last))
         .chain(SLABS.into_iter().chain([width]).filter(multiple).map(|slab| (slab, Residue::First)))
         .collect();
@@ -247,13 +256,14 @@ fn schedules(
     let mut seen = HashSet::new();
     let mut all = Vec::new();
     for schedule in cut {
-        for (promote, (slab, residue), c) in promotions
+        for ((promote, halves), (slab, residue), c) in promotions
             .iter()
             .flat_map(|promote| slabs.iter().map(move |slab| (*promote, *slab)))
             .flat_map(|(promote, slab)| entries.iter().map(move |c| (promote, slab, *c)))
         {
             let mut schedule = schedule.clone();
-            (schedule.promote, schedule.slab, schedule.residue, schedule.c) = (promote, slab, residue, c);
+            (schedule.promote, schedule.promote_halves) = (promote, halves);
+            (schedule.slab, schedule.residue, schedule.c) = (slab, residue, c);
             let parts: Vec<Vec<Vec<(usize, usize)>>> =
                 schedule.walk(k).parts.iter().map(|part| part.iter().map(key).collect()).collect();
             let several = parts.len() > 1;

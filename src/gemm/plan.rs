@@ -32,16 +32,33 @@ impl Schedule {
 
     /// The steps of a sum of `k` terms.
     pub fn walk(&self, k: usize) -> Walk {
-        let width = self.instruction.k;
-        let run_steps = self.promote.map_or(usize::MAX, |promote| promote / width);
         let part = |part: Range<usize>| {
             let mut steps: Vec<Range<usize>> = self.slabs(part).into_iter().flat_map(|slab| self.steps(slab)).collect();
             if self.order == KOrder::Descending {
                 steps.reverse();
             }
-            steps.chunks(run_steps).map(|steps| Run { steps: steps.to_vec() }).collect()
+            self.runs(steps)
         };
         Walk { parts: self.parts(k).into_iter().map(part).collect() }
+    }
+
+    /// The steps of a part in runs.
+    fn runs(&self, mut steps: Vec<Range<usize>>) -> Vec<Run> {
+        let count = |k: usize| k / self.instruction.k;
+        let most = self.promote.map_or(usize::MAX, count);
+        let mut runs = Vec::new();
+        while !steps.is_empty() {
+            let own = match self.promote_halves.map(count) {
+                Some(halves) if steps.len() > most && steps.len() < 2 * most => {
+                    (steps.len() / 2).next_multiple_of(halves)
+                }
+                _ => most,
+            };
+            let rest = steps.split_off(own.min(steps.len()));
+            runs.push(Run { steps });
+            steps = rest;
+        }
+        runs
     }
 
     /// The slabs of a part.

@@ -34,6 +34,9 @@ pub struct Schedule {
     pub split: SplitK,
     /// After how many k the unit's sum is added to a register, and the unit begins from zero; a multiple of the instruction's k.
     pub promote: Option<usize>,
+    /// Where what is left is more than is promoted at once, and less than twice that: half of it, rounded up to a multiple of this, is
+    /// promoted first, as in OpenBLAS; without, as much as ever. A multiple of the instruction's k.
+    pub promote_halves: Option<usize>,
     /// Scales of blocks of A and B, which multiply what is promoted. (Those of block-scaled instructions are the instruction's.)
     pub scales: Option<ScaleBlocks>,
     /// Where C enters.
@@ -143,6 +146,7 @@ impl Schedule {
             residue: Residue::Last,
             split: SplitK { count: 1, granule: granule(i), join: PartJoin::Register },
             promote: None,
+            promote_halves: None,
             scales: None,
             c: CEntry::End,
             alpha: 1.0,
@@ -166,7 +170,8 @@ impl Schedule {
                 i.d
             )
         })?;
-        for (key, k) in [("slab", Some(self.slab)), ("promote", self.promote)] {
+        for (key, k) in [("slab", Some(self.slab)), ("promote", self.promote), ("promote-halves", self.promote_halves)]
+        {
             if let Some(k) = k.filter(|k| *k == 0 || !k.is_multiple_of(i.k)) {
                 return Err(format!("{key} = {k}: it has to be a multiple of {}, the k of {i}", i.k));
             }
@@ -177,6 +182,9 @@ impl Schedule {
         }
         if granule == 0 {
             return Err("split.granule = 0: it has to be 1 or more".into());
+        }
+        if self.promote_halves.is_some() && self.promote.is_none() {
+            return Err("promote-halves says how what is left is promoted; give promote".into());
         }
         if let Some(scales) = &self.scales {
             if self.promote.is_none() {
@@ -237,7 +245,10 @@ impl Schedule {
             words.push(format!("in slabs of {}{residue}", self.slab));
         }
         if let Some(promote) = self.promote {
-            words.push(format!("promoted to {register} every {promote}"));
+            let halves = self.promote_halves.map_or_else(String::new, |halves| {
+                format!(", the last two halves of what is left (of multiples of {halves})")
+            });
+            words.push(format!("promoted to {register} every {promote}{halves}"));
         }
         if let Some(scales) = &self.scales {
             let [a, b] = [scales.a, scales.b].map(|[x, y]| format!("{x} x {y}"));

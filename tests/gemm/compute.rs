@@ -1,5 +1,7 @@
 //! Products computed by tiles against the plain loop.
 
+use std::fmt;
+
 use proptest::{collection::vec, option, prelude::*, sample::select};
 use tcnum::{
     arithmetic::Model,
@@ -57,7 +59,7 @@ pub(crate) fn matrix(rows: usize, columns: usize, format: &'static Format, seed:
 }
 
 /// A schedule and what it needs, and a seed for the operands.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 struct Drawn {
     model: &'static str,
     schedule: Schedule,
@@ -65,6 +67,13 @@ struct Drawn {
     c: bool,
     bias: bool,
     seed: u64,
+}
+
+impl fmt::Debug for Drawn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Drawn { model, schedule, shape, c, bias, seed } = self;
+        write!(f, "{model}, {shape:?}, C {c}, bias {bias}, seed {seed}\n{}", schedule.to_toml())
+    }
 }
 
 impl Drawn {
@@ -104,8 +113,13 @@ prop_compose! {
 
 fn drawn() -> impl Strategy<Value = Drawn> {
     let shape = (1..20usize, 1..20usize, 1..200usize);
-    let steps =
-        (select(KOrder::ALL.to_vec()), 1..5usize, select(Residue::ALL.to_vec()), option::of(1..5usize), splits());
+    let steps = (
+        select(KOrder::ALL.to_vec()),
+        1..5usize,
+        select(Residue::ALL.to_vec()),
+        option::of((1..5usize, option::of(1..4usize))),
+        splits(),
+    );
     let factors = select(vec![(1.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.3, 1.0), (-2.5, 0.7)]);
     let output = (select(vec!["d", "d", "f32", "bf16", "f16", "e5m2"]), select(Rounding::DETERMINISTIC.to_vec()));
     let ends = (any::<bool>(), any::<bool>(), any::<bool>(), option::of(select(ScaleUse::ALL.to_vec())), any::<u64>());
@@ -116,7 +130,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             let (c, bias, start, scales, seed) = ends;
             let (k, integer) = (schedule.instruction.k, schedule.instruction.d.is_integer());
             (schedule.order, schedule.slab, schedule.residue, schedule.split) = (order, slabs * k, residue, split);
-            schedule.promote = promote.map(|promote| promote * k);
+            schedule.promote = promote.map(|(promote, _)| promote * k);
+            schedule.promote_halves = promote.and_then(|(_, halves)| halves.map(|halves| halves * k));
             if integer {
                 schedule.split.join = PartJoin::Register;
             } else {
@@ -130,7 +145,9 @@ fn drawn() -> impl Strategy<Value = Drawn> {
                 schedule.beta = 1.0;
             }
             // Blocks of as many k as are promoted at once, which begin where parts do.
-            if let (Some(multiply), Some(promote), false) = (scales, schedule.promote, integer) {
+            if let (Some(multiply), Some(promote), None, false) =
+                (scales, schedule.promote, schedule.promote_halves, integer)
+            {
                 schedule.scales = Some(ScaleBlocks { a: [1, promote], b: [promote, 7], multiply });
                 (schedule.slab, schedule.split.granule, schedule.order, schedule.residue) =
                     (k, promote, KOrder::Ascending, Residue::Last);
@@ -141,18 +158,19 @@ fn drawn() -> impl Strategy<Value = Drawn> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: 48, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn any_schedule_gives_the_bits_of_the_plain_loop(drawn in drawn()) {
         prop_assert_eq!(drawn.schedule.check(), Ok(()));
         let factors = drawn.factors();
-        prop_assert_eq!(computed(drawn.model, &drawn.schedule, &factors), by_hand(drawn.model, &drawn.schedule, &factors));
+        let (own, expected) = (computed(drawn.model, &drawn.schedule, &factors), by_hand(drawn.model, &drawn.schedule, &factors));
+        prop_assert_eq!(own.codes, expected.codes);
     }
 
     #[test]
     fn a_schedule_that_is_written_is_read_again(drawn in drawn()) {
-        prop_assert_eq!(Schedule::parse(&drawn.schedule.to_toml(), "written").unwrap(), drawn.schedule);
+        prop_assert!(Schedule::parse(&drawn.schedule.to_toml(), "written").unwrap() == drawn.schedule);
     }
 
     #[test]

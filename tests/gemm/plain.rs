@@ -84,7 +84,32 @@ fn scale(
     let blocks = schedule.scales.as_ref()?;
     let a = factors.scale_a.as_ref().unwrap().get(row / blocks.a[0], k / blocks.a[1]);
     let b = factors.scale_b.as_ref().unwrap().get(k / blocks.b[0], column / blocks.b[1]);
-    Some(registers.multiply(a, b))
+    let single = format::find("f32").unwrap();
+    Some(registers.multiply(registers.from(single, a), registers.from(single, b)))
+}
+
+/// The steps that the unit takes without a break.
+fn runs<'a>(schedule: &Schedule, steps: &[&'a [Option<usize>]]) -> Vec<Vec<&'a [Option<usize>]>> {
+    let i = &schedule.instruction;
+    let (Some(promote), Some(halves)) = (schedule.promote, schedule.promote_halves) else {
+        let most = schedule.promote.map_or(usize::MAX, |promote| promote / i.k);
+        return steps.chunks(most).map(<[_]>::to_vec).collect();
+    };
+    // As OpenBLAS has it, in its words.
+    let (q, unroll, k) = (promote / i.k, halves / i.k, steps.len());
+    let (mut runs, mut ls) = (Vec::new(), 0);
+    while ls < k {
+        let mut min_l = k - ls;
+        if min_l >= q * 2 {
+            min_l = q;
+        } else if min_l > q {
+            min_l = (min_l / 2).div_ceil(unroll) * unroll;
+        }
+        let end = k.min(ls + min_l);
+        runs.push(steps[ls..end].to_vec());
+        ls = end;
+    }
+    runs
 }
 
 /// D, element by element.
@@ -112,7 +137,7 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
                 steps.reverse();
             }
             let mut sum = None;
-            for run in steps.chunks(schedule.promote.map_or(usize::MAX, |promote| promote / i.k)) {
+            for run in &runs(schedule, &steps) {
                 let start = part == 0 && schedule.c == CEntry::Start;
                 let mut c = factors.c.as_ref().filter(|_| start).map_or(0, |c| c.get(row, column));
                 for step in run {

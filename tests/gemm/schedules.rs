@@ -33,11 +33,23 @@ fn parts_are_cut_as_libraries_cut_them() {
 }
 
 #[test]
+fn what_is_left_of_promotions_is_halved_as_in_openblas() {
+    let keys = "instruction = \"vfmadd.m1n16k1.f32.f32.f32.f32\"\npromote = 320\npromote-halves = 8";
+    let schedule = Schedule::parse(keys, "test").unwrap();
+    let runs = |k| -> Vec<usize> { schedule.walk(k).parts.concat().iter().map(|run| run.steps.len()).collect() };
+    assert_eq!(runs(1000), [320, 320, 184, 176]);
+    assert_eq!(runs(640), [320, 320]);
+    assert_eq!(runs(321), [160, 161]);
+    assert_eq!(runs(300), [300]);
+}
+
+#[test]
 fn what_a_schedule_cannot_be_is_said_with_its_key() {
     for (keys, words) in [
         ("slab = 24", "slab = 24: it has to be a multiple of 16"),
         ("promote = 8", "promote = 8: it has to be a multiple of 16"),
         ("promote = 0", "promote = 0"),
+        ("promote-halves = 16", "give promote"),
         ("residue = \"middle\"", "residue = \"middle\": it is one of \"first\", \"last\""),
         ("split = { count = 0 }", "split.count = 0"),
         ("split = { count = 2, granule = 0 }", "split.granule = 0"),
