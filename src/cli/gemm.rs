@@ -251,14 +251,15 @@ fn matched(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
 /// What was found, in sentences.
 fn remarks(found: &Matches, k: usize, elements: usize) -> Vec<String> {
     let Matches { tried, arithmetics, found, unchecked, nearest } = found;
-    let tried = format!("{tried} schedules of {arithmetics} arithmetics were tried");
+    let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
+    let tried = format!("{tried} schedules of {arithmetics} were tried");
     let mut notes = Vec::new();
     match (&found[..], nearest) {
         ([first, others @ ..], _) => {
             let sentence = first.schedule.sentence(k);
             let model = &first.arithmetic.model;
             let more = match others.len() {
-                0 => "no other one does".to_string(),
+                0 => "no other that was tried gives the same".to_string(),
                 1 => "1 other gives the same D, and nothing in D tells them apart".to_string(),
                 count => format!("{count} others give the same D, and nothing in D tells them apart"),
             };

@@ -1,6 +1,9 @@
 //! Which schedule gives a matrix in every bit: candidates are judged on a few elements, the survivors on all.
 
-use std::collections::{HashMap, HashSet};
+use std::{
+    collections::{BTreeMap, HashMap, HashSet},
+    sync::Arc,
+};
 
 use rayon::prelude::*;
 
@@ -30,9 +33,8 @@ const CACHED: [usize; 8] = [128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
 /// The slabs of which the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
-/// Rows and columns of the elements that every candidate is judged on, and those that its survivors are.
-const FIRST: (usize, usize) = (1, 8);
-const SECOND: (usize, usize) = (8, 16);
+/// Rows and columns of the elements that every candidate is judged on, then those that are left, and so on.
+const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
 /// Of the candidates that do not give D, how many are looked at more closely for the nearest.
 const NEAR: usize = 16;
 /// Of the survivors, how many are computed in full.
@@ -64,7 +66,7 @@ pub struct SuspectedArithmetic {
 #[derive(Debug, Clone)]
 pub struct MatchCandidate {
     /// The arithmetic.
-    pub arithmetic: SuspectedArithmetic,
+    pub arithmetic: Arc<SuspectedArithmetic>,
     /// The schedule.
     pub schedule: Schedule,
 }
@@ -100,29 +102,21 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
     }
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));
-    let first = Sample::new(factors, d, FIRST, 1);
-    let second = Sample::new(factors, d, SECOND, 2);
-    let units: Vec<(usize, KOrder)> =
-        (0..arithmetics.len()).flat_map(|at| KOrder::ALL.map(|order| (at, order))).collect();
-    let judged: Vec<Vec<(Score, MatchCandidate)>> = units
-        .par_iter()
-        .map(|(at, order)| judged(&arithmetics[*at], *order, suspects, factors, d.format, &first))
-        .collect::<Result<_>>()?;
-    let mut judged: Vec<(Score, MatchCandidate)> = judged.into_iter().flatten().collect();
-    let tried = judged.len();
-    // The simplest first, of those that are as near.
-    judged.sort_by_key(|(score, candidate)| (*score, weight(&candidate.schedule)));
-    let survivors = judged.iter().filter(|(score, _)| score.agrees()).count();
-    step(&format!("{survivors} of {tried} schedules agree on {} elements", FIRST.0 * FIRST.1));
-    let looked_at = &judged[..survivors.max(NEAR.min(tried))];
-    let mut closer: Vec<(Score, MatchCandidate)> = looked_at
-        .par_iter()
-        .map(|(_, candidate)| Ok((second.score(candidate, &mut HashMap::new())?, candidate.clone())))
-        .collect::<Result<_>>()?;
-    closer.sort_by_key(|(score, candidate)| (*score, weight(&candidate.schedule)));
-    let agreeing = closer.iter().filter(|(score, _)| score.agrees()).count();
+    let mut left = suspected(&arithmetics, suspects, factors, d.format)?;
+    let tried = left.len();
+    let mut agreeing = 0;
+    for (seed, extents) in SAMPLES.into_iter().enumerate() {
+        let sample = Sample::new(factors, d, extents, seed as u64);
+        let mut judged = sample.judge(left)?;
+        // The simplest first, of those that are as near.
+        judged.sort_by_key(|(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
+        agreeing = judged.iter().filter(|(score, _)| score.agrees()).count();
+        step(&format!("{agreeing} of {tried} schedules agree on {} elements", sample.d.codes.len()));
+        let kept = if agreeing > 0 { agreeing } else { NEAR };
+        left = judged.into_iter().take(kept).map(|(_, suspect)| suspect).collect();
+    }
     let (mut found, mut nearest): (Vec<MatchCandidate>, Option<(MatchCandidate, Differences)>) = (Vec::new(), None);
-    for (_, candidate) in closer.iter().take(agreeing.clamp(1, MOST_MATCHES)) {
+    for Suspect { candidate, .. } in left.iter().take(agreeing.clamp(1, MOST_MATCHES)) {
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
         let differences = Differences::between(&whole(candidate, factors)?, d)?;
         if differences.differing == 0 {
@@ -134,6 +128,31 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
     let unchecked = agreeing.saturating_sub(MOST_MATCHES);
     let nearest = nearest.filter(|_| found.is_empty());
     Ok(Matches { tried, arithmetics: arithmetics.len(), found, unchecked, nearest })
+}
+
+/// A candidate, and the number of those with which it shares runs: of one arithmetic, in one order.
+#[derive(Debug, Clone)]
+struct Suspect {
+    kin: usize,
+    candidate: MatchCandidate,
+}
+
+/// All candidates.
+fn suspected(
+    arithmetics: &[Arc<SuspectedArithmetic>],
+    suspects: &Suspects,
+    factors: &Factors,
+    output: &'static Format,
+) -> Result<Vec<Suspect>> {
+    let mut all = Vec::new();
+    for (kin, (arithmetic, order)) in
+        arithmetics.iter().flat_map(|arithmetic| KOrder::ALL.map(|order| (arithmetic, order))).enumerate()
+    {
+        let schedules = schedules(arithmetic, order, suspects, factors, output)?;
+        let candidate = |schedule| MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule };
+        all.extend(schedules.into_iter().map(|schedule| Suspect { kin, candidate: candidate(schedule) }));
+    }
+    Ok(all)
 }
 
 /// D of a candidate.
@@ -169,7 +188,7 @@ fn suited(factors: &Factors, i: &Instruction) -> Factors {
 }
 
 /// The arithmetics of the models for the formats, each once.
-fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Result<Vec<SuspectedArithmetic>> {
+fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Result<Vec<Arc<SuspectedArithmetic>>> {
     let mut known: Vec<(Program, SuspectedArithmetic)> = Vec::new();
     let usable = |i: &&Instruction| {
         !i.is_sparse()
@@ -213,7 +232,7 @@ fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Resul
             factors.b.format
         )));
     }
-    Ok(known.into_iter().map(|(_, arithmetic)| arithmetic).collect())
+    Ok(known.into_iter().map(|(_, arithmetic)| Arc::new(arithmetic)).collect())
 }
 
 /// The schedules of an arithmetic that are tried: each once, as far as what they compute is known to be the same.
@@ -326,23 +345,39 @@ impl Sample {
         Sample { factors: factors.chosen(&rows, &columns, None), d: d.chosen(&rows, &columns) }
     }
 
-    /// How far a candidate is from D.
-    fn score(&self, candidate: &MatchCandidate, runs: &mut Runs) -> Result<Score> {
-        let tile = Instruction { m: self.d.rows, n: self.d.columns, ..candidate.schedule.instruction.clone() };
-        let evaluator = Model::load(&candidate.arithmetic.model)?.evaluator(&tile)?;
-        self.scored(candidate, &tile, &evaluator, &suited(&self.factors, &tile), runs)
+    /// How far each of some candidates, of which kin stand together, is from D.
+    fn judge(&self, suspects: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
+        let mut families: BTreeMap<usize, Vec<Suspect>> = BTreeMap::new();
+        for suspect in suspects {
+            families.entry(suspect.kin).or_default().push(suspect);
+        }
+        let families: Vec<Vec<Suspect>> = families.into_values().collect();
+        let judged: Vec<Vec<(Score, Suspect)>> =
+            families.into_par_iter().map(|family| self.judge_kin(family)).collect::<Result<_>>()?;
+        Ok(judged.into_iter().flatten().collect())
     }
 
-    fn scored(
+    /// The same for kin, which share what runs have summed.
+    fn judge_kin(&self, family: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
+        let MatchCandidate { arithmetic, schedule } = &family.first().expect("a family has a member").candidate;
+        let tile = Instruction { m: self.d.rows, n: self.d.columns, ..schedule.instruction.clone() };
+        let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
+        let (factors, mut runs) = (suited(&self.factors, &tile), Runs::new());
+        let judge = |suspect: Suspect| {
+            Ok((self.score(&suspect.candidate.schedule, &tile, &evaluator, &factors, &mut runs)?, suspect))
+        };
+        family.into_iter().map(judge).collect()
+    }
+
+    fn score(
         &self,
-        candidate: &MatchCandidate,
+        schedule: &Schedule,
         tile: &Instruction,
         evaluator: &Evaluator,
         factors: &Factors,
         runs: &mut Runs,
     ) -> Result<Score> {
         interrupt::check()?;
-        let schedule = &candidate.schedule;
         let own = elements(schedule, factors, tile, &mut |run, begins_from_c, sum| {
             let place = (key(run), begins_from_c);
             if let Some(codes) = runs.get(&place) {
@@ -359,26 +394,4 @@ impl Sample {
         }
         Ok(score)
     }
-}
-
-/// All schedules of an arithmetic with one order along k, and how far each is from D on a sample.
-fn judged(
-    arithmetic: &SuspectedArithmetic,
-    order: KOrder,
-    suspects: &Suspects,
-    factors: &Factors,
-    output: &'static Format,
-    sample: &Sample,
-) -> Result<Vec<(Score, MatchCandidate)>> {
-    let mut runs = Runs::new();
-    let tile = Instruction { m: sample.d.rows, n: sample.d.columns, ..arithmetic.instruction.clone() };
-    let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
-    let own = suited(&sample.factors, &tile);
-    schedules(arithmetic, order, suspects, factors, output)?
-        .into_iter()
-        .map(|schedule| {
-            let candidate = MatchCandidate { arithmetic: arithmetic.clone(), schedule };
-            Ok((sample.scored(&candidate, &tile, &evaluator, &own, &mut runs)?, candidate))
-        })
-        .collect()
 }

@@ -9,9 +9,3 @@ mod plain;
 #[path = "../common/program.rs"]
 mod program;
 mod schedules;
-
-#[test]
-fn zz_write_schema() {
-    std::fs::write("schemas/report.schema.json", tcnum::tables::report_schema()).unwrap();
-    std::fs::write("schemas/columns.txt", tcnum::report::schema::promise(&tcnum::tables::declared())).unwrap();
-}
