@@ -17,7 +17,8 @@ use crate::{
 };
 
 /// The arguments that name a file to write.
-const OUTPUTS: [&str; 8] = ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "svg", "schedule_out"];
+const OUTPUTS: [&str; 9] =
+    ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "svg", "model_out", "schedule_out"];
 /// The prefixes of a file's name in an argument that names a device.
 const KINDS: [&str; 2] = ["model:", "trace:"];
 
@@ -47,7 +48,8 @@ pub(super) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
         if let Some((_, (other, _))) = named.iter().enumerate().find(same) {
             let what = if OUTPUTS.contains(other) { "another file that is written" } else { "a file that is read" };
             return Err(Error::request(format!(
-                "--{output} {} names {what}, which would be lost; give it another name",
+                "--{} {} names {what}, which would be lost; give it another name",
+                output.replace('_', "-"),
                 Path::new(path).display()
             )));
         }

@@ -15,9 +15,11 @@ use super::{
 use crate::{
     Error, Result,
     base::{atomic, interrupt},
+    comparison::Difference,
     device::{self, Device},
     identify::{
-        Identification, Likeness, Plan, confirm, identify, identify_recording, likeness, model_file,
+        Confirmation, HeldOut, Identification, Likeness, Plan, confirm, identify, identify_recording, likeness,
+        model_file,
         tables::{self, Outcome},
     },
     isa::Instruction,
@@ -42,7 +44,8 @@ const OTHER_CASES: u64 = 10_000_000;
 /// The device is asked corners and adversarial tiles; candidates from the whole model language are changed until they agree with every answer,
 /// and told apart by tiles on which they differ. Then it is compared with what was found on cases that took no part in that. Of a
 /// recording nothing can be asked: what it leaves open is said. Exit status 1 if no arithmetic was found that agrees with
-/// everything; the nearest one is given, with the smallest counterexamples.
+/// everything: the nearest one is given, with its agreement and the smallest counterexamples. Exit status 3 if the device fails, or is
+/// not a function of its operands, which two tiles show; what was learned until then is written out.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -76,24 +79,30 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         Some(file) => (vec![recorded(arguments, Path::new(file))?], None),
         None => asked(arguments, &progress, &mut report)?,
     };
+    let failure = match failure {
+        Some(error) => report.until_interrupted::<()>(Err(error)).err(),
+        None => None,
+    };
     let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?)));
-    report.tables = vec![tables::identified(known.iter().map(Known::outcome)), tables::lines(lines)];
+    report.tables = vec![tables::identified(known.iter().map(Known::outcome))];
+    report.tables.extend(tables::lines(lines).filled());
     let parts: Vec<Part> = known.iter().filter_map(|known| known.held_out.clone()).collect();
     if !parts.is_empty() {
         report.tables.push(verification::regimes(&parts));
     }
-    let (differences, signatures) = verification::differences(&parts, None, None)?;
+    let (differences, signatures) =
+        tables::differences(known.iter().map(|known| (&known.found, &known.missed[..], known.held_out.as_ref())))?;
     report.tables.extend(differences);
     report.notes.extend(signatures);
     report.holds = !known.is_empty() && known.iter().all(|known| known.outcome().agrees());
     for known in &known {
         report.notes.extend(known.remarks());
     }
+    let text = model_file(known.iter().map(|known| (&known.found, known.evidence())));
     if let Some(path) = &arguments.model_out {
-        atomic::write(path, model_file(known.iter().map(|known| (&known.found, known.evidence()))).as_bytes())?;
+        atomic::write(path, text.as_bytes()).map_err(|error| error.within("--model-out"))?;
         report.notes.push(format!("What was found is in {}.", path.display()));
     } else {
-        let text = model_file(known.iter().map(|known| (&known.found, known.evidence())));
         report.notes.push(format!("The model file (--model-out writes it):\n{text}"));
     }
     Ok((report, failure))
@@ -103,16 +112,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
 struct Known {
     found: Identification,
     like: Option<Likeness>,
+    /// What decided the lines of a rule that agrees with everything.
     tested: Option<Tested>,
+    /// The simplest of the asked outputs that the rule misses.
+    missed: Vec<Difference>,
     held_out: Option<Part>,
+    /// What ended it before its end.
+    stopped: Option<Error>,
     seconds: f64,
     device: String,
 }
 
 impl Known {
     fn outcome(&self) -> Outcome<'_> {
-        let Known { found, like, held_out, seconds, .. } = self;
-        Outcome { found, like: like.as_ref(), held_out: held_out.as_ref(), seconds: *seconds }
+        let Known { found, like, held_out, stopped, seconds, .. } = self;
+        let (like, held_out, stopped) = (like.as_ref(), held_out.as_ref(), stopped.is_some());
+        Outcome { found, like, held_out, stopped, seconds: *seconds }
     }
 
     /// The line of evidence of the rule.
@@ -139,15 +154,34 @@ impl Known {
         if self.found.spent {
             notes.push(format!("{name}: the tiles that may be executed were used up before everything was asked."));
         }
-        if let Some(failure) = &self.found.failure {
-            notes.push(format!("{name}: the device failed, and this is what was learned until then: {failure}"));
+        match &self.stopped {
+            Some(Error::Interrupted { .. }) | None => {}
+            Some(error) => notes.push(format!("{name}: this is what was learned until the device failed: {error}")),
         }
-        if self.found.misses > 0 {
+        if let (0, Some(tested)) = (self.found.executions, &self.tested) {
+            let known = self.found.agreeing();
+            let also = match known.len() {
+                0 | 1 => String::new(),
+                count => format!(" {count} known arithmetics give all of its outputs: those of {}.", known.join(", ")),
+            };
             notes.push(format!(
-                "{name}: no arithmetic of the model language was found that gives all answers; the rule is the nearest one, and \
-                 misses {} of {}.",
-                self.found.misses,
-                self.found.asked.d.len()
+                "{name}: what the outputs of the recording say: {}.{also}",
+                sentences(&summaries(tested))
+            ));
+        }
+        let (asked, misses) = (self.found.asked.d.len() as u64, self.found.misses as u64);
+        let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
+        if self.found.rule.is_empty() {
+            notes.push(format!("{name}: no arithmetic was found that could be compared with the answers."));
+        } else if misses > 0 || held_out.is_some_and(|(_, differing)| differing > 0) {
+            let percent = |of: u64, misses: u64| format!("{:.4} %", 100.0 * (of - misses) as f64 / of.max(1) as f64);
+            let asked = format!("{} of the {asked} asked outputs", percent(asked, misses));
+            let compared = held_out.filter(|(compared, _)| *compared > 0);
+            let others =
+                compared.map(|(of, differing)| format!(", and {} of {of} held-out cases", percent(of, differing)));
+            notes.push(format!(
+                "{name}: no arithmetic of the model language was found that gives all answers; the nearest one that was gives {asked}{}.",
+                others.unwrap_or_default()
             ));
         }
         notes
@@ -156,16 +190,20 @@ impl Known {
 
 /// What a recording leaves.
 fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
-    if !arguments.selection.instructions.is_empty() || arguments.selection.all {
-        return Err(Error::request("a recording is of one instruction: leave out --instr and --all"));
+    let Selection { instructions, formats, all } = &arguments.selection;
+    if !instructions.is_empty() || !formats.is_empty() || *all {
+        return Err(Error::request("a recording is of one instruction: leave out --instr, --fmt and --all"));
+    }
+    if arguments.budget.is_some() || arguments.cases.is_some() {
+        return Err(Error::request("a recording answers nothing else than it holds: leave out --budget and --cases"));
     }
     let trace = Trace::read(file)?;
     let start = Instant::now();
     let found = identify_recording(&trace)?;
     let seconds = start.elapsed().as_secs_f64();
-    let tested = tables::tested(&found)?;
+    let (like, tested, missed) = (likeness(&found), tested(&found)?, found.missed()?);
     let device = format!("recording {}", file.display());
-    Ok(Known { like: likeness(&found), tested, held_out: None, seconds, found, device })
+    Ok(Known { like, tested, missed, held_out: None, stopped: None, seconds, found, device })
 }
 
 /// What devices answer.
@@ -178,7 +216,7 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     let mut all: Vec<Known> = Vec::new();
-    let mut failure = None;
+    let (mut failure, mut lacking) = (None, Vec::new());
     for instruction in &instructions {
         progress.step(&format!("identifying {instruction} on {}", device.identity().name));
         match one(arguments, instruction, device.as_mut(), progress) {
@@ -189,7 +227,7 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
                     break;
                 }
             }
-            Err(error) if arguments.selection.all && error.is_unavailable() => report.notes.push(error.to_string()),
+            Err(error) if arguments.selection.all && error.is_unavailable() => lacking.push(error.to_string()),
             Err(error) if !all.is_empty() => {
                 report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
                 break;
@@ -197,8 +235,21 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
             Err(error) => return Err(error),
         }
     }
+    report.notes.extend(match &lacking[..] {
+        [] => None,
+        [one] => Some(one.clone()),
+        [first, ..] => Some(format!(
+            "Left out: {} instructions that the device lacks; of the first it says: {first}",
+            lacking.len()
+        )),
+    });
     report.device = Some(device.identity().clone());
     Ok((all, failure))
+}
+
+/// What the answers decide, where the rule gives all of them.
+fn tested(found: &Identification) -> Result<Option<Tested>> {
+    if found.misses == 0 { tables::tested(found) } else { Ok(None) }
 }
 
 /// One instruction: the search, then the held-out run.
@@ -209,30 +260,25 @@ fn one(
     progress: &Progress,
 ) -> Result<(Known, Option<Error>)> {
     let Common { seed, .. } = arguments.common;
-    let budget = arguments.budget.unwrap_or(DEFAULT_BUDGET);
+    // A part is left for the held-out run.
+    let budget = arguments.budget.map_or(DEFAULT_BUDGET, |budget| budget - budget / 4);
     let start = Instant::now();
     let found = identify(device, instruction, Plan { seed, budget, catalogue: !arguments.from_nothing })?;
     let seconds = start.elapsed().as_secs_f64();
-    let like = likeness(&found);
-    let tested = tables::tested(&found)?;
+    let (like, tested, missed) = (likeness(&found), tested(&found)?, found.missed()?);
     let name = device.identity().name.clone();
-    let mut known = Known {
-        like,
-        tested,
-        held_out: None,
-        seconds,
-        device: format!("{name} ({})", device.identity().description),
-        found,
-    };
+    let described = format!("{name} ({})", device.identity().description);
+    let mut known = Known { like, tested, missed, held_out: None, stopped: None, seconds, device: described, found };
     if let Some(failed) = &known.found.failure {
-        let failed = Error::device(failed.clone());
+        let failed = interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone()));
+        known.stopped = Some(failed.clone());
         return Ok((known, Some(failed)));
     }
     let each = (instruction.m * instruction.n) as u64;
     let usual = if name.starts_with("cuda:") { GPU_CASES } else { OTHER_CASES };
-    let left = arguments.budget.map_or(u64::MAX, |budget| budget.saturating_sub(known.found.executions));
-    let cases = arguments.cases.unwrap_or(usual).min(left.saturating_mul(each));
-    if known.found.misses > 0 || cases == 0 {
+    let cases = arguments.cases.unwrap_or(usual);
+    let left = arguments.budget.map(|budget| budget.saturating_sub(known.found.executions));
+    if known.found.rule.is_empty() || left.is_some_and(|left| left < 2) {
         return Ok((known, None));
     }
     let bar = Bar::new(progress, &instruction.name, cases.div_ceil(each), 0, each);
@@ -240,9 +286,16 @@ fn one(
         bar.show(state.next, state.differing());
         Ok(())
     };
-    match confirm(device, &known.found, (seed.wrapping_add(1), cases), &mut watch) {
-        Ok(part) => known.held_out = Some(part),
-        Err(error) => return Ok((known, Some(error))),
+    let held_out = HeldOut { seed: seed.wrapping_add(1), cases, budget: left };
+    match confirm(device, &known.found, held_out, &mut watch) {
+        Ok(Confirmation { part, missed, stopped }) => {
+            (known.held_out, known.missed, known.stopped) = (Some(part), missed, stopped);
+        }
+        Err(error) => known.stopped = Some(error),
     }
-    Ok((known, None))
+    if !known.outcome().agrees() {
+        known.tested = None;
+    }
+    let stopped = known.stopped.clone();
+    Ok((known, stopped))
 }

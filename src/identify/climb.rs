@@ -5,22 +5,30 @@ use toml::Table;
 
 use super::{
     candidate::Candidate,
-    moves,
+    moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::power::Change;
 
-/// Candidates that a search may judge before it gives up.
-pub(super) const EFFORT: usize = 12_000;
+/// What it takes to judge a pair of changes, about.
+const PAIR: u64 = 1 << 18;
 
-/// How many candidates a search may still judge.
-#[derive(Debug)]
-pub(super) struct Effort(pub usize);
+/// How far the work of judging candidates may go.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Effort(pub u64);
 
 impl Effort {
-    fn spend(&mut self, count: usize) -> bool {
-        self.0 = self.0.saturating_sub(count);
-        self.0 > 0
+    /// So much from now on.
+    pub(super) fn of(pool: &Pool, work: u64) -> Effort {
+        Effort(pool.work() + work)
+    }
+
+    fn left(self, pool: &Pool) -> u64 {
+        self.0.saturating_sub(pool.work())
+    }
+
+    /// Whether any is left.
+    pub(super) fn is_left(self, pool: &Pool) -> bool {
+        self.left(pool) > 0
     }
 }
 
@@ -35,10 +43,7 @@ enum Part {
     Begun,
 }
 
-const SPECIAL: [&str; 13] = [
-    "unpack",
-    "unpack-c",
-    "operand-subnormals",
+const SPECIAL: [&str; 12] = [
     "result-subnormals",
     "result-tininess",
     "product-limit",
@@ -49,31 +54,41 @@ const SPECIAL: [&str; 13] = [
     "nan",
     "nan-operands",
     "output",
+    "subnormals",
+    "tininess",
 ];
 const BEGUN: [&str; 7] = ["product", "lanes", "late", "between", "addition", "scale-sums", "split"];
 
 impl Part {
-    fn of(change: &Change) -> Part {
-        let last = change.key.rsplit('.').next().unwrap_or(&change.key);
+    fn of(own: &Move) -> Part {
+        let last = own.key().rsplit('.').next().unwrap_or_default();
         match () {
             () if SPECIAL.contains(&last) => Part::Special,
-            () if BEGUN.contains(&last) && change.to.is_some() => Part::Begun,
+            () if BEGUN.contains(&last) && own.0[0].to.is_some() => Part::Begun,
             () => Part::Ordinary,
         }
     }
 }
 
 /// Changes `from` as long as that brings it nearer to the answers: first what decides ordinary results, by these.
-pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
+pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
     let mut best = from;
     best.judge(pool, Measure::Ordinary);
+    if best.rule.contains_key("node") {
+        // Of many keys, one after the other.
+        let parts = |part: Part| part != Part::Special;
+        while let Some(better) = sweep(pool, best.clone(), (&parts, Measure::Ordinary), effort) {
+            best = better;
+        }
+    }
     while let Some(better) = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort) {
         best = better;
     }
     best.judge(pool, Measure::All);
     loop {
         let before = best.penalty;
-        best = sweep(pool, best, effort);
+        let special = |part: Part| part == Part::Special;
+        best = sweep(pool, best.clone(), (&special, Measure::All), effort).unwrap_or(best);
         if best.penalty < before {
             continue;
         }
@@ -86,41 +101,57 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candid
 }
 
 /// The best of all changes of a part by a measure, if one is better.
-fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: &mut Effort) -> Option<Candidate> {
-    let changes: Vec<Change> =
-        moves::by_key(&from.rule, &pool.part).into_iter().flatten().filter(|change| Part::of(change) == part).collect();
-    if from.penalty == 0 || !effort.spend(changes.len()) {
+fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: Effort) -> Option<Candidate> {
+    let moves: Vec<Move> =
+        moves::by_key(&from.rule, &pool.part).into_iter().flatten().filter(|own| Part::of(own) == part).collect();
+    if from.penalty == 0 || !effort.is_left(pool) {
         return None;
     }
-    best_of(pool, from, measure, changes.iter().map(|change| changed(&from.rule, change)))
+    best_of(pool, from, measure, moves.iter().map(|own| own.applied(&from.rule)))
 }
 
-/// Gives every special key in turn the value that is nearest.
-fn sweep(pool: &Pool, from: Candidate, effort: &mut Effort) -> Candidate {
+/// Gives every key of some parts in turn the value that is nearest by a measure, if one is better.
+fn sweep(
+    pool: &Pool,
+    from: Candidate,
+    (parts, measure): (&dyn Fn(Part) -> bool, Measure),
+    effort: Effort,
+) -> Option<Candidate> {
+    let before = from.penalty;
     let mut best = from;
-    for changes in moves::by_key(&best.rule, &pool.part) {
-        if best.penalty == 0 || Part::of(&changes[0]) != Part::Special || !effort.spend(changes.len()) {
+    for moves in moves::by_key(&best.rule, &pool.part) {
+        if best.penalty == 0 || !parts(Part::of(&moves[0])) || !effort.is_left(pool) {
             continue;
         }
-        if let Some(better) =
-            best_of(pool, &best, Measure::All, changes.iter().map(|change| changed(&best.rule, change)))
-        {
+        if let Some(better) = best_of(pool, &best, measure, moves.iter().map(|own| own.applied(&best.rule))) {
             best = better;
         }
     }
-    best
+    (best.penalty < before).then_some(best)
 }
 
-/// The best of all pairs of changes of different keys, if one is better.
-pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: &mut Effort) -> Option<Candidate> {
+/// The best of all pairs of moves of different keys, if one is better.
+pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
     let keys = moves::by_key(&from.rule, &pool.part);
-    let near: Vec<&Change> = keys.iter().flatten().filter(|change| !change.ranged).collect();
-    let pairs = near.iter().enumerate().flat_map(|(at, one)| near[..at].iter().map(move |other| (*one, *other)));
-    let pairs: Vec<_> = pairs.filter(|(one, other)| one.key != other.key).collect();
-    if !effort.spend(pairs.len()) {
+    let near: Vec<&Move> = keys.iter().flatten().filter(|own| !own.is_ranged()).collect();
+    in_pairs(pool, from, Measure::All, &near, effort)
+}
+
+/// The best of all pairs of moves that decide ordinary results, by these, if one is better.
+pub(super) fn climb_in_ordinary_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
+    let keys = moves::by_key(&from.rule, &pool.part);
+    let widths = |own: &Move| !own.is_ranged() || own.key().ends_with("bits");
+    let own: Vec<&Move> = keys.iter().flatten().filter(|own| Part::of(own) == Part::Ordinary && widths(own)).collect();
+    in_pairs(pool, from, Measure::Ordinary, &own, effort)
+}
+
+fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], effort: Effort) -> Option<Candidate> {
+    let pairs = moves.iter().enumerate().flat_map(|(at, one)| moves[..at].iter().map(move |other| (*one, *other)));
+    let pairs: Vec<_> = pairs.filter(|(one, other)| one.key() != other.key()).collect();
+    if pairs.len() as u64 > effort.left(pool) / PAIR {
         return None;
     }
-    best_of(pool, from, Measure::All, pairs.into_iter().map(|(one, other)| changed(&changed(&from.rule, one), other)))
+    best_of(pool, from, measure, pairs.into_iter().map(|(one, other)| other.applied(&one.applied(&from.rule))))
 }
 
 /// The best candidate that is nearer to the answers than `than`.
@@ -132,11 +163,4 @@ fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator
         .enumerate()
         .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
     candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
-}
-
-/// A rule with a change.
-pub(super) fn changed(rule: &Table, change: &Change) -> Table {
-    let mut rule = rule.clone();
-    change.apply(&mut rule);
-    rule
 }

@@ -1,46 +1,245 @@
 //! What was found, held against the device on cases that took no part in finding it.
 
-use super::Identification;
+use super::{
+    Identification,
+    ask::Asker,
+    constancy::{Element, Place},
+};
 use crate::{
     Error, Result,
     arithmetic::Model,
-    device::{Device, Work},
+    comparison::{Answer, Cost, Difference, Place as Origin, Subject, operands, shrink as reduction},
+    device::{Device, Spot, Work},
     inputs::Sequence,
-    verify::{Part, Run, State, counterexamples, drive, engine},
+    isa::Tiles,
+    verify::{
+        Counterexample, Part, Run, State, counterexamples, drive, engine,
+        shrink::{Compared, shrink},
+    },
 };
 
 /// Differing outputs at which a run ends.
 const ENOUGH: u64 = 10;
+/// Outputs that the rule misses which are asked again, and of which the simplest are shown.
+const ASKED_AGAIN: usize = 64;
+const SHOWN: usize = 3;
+/// Tiles that are asked again where something differs.
+const REPEATED: usize = 16;
+/// The part of the tiles of a bounded run that is kept for finding out what differs.
+const KEPT: u64 = 4;
 
-/// Compares `cases` dot-product-adds of the device with the rule that was found, and reduces what differs.
+/// What is compared with what was found.
+#[derive(Debug, Clone, Copy)]
+pub struct HeldOut {
+    /// The seed of the operands.
+    pub seed: u64,
+    /// Dot-product-adds.
+    pub cases: u64,
+    /// Tiles that the device may execute; `None`: as many as it takes.
+    pub budget: Option<u64>,
+}
+
+/// What came of the held-out run.
+#[derive(Debug, Clone)]
+pub struct Confirmation {
+    /// The run, with what differs.
+    pub part: Part,
+    /// The simplest of the asked outputs that the rule misses.
+    pub missed: Vec<Difference>,
+    /// What ended it before its end: a signal; the device failed, or is not a function of its operands.
+    pub stopped: Option<Error>,
+}
+
+/// Compares dot-product-adds of the device with the rule that was found, and reduces what differs: what the rule missed of the asked
+/// outputs, too.
 ///
 /// # Errors
-/// The device fails; nothing was found; a signal arrives, after which `watch` has seen the last state.
+/// The device fails, or is not a function of its operands, before the run; nothing was found, or no tile may be executed.
 pub fn confirm(
     device: &mut dyn Device,
     found: &Identification,
-    (seed, cases): (u64, u64),
+    held_out: HeldOut,
     watch: &mut dyn FnMut(&State) -> Result<()>,
-) -> Result<Part> {
+) -> Result<Confirmation> {
+    let HeldOut { seed, cases, budget } = held_out;
     let model = found.model().ok_or_else(|| Error::request(format!("nothing was found of {}", found.instruction)))?;
     let instruction = &found.instruction;
+    let mut purse = Purse(budget);
+    let all_missed = all_missed(found, &model)?;
+    if !all_missed.is_empty() {
+        let step = all_missed.len().div_ceil(ASKED_AGAIN);
+        let again: Vec<Place> = all_missed.iter().step_by(step).copied().collect();
+        let mut asker = Asker::new(device, instruction, purse.rest() / KEPT);
+        let outcome = asker.alone(&found.asked.inputs, &found.asked.d, &again);
+        purse.pay(asker.executions);
+        outcome?;
+    }
     let execution = device.prepare(instruction)?;
     let sequence = Sequence::Random { seed };
+    // Where something differs, tiles are executed a second time to find the place.
+    let most = (purse.rest() - purse.rest() / KEPT).div_ceil(2);
+    let cases = cases.min(most.saturating_mul((instruction.m * instruction.n) as u64));
+    if purse.rest() < 2 {
+        return Err(Error::request(format!("{instruction}: no tile is left for a held-out run")));
+    }
     let run = Run::new(instruction, device, &model, sequence, Some(cases), ENOUGH)?;
+    purse.pay(2 * run.tiles(instruction));
     let mut part = Part::new(run, device.identity(), "identified")?;
     part.begin(&execution);
     let Part { run, mut state, .. } = part.clone();
     let work = Work { instruction, sequence, model: &model };
-    let outcome = drive(&run, &mut state, engine(device, &work)?.as_mut(), watch);
+    let outcome = engine(device, &work).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), watch));
     part.state = state;
-    outcome?;
-    part.counterexamples = Some(counterexamples(&part, device, &model, true)?);
-    Ok(part)
+    let mut confirmation = Confirmation { part, missed: simplest(found, &model, &all_missed)?, stopped: outcome.err() };
+    confirmation.stopped = match confirmation.stopped.take() {
+        None => explain(device, found, &model, &mut confirmation, purse).err(),
+        Some(Error::Device { message }) => {
+            Some(unrepeated(device, &confirmation.part, purse, Error::Device { message }))
+        }
+        stopped => stopped,
+    };
+    Ok(confirmation)
+}
+
+/// The tiles that may still be executed; `None`: any number.
+#[derive(Debug, Clone, Copy)]
+struct Purse(Option<u64>);
+
+impl Purse {
+    fn pay(&mut self, tiles: u64) {
+        self.0 = self.0.map(|left| left.saturating_sub(tiles));
+    }
+
+    fn rest(self) -> u64 {
+        self.0.unwrap_or(u64::MAX)
+    }
+}
+
+/// Reduces what differs, and makes sure that the device gives it again.
+///
+/// # Errors
+/// The device fails, or is not a function of its operands.
+fn explain(
+    device: &mut dyn Device,
+    found: &Identification,
+    model: &Model,
+    confirmation: &mut Confirmation,
+    mut purse: Purse,
+) -> Result<()> {
+    let i = &found.instruction;
+    let Confirmation { part, missed, .. } = confirmation;
+    let wanted = (part.state.spots.len() + missed.len()) as u64;
+    if wanted == 0 {
+        return Ok(());
+    }
+    // A reduction takes the tile as it was found, two in the end, and in between each case twice at most. Half of what is left is kept.
+    let share = purse.rest() / 2 / wanted;
+    let cases = (share.saturating_sub(3) / 2).min(reduction::BUDGET as u64) as usize;
+    if cases > 0 {
+        purse.pay(share * wanted);
+        let listed = counterexamples(part, device, model, cases)?;
+        for counterexample in &listed {
+            constant(device, found, part, counterexample, purse)?;
+        }
+        part.counterexamples = Some(listed);
+        let evaluator = &model.evaluator(i)?;
+        for difference in missed {
+            if let Origin::Output(spot) = difference.place {
+                let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i };
+                difference.reduced = shrink(&mut pair, &spot, &difference.found.case, cases)?;
+            }
+        }
+    }
+    // What was asked long ago, again.
+    let count = REPEATED.min(found.asked.inputs.count);
+    let mut asker = Asker::new(device, i, purse.rest());
+    asker.repeat(&found.asked.inputs.slice(0, count), &found.asked.d)?;
+    asker.failure().cloned().map_or(Ok(()), Err)
+}
+
+/// The error for a device that failed in the held-out run: where it was because tiles were not answered alike, with an element that
+/// shows it, if one is found among the first.
+fn unrepeated(device: &mut dyn Device, part: &Part, purse: Purse, error: Error) -> Error {
+    let Ok(i) = part.run.instruction() else { return error };
+    let tiles = part.run.sequence().tiles(&i, part.state.next, REPEATED * 4);
+    let mut asker = Asker::whole(device, &i, purse.rest());
+    let Ok(before) = asker.ask(&tiles) else { return error };
+    let answered = before.len() / (i.m * i.n);
+    asker.repeat(&tiles.slice(0, answered), &before).err().unwrap_or(error)
+}
+
+/// Makes sure that an output that differs does so again, and does so without the rest of its tile.
+///
+/// # Errors
+/// The device is not a function of its operands.
+fn constant(
+    device: &mut dyn Device,
+    found: &Identification,
+    part: &Part,
+    Counterexample { spot, found: answer, shrunk, .. }: &Counterexample,
+    purse: Purse,
+) -> Result<()> {
+    let i = &found.instruction;
+    let (row, column) = (spot.row as usize, spot.column as usize);
+    let element = Element { tile: part.run.sequence().tiles(i, spot.tile, 1), row, column };
+    if answer.device == answer.model {
+        let code = i.d.hex(answer.device);
+        return Err(Error::device(format!(
+            "{} is not a function of its operands: {} gave {code} in row {row}, column {column} of tile {} of the held-out run, \
+             asked again, and not so before: what came before, time or chance decides",
+            device.identity().name,
+            operands(&Subject::Matrix(i), &answer.case),
+            spot.tile,
+        )));
+    }
+    if shrunk.is_some() {
+        return Ok(());
+    }
+    let mut alone = Element { tile: Tiles::zeros(i, 1), row, column };
+    alone.tile.place(i, 0, row, column, &answer.case);
+    Err(Asker::whole(device, i, purse.rest()).inconstant([element, alone], [answer.device, answer.model]))
+}
+
+/// The asked outputs that a rule misses.
+fn all_missed(found: &Identification, model: &Model) -> Result<Vec<Place>> {
+    if found.misses == 0 {
+        return Ok(Vec::new());
+    }
+    let part = found.asked.part();
+    let given = model.evaluator(&part)?.execute(&found.asked.inputs);
+    let missed = (0..found.asked.d.len()).filter(|at| given.get(*at) != found.asked.d.get(*at));
+    Ok(missed.map(|at| (at / (part.m * part.n), at / part.n % part.m, at % part.n)).collect())
+}
+
+/// The simplest of the outputs that the rule misses.
+fn simplest(found: &Identification, model: &Model, missed: &[Place]) -> Result<Vec<Difference>> {
+    let part = found.asked.part();
+    let evaluator = model.evaluator(&part)?;
+    let difference = |&(tile, row, column): &Place| {
+        let case = found.asked.inputs.case(&part, tile, row, column);
+        let device = found.asked.d.get((tile * part.m + row) * part.n + column);
+        let answer = Answer { model: evaluator.dot(&case), device, case };
+        let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
+        Difference::found(Origin::Output(spot), answer)
+    };
+    let mut all: Vec<Difference> = missed.iter().map(difference).collect();
+    all.sort_by_cached_key(|difference| Cost::of(&part, &difference.found.case));
+    all.truncate(SHOWN);
+    Ok(all)
 }
 
 impl Identification {
     /// A model whose only rule is the one that was found; `None` if none was.
     pub fn model(&self) -> Option<Model> {
         Model::parse(&self.text(), "identified.toml").ok()
+    }
+
+    /// The simplest of the asked outputs that the rule misses, as they were asked.
+    ///
+    /// # Errors
+    /// The rule does not hold for the instruction.
+    pub fn missed(&self) -> Result<Vec<Difference>> {
+        let Some(model) = self.model() else { return Ok(Vec::new()) };
+        simplest(self, &model, &all_missed(self, &model)?)
     }
 }

@@ -3,6 +3,7 @@
 use toml::{Table, Value};
 
 use crate::{
+    format::{FORMATS, Format, Zeros},
     isa::Instruction,
     power::{self, Change},
 };
@@ -13,8 +14,31 @@ fn floors() -> impl Iterator<Item = i64> {
     (-320..=160).filter(|floor| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor))
 }
 
-/// The changes of `rule`, those of one key together.
-pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Change>> {
+/// Changes that are made together: of one key, or of the same key of several nodes.
+#[derive(Debug, Clone)]
+pub(super) struct Move(pub Vec<Change>);
+
+impl Move {
+    /// A rule with the changes.
+    pub(super) fn applied(&self, rule: &Table) -> Table {
+        let mut rule = rule.clone();
+        self.0.iter().for_each(|change| change.apply(&mut rule));
+        rule
+    }
+
+    /// The key, that of the first of several nodes.
+    pub(super) fn key(&self) -> &str {
+        &self.0[0].key
+    }
+
+    /// Whether it is one of a range of numbers that is looked through.
+    pub(super) fn is_ranged(&self) -> bool {
+        self.0[0].ranged
+    }
+}
+
+/// The moves of `rule`, those of one key together; first those of nodes that are alike.
+pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> {
     let mut all: Vec<Vec<Change>> = Vec::new();
     for change in power::changes(rule, instruction).into_iter().chain(begun(rule, instruction)) {
         match all.iter_mut().find(|changes| changes[0].key == change.key) {
@@ -22,7 +46,36 @@ pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Change>
             None => all.push(vec![change]),
         }
     }
-    all
+    let together = alike(rule).into_iter().flat_map(|nodes| of_all(&all, &nodes));
+    let apart = all.iter().map(|changes| changes.iter().map(|change| Move(vec![change.clone()])).collect());
+    together.chain(apart).collect()
+}
+
+/// The nodes of a rule that are alike: of one kind, with products or without, two or more of them.
+fn alike(rule: &Table) -> Vec<Vec<&str>> {
+    let mut classes: Vec<(_, Vec<&str>)> = Vec::new();
+    for (name, node) in rule.get("node").and_then(Value::as_table).into_iter().flatten() {
+        let class = (node.get("kind"), node.get("products").is_some(), node.get("alignment").is_some());
+        match classes.iter_mut().find(|(other, _)| *other == class) {
+            Some((_, names)) => names.push(name),
+            None => classes.push((class, vec![name])),
+        }
+    }
+    classes.into_iter().map(|(_, names)| names).filter(|names| names.len() > 1).collect()
+}
+
+/// The moves that give a key the same value in all of these nodes: the values that it may have in the first.
+fn of_all(all: &[Vec<Change>], nodes: &[&str]) -> Vec<Vec<Move>> {
+    let first = format!("node.{}.", nodes[0]);
+    let own = all.iter().filter(|changes| changes[0].key.starts_with(&first) && !changes[0].key.ends_with(".terms"));
+    own.map(|changes| {
+        let of = |change: &Change| {
+            let place = |node: &&str| format!("node.{node}.{}", &change.key[first.len()..]);
+            Move(nodes.iter().map(|node| Change { key: place(node), ..change.clone() }).collect())
+        };
+        changes.iter().map(of).collect()
+    })
+    .collect()
 }
 
 /// A change of one key.
@@ -34,6 +87,78 @@ fn value(text: &str) -> Option<Value> {
     format!("value = {text}").parse::<Table>().ok()?.remove("value")
 }
 
+/// Whether sums can be rounded to a format.
+fn sums_in(format: &Format) -> bool {
+    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
+}
+
+/// Other nodes with the same terms, and other widths of single terms.
+fn node_changes(place: &str, node: &Table) -> Vec<Change> {
+    let key = place.trim_end_matches('.').to_string();
+    let mut all = Vec::new();
+    let list = |name: &str| node.get(name).and_then(Value::as_array).cloned().unwrap_or_default();
+    let (mut terms, products) = (list("terms"), list("products"));
+    terms.extend(
+        node.get("start").filter(|start| !["+0", "product"].contains(&start.as_str().unwrap_or("+0"))).cloned(),
+    );
+    let kind = node.get("kind").and_then(Value::as_str).unwrap_or_default();
+    let mut other = |kind: &str, keys: &[(&str, Value)]| {
+        let mut own = Table::new();
+        own.insert("kind".into(), kind.into());
+        own.extend(["products", "result"].iter().filter_map(|key| Some(((*key).to_string(), node.get(*key)?.clone()))));
+        own.extend(keys.iter().map(|(key, value)| ((*key).to_string(), value.clone())));
+        all.push(change(key.clone(), Value::Table(own)));
+    };
+    let alignment = value("{ bits = 24, rounding = \"RZ\" }").into_iter().map(|to| ("alignment", to));
+    let with_terms = (!terms.is_empty()).then(|| ("terms", Value::Array(terms.clone())));
+    if kind != "sum" {
+        other("sum", &with_terms.iter().cloned().chain(alignment).collect::<Vec<_>>());
+        other("sum", &with_terms.iter().cloned().collect::<Vec<_>>());
+    } else if !node.contains_key("alignment") {
+        other("sum", &with_terms.iter().cloned().chain(alignment).collect::<Vec<_>>());
+    }
+    if kind != "add" {
+        other("add", &with_terms.iter().cloned().collect::<Vec<_>>());
+    }
+    let reversed = || {
+        let mut first: Vec<Value> = products.clone();
+        first.iter_mut().take(2).rev().zip(products.iter().take(2)).for_each(|(to, from)| *to = from.clone());
+        ("products", Value::Array(first))
+    };
+    if products.len() > 1 && terms.is_empty() {
+        other(kind, &[reversed()]);
+    }
+    if !products.is_empty() {
+        match terms.as_slice() {
+            [] => {
+                for start in ["+0", "product"] {
+                    other("fma", &[("start", start.into())]);
+                    other("fma", &[("start", start.into()), reversed()]);
+                }
+            }
+            [start] if start.is_str() => other("fma", &[("start", start.clone())]),
+            _ => {}
+        }
+    }
+    // Single terms of an aligned sum.
+    for (at, term) in terms.iter().enumerate().filter(|_| node.contains_key("alignment")) {
+        let name = term.get("term").unwrap_or(term).clone();
+        let mut with = |keys: Vec<(&str, i64)>| {
+            let mut own = Table::from_iter([("term".to_string(), name.clone())]);
+            own.extend(keys.into_iter().map(|(key, number)| (key.to_string(), Value::Integer(number))));
+            let mut terms = terms.clone();
+            terms[at] = Value::Table(own);
+            all.push(change(format!("{place}terms"), Value::Array(terms)));
+        };
+        let now = term.get("bits").and_then(Value::as_integer);
+        (0..=60).for_each(|bits| with(vec![("bits", bits)]));
+        if let Some(bits) = now {
+            (0..=60).for_each(|drop| with(vec![("bits", bits), ("drop", drop)]));
+        }
+    }
+    all
+}
+
 /// Values for keys that the rule does not have, beside those of its one-step changes.
 fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     let nodes = rule.get("node").and_then(Value::as_table).into_iter().flatten();
@@ -41,7 +166,25 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
     let mut all = Vec::new();
     for (place, table) in std::iter::once((String::new(), rule)).chain(nodes) {
         let absent = |key: &str| !table.contains_key(key);
+        if !place.is_empty() {
+            all.extend(node_changes(&place, table));
+        }
         let mut add = |key: &str, text: &str| all.extend(value(text).map(|to| change(format!("{place}{key}"), to)));
+        for target in ["result", "product", "between", "addition"] {
+            let Some(now) = table.get(target).and_then(Value::as_table) else { continue };
+            for format in FORMATS.iter().filter(|format| sums_in(format)) {
+                add(&format!("{target}.format"), &format!("\"{}\"", format.name));
+            }
+            if !now.contains_key("subnormals") {
+                for flush in ["signed-zero", "positive-zero"] {
+                    add(&format!("{target}.subnormals"), &format!("\"{flush}\""));
+                }
+            } else {
+                for tininess in ["before", "after", "after, unbounded exponent"] {
+                    add(&format!("{target}.tininess"), &format!("\"{tininess}\""));
+                }
+            }
+        }
         let has_sum = table.contains_key("alignment") || !absent("nodes");
         let whole = place.is_empty() && absent("node");
         if let Some(alignment) = table.get("alignment").and_then(Value::as_table)
@@ -50,7 +193,8 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
             floors().for_each(|floor| add("alignment.floor", &floor.to_string()));
         }
         if absent("product-limit") {
-            [8, 15, 16, 127, 128, 129].iter().for_each(|limit| add("product-limit", &limit.to_string()));
+            let limits = (-40..=140).filter(|limit| limit % 16 == 0 || [15, 127, 129].contains(limit));
+            limits.for_each(|limit| add("product-limit", &limit.to_string()));
         }
         if whole && absent("output") {
             for rounding in ["RZ", "RU", "RD", "RNA", "RO"] {

@@ -4,7 +4,12 @@ use std::collections::BTreeMap;
 
 use toml::{Table, Value};
 
-use super::{candidate::evaluator, file::short, starts::Start};
+use super::{
+    Identification,
+    candidate::evaluator,
+    file::short,
+    starts::{self, Start},
+};
 use crate::{isa::Instruction, power};
 
 /// What a rule is like.
@@ -25,7 +30,7 @@ pub(super) fn likeness(rule: &Table, part: &Instruction, known: &[Start]) -> Opt
     for start in known {
         let Some(of) = start.known.clone() else { continue };
         let Some(other) = evaluator(&start.rule, part) else { continue };
-        let called = if of.1 == part.name { of.0.clone() } else { format!("{} has {}", of.0, of.1) };
+        let called = called(&of, part);
         if power::equivalent(&own, &other) {
             return Some(Likeness { of, same: true, words: format!("as {called}") });
         }
@@ -36,6 +41,25 @@ pub(super) fn likeness(rule: &Table, part: &Instruction, known: &[Start]) -> Opt
         }
     }
     nearest.map(|(_, likeness)| likeness)
+}
+
+/// A shipped arithmetic in words: by its model, and by the instruction where that is another.
+fn called((model, instruction): &(String, String), part: &Instruction) -> String {
+    if *instruction == part.name { model.clone() } else { format!("{model} has {instruction}") }
+}
+
+impl Identification {
+    /// The shipped arithmetics that give every answer, by model: those of the instruction itself.
+    pub fn agreeing(&self) -> Vec<String> {
+        let part = self.asked.part();
+        let own = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
+        let agrees = |start: &Start| {
+            let other = evaluator(&start.rule, &part)?;
+            let gives_all = other.execute(&self.asked.inputs).as_bytes() == self.asked.d.as_bytes();
+            own(start).filter(|_| gives_all).map(|of| called(&of, &part))
+        };
+        starts::known(&part).iter().filter_map(agrees).collect()
+    }
 }
 
 /// The keys in which two rules differ, in words.

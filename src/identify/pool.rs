@@ -1,5 +1,10 @@
 //! Tiles whose answers are known, and how far a candidate is from them.
 
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
 use crate::{
     arithmetic::Evaluator,
     format::{Class, Format},
@@ -14,7 +19,13 @@ pub(super) struct Pool {
     tiles: Vec<(Tiles, Codes)>,
     /// Of each tile, which answers are ordinary.
     ordinary: Vec<Vec<bool>>,
+    /// What judging by it, and by the pools made of it, has cost so far.
+    work: Arc<AtomicU64>,
 }
+
+/// What it costs to make an evaluator, and how much more one does that is not fast, as products that a fast one computes.
+const MAKING: u64 = 1 << 16;
+const SLOW: u64 = 150;
 
 /// Which answers a candidate is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +39,17 @@ pub(super) enum Measure {
 impl Pool {
     /// No tiles of an instruction.
     pub(super) fn new(part: &Instruction) -> Pool {
-        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new() }
+        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new(), work: Arc::default() }
+    }
+
+    /// No tiles, of the same instruction; what judging by it costs is counted together.
+    pub(super) fn another(&self) -> Pool {
+        Pool { work: self.work.clone(), ..Pool::new(&self.part) }
+    }
+
+    /// What judging has cost so far, in products, about.
+    pub(super) fn work(&self) -> u64 {
+        self.work.load(Ordering::Relaxed)
     }
 
     /// Adds answered tiles.
@@ -45,6 +66,13 @@ impl Pool {
     pub(super) fn take(&mut self, other: &Pool, tile: usize) {
         self.tiles.push(other.tiles[tile].clone());
         self.ordinary.push(other.ordinary[tile].clone());
+    }
+
+    /// The first tiles of it.
+    pub(super) fn first(&self, count: usize) -> Pool {
+        let mut first = self.another();
+        (0..count.min(self.len())).for_each(|tile| first.take(self, tile));
+        first
     }
 
     /// How many tiles it has.
@@ -69,8 +97,11 @@ impl Pool {
 
     /// How far a candidate is from the answers: 0 if it gives all of them. Where it exceeds `limit`, any number that does.
     pub(super) fn penalty(&self, evaluator: &Evaluator, measure: Measure, limit: u64) -> u64 {
-        let mut sum = 0;
+        let (mut sum, mut cost) = (0, MAKING);
+        let slow = if evaluator.is_fast() { 1 } else { SLOW };
+        let each = (self.part.m * self.part.n * self.part.stored_k()) as u64 * slow;
         for ((tiles, answers), ordinary) in self.tiles.iter().zip(&self.ordinary) {
+            cost += each;
             let found = evaluator.execute_here(tiles);
             if found.as_bytes() != answers.as_bytes() {
                 let outputs = found.iter().zip(answers.iter()).zip(ordinary);
@@ -81,6 +112,7 @@ impl Pool {
                 }
             }
         }
+        self.work.fetch_add(cost, Ordering::Relaxed);
         sum
     }
 

@@ -12,12 +12,13 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
-    climb::changed,
-    file,
+    file, isolate,
+    moves::Move,
     near::{self, Likeness},
     pool::{Measure, Pool},
-    search::{Search, Steps},
+    search::{MUCH, Search, Steps},
     starts::{self, Start},
+    structure,
 };
 use crate::{
     Error, Result,
@@ -28,15 +29,23 @@ use crate::{
     isa::{Instruction, Tiles},
     power,
     trace::Trace,
+    tree::{self, Order},
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
 const FIRST: usize = 72;
 const MOST: usize = 600;
+/// Outputs that are asked at least before the rule counts as found, and the tiles that this may take.
+const FEWEST_OUTPUTS: usize = 40_000;
+const MOST_TILES: usize = 5_000;
 /// Tiles that are asked a second time, turned.
 const REPEATED: usize = 48;
 /// Tiles of the stream that are looked through for one on which two candidates differ.
 const LOOKED_THROUGH: usize = 1 << 9;
+/// Tiles that the order of the sum may take.
+const MOST_FOR_ORDER: usize = 6000;
+/// The products that this may take to compute.
+const TELLING: u64 = 1 << 27;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -169,21 +178,27 @@ impl Dialogue<'_> {
         let mut shapes: Option<Vec<Start>> = None;
         let mut found = None;
         let mut asked = FIRST;
+        let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
         for _ in 0..ROUNDS {
             // What is known already comes first, unchanged.
             let unchanged = self.search.unchanged(&known);
             let origin = unchanged.as_ref().and_then(|found| found.known.clone());
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
-                (None, Some((candidate, _))) => self.search.refine(candidate, Steps::Pairs),
-                (None, None) => {
-                    let shapes = shapes.get_or_insert_with(|| {
-                        let nan = self.nan();
-                        known.iter().cloned().chain(starts::shapes(&part, nan)).collect()
-                    });
-                    let Some(reached) = self.search.reach(shapes) else { break };
-                    reached
+                (None, Some((candidate, _))) => {
+                    let refined = self.search.refine(candidate, Steps::Pairs, MUCH);
+                    if refined.penalty > 0 {
+                        self.search.learn(&refined);
+                    }
+                    match self.again(&known, &mut shapes, refined) {
+                        Some(candidate) => candidate,
+                        None => break,
+                    }
                 }
+                (None, None) => match self.reach(&known, &mut shapes) {
+                    Some(candidate) => candidate,
+                    None => break,
+                },
             };
             let agrees = candidate.penalty == 0;
             let rule = candidate.rule.clone();
@@ -192,13 +207,67 @@ impl Dialogue<'_> {
                 break;
             }
             // More of the stream, then cases on which it differs from its neighbours.
-            let tiles = if asked < MOST { self.stream.take(asked) } else { self.telling(&rule) };
+            let tiles = if asked < most { self.stream.take(asked) } else { self.telling(&rule) };
             asked += tiles.count;
             if tiles.count == 0 || !self.ask(&tiles) {
                 break;
             }
         }
         self.conclude(instruction, found)
+    }
+
+    /// The nearest candidate that is reached from all starts.
+    fn reach(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>) -> Option<Candidate> {
+        if shapes.is_none() {
+            *shapes = Some(self.starts(known));
+        }
+        self.search.reach(shapes.as_deref()?)
+    }
+
+    /// A candidate, or one that is nearer where it does not agree with everything.
+    fn again(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>, refined: Candidate) -> Option<Candidate> {
+        if refined.penalty == 0 {
+            return Some(refined);
+        }
+        let other = self.reach(known, shapes)?;
+        Some(if other.penalty < refined.penalty { other } else { refined })
+    }
+
+    /// Where a search begins that no known rule ends: known rules and common shapes, those that sum in the order that the
+    /// device has where that can be found out; and the tree of that order. What shows its steps alone is asked.
+    fn starts(&mut self, known: &[Start]) -> Vec<Start> {
+        let (part, nan) = (self.search.known.part.clone(), self.nan());
+        let all: Vec<Start> = known.iter().cloned().chain(starts::shapes(&part, nan)).collect();
+        let Some(order) = self.order(&part) else { return all };
+        let before = self.search.known.len();
+        self.ask(&isolate::tiles(&part, &order, self.stream.seed));
+        self.search.isolate(before);
+        let mut fitting = structure::in_order(all.clone(), &order, &part);
+        fitting.extend(structure::tree(&order, &part, nan));
+        if fitting.is_empty() { all } else { fitting }
+    }
+
+    /// The order in which the device sums, if masks find one that nothing contradicts.
+    fn order(&mut self, part: &Instruction) -> Option<Order> {
+        let asker = self.asker.as_mut()?;
+        let most = (asker.left() / 2).min(MOST_FOR_ORDER);
+        let from = asker.executions;
+        let found = tree::find(part, &mut |cases| {
+            if (asker.executions - from) as usize > most {
+                return Err(Error::request("the order takes too many tiles"));
+            }
+            asker.ask_cases(cases)
+        });
+        match found {
+            Ok(found) if found.contradictions.is_empty() => Some(found.order),
+            Ok(_) => None,
+            Err(error) => {
+                if error.exit_status() == 3 {
+                    self.failure = Some(error.to_string());
+                }
+                None
+            }
+        }
     }
 
     /// Asks tiles; whether anything was answered.
@@ -236,16 +305,23 @@ impl Dialogue<'_> {
         let known = &self.search.known;
         let mut others: Vec<Evaluator> = power::changes(rule, &part)
             .par_iter()
-            .filter_map(|change| evaluator(&changed(rule, change), &part))
-            .filter(|other| !power::equivalent(&own, other) && known.penalty(other, Measure::All, 0) == 0)
+            .filter_map(|change| evaluator(&Move(vec![change.clone()]).applied(rule), &part))
+            .filter(|other| !power::equivalent(&own, other))
             .collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
+        let each = (part.m * part.n * part.stored_k()) as u64;
+        let mut work = 0;
         for at in 0..tiles.count {
+            work += others.len() as u64 * each;
+            if work > TELLING {
+                break;
+            }
             let tile = tiles.slice(at, at + 1);
             let expected = own.execute_here(&tile);
-            let before = others.len();
-            others.retain(|other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
-            if others.len() < before {
+            let same = |other: &Evaluator| other.execute_here(&tile).as_bytes() == expected.as_bytes();
+            let (alike, different): (Vec<Evaluator>, Vec<Evaluator>) = others.into_par_iter().partition(same);
+            others = alike;
+            if different.par_iter().any(|other| known.penalty(other, Measure::All, 0) == 0) {
                 telling.extend(&tile);
             }
         }
@@ -270,7 +346,8 @@ impl Dialogue<'_> {
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
         let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions, asker.left() == 0));
-        let failure = self.failure.clone();
+        let failed = || self.asker.as_ref()?.failure().map(ToString::to_string);
+        let failure = self.failure.clone().or_else(failed);
         Identification {
             instruction: instruction.clone(),
             rule,

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{EFFORT, Effort, climb, climb_in_pairs},
+    climb::{Effort, climb, climb_in_ordinary_pairs, climb_in_pairs},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -16,8 +16,16 @@ use super::{
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
 const ADDED: usize = 6;
-/// Starts from which the search climbs.
+/// Tiles by which starts are judged.
+const JUDGED: usize = 12;
+/// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
+const REFINED: usize = 2;
+/// The work of each climb, as products that are computed: of the first, and of the others.
+const LITTLE: u64 = 1 << 29;
+pub(super) const MUCH: u64 = 1 << 31;
+/// How many of those that the nearest rule fails lead to another one.
+const LEARNT: usize = 12;
 /// How often tiles are added before a start is given up.
 const ROUNDS: usize = 40;
 
@@ -26,7 +34,8 @@ pub(super) struct Search {
     /// Every answered tile.
     pub known: Pool,
     guides: Pool,
-    effort: Effort,
+    /// Tiles that show steps alone: they come before the guides.
+    isolated: Pool,
 }
 
 /// A candidate, and what it began from.
@@ -40,10 +49,15 @@ pub(super) struct Found {
 impl Search {
     /// A search over the tiles of `known`.
     pub(super) fn new(known: Pool) -> Search {
-        let mut guides = Pool::new(&known.part);
+        let mut guides = known.another();
         let step = (known.len() / GUIDES).max(1);
         (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
-        Search { known, guides, effort: Effort(EFFORT) }
+        Search { isolated: known.another(), guides, known }
+    }
+
+    /// Lets the tiles from this one on, which show steps alone, come before all others.
+    pub(super) fn isolate(&mut self, from: usize) {
+        (from..self.known.len()).for_each(|tile| self.isolated.take(&self.known, tile));
     }
 
     /// The first of these rules that agrees with all that is known, unchanged.
@@ -58,39 +72,68 @@ impl Search {
     /// The nearest candidate that can be reached from `starts`: the first one that agrees with all that is known, else that which
     /// is nearest to it.
     pub(super) fn reach(&mut self, starts: &[Start]) -> Option<Candidate> {
-        let guides = &self.guides;
-        let judged = starts
-            .par_iter()
-            .filter_map(|start| Candidate::new(start.rule.clone(), guides, Measure::Ordinary, u64::MAX));
+        let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
+        let few = first.first(JUDGED);
+        let judged =
+            starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.collect();
         judged.sort_by_key(|candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
+        let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
+            judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
+        // The simplest first: a little way from each, then further from the nearest.
+        let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
+        starts.sort_by_key(|start| rank(&start.rule));
+        let first = first.clone();
+        let mut reached = Vec::new();
+        for start in starts {
+            let approached = approach(&first, start);
+            let refined = self.refine(approached, Steps::Single, LITTLE);
+            if refined.penalty == 0 {
+                return Some(refined);
+            }
+            reached.push(refined);
+        }
+        reached.sort_by_key(|candidate| candidate.penalty);
         let mut best: Option<Candidate> = None;
-        for start in judged.into_iter().take(CLIMBED) {
-            let reached = self.refine(start, Steps::Single);
-            if best.as_ref().is_none_or(|best| reached.penalty < best.penalty) {
-                best = Some(reached);
+        for from in reached.into_iter().take(REFINED) {
+            let refined = self.refine(from, Steps::Pairs, MUCH);
+            if best.as_ref().is_none_or(|best| refined.penalty < best.penalty) {
+                best = Some(refined);
             }
             if best.as_ref().is_some_and(|best| best.penalty == 0) {
-                return best;
+                break;
             }
         }
-        best.map(|best| self.refine(best, Steps::Pairs))
+        best
+    }
+
+    /// Lets tiles that a candidate fails come before all others too.
+    pub(super) fn learn(&mut self, candidate: &Candidate) {
+        let misses = self.known.misses(&candidate.evaluator);
+        let step = (misses.len() / LEARNT).max(1);
+        misses.iter().step_by(step).for_each(|(tile, _)| self.isolated.take(&self.known, *tile));
     }
 
     /// Climbs from a candidate, adding to the guides what the candidate fails of what is known; judged by all of that.
-    pub(super) fn refine(&mut self, from: Candidate, steps: Steps) -> Candidate {
+    pub(super) fn refine(&mut self, from: Candidate, steps: Steps, work: u64) -> Candidate {
         let mut best = from;
+        let effort = Effort::of(&self.known, work);
         for _ in 0..ROUNDS {
             best.judge(&self.guides, Measure::All);
-            best = climb(&self.guides, best, &mut self.effort);
+            best = climb(&self.guides, best, effort);
+            if best.penalty > 0
+                && let Some(better) = climb_in_ordinary_pairs(&self.guides, &best, effort)
+            {
+                best = climb(&self.guides, better, effort);
+            }
             while best.penalty > 0
                 && steps == Steps::Pairs
-                && let Some(better) = climb_in_pairs(&self.guides, &best, &mut self.effort)
+                && let Some(better) = climb_in_pairs(&self.guides, &best, effort)
             {
-                best = climb(&self.guides, better, &mut self.effort);
+                best = climb(&self.guides, better, effort);
             }
             let misses = self.known.misses(&best.evaluator);
             if best.penalty > 0 || misses.is_empty() {
@@ -104,6 +147,28 @@ impl Search {
     }
 }
 
+/// Climbs by ever more tiles: the first ones show the last step of a sum.
+fn approach(pool: &Pool, start: Candidate) -> Candidate {
+    let effort = Effort::of(pool, LITTLE);
+    let mut best = start;
+    let mut count = JUDGED;
+    loop {
+        let few = pool.first(count);
+        best = climb(&few, best, effort);
+        best.judge(&few, Measure::Ordinary);
+        if best.penalty > 0
+            && let Some(better) = climb_in_ordinary_pairs(&few, &best, effort)
+        {
+            best = climb(&few, better, effort);
+        }
+        if count >= pool.len() {
+            best.judge(pool, Measure::All);
+            return best;
+        }
+        count *= 2;
+    }
+}
+
 /// How a search climbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Steps {
@@ -113,9 +178,21 @@ pub(super) enum Steps {
     Pairs,
 }
 
+/// Which of several rules is looked at first: plain fused sums, then those with fewest keys.
+fn rank(rule: &Table) -> (bool, usize) {
+    let fused = rule.contains_key("alignment") && !rule.contains_key("late") && !rule.contains_key("lanes");
+    (!fused, keys(rule))
+}
+
+/// How many keys a rule has, those of its tables included.
+fn keys(rule: &Table) -> usize {
+    rule.values().map(|value| 1 + value.as_table().map_or(0, keys)).sum()
+}
+
 /// What a rule is like, whatever its numbers are.
 fn kind(rule: &Table) -> String {
     let word = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let has = |key: &str| rule.contains_key(key).to_string();
-    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node")].join(" ")
+    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node"), has("addition")]
+        .join(" ")
 }

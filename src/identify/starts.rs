@@ -81,7 +81,9 @@ pub(super) fn shapes(i: &Instruction, nan: u64) -> Vec<Start> {
                 for join in joins {
                     let shape = format!("group = {group}\n{part}{join}{frame}");
                     for kind in kinds(i, join) {
-                        texts.push(format!("{kind}{shape}"));
+                        // What additions round to is a matter of its own.
+                        let addition = format!("addition = {}\n", target.replace("RZ", "RNE"));
+                        texts.push(format!("{kind}{shape}{}", if join.is_empty() { "" } else { &addition }));
                     }
                 }
             }
@@ -99,6 +101,7 @@ fn kinds(i: &Instruction, join: &str) -> Vec<&'static str> {
     let mut kinds = vec![
         "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\n",
         "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlate = { sum-bits = 31, c-bits = 24, rounding = \"RD\" }\n",
+        "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlanes = { period = 2, bits = 24, rounding = \"RD\" }\n",
         "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlanes = { period = 2, bits = 24, rounding = \"RD\" }\nlate = { sum-bits = 31, c-bits = 24, rounding = \"RD\" }\n",
         "step = \"exact\"\n",
     ];

@@ -3,10 +3,10 @@
 use super::{Identification, Likeness};
 use crate::{
     Result,
-    comparison::{Subject, operands},
+    comparison::{Answer, Difference, Listing, Origin, Subject, operands},
     power::{self, ChangeVerdict, RefutingData, Tested, summaries},
     report::Table,
-    verify::Part,
+    verify::{Part, tables::list},
 };
 
 crate::rows! {
@@ -54,6 +54,9 @@ crate::rows! {
     }
 }
 
+/// The regime of outputs that the search asked for.
+const ASKED: &str = "asked";
+
 /// One instruction, as the tables show it.
 pub struct Outcome<'a> {
     /// What was found.
@@ -62,6 +65,8 @@ pub struct Outcome<'a> {
     pub like: Option<&'a Likeness>,
     /// The held-out run, if there was one.
     pub held_out: Option<&'a Part>,
+    /// Whether something ended it before its end.
+    pub stopped: bool,
     /// Seconds that the search took.
     pub seconds: f64,
 }
@@ -73,10 +78,10 @@ impl Outcome<'_> {
     }
 
     fn word(&self) -> &'static str {
-        match (&self.found.failure, self.agrees()) {
-            (Some(_), _) => "unfinished",
-            (None, true) => "identified",
-            (None, false) => "approximated",
+        match (self.agrees(), self.stopped || self.found.spent || self.found.failure.is_some()) {
+            (_, true) => "unfinished",
+            (true, false) => "identified",
+            (false, false) => "approximated",
         }
     }
 }
@@ -91,13 +96,46 @@ pub fn identified<'a>(outcomes: impl IntoIterator<Item = Outcome<'a>>) -> Table 
             like: outcome.like.map(|like| like.words.clone()),
             executions: found.executions,
             asked: found.asked.d.len() as u64,
-            misses: found.misses as u64,
+            misses: found.misses.min(found.asked.d.len()) as u64,
             compared: outcome.held_out.map(|part| part.state.compared()),
             differing: outcome.held_out.map(|part| part.state.differing()),
             seconds: outcome.seconds,
         }
     };
     Table::of("Arithmetics that were worked out", outcomes.into_iter().map(row))
+}
+
+/// The table `mismatches`: what the rules miss of the asked outputs, and of the held-out ones; with what is to be said of the signatures.
+///
+/// # Errors
+/// No instruction has the name of a held-out run.
+pub fn differences<'a>(
+    found: impl IntoIterator<Item = (&'a Identification, &'a [Difference], Option<&'a Part>)>,
+) -> Result<(Option<Table>, Vec<String>)> {
+    let mut listing = Listing::default();
+    for (found, missed, part) in found {
+        let subject = Subject::Matrix(&found.instruction);
+        // What is reduced to the same is listed once.
+        let mut shown: Vec<&Answer> = Vec::new();
+        let mut is_new = |answer: &'a Answer| {
+            let new = !shown.contains(&answer);
+            shown.push(answer);
+            new
+        };
+        for difference in missed.iter().filter(|difference| is_new(difference.simplest())) {
+            listing.add(&subject, &Origin { regime: Some(ASKED), ..Origin::default() }, difference);
+        }
+        let held_out = part.and_then(|part| Some((part, part.counterexamples.as_ref()?)));
+        for (part, counterexample) in
+            held_out.into_iter().flat_map(|(part, all)| all.iter().map(move |one| (part, one)))
+        {
+            if is_new(counterexample.simplest()) {
+                list(&mut listing, part, &subject, counterexample);
+            }
+        }
+    }
+    let notes = listing.notes();
+    Ok((listing.table(), notes))
 }
 
 /// What the answers decide of the rule that was found.

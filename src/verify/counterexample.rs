@@ -44,7 +44,8 @@ impl Counterexample {
     }
 }
 
-/// The counterexamples of a part, one for each of its listed places; reduced, unless time is short.
+/// The counterexamples of a part, one for each of its listed places; reduced by asking about `budget` cases each (see
+/// [`shrink`](super::shrink::shrink)), or, where that is 0, not at all.
 ///
 /// # Errors
 /// The device fails; the model does not cover the instruction.
@@ -52,7 +53,7 @@ pub fn counterexamples(
     part: &Part,
     device: &mut dyn Device,
     model: &Model,
-    reduce: bool,
+    budget: usize,
 ) -> Result<Vec<Counterexample>> {
     let instruction = &part.run.instruction()?;
     let evaluator = &model.evaluator(instruction)?;
@@ -65,7 +66,7 @@ pub fn counterexamples(
         let device_code = device.execute(instruction, &tiles)?.get(row * instruction.n + column);
         let found = Answer { device: device_code, model: evaluator.dot(&case), case };
         let mut pair = Compared { device, model: evaluator, instruction };
-        let shrunk = if reduce { shrink(&mut pair, spot, &found.case)? } else { None };
+        let shrunk = if budget > 0 { shrink(&mut pair, spot, &found.case, budget)? } else { None };
         all.push(Counterexample { spot: *spot, regime: sequence.regime(instruction, spot.tile), found, shrunk });
     }
     Ok(all)

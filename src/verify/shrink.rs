@@ -30,17 +30,18 @@ impl Compared<'_> {
 }
 
 /// The minimal case that `case`, of which the outputs at `spot` differ, is reduced to (see [`reduction`]); `None` if they do not
-/// differ when the rest of the tile is zero.
+/// differ when the rest of the tile is zero. At most `budget` cases are asked about, twice where sharing tiles misleads, and two in
+/// the end.
 ///
 /// # Errors
 /// The device fails.
-pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case) -> Result<Option<Answer>> {
+pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case, budget: usize) -> Result<Option<Answer>> {
     let i = pair.instruction;
     // Cases that share tiles are a shortcut, which the last word, a tile of its own, may not confirm.
     for lanes in [i.m.min(i.n), 1] {
         let differs = |answer: &Answer| answer.device != answer.model;
         let mut first = |cases: &[Case]| Ok(pair.answers(cases, spot, lanes)?.iter().position(differs));
-        if let Some(simplest) = reduction::shrink(i, case, reduction::BUDGET, &mut first)? {
+        if let Some(simplest) = reduction::shrink(i, case, budget, &mut first)? {
             let confirmed = pair.answers(&[simplest], spot, 1)?.remove(0);
             if differs(&confirmed) {
                 return Ok(Some(confirmed));

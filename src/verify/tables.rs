@@ -77,7 +77,7 @@ pub fn regimes<'a>(parts: impl IntoIterator<Item = &'a Part>) -> Table {
 }
 
 /// Adds a counterexample of a part, and returns its number.
-fn list(listing: &mut Listing, part: &Part, subject: &Subject, counterexample: &Counterexample) -> usize {
+pub(crate) fn list(listing: &mut Listing, part: &Part, subject: &Subject, counterexample: &Counterexample) -> usize {
     let origin = Origin { regime: Some(&part.run.regimes[counterexample.regime]), ..Origin::default() };
     let row = listing.add(subject, &origin, &counterexample.difference());
     if let Some(mark) = part.state.marks.iter().find(|mark| mark.tile > counterexample.spot.tile) {

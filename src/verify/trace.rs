@@ -10,7 +10,7 @@ use super::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
-    comparison::{Answer, Cost, Difference, Place, Signature, Subject, VerificationRow},
+    comparison::{Answer, Cost, Difference, Place, Signature, Subject, VerificationRow, shrink::BUDGET},
     device::{Device, Execution, Spot},
     trace::Trace,
 };
@@ -144,7 +144,7 @@ pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -
                 spot.column as usize,
             );
             let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
-            difference.reduced = shrink(&mut pair, &spot, &case)?.map(swapped);
+            difference.reduced = shrink(&mut pair, &spot, &case, BUDGET)?.map(swapped);
         }
         let same = |other: &&mut Difference| other.reduced.is_some() && other.reduced == difference.reduced;
         match reduced.iter_mut().find(same) {

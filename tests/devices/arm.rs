@@ -6,6 +6,7 @@ use serde_json::json;
 use tcnum::{
     arithmetic::Model,
     device::{Device, ExecDevice},
+    inputs::record_batch,
     isa::{self, Instruction},
 };
 
@@ -72,6 +73,36 @@ fn qemu_computes_what_the_model_says_of_every_instruction_that_it_has() {
     let old: Vec<_> = lacks.iter().filter(|i| i.support_on("armv8.6-a").is_some()).map(|i| &i.name).collect();
     assert!(old.is_empty() && !has.is_empty(), "not executed: {old:?}");
     agree(&command, "arm", &has);
+}
+
+/// Of each kind one: a fused step with intermediate roundings, two of them joined, integers.
+#[test]
+fn what_qemu_computes_is_identified_from_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let Some(command) = program(folder.path()) else { return };
+    let (device, found) = (format!("exec:{command}"), folder.path().join("found.toml"));
+    let names = ["bfdot.m1n4k2.f32.bf16.bf16.f32", "bfmmla.m2n2k4.f32.bf16.bf16.f32", "usmmla.m2n2k8.s32.u8.s8.s32"];
+    let mut arguments = vec!["identify", "--from-nothing", "--device", &device, "--output", "json", "--cases", "1e5"];
+    arguments.extend(["--model-out", found.to_str().unwrap()]);
+    arguments.extend(names.iter().flat_map(|name| ["--instr", name]));
+    let run = tcnum(&arguments);
+    assert_eq!(run.status, 0, "{}\n{}", run.stdout, run.stderr);
+    let report = validate_report(&run.stdout);
+    for (row, name) in report["tables"]["identified"].as_array().unwrap().iter().zip(names) {
+        assert_eq!(
+            (&row["instruction"], &row["outcome"], &row["differing"]),
+            (&json!(name), &json!("identified"), &json!(0))
+        );
+    }
+    // Against the model that was written from Arm's pseudo-code, which the search has not seen.
+    let found = Model::load(found.to_str().unwrap()).unwrap();
+    let arm = Model::load("arm").unwrap();
+    for name in names {
+        let i = isa::find(name).unwrap();
+        let tiles = record_batch(&i, 5, amount(5_000, 100_000));
+        let [own, other] = [&found, &arm].map(|model| model.evaluator(&i).unwrap().execute(&tiles));
+        assert!(own == other, "{name}");
+    }
 }
 
 #[test]

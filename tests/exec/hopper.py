@@ -10,9 +10,17 @@ Plain Python 3, no packages. Options that make it misbehave, for tests of the pr
     --die-after N    end with status 7 after N tiles in all
     --short          answer one byte less than asked, and end
     --surplus        answer one byte more than asked
+
+Options that make its arithmetic another, for tests of `identify`:
+    --fault chance   1 % of all last bits are changed
+    --fault above    the last bit depends on the row above
+    --fault counter  the last bits of every seventh tile are changed
+    --fault jammed   the last bit is always 1, which no rule says
+    --tally FILE     add the number of tiles of each batch to this file, a line each
 """
 
 import json
+import random
 import re
 import struct
 import sys
@@ -325,12 +333,28 @@ def write(data):
     sys.stdout.buffer.flush()
 
 
+def word(name):
+    """What follows an option, if it is given."""
+    return sys.argv[sys.argv.index(name) + 1] if name in sys.argv[:-1] else None
+
+
 def option(name):
     """Whether an option is given, and the number after it if one is."""
     if name not in sys.argv:
         return None
-    following = sys.argv[sys.argv.index(name) + 1:]
-    return int(following[0]) if following and following[0].isdigit() else True
+    following = word(name) or ""
+    return int(following) if following.isdigit() else True
+
+
+def changed(fault, d, rows_of_codes, n, tile):
+    """The outputs of a tile with a fault."""
+    if fault == "chance":
+        return [code ^ (random.random() < 0.01) for code in d]
+    if fault == "above":
+        return [code ^ (rows_of_codes[at // n - 1][0] & 1 if at >= n else 0) for at, code in enumerate(d)]
+    if fault == "counter":
+        return [code ^ (tile % 7 == 3) for code in d]
+    return [code | 1 for code in d]
 
 
 def serve(i, dot):
@@ -340,8 +364,13 @@ def serve(i, dot):
     stored = k // length * kept
     d_code = CODES[bits_of(i["d"]) // 8]
     die_after, answered = option("--die-after"), 0
+    fault, tally = word("--fault"), word("--tally")
     while count := struct.unpack("<I", read(4))[0]:
-        a = [decode_a(code) for code in codes(i["a"], count * m * stored)]
+        if tally:
+            with open(tally, "a") as file:
+                file.write(f"{count}\n")
+        a_codes = codes(i["a"], count * m * stored)
+        a = [decode_a(code) for code in a_codes]
         b = [decode_b(code) for code in codes(i["b"], count * k * n)]
         c = codes(i["c"], count * m * n)
         # Which elements of B the stored ones of a row of A are multiplied by.
@@ -358,6 +387,9 @@ def serve(i, dot):
             columns = [b[t * k * n + column:(t + 1) * k * n:n] for column in range(n)]
             d = [dot(rows[at // n], [columns[at % n][j] for j in picks[at // n]], c[t * m * n + at])
                  for at in range(m * n)]
+            if fault:
+                of_rows = [a_codes[(t * m + row) * stored:(t * m + row + 1) * stored] for row in range(m)]
+                d = changed(fault, d, of_rows, n, answered)
             data = struct.pack(f"<{m * n}{d_code}", *d)
             if option("--short") and t == count - 1:
                 write(data[:-1])

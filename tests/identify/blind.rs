@@ -12,6 +12,7 @@ use tcnum::{
 use crate::{
     arithmetics::arithmetics,
     black_box::{BlackBox, held_out, runner},
+    designs::design,
     shipped::distinct,
 };
 
@@ -25,15 +26,34 @@ fn recovered(label: &str, model: &Model, i: &'static Instruction, catalogue: boo
     let asked = found.asked.d.len();
     println!("{label} {i}: misses {misses} of {asked}, held out {differ}, {executions} executions, {time:.2} s");
     if differ > 0 {
-        println!("--- hidden\n{:?}\n--- found\n{}", model.rule(i).unwrap(), found.text());
+        println!("--- hidden\n{}\n--- found\n{}", model.text(), found.text());
     }
     differ == 0
+}
+
+/// The number in a variable of the environment.
+fn number(name: &str, default: u64) -> u64 {
+    env::var(name).ok().and_then(|value| value.parse().ok()).unwrap_or(default)
+}
+
+#[test]
+#[ignore = "a campaign: TCNUM_BLIND=COUNT, TCNUM_BLIND_SEED=N"]
+fn designs_are_recovered() {
+    let (count, seed) = (number("TCNUM_BLIND", 20), number("TCNUM_BLIND_SEED", 0));
+    let first = number("TCNUM_BLIND_FIRST", 0);
+    let mut all = 0;
+    for number in first..first + count {
+        let design = design(seed, number);
+        let model = Model::parse(&design.text, "hidden.toml").unwrap_or_else(|error| panic!("{error}\n{design:?}"));
+        let kind = design.text.lines().find(|line| line.starts_with("step")).unwrap_or("tree").to_string();
+        all += u64::from(recovered(&format!("{number} {kind}"), &model, design.instruction, false));
+    }
+    println!("recovered {all} of {count}");
 }
 
 #[test]
 #[ignore = "a campaign: TCNUM_BLIND=COUNT, TCNUM_BLIND_SEED=N"]
 fn random_arithmetics_are_recovered() {
-    let number = |name: &str, default: u64| env::var(name).ok().and_then(|v| v.parse().ok()).unwrap_or(default);
     let (count, seed) = (number("TCNUM_BLIND", 20), number("TCNUM_BLIND_SEED", 0));
     let mut runner = runner(seed);
     let mut all = 0;

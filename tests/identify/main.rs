@@ -4,6 +4,12 @@
 mod arithmetics;
 mod black_box;
 mod blind;
+mod command;
+mod designs;
+mod honesty;
+mod kinds;
 #[path = "../common/machine.rs"]
 mod machine;
+#[path = "../common/program.rs"]
+mod program;
 mod shipped;

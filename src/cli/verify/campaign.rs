@@ -15,6 +15,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::{atomic, interrupt},
+    comparison::shrink::BUDGET,
     device::{self, Device, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
@@ -225,7 +226,8 @@ impl Command<'_> {
         if !part.state.spots.is_empty() {
             self.progress.step(&format!("reducing counterexamples of {}", part.run.instruction));
         }
-        self.parts[at].counterexamples = Some(counterexamples(part, device, &self.model, whole)?);
+        self.parts[at].counterexamples =
+            Some(counterexamples(part, device, &self.model, if whole { BUDGET } else { 0 })?);
         match whole {
             true => self.keeper.keep(&self.parts, true),
             // A run that goes on from the checkpoint reduces them.

@@ -1,0 +1,99 @@
+//! Rules that sum in a given order: which of the common shapes do, and a tree of nodes that does.
+
+use toml::Table;
+
+use super::{candidate::rule, starts::Start};
+use crate::{
+    isa::Instruction,
+    tree::{Leaf, Manner, Meeting, Order, of_program},
+};
+
+/// The most nodes of a tree that is searched.
+const MOST_NODES: usize = 40;
+
+/// Those of `starts` that sum in the order that was found, as far as it is decided.
+pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) -> Vec<Start> {
+    let fits = |start: &Start| {
+        let own = super::candidate::evaluator(&start.rule, part)?;
+        Some(agrees(order, &of_program(own.program())?))
+    };
+    starts.into_iter().filter(|start| fits(start) == Some(true)).collect()
+}
+
+/// Whether a sum has the order that was found of another.
+fn agrees(found: &Order, own: &Order) -> bool {
+    match (found, own) {
+        (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
+            let mut leaves = found.parts.iter().flat_map(Order::leaves).collect::<Vec<_>>();
+            leaves.sort();
+            leaves == own.leaves().into_iter().collect::<Vec<_>>()
+        }
+        (Order::Leaf(found), Order::Leaf(own)) => found == own,
+        (Order::Meeting(found), Order::Meeting(own)) => {
+            found.parts.len() == own.parts.len()
+                && found.parts.iter().zip(&own.parts).all(|(found, own)| agrees(found, own))
+        }
+        _ => false,
+    }
+}
+
+/// A rule whose nodes are the steps of `order`; `nan` is the code of D for NaN. `None` where they are too many.
+pub(super) fn tree(order: &Order, i: &Instruction, nan: u64) -> Option<Start> {
+    let mut nodes = Nodes { target: if i.d.name == "f64" { "f64" } else { "f32" }, lines: Vec::new() };
+    let Order::Meeting(meeting) = order else { return None };
+    nodes.add(meeting);
+    if nodes.lines.len() > MOST_NODES {
+        return None;
+    }
+    let lines: Vec<String> =
+        nodes.lines.iter().enumerate().map(|(number, node)| format!("node.n{number} = {{ {node} }}\n")).collect();
+    let rule: Table = rule(&format!("step = \"tree\"\nnan = \"{nan:#x}\"\n{}", lines.concat()), i)?;
+    Some(Start { rule, known: None })
+}
+
+struct Nodes {
+    /// The format that steps are rounded to at first.
+    target: &'static str,
+    /// The nodes, the last step first.
+    lines: Vec<String>,
+}
+
+impl Nodes {
+    /// Adds the node of a step and those below it; its name.
+    fn add(&mut self, meeting: &Meeting) -> String {
+        let number = self.lines.len();
+        self.lines.push(String::new());
+        // A chain whose steps each add a product is one node.
+        let (mut at, mut last) = (meeting, Vec::new());
+        while let (Manner::Pair, [first, Order::Leaf(Leaf::Product(k))]) = (at.manner, &at.parts[..])
+            && let Order::Meeting(next) = first
+            && next.manner == Manner::Pair
+        {
+            last.push(*k);
+            at = next;
+        }
+        let (mut products, mut terms) = (Vec::new(), Vec::new());
+        for part in &at.parts {
+            match part {
+                Order::Leaf(Leaf::C) => terms.push("c".to_string()),
+                Order::Leaf(Leaf::Product(k)) => products.push(*k),
+                Order::Meeting(meeting) => terms.push(self.add(meeting)),
+            }
+        }
+        products.extend(last.into_iter().rev());
+        let kind = match at.manner {
+            Manner::Pair if terms.is_empty() => "kind = \"fma\"",
+            Manner::Pair => "kind = \"add\"",
+            Manner::Aligned => "kind = \"sum\", alignment = { bits = 24, rounding = \"RZ\" }",
+            Manner::Exact | Manner::Undecided => "kind = \"sum\"",
+        };
+        let list = |name: &str, list: String| if list == "[]" { String::new() } else { format!(", {name} = {list}") };
+        let target = self.target;
+        self.lines[number] = format!(
+            "{kind}{}{}, result = {{ format = \"{target}\", rounding = \"RNE\" }}",
+            list("products", format!("{products:?}")),
+            list("terms", format!("{terms:?}"))
+        );
+        format!("n{number}")
+    }
+}
