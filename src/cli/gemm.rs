@@ -190,8 +190,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, &d);
     report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds)]));
-    report.tables.push(Table::of("Accuracy", tables::accuracies(&accuracy)));
-    report.tables.push(Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy)));
+    report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
+    let distances = Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy));
+    report.tables.extend(distances.filled());
     if accuracy.first().is_some_and(|first| first.elements < m * n) {
         report.notes.push(format!(
             "The accuracy is that of {} elements of {}, spread over D.",
