@@ -1,8 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, gemm, identify, power, probe,
-    record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, gemm, identify,
+    power, probe, record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -54,11 +54,13 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::table::SampleSizeRow>(),
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
+        Declaration::of::<features::tables::FeatureRow>(),
         Declaration::of::<gemm::tables::AccuracyRow>(),
         Declaration::of::<gemm::tables::MatchRow>(),
         Declaration::of::<gemm::tables::ProductComparisonRow>(),
         Declaration::of::<gemm::tables::ProductRow>(),
         Declaration::of::<gemm::tables::UlpRow>(),
+        Declaration::of::<identify::tables::FingerprintRow>(),
         Declaration::of::<identify::tables::IdentifiedRow>(),
         Declaration::of::<identify::tables::LineEvidenceRow>(),
         Declaration::of::<power::tables::ChangeRow>(),

@@ -17,14 +17,15 @@ use crate::{
     base::{atomic, interrupt},
     comparison::Difference,
     device::{self, Device},
+    features::{self, Features},
     identify::{
-        Confirmation, HeldOut, Identification, Likeness, Plan, confirm, identify, identify_recording, likeness,
-        model_file,
+        Confirmation, Fingerprint, HeldOut, Identification, Likeness, Plan, confirm, fingerprint, identify,
+        identify_recording, likeness, model_file, quick,
         tables::{self, Outcome},
     },
     isa::Instruction,
     power::{Tested, sentences, summaries},
-    report::Report,
+    report::{Report, Table},
     trace::Trace,
     verify::{MOST_CASES, Part, State, tables as verification},
 };
@@ -41,11 +42,18 @@ const OTHER_CASES: u64 = 10_000_000;
 ///
 /// Example: tcnum identify --device trace:recorded.safetensors
 ///
+/// Example: tcnum identify --quick --fmt f16
+///
+/// Example: tcnum identify --features --fmt f16 --device model:ampere
+///
 /// The device is asked corners and adversarial tiles; candidates from the whole model language are changed until they agree with every answer,
 /// and told apart by tiles on which they differ. Then it is compared with what was found on cases that took no part in that. Of a
 /// recording nothing can be asked: what it leaves open is said. Exit status 1 if no arithmetic was found that agrees with
 /// everything: the nearest one is given, with its agreement and the smallest counterexamples. Exit status 3 if the device fails, or is
 /// not a function of its operands, which two tiles show; what was learned until then is written out.
+///
+/// --quick only says which of the known arithmetics it is, and --features prints the table of features that the literature lists
+/// (docs/identify.md).
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]
@@ -59,6 +67,14 @@ pub(super) struct Arguments {
     /// Begin from nothing: not with the arithmetics of shipped models.
     #[arg(long)]
     from_nothing: bool,
+    /// Only ask the test kit of the instruction, which tells all known arithmetics apart: at most 64 tiles. Exit status 1 if it is
+    /// none of them.
+    #[arg(long, conflicts_with_all = ["features", "budget", "cases", "from_nothing", "model_out"])]
+    quick: bool,
+    /// Only measure the features that the literature lists: subnormal numbers, order, alignment, extra bits, roundings, special values,
+    /// and others; JSON and CSV have an input that shows each.
+    #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"])]
+    features: bool,
     /// Write what was found to this model file.
     #[arg(long, value_name = "FILE", value_parser = output_file)]
     model_out: Option<PathBuf>,
@@ -75,6 +91,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     let progress = Progress::new(&arguments.common.destination);
     let mut report = Report::new("identify", invocation());
     report.seed = Some(arguments.common.seed);
+    if arguments.quick || arguments.features {
+        let failure = short(arguments, &progress, &mut report)?;
+        return Ok((report, failure));
+    }
     let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
         Some(file) => (vec![recorded(arguments, Path::new(file))?], None),
         None => asked(arguments, &progress, &mut report)?,
@@ -106,6 +126,73 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         report.notes.push(format!("The model file (--model-out writes it):\n{text}"));
     }
     Ok((report, failure))
+}
+
+/// The short answers: a fingerprint, or the features, of each instruction.
+fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Result<Option<Error>> {
+    let named = arguments.common.device.as_deref();
+    if let Some(name) = named.filter(|name| name.starts_with("trace:")) {
+        let flag = if arguments.quick { "--quick" } else { "--features" };
+        return Err(Error::request(format!(
+            "{name} is a recording, which has no outputs but its own: {flag} asks a device that computes; without it the recording is \
+             searched"
+        )));
+    }
+    let (mut fingerprints, mut measured): (Vec<Fingerprint>, Vec<Features>) = (Vec::new(), Vec::new());
+    let failure = each(arguments, progress, report, &mut |instruction, device| {
+        match arguments.quick {
+            true => fingerprints.push(quick(device, instruction, arguments.common.seed)?),
+            false => measured.push(features::measure(device, instruction)?),
+        }
+        Ok(())
+    })?;
+    let none = fingerprints.iter().filter(|found| found.matching.is_empty());
+    let none: Vec<&str> = none.map(|found| &found.instruction.name[..]).collect();
+    if !none.is_empty() {
+        let names = none.join(", ");
+        report.notes.push(format!(
+            "None of the known arithmetics gives all answers of {names}; without --quick it is worked out."
+        ));
+    }
+    if let [one] = &measured[..] {
+        report.notes.extend(features::tables::reasons(one));
+    }
+    let done = fingerprints.len() + measured.len();
+    report.holds = none.is_empty() && done > 0;
+    let rows: Vec<_> = fingerprints.iter().map(fingerprint).collect();
+    let tables = [Table::of("Known arithmetics", rows), features::tables::features(&measured)];
+    report.tables = tables.into_iter().filter_map(Table::filled).collect();
+    Ok(failure)
+}
+
+/// Does something for each chosen instruction of the device; with what ended it after the first.
+fn each(
+    arguments: &Arguments,
+    progress: &Progress,
+    report: &mut Report,
+    ask: &mut dyn FnMut(&Instruction, &mut dyn Device) -> Result<()>,
+) -> Result<Option<Error>> {
+    let default = arguments.selection.device(&["bf16"], arguments.common.device.as_deref());
+    let mut instructions = arguments.selection.instructions(&["bf16"], Some(&default))?;
+    let mut device = device::open(Some(&default), Duration::from_secs(arguments.common.timeout))?;
+    if arguments.selection.all {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+    }
+    let mut failure = None;
+    for (at, instruction) in instructions.iter().enumerate() {
+        progress.step(&format!("asking {instruction} on {}", device.identity().name));
+        match ask(instruction, device.as_mut()) {
+            Ok(()) => {}
+            Err(error) if arguments.selection.all && error.exit_status() == 2 => report.notes.push(error.to_string()),
+            Err(error) if at > 0 => {
+                report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
+                break;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    report.device = Some(device.identity().clone());
+    Ok(failure)
 }
 
 /// What is known of one instruction.

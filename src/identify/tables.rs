@@ -33,6 +33,24 @@ crate::rows! {
         seconds: f64 => shown("time").unit("s"),
     }
 
+    /// An instruction whose arithmetic was looked for among the known ones.
+    pub struct FingerprintRow in "fingerprints" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// The known arithmetic that gives every answer, by the shipped models that have it; nothing if none does.
+        arithmetic: Option<String> => shown("arithmetic").essential(),
+        /// How many known arithmetics the test kit tells apart.
+        known: usize => shown("known"),
+        /// Inputs of the test kit.
+        inputs: usize => shown("inputs"),
+        /// Other outputs that were compared with the arithmetic that gives all answers of the kit.
+        others: usize => shown("others"),
+        /// Tiles that the device executed.
+        executions: usize => shown("executions"),
+        /// An input whose answer no known arithmetic gives that gives those before it, and the answer.
+        refuted: Option<String> => shown("not known").if_filled(),
+    }
+
     /// A line of a rule that was found, and what decided it.
     pub struct LineEvidenceRow in "lines" {
         /// The instruction.

@@ -6,10 +6,12 @@ mod black_box;
 mod blind;
 mod command;
 mod designs;
+mod features;
 mod honesty;
 mod kinds;
 #[path = "../common/machine.rs"]
 mod machine;
 #[path = "../common/program.rs"]
 mod program;
+mod quick;
 mod shipped;

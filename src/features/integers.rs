@@ -1,0 +1,72 @@
+//! The features of sums of integers.
+
+use super::{
+    Finding, Table,
+    bench::{Answer, Bench},
+    shows,
+};
+use crate::{Result, format::Format, isa::Case};
+
+/// The cells that integers have.
+pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
+    let i = bench.i;
+    let k = i.stored_k();
+    let (high, low) = (i.d.largest(false), i.d.largest(true));
+    // Terms of 1, and of -1 where there are any.
+    let one = |format: &Format| if format.bits == 1 { u64::from(!i.xor) } else { 1 };
+    let minus = |format: &Format| (format.largest(true) != 0 && format.bits > 1).then(|| format.code_mask());
+    let terms = |negative: &[bool], c: u64| {
+        let mut case = Case { c, ..Case::zeros(i) };
+        for (at, negative) in negative.iter().enumerate() {
+            let logical = case.logical(i, at);
+            let of_b = match (negative, minus(i.b)) {
+                (true, Some(code)) => code,
+                _ => one(i.b),
+            };
+            let of_a = match (negative, minus(i.b), minus(i.a)) {
+                (true, None, Some(code)) => code,
+                (true, None, None) => return None,
+                _ => 1,
+            };
+            (case.a[at], case.b[logical]) = (of_a, of_b);
+        }
+        Some(case)
+    };
+    let answers = bench.cases(vec![
+        terms(&[false], high),
+        terms(&[true], low),
+        if k > 1 { terms(&[false, true], high) } else { None },
+        terms(&vec![false; k], 0),
+    ])?;
+    let [above, below, back, all] = &answers[..] else { return Ok(()) };
+    table.put("overflow", overflow((above, high, low), below, (back, high)));
+    let exact = all.as_ref().map(|answer| match answer.code == k as u64 {
+        true => shows("exact", answer),
+        false => shows("irregular", answer),
+    });
+    table.put("sums", exact.unwrap_or(Err("the formats hold no such operands".into())));
+    let bits = i.d.bits;
+    table.put(
+        "accumulator",
+        all.as_ref()
+            .map_or(Err("the formats hold no such operands".into()), |answer| shows(format!("{bits} bits"), answer)),
+    );
+    Ok(())
+}
+
+/// What becomes of a sum one above the largest number, of one below the smallest, and of one that comes back.
+fn overflow(
+    (above, high, low): (&Option<Answer>, u64, u64),
+    below: &Option<Answer>,
+    (back, whole): (&Option<Answer>, u64),
+) -> Finding {
+    let Some(above) = above else { return Err("the formats hold no such operands".into()) };
+    let agrees = |answer: &Option<Answer>, code: u64| answer.as_ref().is_none_or(|answer| answer.code == code);
+    let word = match above.code {
+        code if code == low && agrees(below, high) => "wraps",
+        code if code == high && agrees(below, low) && agrees(back, whole) => "saturates",
+        code if code == high && agrees(below, low) => "saturates at every term",
+        _ => "irregular",
+    };
+    shows(word, above)
+}

@@ -1,0 +1,163 @@
+//! The features of a matrix instruction that the literature lists, each measured: a few directed inputs are asked of a device, and
+//! what they say is put in a word or two, with the input that says it.
+//!
+//! Nothing is assumed of the device but that it answers. The order of the sum comes first ([`crate::tree`]), because it says which
+//! terms meet in one step; every other input is made for that order. What the formats of an instruction hold no operands for is
+//! not guessed: its cell is `-`, with the reason.
+
+mod alignment;
+mod bench;
+mod direction;
+mod integers;
+mod list;
+mod monotonicity;
+mod order;
+mod range;
+mod results;
+mod specials;
+mod steps;
+pub mod tables;
+
+pub use list::{FEATURES, Feature};
+pub use order::{entry_of_c, words as order_words};
+
+use crate::{
+    Error, Result,
+    device::Device,
+    isa::{Case, Instruction},
+    tree,
+};
+use bench::{Answer, Bench};
+use steps::Steps;
+
+/// A feature that was measured.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Cell {
+    /// The feature.
+    pub feature: &'static Feature,
+    /// What was found, in a word or two; `None` where it cannot be asked.
+    pub found: Option<String>,
+    /// Why it cannot be asked, or what else is to be known.
+    pub remark: Option<String>,
+    /// An input that shows it.
+    pub witness: Option<Shown>,
+}
+
+/// An input, and what the device answered.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Shown {
+    /// The operands.
+    pub case: Case,
+    /// The code of D.
+    pub d: u64,
+}
+
+/// The features of an instruction on a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Features {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// The cells, in the order of [`FEATURES`]; of integers those that they have.
+    pub cells: Vec<Cell>,
+    /// How many inputs were asked, those that found the order included.
+    pub asked: usize,
+}
+
+impl Features {
+    /// What was found of the feature with this name; `None` where it cannot be asked.
+    pub fn found(&self, name: &str) -> Option<&str> {
+        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
+    }
+}
+
+impl From<&Answer> for Shown {
+    fn from(answer: &Answer) -> Shown {
+        Shown { case: answer.case.clone(), d: answer.code }
+    }
+}
+
+/// What a measurement says: the words, and the answer that shows them; or why there is nothing to ask.
+type Finding = std::result::Result<(String, Option<Shown>), String>;
+
+/// A finding that an answer shows.
+fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
+    Ok((words.into(), Some(answer.into())))
+}
+
+/// Measures the features of `instruction` on `device`.
+///
+/// # Errors
+/// The device lacks the instruction, or fails; a signal.
+pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
+    device.prepare(instruction)?;
+    let (element, position) = order::position(device, instruction)?;
+    let mut bench = Bench::new(device, instruction, element);
+    let mut table = Table::default();
+    if instruction.d.is_integer() {
+        integers::measure(&mut bench, &mut table)?;
+    } else {
+        floating(&mut bench, &mut table)?;
+    }
+    table.put("position", position);
+    let of = |feature: &'static Feature| table.cells.iter().find(|cell| cell.feature == feature).cloned();
+    let cells = FEATURES.iter().filter_map(of).collect();
+    Ok(Features { instruction: instruction.clone(), cells, asked: bench.asked })
+}
+
+/// The features of sums of floating-point numbers.
+fn floating(bench: &mut Bench, table: &mut Table) -> Result<()> {
+    range::subnormals(bench, table)?;
+    specials::measure(bench, table)?;
+    range::overflow(bench, table)?;
+    let found = tree::find(bench.i, &mut |cases| bench.codes(cases));
+    let order = match found {
+        Ok(found) => found.order,
+        // The formats hold no terms whose order could be seen.
+        Err(error) if matches!(error, Error::Request { .. }) => {
+            table.rest(&error.to_string());
+            return Ok(());
+        }
+        Err(error) => return Err(error),
+    };
+    order::measure(&order, table);
+    let steps = Steps::of(&order);
+    results::products(bench, &steps, table)?;
+    range::products(bench, &steps, table)?;
+    let cut = alignment::measure(bench, &steps, table)?;
+    results::measure(bench, &steps, &cut, table)?;
+    alignment::floor(bench, &steps, &cut, table)?;
+    steps::measure(bench, &steps, &cut, table)?;
+    monotonicity::measure(bench, &steps, &cut, table)
+}
+
+/// The cells under way.
+#[derive(Default)]
+struct Table {
+    cells: Vec<Cell>,
+}
+
+impl Table {
+    /// What was found of the feature with this name.
+    fn put(&mut self, name: &'static str, finding: Finding) {
+        let feature = list::named(name);
+        let (found, remark, witness) = match finding {
+            Ok((found, witness)) => (Some(found), None, witness),
+            Err(why) => (None, Some(why), None),
+        };
+        self.cells.push(Cell { feature, found, remark, witness });
+    }
+
+    /// What was found of the feature with this name.
+    fn found(&self, name: &str) -> Option<&str> {
+        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
+    }
+
+    /// All features that have no cell yet cannot be asked.
+    fn rest(&mut self, why: &str) {
+        for feature in FEATURES.iter().filter(|feature| feature.name != "position") {
+            if !self.cells.iter().any(|cell| cell.feature == feature) {
+                self.put(feature.name, Err(why.into()));
+            }
+        }
+    }
+}

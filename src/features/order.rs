@@ -1,0 +1,93 @@
+//! The order of the sum, where c enters, and whether elements of D are alike.
+
+use super::{Finding, Shown, Table};
+use crate::{
+    Error, Result,
+    device::Device,
+    inputs::Sequence,
+    isa::{Case, Codes, Instruction, Tiles},
+    tree::{Leaf, Manner, Order, notation},
+};
+
+/// Cases that are asked in every element.
+const CASES: usize = 4;
+
+/// The cells that follow from the order alone.
+pub(super) fn measure(order: &Order, table: &mut Table) {
+    table.put("order", Ok((words(order), None)));
+    table.put("c", Ok((entry_of_c(order).into(), None)));
+}
+
+/// An order on one line.
+pub fn words(order: &Order) -> String {
+    notation(order)
+}
+
+/// Where c enters, in words.
+pub fn entry_of_c(order: &Order) -> &'static str {
+    let is_c = |part: &Order| *part == Order::Leaf(Leaf::C);
+    let is_leaf = |part: &Order| matches!(part, Order::Leaf(_));
+    let meetings = order.meetings();
+    let Some(own) = meetings.iter().find(|meeting| meeting.parts.iter().any(is_c)) else { return "nowhere" };
+    let is_last = meetings.first().is_some_and(|root| std::ptr::eq(*root, *own));
+    let others = || own.parts.iter().filter(|part| !is_c(part));
+    match (is_last, own.manner) {
+        (true, Manner::Pair) if others().all(is_leaf) => "with the product",
+        (true, _) if others().all(is_leaf) => "with all products",
+        (true, Manner::Pair) => "last",
+        (true, _) if others().all(|part| is_leaf(part) || is_exact(part)) => "with all products",
+        (true, _) => "in the last step",
+        (false, Manner::Pair) if others().all(is_leaf) => "with the first product",
+        (false, _) if others().all(|part| is_leaf(part) || is_exact(part)) => "with the first products",
+        (false, Manner::Pair) => "before the other sums",
+        (false, _) => "between",
+    }
+}
+
+/// Whether a part is a sum without loss of its own.
+pub(super) fn is_exact(part: &Order) -> bool {
+    matches!(part, Order::Meeting(meeting) if meeting.manner == Manner::Exact)
+}
+
+/// Whether the same operands give the same wherever they stand; where they do not, the element that is asked alone.
+///
+/// # Errors
+/// Those of the device.
+pub(super) fn position(device: &mut dyn Device, i: &Instruction) -> Result<(Option<(usize, usize)>, Finding)> {
+    let drawn = Sequence::Random { seed: 0 }.tiles(i, 0, CASES);
+    let cases: Vec<Case> = (0..CASES).map(|tile| drawn.case(i, tile, 0, 0)).collect();
+    let last = (i.m - 1, i.n - 1);
+    // Of each case: everywhere, then alone in the first and in the last element.
+    let mut tiles = Tiles::zeros(i, 3 * CASES);
+    for (at, case) in cases.iter().enumerate() {
+        for row in 0..i.m {
+            (0..i.n).for_each(|column| tiles.place(i, at, row, column, case));
+        }
+        tiles.place(i, CASES + at, 0, 0, case);
+        tiles.place(i, 2 * CASES + at, last.0, last.1, case);
+    }
+    let outputs = device.execute(i, &tiles)?;
+    let each = i.m * i.n;
+    if outputs.len() != tiles.count * each {
+        let (name, asked) = (&device.identity().name, tiles.count * each);
+        return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
+    }
+    let finding = |word: &str, at: usize, d: u64| Ok((word.to_string(), Some(Shown { case: cases[at].clone(), d })));
+    for (at, (first, others)) in (0..CASES).map(|at| (at, everywhere(&outputs, at, each))) {
+        if let Some(other) = others.into_iter().find(|other| *other != first) {
+            return Ok((Some((0, 0)), finding("row or column", at, other)));
+        }
+        for alone in [outputs.get((CASES + at) * each), outputs.get((2 * CASES + at) * each + each - 1)] {
+            if alone != first {
+                return Ok((Some((0, 0)), finding("neighbours", at, alone)));
+            }
+        }
+    }
+    Ok((None, finding("none", 0, outputs.get(0))))
+}
+
+/// The outputs of a tile: the first, and the others.
+fn everywhere(outputs: &Codes, tile: usize, each: usize) -> (u64, Vec<u64>) {
+    let at = tile * each;
+    (outputs.get(at), (at + 1..at + each).map(|at| outputs.get(at)).collect())
+}

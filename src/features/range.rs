@@ -1,0 +1,186 @@
+//! The ends of the range: subnormal operands and results, and sums and products beyond the largest number.
+
+use super::{
+    Finding, Table,
+    bench::{Answer, Bench, Exponents, code, power},
+    shows,
+    steps::Steps,
+};
+use crate::{
+    Result,
+    format::{Finite, Format, Real},
+    isa::Case,
+    tree::Leaf,
+};
+
+/// The product that is asked where any will do.
+const FIRST: Leaf = Leaf::Product(0);
+
+/// Subnormal operands and results.
+pub(super) fn subnormals(bench: &mut Bench, table: &mut Table) -> Result<()> {
+    let factors = [factor(bench, true)?, factor(bench, false)?];
+    let of_factors = match &factors {
+        [Ok((x, shown)), Ok((y, _))] if x == y => Ok((x.clone(), shown.clone())),
+        [Ok((x, shown)), Ok((y, _))] => Ok((format!("A {x}, B {y}"), shown.clone())),
+        [Ok((x, shown)), Err(_)] => Ok((format!("A {x}"), shown.clone())),
+        [Err(_), Ok((y, shown))] => Ok((format!("B {y}"), shown.clone())),
+        [Err(why), Err(_)] => Err(why.clone()),
+    };
+    bench.subnormals = of_factors.as_ref().is_ok_and(|(word, _)| word == "kept");
+    table.put("subnormal A, B", of_factors);
+    let c = addend(bench)?;
+    let d = result(bench, &c)?;
+    if d.as_ref().is_ok_and(|(word, _)| word != "kept") {
+        bench.visible = Exponents::of(bench.i.d).normal;
+    }
+    table.put("subnormal C", c);
+    table.put("subnormal D", d);
+    Ok(())
+}
+
+/// What a term that should be `value` came out as.
+fn became(answer: Option<Answer>, value: Finite, zero: Finite) -> Finding {
+    let answer = answer.ok_or("the formats hold no such operands")?;
+    let word = match () {
+        () if answer.is(value) => "kept",
+        () if answer.is(zero) || (zero.is_zero() && answer.is_zero()) => "flushed",
+        () => "changed",
+    };
+    shows(word, &answer)
+}
+
+/// A subnormal factor, times a power of two that makes the product normal in D.
+fn factor(bench: &mut Bench, of_a: bool) -> Result<Finding> {
+    let i = bench.i;
+    let (own, other): (&Format, &Format) = if of_a { (i.a, i.b) } else { (i.b, i.a) };
+    let (range, others, d) = (Exponents::of(own), Exponents::of(other), Exponents::of(i.d));
+    if range.low == range.normal {
+        return Ok(Err(format!("{own} has no subnormal numbers")));
+    }
+    let small = range.normal - 1;
+    let large = (-small).clamp(others.normal, others.high);
+    let exponent = small + large;
+    if exponent < d.normal {
+        return Ok(Err(format!("no product of a subnormal number is normal in {}", i.d)));
+    }
+    let place = |case: Case| {
+        let logical = case.logical(i, 0);
+        let mut case = case;
+        let (for_a, for_b) = if of_a { (small, large) } else { (large, small) };
+        case.a[0] = code(i.a, false, 1, for_a)?;
+        case.b[logical] = code(i.b, false, 1, for_b)?;
+        Some(case)
+    };
+    let case = bench.case(&[]).and_then(place);
+    let answer = bench.cases(vec![case])?.pop().flatten();
+    Ok(became(answer, Finite::exact(false, 1, exponent), Finite::zero(false)))
+}
+
+/// A subnormal c beside a product that makes the sum normal in D; where there is none so small, alone.
+fn addend(bench: &mut Bench) -> Result<Finding> {
+    let i = bench.i;
+    let (c, d) = (Exponents::of(i.c), Exponents::of(i.d));
+    let small = c.normal - 1;
+    if c.low == c.normal {
+        return Ok(Err(format!("{} has no subnormal numbers", i.c)));
+    }
+    if small < d.low {
+        return Ok(Err(format!("{} has no number so small", i.d)));
+    }
+    let own = power(Leaf::C, false, small);
+    let beside = if small < d.normal { bench.sum(vec![own, power(FIRST, false, d.normal)])? } else { None };
+    if beside.is_some() {
+        let sum = Finite::exact(false, 1 + (1 << (d.normal - small)), small);
+        return Ok(became(beside, sum, Finite::exact(false, 1, d.normal)));
+    }
+    let alone = bench.sum(vec![own])?;
+    Ok(became(alone, own.value(), Finite::zero(false)))
+}
+
+/// A subnormal product; where no normal operands have one, what became of a c.
+fn result(bench: &mut Bench, c: &Finding) -> Result<Finding> {
+    let i = bench.i;
+    let d = Exponents::of(i.d);
+    if d.low == d.normal {
+        return Ok(Err(format!("{} has no subnormal numbers", i.d)));
+    }
+    let normal_only = std::mem::replace(&mut bench.subnormals, false);
+    let own = power(FIRST, false, d.normal - 1);
+    let answer = bench.sum(vec![own])?;
+    bench.subnormals = normal_only;
+    if answer.is_some() {
+        return Ok(became(answer, own.value(), Finite::zero(false)));
+    }
+    // A c that comes out as it is has been both.
+    let same = Exponents::of(i.c).normal == d.normal;
+    match c {
+        Ok((word, shown)) if same && word == "kept" => Ok(Ok((word.clone(), shown.clone()))),
+        _ => Ok(Err(format!("no product of normal operands is subnormal in {}", i.d))),
+    }
+}
+
+/// A sum beyond the largest number of D.
+pub(super) fn overflow(bench: &mut Bench, table: &mut Table) -> Result<()> {
+    let i = bench.i;
+    let (c, d, products) = (Exponents::of(i.c), Exponents::of(i.d), bench.products());
+    let precision = i.d.fraction_bits() as i32 + 1;
+    let mut sums = Vec::new();
+    if c.high == d.high {
+        let largest = bench.case(&[power(FIRST, false, products.high.min(d.high))]);
+        let enough = products.high.min(d.high) > d.high - precision;
+        sums.push(largest.filter(|_| enough).map(|case| Case { c: i.c.largest(false), ..case }));
+    }
+    if c.high > d.high {
+        sums.push(bench.case(&[power(Leaf::C, false, d.high + 1)]));
+    }
+    if products.high >= d.high {
+        sums.push(bench.case(&[power(FIRST, false, d.high), power(Leaf::C, false, d.high)]));
+        sums.push(bench.case(
+            &[power(FIRST, false, d.high), power(Leaf::Product(1), false, d.high)].as_slice()[..i.stored_k().min(2)],
+        ));
+    }
+    let answer = bench.cases(sums)?.into_iter().flatten().next();
+    let finding = match answer {
+        Some(answer) => {
+            let word = match answer.value {
+                Real::Infinity { .. } => "infinity",
+                Real::Nan => "NaN",
+                Real::Finite(_) if answer.code == i.d.largest(false) => "largest",
+                Real::Finite(_) => "irregular",
+            };
+            shows(word, &answer)
+        }
+        None => Err(format!("no sum of these operands is beyond the range of {}", i.d)),
+    };
+    table.put("overflow", finding);
+    Ok(())
+}
+
+/// A product beyond the largest number of D, beside a term that cancels half of it.
+pub(super) fn products(bench: &mut Bench, steps: &Steps, table: &mut Table) -> Result<()> {
+    let d = Exponents::of(bench.i.d);
+    let [large, half] = [d.high + 1, d.high];
+    let mut sums = vec![vec![power(steps.beside_c(), false, large), power(Leaf::C, true, half)]];
+    for step in &steps.all {
+        if let [x, y, ..] = step.products()[..] {
+            sums.push(vec![power(x, false, large), power(y, true, half)]);
+        }
+    }
+    let answers: Vec<Answer> = bench.sums(&sums)?.into_iter().flatten().collect();
+    let value = Finite::exact(false, 1, half);
+    let kept = answers.iter().find(|answer| answer.is(value));
+    let finding = match (kept, answers.first()) {
+        (Some(answer), _) => shows("kept", answer),
+        (None, Some(answer)) => {
+            let word = match answer.value {
+                Real::Infinity { .. } => "infinite",
+                Real::Nan => "NaN",
+                Real::Finite(_) => "changed",
+            };
+            shows(word, answer)
+        }
+        (None, None) => Err(format!("no product is beyond the range of {}", bench.i.d)),
+    };
+    table.put("product range", finding);
+    Ok(())
+}

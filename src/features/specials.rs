@@ -1,0 +1,249 @@
+//! Infinities, NaN, and the signs of zeros.
+
+use super::{
+    Finding, Table,
+    bench::{Answer, Bench, Exponents, code},
+    shows,
+};
+use crate::{
+    Result,
+    format::{Format, Real},
+    isa::Case,
+};
+
+/// The cells of special values.
+pub(super) fn measure(bench: &mut Bench, table: &mut Table) -> Result<()> {
+    let infinities = infinities(bench)?;
+    table.put("infinities", infinities);
+    let nans = nans(bench)?;
+    table.put("NaN", nans);
+    let zero = zero(bench)?;
+    table.put("zero", zero);
+    Ok(())
+}
+
+/// The case whose first product has these factors, and this c; the rest is zero.
+fn first(bench: &Bench, a: Option<u64>, b: Option<u64>, c: Option<u64>) -> Option<Case> {
+    let mut case = bench.case(&[])?;
+    let logical = case.logical(bench.i, 0);
+    (case.a[0], case.b[logical], case.c) = (a?, b?, c?);
+    Some(case)
+}
+
+fn one(format: &Format, negative: bool) -> Option<u64> {
+    code(format, negative, 1, 0)
+}
+
+/// The answers to cases with names, of those that there are.
+fn named<T>(bench: &mut Bench, cases: Vec<(T, Option<Case>)>) -> Result<Vec<(T, Answer)>> {
+    let (names, cases): (Vec<T>, Vec<Option<Case>>) = cases.into_iter().unzip();
+    let answers = bench.cases(cases)?;
+    Ok(names.into_iter().zip(answers).filter_map(|(name, answer)| Some((name, answer?))).collect())
+}
+
+fn infinities(bench: &mut Bench) -> Result<Finding> {
+    let i = bench.i;
+    let zero = |format: &Format| format.zero(false);
+    let (a, b, c) = (i.a.infinity(false), i.b.infinity(false), i.c.infinity(false));
+    let minus = i.c.infinity(true);
+    // What IEEE 754 has: an infinity of this sign, or NaN.
+    let (plus, less, nan) = (Some(false), Some(true), None);
+    let cases = vec![
+        (("c = infinity", plus), first(bench, zero(i.a), zero(i.b), c)),
+        (("c = -infinity", less), first(bench, zero(i.a), zero(i.b), minus)),
+        (("infinity * 1", plus), first(bench, a, one(i.b, false), zero(i.c))),
+        (("1 * infinity", plus), first(bench, one(i.a, false), b, zero(i.c))),
+        (("infinity * -1", less), first(bench, a, one(i.b, true), zero(i.c))),
+        (("infinity * 0", nan), first(bench, a, zero(i.b), zero(i.c))),
+        (("0 * infinity", nan), first(bench, zero(i.a), b, zero(i.c))),
+        (("infinity - infinity", nan), first(bench, a, one(i.b, false), minus)),
+    ];
+    let answers = named(bench, cases)?;
+    let right = |((_, ieee), answer): &&((&str, Option<bool>), Answer)| match (ieee, answer.value) {
+        (Some(negative), Real::Infinity { negative: own }) => *negative == own,
+        (None, Real::Nan) => true,
+        _ => false,
+    };
+    let wrong: Vec<&((&str, Option<bool>), Answer)> = answers.iter().filter(|own| !right(own)).collect();
+    let word = |answer: &Answer| match answer.value {
+        Real::Nan => "NaN".to_string(),
+        Real::Infinity { negative } => format!("{}infinity", if negative { "-" } else { "" }),
+        Real::Finite(_) => i.d.decode(answer.code).decimal(),
+    };
+    Ok(match (wrong.first(), answers.last()) {
+        (Some((_, answer)), _) => {
+            let all: Vec<String> =
+                wrong.iter().map(|((what, _), answer)| format!("{what}: {}", word(answer))).collect();
+            shows(all.join("; "), answer)
+        }
+        (None, Some((_, answer))) => shows("IEEE", answer),
+        (None, None) => Err("no operand has infinities".into()),
+    })
+}
+
+/// A NaN with this payload (of few bits), quiet or not; the format's own where it has no room.
+fn nan(format: &Format, payload: u64, quiet: bool, negative: bool) -> Option<u64> {
+    let canonical = format.nan()?;
+    let (Some(float), Some(infinity)) = (format.float(), format.infinity(negative)) else { return Some(canonical) };
+    let leading = float.trailing_bits.checked_sub(1)?;
+    // In the leading bits, which every conversion keeps.
+    let field = payload << leading.saturating_sub(2) | u64::from(quiet) << leading;
+    let code = infinity | (field & ((1 << float.trailing_bits) - 1)) << float.padding_bits;
+    Some(if format.value(code) == Real::Nan { code } else { canonical })
+}
+
+/// An operand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Operand {
+    A,
+    B,
+    C,
+}
+
+const OPERANDS: [(Operand, &str); 3] = [(Operand::A, "a"), (Operand::B, "b"), (Operand::C, "c")];
+
+fn nans(bench: &mut Bench) -> Result<Finding> {
+    let i = bench.i;
+    let zero = |format: &Format| format.zero(false);
+    let of = |operand: Operand| -> &'static Format {
+        match operand {
+            Operand::A => i.a,
+            Operand::B => i.b,
+            Operand::C => i.c,
+        }
+    };
+    // Each operand is a NaN or 1.
+    let with = |bench: &Bench, which: &[(Operand, Option<u64>)]| {
+        let value = |operand: Operand| match which.iter().find(|(own, _)| *own == operand) {
+            Some((_, nan)) => *nan,
+            None => one(of(operand), false),
+        };
+        first(bench, value(Operand::A), value(Operand::B), value(Operand::C))
+    };
+    // NaN of operations.
+    let made = vec![
+        ("", first(bench, i.a.infinity(false), zero(i.b), zero(i.c))),
+        ("", first(bench, zero(i.a), i.b.infinity(false), zero(i.c))),
+        ("", first(bench, i.a.infinity(false), one(i.b, false), i.c.infinity(true))),
+    ];
+    let made = named(bench, made)?;
+    let mut single = Vec::new();
+    for (operand, name) in OPERANDS {
+        for (payload, quiet, negative) in [(1, true, false), (1, false, true), (2, true, true)] {
+            let code = nan(of(operand), payload, quiet, negative);
+            single.push(((operand, name, code), with(bench, &[(operand, code)])));
+        }
+    }
+    let single = named(bench, single)?;
+    let mut codes: Vec<u64> = made.iter().map(|(_, answer)| answer.code).collect();
+    codes.extend(single.iter().map(|(_, answer)| answer.code));
+    codes.sort_unstable();
+    codes.dedup();
+    let shown = single.first().map(|(_, answer)| answer).or(made.first().map(|(_, answer)| answer));
+    let Some(shown) = shown else { return Ok(Err("no operand has NaN or infinities".into())) };
+    if let Some(answer) = single.iter().map(|(_, answer)| answer).find(|answer| answer.value != Real::Nan) {
+        return Ok(shows("lost", answer));
+    }
+    if let [code] = codes[..] {
+        return Ok(shows(format!("one: {}", i.d.hex(code)), shown));
+    }
+    // Which are passed on, quiet.
+    let passed = |format: &Format, code: u64| {
+        let (own, d) = (format.decode(code), i.d.float()?);
+        let up = i64::from(d.trailing_bits) - i64::from(format.fraction_bits());
+        let trailing = if up >= 0 { own.significand << up } else { own.significand >> -up };
+        i.d.quiet_nan(own.negative, trailing)
+    };
+    let passes: Vec<(Operand, &str)> = OPERANDS
+        .into_iter()
+        .filter(|(operand, _)| {
+            let mut own = single.iter().filter(|((of, ..), _)| of == operand).peekable();
+            own.peek().is_some()
+                && own.all(|((operand, _, code), answer)| {
+                    code.and_then(|code| passed(of(*operand), code)) == Some(answer.code)
+                })
+        })
+        .collect();
+    if passes.is_empty() {
+        let all: Vec<String> = codes.iter().map(|code| i.d.hex(*code)).collect();
+        return Ok(shows(all.join(", "), shown));
+    }
+    // Of two NaN operands, which is passed on.
+    let mut before = Vec::new();
+    for (at, x) in passes.iter().enumerate() {
+        for y in &passes[at + 1..] {
+            let nans = [(x.0, nan(of(x.0), 1, true, false)), (y.0, nan(of(y.0), 2, true, true))];
+            before.push(((*x, *y, nans), with(bench, &nans)));
+        }
+    }
+    let answers = named(bench, before)?;
+    let wins = |own: &(Operand, &str)| {
+        let won =
+            |((x, y, nans), answer): &&(((Operand, &str), (Operand, &str), [(Operand, Option<u64>); 2]), Answer)| {
+                let side = if own == x { 0 } else { 1 };
+                (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
+            };
+        answers.iter().filter(won).count()
+    };
+    let mut order = passes.clone();
+    order.sort_by_key(|own| std::cmp::Reverse(wins(own)));
+    let order: Vec<&str> = order.iter().map(|(_, name)| *name).collect();
+    let mut own: Vec<String> = made.iter().map(|(_, answer)| i.d.hex(answer.code)).collect();
+    own.sort();
+    own.dedup();
+    let made = if own.is_empty() { String::new() } else { format!("; made {}", own.join(", ")) };
+    Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))
+}
+
+fn zero(bench: &mut Bench) -> Result<Finding> {
+    let i = bench.i;
+    let (Some(minus_c), Some(plus_b)) = (i.c.zero(true), one(i.b, false)) else {
+        return Ok(Err(format!("{} has no -0", i.c)));
+    };
+    // All terms are -0, where A has one, and then one or two others.
+    let all = bench.case(&[]).map(|mut case| {
+        if let Some(minus) = i.a.zero(true).filter(|minus| Some(*minus) != i.a.zero(false)) {
+            case.a.fill(minus);
+            case.b.fill(plus_b);
+        }
+        Case { c: minus_c, ..case }
+    });
+    let with = |at: usize, a: Option<u64>, b: Option<u64>, case: Option<Case>| {
+        let mut case = case?;
+        let logical = case.logical(i, at);
+        (case.a[at], case.b[logical]) = (a?, b?);
+        Some(case)
+    };
+    let half = with(0, one(i.a, false), one(i.b, false), all.clone());
+    let cancelled = match i.stored_k() {
+        1 => half.and_then(|case| Some(Case { c: one(i.c, true)?, ..case })),
+        _ => with(1, one(i.a, true), one(i.b, false), half),
+    };
+    let (products, d) = (bench.products(), Exponents::of(i.d));
+    let least = (d.low - 3).max(products.normal);
+    let tiny = (least < d.low - 1).then(|| {
+        let first = least.div_euclid(2).clamp(Exponents::of(i.a).normal, Exponents::of(i.a).high);
+        with(0, code(i.a, true, 1, first), code(i.b, false, 1, least - first), all.clone())
+    });
+    let cases = vec![("of -0", all.clone()), ("cancelled", cancelled), ("underflow", tiny.flatten())];
+    let answers = named(bench, cases)?;
+    let sign = |name: &str| {
+        let answer = &answers.iter().find(|(own, _)| *own == name)?.1;
+        answer.is_zero().then(|| i.d.decode(answer.code).negative)
+    };
+    let signs: Vec<(&str, bool)> = answers.iter().filter_map(|(name, _)| Some((*name, sign(name)?))).collect();
+    let Some((_, answer)) = answers.first() else { return Ok(Err("the formats hold no such operands".into())) };
+    let written = |negative: &bool| if *negative { "-0" } else { "+0" };
+    let word = match (sign("of -0"), sign("cancelled"), sign("underflow")) {
+        _ if signs.iter().all(|(_, negative)| !negative) => "+0".into(),
+        _ if i.d.zero(true).is_none() => "one zero".into(),
+        (Some(true), Some(false), None | Some(true)) => "IEEE".into(),
+        (Some(true), Some(true), None) => "IEEE, RD".into(),
+        _ => {
+            let all: Vec<String> =
+                signs.iter().map(|(name, negative)| format!("{} {name}", written(negative))).collect();
+            all.join(", ")
+        }
+    };
+    Ok(shows(word, answer))
+}

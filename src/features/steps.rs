@@ -1,0 +1,176 @@
+//! The steps of a sum, and what is true within one: how much room it has above its terms, and whether anything is normalised.
+
+use super::{
+    Table,
+    alignment::Cuts,
+    bench::{Bench, Term, power, term},
+    order::is_exact,
+    shows,
+};
+use crate::{
+    Result,
+    format::Finite,
+    tree::{Leaf, Manner, Order},
+};
+
+/// The steps of a sum, the last one first.
+pub(super) struct Steps {
+    pub all: Vec<Step>,
+}
+
+/// A step: what it adds at once.
+pub(super) struct Step {
+    pub parts: Vec<Part>,
+    pub manner: Manner,
+    /// A term that is added later.
+    pub outer: Option<Leaf>,
+}
+
+/// What a step adds: a term, or a sum.
+pub(super) struct Part {
+    /// Its first two terms.
+    pub first: Leaf,
+    pub second: Option<Leaf>,
+    /// Whether each of its terms comes as it is: there is one, or their sum is exact.
+    pub direct: bool,
+}
+
+impl Step {
+    /// The products that it adds, one of each of its exact sums.
+    pub(super) fn products(&self) -> Vec<Leaf> {
+        self.parts.iter().filter(|part| part.direct && part.first != Leaf::C).map(|part| part.first).collect()
+    }
+
+    /// Whether c is one of its terms.
+    pub(super) fn has_c(&self) -> bool {
+        self.parts.iter().any(|part| part.direct && part.first == Leaf::C)
+    }
+
+    /// Whether it adds three or more at once, and may lose what is small.
+    pub(super) fn aligns(&self) -> bool {
+        matches!(self.manner, Manner::Aligned | Manner::Undecided)
+    }
+}
+
+impl Steps {
+    /// The steps of an order.
+    pub(super) fn of(order: &Order) -> Steps {
+        let mut all = Vec::new();
+        let mut open = vec![(order, None)];
+        while let Some((order, outer)) = open.pop() {
+            let Order::Meeting(meeting) = order else { continue };
+            let part = |own: &Order| {
+                let mut leaves = own.leaves().into_iter();
+                let direct = matches!(own, Order::Leaf(_)) || is_exact(own);
+                Some(Part { first: leaves.next()?, second: leaves.next(), direct })
+            };
+            let parts: Vec<Part> = meeting.parts.iter().filter_map(part).collect();
+            for (at, own) in meeting.parts.iter().enumerate().rev().filter(|(_, own)| !is_exact(own)) {
+                let other = parts.iter().enumerate().find(|(other, _)| *other != at).map(|(_, part)| part.first);
+                open.push((own, other));
+            }
+            all.push(Step { parts, manner: meeting.manner, outer });
+        }
+        Steps { all }
+    }
+
+    /// The step that aligns the most products.
+    pub(super) fn aligned(&self) -> Option<&Step> {
+        let several = |step: &&Step| step.aligns() && step.parts.len() > 2;
+        self.all.iter().rev().filter(several).max_by_key(|step| (step.products().len(), step.has_c()))
+    }
+
+    /// The step that c is a term of.
+    pub(super) fn with_c(&self) -> Option<&Step> {
+        self.all.iter().find(|step| step.has_c())
+    }
+
+    /// A product that meets c as soon as any does.
+    pub(super) fn beside_c(&self) -> Leaf {
+        let products = self.with_c().map(|step| step.products()).unwrap_or_default();
+        products.first().copied().unwrap_or(Leaf::Product(0))
+    }
+}
+
+/// Room above the terms, and normalisation.
+pub(super) fn measure(bench: &mut Bench, steps: &Steps, cuts: &Cuts, table: &mut Table) -> Result<()> {
+    let why = || match steps.all.iter().any(|step| step.manner == Manner::Exact) {
+        true => "sums are exact".to_string(),
+        false => "no step has three terms".to_string(),
+    };
+    let Some(step) = steps.aligned() else {
+        table.put("carry bits", Err(why()));
+        table.put("normalisation", Err(why()));
+        return Ok(());
+    };
+    carry(bench, step, table)?;
+    normalisation(bench, step, cuts, table)
+}
+
+/// More and more products of 9/4 * 2^e.
+fn carry(bench: &mut Bench, step: &Step, table: &mut Table) -> Result<()> {
+    let products = step.products();
+    let counts: Vec<usize> =
+        (1..=products.len()).filter(|count| count.is_power_of_two() || *count == products.len()).collect();
+    let exponent = bench.top() - 2;
+    let sums: Vec<Vec<Term>> = counts
+        .iter()
+        .map(|count| products[..*count].iter().map(|leaf| term(*leaf, false, (3, 3), exponent)).collect())
+        .collect();
+    let needed = |count: usize| (9 * count as u32 / 4).ilog2();
+    let mut finding = Err("the formats hold no such operands".to_string());
+    let answers = bench.sums(&sums)?;
+    for (count, answer) in counts.iter().zip(&answers) {
+        let Some(answer) = answer else { break };
+        if !answer.is(Finite::exact(false, 9 * *count as u128, exponent)) {
+            break;
+        }
+        let all = *count == products.len();
+        finding = shows(format!("{}{}", needed(*count), if all { " or more" } else { "" }), answer);
+    }
+    table.put("carry bits", finding);
+    Ok(())
+}
+
+/// Products and partial sums that have a bit above their exponent, beside a term of which alignment just keeps the last bit.
+fn normalisation(bench: &mut Bench, step: &Step, cuts: &Cuts, table: &mut Table) -> Result<()> {
+    let Some(cut) = cuts.products.as_ref().filter(|cut| !cut.limited) else {
+        table.put("normalisation", Err("it is not seen how much alignment keeps".into()));
+        return Ok(());
+    };
+    let (e, leaves) = (bench.top(), cuts.leaves(step));
+    let small = |leaf| power(leaf, false, e - cut.bits);
+    let last = Finite::exact(false, 1, e - cut.bits);
+    let mut words = Vec::new();
+    let mut witness = None;
+    if let [x, y, z, ..] = leaves[..] {
+        let sum = vec![term(x, false, (3, 3), e - 2), term(y, true, (3, 3), e - 2), small(z)];
+        let Some(answer) = bench.sum(sum)? else {
+            table.put("normalisation", Err("the formats hold no such operands".into()));
+            return Ok(());
+        };
+        if !answer.is(last) {
+            words.push("products");
+        }
+        witness = Some(answer);
+    }
+    let mut all = leaves.clone();
+    if step.has_c() && cuts.alike() {
+        all.insert(2.min(all.len()), Leaf::C);
+    }
+    if let [x, y, v, w, z, ..] = all[..] {
+        let sum = vec![power(x, false, e), power(y, false, e), power(v, true, e), power(w, true, e), small(z)];
+        if let Some(answer) = bench.sum(sum)? {
+            if !answer.is(last) {
+                words.push("sums");
+                witness = Some(answer);
+            }
+        }
+    }
+    let finding = match witness {
+        Some(answer) => shows(if words.is_empty() { "none".into() } else { words.join(", ") }, &answer),
+        None => Err("no step has three products".into()),
+    };
+    table.put("normalisation", finding);
+    Ok(())
+}

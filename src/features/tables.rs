@@ -1,0 +1,63 @@
+//! The table of features.
+
+use super::Features;
+use crate::{
+    comparison::{Subject, operands},
+    report::Table,
+};
+
+crate::rows! {
+    /// A feature of an instruction, as a device has it.
+    pub struct FeatureRow in "features" {
+        /// The instruction.
+        instruction: String => shown("instruction").if_varied().essential(),
+        /// The feature.
+        feature: &'static str => shown("feature").essential(),
+        /// What is asked.
+        asks: &'static str => hidden(),
+        /// What was found; nothing where it cannot be asked.
+        found: Option<String> => shown("found").essential(),
+        /// Why it cannot be asked.
+        reason: Option<String> => hidden(),
+        /// The operands of an input that shows it, but for zeros.
+        operands: Option<String> => hidden(),
+        /// D of this input, as a code.
+        d: Option<String> => hidden(),
+        /// Its value.
+        value: Option<String> => hidden(),
+    }
+}
+
+/// The table of the features of instructions.
+pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
+    Table::of("Features", all.into_iter().flat_map(rows))
+}
+
+/// Why features of an instruction cannot be asked, those for the same reason together.
+pub fn reasons(of: &Features) -> Vec<String> {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (reason, cell) in of.cells.iter().filter_map(|cell| Some((cell.remark.as_deref()?, cell))) {
+        match reasons.iter_mut().find(|(other, _)| *other == reason) {
+            Some((_, names)) => names.push(cell.feature.name),
+            None => reasons.push((reason, vec![cell.feature.name])),
+        }
+    }
+    reasons.into_iter().map(|(reason, names)| format!("Not asked, {}: {reason}.", names.join(", "))).collect()
+}
+
+fn rows(of: &Features) -> impl Iterator<Item = FeatureRow> {
+    of.cells.iter().map(|cell| {
+        let i = &of.instruction;
+        let shown = cell.witness.as_ref();
+        FeatureRow {
+            instruction: i.name.clone(),
+            feature: cell.feature.name,
+            asks: cell.feature.asks,
+            found: cell.found.clone(),
+            reason: cell.remark.clone(),
+            operands: shown.map(|shown| operands(&Subject::Matrix(i), &shown.case)),
+            d: shown.map(|shown| i.d.hex(shown.d)),
+            value: shown.map(|shown| i.d.decode(shown.d).decimal()),
+        }
+    })
+}

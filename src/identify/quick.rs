@@ -1,0 +1,131 @@
+//! The quick fingerprint: which of the known arithmetics a device has, by the test kit of the instruction.
+
+use super::{ask::part, tables::FingerprintRow};
+use crate::{
+    Error, Result,
+    comparison::{Subject, operands},
+    device::{Device, Spot, ask},
+    distinguish::{Candidate, Kit, kit},
+    inputs::{Corners, Sequence},
+    isa::{Instruction, Tiles},
+};
+
+/// Tiles that a device executes for a fingerprint, at most.
+pub const QUICK: usize = 64;
+
+/// What a fingerprint says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fingerprint {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// The arithmetics that agree with every answer, those that no input of the kit tells apart together: of each the shipped models
+    /// and instructions that have it.
+    pub matching: Vec<Vec<(String, String)>>,
+    /// How many arithmetics were told apart.
+    pub known: usize,
+    /// How many inputs the kit has.
+    pub inputs: usize,
+    /// How many other outputs were compared with the arithmetic that gives all answers of the kit.
+    pub others: usize,
+    /// The first input that it gives otherwise, or the kit's last one, with D.
+    pub refuted: Option<String>,
+    /// Tiles that the device executed.
+    pub executions: usize,
+}
+
+/// Asks the test kit of an instruction, and some other tiles of the arithmetic that gives the same answers: at most [`QUICK`] tiles.
+///
+/// # Errors
+/// The device lacks the instruction, or fails; no arithmetic is known for its operands; a signal.
+pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> Result<Fingerprint> {
+    device.prepare(instruction)?;
+    let i = instruction;
+    let kit = kit(i)?;
+    if kit.known.is_empty() {
+        return Err(Error::request(format!(
+            "no arithmetic is known for the operands of {i}: leave out --quick to work one out"
+        )));
+    }
+    let lanes = i.m.min(i.n);
+    let spot = Spot { tile: 0, row: 0, column: 0 };
+    let asked = if kit.cases.is_empty() { Vec::new() } else { ask(device, i, &kit.cases, &spot, lanes)? };
+    let mut found = Fingerprint {
+        instruction: i.clone(),
+        matching: Vec::new(),
+        known: kit.known.len(),
+        inputs: kit.cases.len(),
+        others: 0,
+        refuted: None,
+        executions: kit.cases.len().div_ceil(lanes),
+    };
+    let Some(known) = kit.matching(&asked) else {
+        found.refuted = unlike(&kit, i, &asked);
+        return Ok(found);
+    };
+    let tiles = others(i, QUICK.saturating_sub(found.executions), seed);
+    let part = part(i);
+    let answers = device.execute_part(i, part.m, part.n, &tiles)?;
+    found.executions += tiles.count;
+    found.others = answers.len();
+    let own: Vec<&Candidate> = known.candidates.iter().collect();
+    for candidate in own {
+        let mut differs = None;
+        for at in 0..answers.len() {
+            let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
+            let case = tiles.case(&part, tile, row, column);
+            if candidate.evaluator().dot(&case) != answers.get(at) {
+                let words = operands(&Subject::Matrix(i), &case);
+                differs = Some(format!("{words}: {}", i.d.hex(answers.get(at))));
+                break;
+            }
+        }
+        match differs {
+            None => {
+                let origins = candidate.origins.iter();
+                found.matching.push(origins.map(|own| (own.model.to_string(), own.instruction.clone())).collect());
+            }
+            Some(_) => found.refuted = differs,
+        }
+    }
+    Ok(found)
+}
+
+/// The input of the kit whose answer no known arithmetic has together with the answers before it.
+fn unlike(kit: &Kit, i: &Instruction, asked: &[u64]) -> Option<String> {
+    let agree = |count: usize| kit.known.iter().any(|known| known.answers[..count] == asked[..count]);
+    let at = (0..asked.len()).find(|at| !agree(at + 1))?;
+    Some(format!("{}: {}", operands(&Subject::Matrix(i), &kit.cases[at]), i.d.hex(asked[at])))
+}
+
+/// Tiles of corners and of the verification stream, half of each.
+fn others(i: &Instruction, count: usize, seed: u64) -> Tiles {
+    let part = part(i);
+    let corners = Corners::of(&part).tiles;
+    let mut all = Tiles::zeros(&part, 0);
+    let wanted = (count / 2).min(corners.count);
+    for at in 0..wanted {
+        let tile = at * corners.count / wanted;
+        all.extend(&corners.slice(tile, tile + 1));
+    }
+    all.extend(&Sequence::Random { seed }.tiles(&part, 0, count - wanted));
+    all
+}
+
+/// The row of a fingerprint.
+pub fn fingerprint(found: &Fingerprint) -> FingerprintRow {
+    let name = |(model, instruction): &(String, String)| match *instruction == found.instruction.name {
+        true => model.clone(),
+        false => format!("{model} ({instruction})"),
+    };
+    let words: Vec<String> =
+        found.matching.iter().map(|origins| origins.iter().map(name).collect::<Vec<_>>().join(", ")).collect();
+    FingerprintRow {
+        instruction: found.instruction.name.clone(),
+        arithmetic: (!words.is_empty()).then(|| words.join("; or ")),
+        known: found.known,
+        inputs: found.inputs,
+        others: found.others,
+        executions: found.executions,
+        refuted: found.refuted.clone().filter(|_| found.matching.is_empty()),
+    }
+}

@@ -1,0 +1,71 @@
+//! The quick fingerprint: every known arithmetic is known again in few tiles, and no other one passes for it.
+
+use tcnum::{
+    arithmetic::{Model, shipped},
+    identify::{QUICK, quick},
+};
+
+use crate::{
+    black_box::BlackBox,
+    machine::amount,
+    program::{tcnum, validate_report},
+    shipped::{distinct, listed},
+};
+
+#[test]
+fn every_shipped_arithmetic_is_known_again_in_few_tiles() {
+    let all = shipped().flat_map(|name| {
+        let model = Model::load(name).unwrap();
+        distinct(&model).into_iter().map(move |i| (model.clone(), i)).collect::<Vec<_>>()
+    });
+    for (model, i) in all.step_by(amount(29, 1)) {
+        let mut device = BlackBox::new(&model);
+        let found = quick(&mut device, i, 0).unwrap();
+        let of_model = |(own, _): &(String, String)| *own == model.name;
+        assert!(found.matching.iter().flatten().any(of_model), "{} {i}: {found:?}", model.name);
+        assert!(found.executions <= QUICK && device.executed <= QUICK as u64, "{} {i}: {found:?}", model.name);
+        assert_eq!(found.executions as u64, device.executed, "{} {i}", model.name);
+    }
+}
+
+#[test]
+fn an_arithmetic_that_nobody_has_is_none_of_the_known_ones() {
+    let i = listed("mma.m16n8k16.f32.bf16.bf16.f32");
+    let hopper = Model::load("hopper").unwrap();
+    for (from, to) in [("bits = 25", "bits = 22"), ("floor = -133", "floor = -130"), ("0x7fffffff", "0x7fc00001")] {
+        let text = hopper.text().replace(from, to);
+        let model = Model::parse(&text, "changed.toml").unwrap();
+        let found = quick(&mut BlackBox::new(&model), i, 0).unwrap();
+        assert!(found.matching.is_empty(), "{to}: {found:?}");
+        assert!(found.refuted.is_some() && found.executions <= QUICK, "{to}: {found:?}");
+    }
+}
+
+/// A recording has no outputs but its own.
+#[test]
+fn a_recording_is_refused_with_one_message() {
+    for flag in ["--quick", "--features"] {
+        let arguments = ["identify", flag, "--device", "trace:tests/recordings/cpu/spr_tdpbf16ps.safetensors"];
+        let run = tcnum(&arguments);
+        assert_eq!((run.status, run.stderr.lines().count()), (2, 1), "{}", run.stderr);
+        let said = run.stderr;
+        assert!(said.contains("is a recording") && said.contains(flag), "{said}");
+    }
+}
+
+#[test]
+fn reports_name_the_arithmetic_and_have_a_witness_for_a_cell() {
+    let run = |arguments: &[&str]| {
+        let run = tcnum(&[&["identify"], arguments].concat());
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        validate_report(&run.stdout)
+    };
+    let instruction = ["--instr", "mma.m16n8k8.f32.bf16.bf16.f32", "--output", "json"];
+    let report = run(&[&["--quick", "--device", "model:ampere"][..], &instruction].concat());
+    assert!(report["tables"]["fingerprints"][0]["arithmetic"].as_str().unwrap().starts_with("ampere"), "{report}");
+    let report = run(&[&["--features", "--device", "model:ampere"][..], &instruction].concat());
+    let alignment =
+        report["tables"]["features"].as_array().unwrap().iter().find(|row| row["feature"] == "alignment").unwrap();
+    assert_eq!(alignment["found"], "24 bits, RZ");
+    assert!(alignment["operands"].as_str().unwrap().contains("a[0]") && alignment["d"].is_string(), "{report}");
+}
