@@ -115,13 +115,16 @@ fn summarised<'a>(yardstick: Yardstick, format: &Format, rows: impl Iterator<Ite
     };
     for (own, Measured { value, error, code }) in rows {
         accuracy.elements += 1;
-        accuracy.equal += usize::from(*code == Some(own));
+        // Which of its codes a NaN has is no matter of accuracy.
+        let nan = |code: u64| format.value(code) == Real::Nan;
+        let equal = code.is_some_and(|code| code == own || nan(code) && nan(own));
+        accuracy.equal += usize::from(equal);
         match code.and_then(|code| exact::distance(format, own, code)) {
             Some(distance) => {
                 accuracy.ulps = accuracy.ulps.max(distance);
                 accuracy.histogram[bin(distance)] += 1;
             }
-            None if *code == Some(own) => accuracy.histogram[0] += 1,
+            None if equal => accuracy.histogram[0] += 1,
             None => accuracy.histogram[BINS] += 1,
         }
         accuracy.absolute.add(error.is_finite().then_some(error.abs()));

@@ -1,6 +1,7 @@
 //! The computation of a matrix product by a schedule.
 
 use std::{
+    cell::Cell,
     ops::Range,
     sync::atomic::{AtomicU64, Ordering},
 };
@@ -265,10 +266,10 @@ impl Work<'_> {
         let format = output.format;
         let plain = register.format() == format && matches!(register, Register::Single | Register::Double);
         let nan = output.nan.or(format.nan());
-        let mut missing = 0;
-        let mut code = |value: f64| match value {
+        let missing = Cell::new(false);
+        let code = |value: f64| match value {
             value if value.is_nan() => nan.unwrap_or_else(|| {
-                missing += 1;
+                missing.set(true);
                 0
             }),
             // Values of the register's format.
@@ -301,28 +302,23 @@ impl Work<'_> {
                         d
                     }
                     join => {
-                        let rounded = |sum: f64, code: &mut dyn FnMut(f64) -> u64| match join {
+                        let rounded = |sum: f64| match join {
                             PartJoin::Output if parts.len() > 1 => value(format, code(sum)),
                             _ => sum,
                         };
-                        let mut sum = None;
-                        for own in own {
-                            let own = rounded(own, &mut code);
-                            sum = Some(sum.map_or(own, |sum| register.add(sum, own)));
-                        }
+                        let sum = own.map(rounded).reduce(|sum, own| register.add(sum, own));
                         code(biased(scaled(sum.expect("a part"), addend)))
                     }
                 };
+                if missing.get() {
+                    return Err(Error::request(format!(
+                        "D is NaN at row {row}, column {column}, and {format} has no NaN: choose another output format"
+                    )));
+                }
                 bytes.extend_from_slice(&d.to_le_bytes()[..width]);
                 at += 1;
             }
         }
-        match missing {
-            0 => Ok(bytes),
-            _ => Err(Error::request(format!(
-                "D has NaN at or near row {}, column {}, and {format} has none: choose another --output-format",
-                block.rows.start, block.columns.start
-            ))),
-        }
+        Ok(bytes)
     }
 }

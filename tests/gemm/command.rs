@@ -189,3 +189,19 @@ fn programs_and_this_processor_are_devices() {
         gemm(&[&fma[..], &["model:x86", "--compare", &out]].concat(), 0);
     }
 }
+
+#[test]
+fn nan_is_nan_whatever_its_code_and_is_refused_where_the_output_has_none() {
+    let folder = tempfile::tempdir().unwrap();
+    let (mut a, b) = (matrix(4, 7, format("f16"), 1), matrix(7, 3, format("f16"), 2));
+    a.codes.set(9, 0x7e01);
+    a.codes.set(16, 0x7c00);
+    let file = write(&folder.path().join("ab.safetensors"), &[("a", &a), ("b", &b)]);
+    let (a, b) = (format!("{file}:a"), format!("{file}:b"));
+    let common = ["--instr", HALF, "--device", "model:hopper", "--a", &a, "--b", &b];
+    for row in gemm(&common, 0)["tables"]["accuracy"].as_array().unwrap() {
+        assert!(row["equal"].as_u64().unwrap() >= 6 && row["elements"] == 12, "{row}");
+    }
+    let message = refusal(&[&common[..], &["--output-format", "e2m1"]].concat());
+    assert!(message.contains("D is NaN at row 1, column 0, and e2m1 has no NaN"), "{message}");
+}
