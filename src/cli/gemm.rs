@@ -83,7 +83,7 @@ pub(super) struct Arguments {
     #[arg(long, value_enum, help_heading = "Schedule")]
     order: Option<KOrder>,
     /// The k of a slab, a multiple of the instruction's.
-    #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 40), help_heading = "Schedule")]
+    #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 16), help_heading = "Schedule")]
     slab: Option<usize>,
     /// Which slab is short where k is no multiple of it.
     #[arg(long, value_enum, help_heading = "Schedule")]

@@ -11,7 +11,9 @@ use crate::{
 /// The bits of a row that libraries cut k by: 64 elements of 16 bits, 128 of 8.
 const GRANULE_BITS: usize = 1024;
 /// The most parts of a sum.
-pub(super) const MOST_PARTS: usize = 1 << 16;
+const MOST_PARTS: usize = 1 << 16;
+/// The largest slab: a short one is filled up.
+const LARGEST_SLAB: usize = 1 << 16;
 
 /// How a matrix product D = alpha*A*B + beta*C is made of instructions.
 ///
@@ -175,6 +177,9 @@ impl Schedule {
             if let Some(k) = k.filter(|k| *k == 0 || !k.is_multiple_of(i.k)) {
                 return Err(format!("{key} = {k}: it has to be a multiple of {}, the k of {i}", i.k));
             }
+        }
+        if self.slab > LARGEST_SLAB.max(i.k) {
+            return Err(format!("slab = {}: slabs have a k of up to {LARGEST_SLAB}", self.slab));
         }
         let SplitK { count, granule, join } = self.split;
         if !(1..=MOST_PARTS).contains(&count) {

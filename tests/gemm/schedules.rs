@@ -47,6 +47,7 @@ fn what_is_left_of_promotions_is_halved_as_in_openblas() {
 fn what_a_schedule_cannot_be_is_said_with_its_key() {
     for (keys, words) in [
         ("slab = 24", "slab = 24: it has to be a multiple of 16"),
+        ("slab = 1048576", "slab = 1048576: slabs have a k of up to 65536"),
         ("promote = 8", "promote = 8: it has to be a multiple of 16"),
         ("promote = 0", "promote = 0"),
         ("promote-halves = 16", "give promote"),
