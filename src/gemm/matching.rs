@@ -283,7 +283,7 @@ fn schedules(
             let mut schedule = schedule.clone();
             (schedule.promote, schedule.promote_halves) = (promote, halves);
             (schedule.slab, schedule.residue, schedule.c) = (slab, residue, c);
-            let parts: Vec<Vec<Vec<(usize, usize)>>> =
+            let parts: Vec<Vec<RunKey>> =
                 schedule.walk(k).parts.iter().map(|part| part.iter().map(key).collect()).collect();
             let several = parts.len() > 1;
             let wanted = factors.c.as_ref().is_none_or(|own| c == CEntry::End || own.format == schedule.instruction.c);
@@ -303,14 +303,27 @@ fn schedules(
     Ok(all)
 }
 
-/// What tells runs of one arithmetic apart: the k that its steps take; steps on zeros alone leave sums as they are, but for the sign of
-/// a zero.
-fn key(run: &Run) -> Vec<(usize, usize)> {
-    run.steps.iter().filter(|step| !step.is_empty()).map(|step| (step.start, step.end)).collect()
+/// What tells runs of one arithmetic and order apart: the k that its steps take, as stretches of steps that follow one another and take as
+/// many. Steps on zeros alone leave sums as they are, but for the sign of a zero.
+type RunKey = Vec<Stretch>;
+
+/// Steps that follow one another: their first k, what is behind the last, and how many each takes.
+type Stretch = (usize, usize, usize);
+
+fn key(run: &Run) -> RunKey {
+    let mut stretches = RunKey::new();
+    for step in run.steps.iter().filter(|step| !step.is_empty()) {
+        match stretches.last_mut() {
+            Some((_, to, length)) if (*to, *length) == (step.start, step.len()) => *to = step.end,
+            Some((from, _, length)) if (*from, *length) == (step.end, step.len()) => *from = step.start,
+            _ => stretches.push((step.start, step.end, step.len())),
+        }
+    }
+    stretches
 }
 
-/// What runs have summed, by what they are.
-type Runs = HashMap<(Vec<(usize, usize)>, bool), Codes>;
+/// What runs have summed, by what they are, and whether they began from C.
+type Runs = HashMap<(RunKey, bool), Codes>;
 
 /// How far a candidate is from D on a sample: elements that differ, then how many numbers of the format lie between, in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
