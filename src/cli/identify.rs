@@ -23,7 +23,7 @@ use crate::{
         identify_recording, likeness, model_file, quick,
         tables::{self, Outcome},
     },
-    isa::Instruction,
+    isa::{Case, Instruction},
     power::{Tested, sentences, summaries},
     report::{Report, Table},
     trace::Trace,
@@ -35,6 +35,9 @@ const DEFAULT_BUDGET: u64 = 20_000;
 /// Held-out cases where no number is given: of a GPU, and of any other device.
 const GPU_CASES: u64 = 10_000_000_000;
 const OTHER_CASES: u64 = 10_000_000;
+/// How often the search begins again with what the held-out run found different, and the cases that it takes along.
+const MOST_SEARCHES: usize = 4;
+const MOST_ADDED: usize = 64;
 
 /// Works out the arithmetic of an instruction from its answers, and writes it as a model file.
 ///
@@ -339,18 +342,46 @@ fn tested(found: &Identification) -> Result<Option<Tested>> {
     if found.misses == 0 { tables::tested(found) } else { Ok(None) }
 }
 
-/// One instruction: the search, then the held-out run.
+/// One instruction. What the held-out run finds different leads the search on.
 fn one(
     arguments: &Arguments,
     instruction: &Instruction,
     device: &mut dyn Device,
     progress: &Progress,
 ) -> Result<(Known, Option<Error>)> {
+    let mut also = Vec::new();
+    let mut spent = 0;
+    for _ in 0..MOST_SEARCHES {
+        let (mut known, stopped) = once(arguments, instruction, device, progress, also.clone())?;
+        known.found.executions += spent;
+        let differing = known.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
+        let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
+        // Of a number of tiles that was given there is one search.
+        let goes_on = stopped.is_none() && known.found.misses == 0 && arguments.budget.is_none();
+        if !goes_on || cases.is_empty() || also.len() >= MOST_ADDED {
+            return Ok((known, stopped));
+        }
+        also.extend(cases);
+        spent = known.found.executions;
+    }
+    let (mut known, stopped) = once(arguments, instruction, device, progress, also)?;
+    known.found.executions += spent;
+    Ok((known, stopped))
+}
+
+/// One instruction: the search, then the held-out run.
+fn once(
+    arguments: &Arguments,
+    instruction: &Instruction,
+    device: &mut dyn Device,
+    progress: &Progress,
+    also: Vec<Case>,
+) -> Result<(Known, Option<Error>)> {
     let Common { seed, .. } = arguments.common;
     // A part is left for the held-out run.
     let budget = arguments.budget.map_or(DEFAULT_BUDGET, |budget| budget - budget / 4);
     let start = Instant::now();
-    let found = identify(device, instruction, Plan { seed, budget, catalogue: !arguments.from_nothing })?;
+    let found = identify(device, instruction, Plan { seed, budget, catalogue: !arguments.from_nothing, also })?;
     let seconds = start.elapsed().as_secs_f64();
     let (like, tested, missed) = (likeness(&found), tested(&found)?, found.missed()?);
     let name = device.identity().name.clone();

@@ -100,7 +100,10 @@ enum Operand {
     C,
 }
 
-const OPERANDS: [(Operand, &str); 3] = [(Operand::A, "a"), (Operand::B, "b"), (Operand::C, "c")];
+/// An operand and its name.
+type Named = (Operand, &'static str);
+
+const OPERANDS: [Named; 3] = [(Operand::A, "a"), (Operand::B, "b"), (Operand::C, "c")];
 
 fn nans(bench: &mut Bench) -> Result<Finding> {
     let i = bench.i;
@@ -154,7 +157,7 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         let trailing = if up >= 0 { own.significand << up } else { own.significand >> -up };
         i.d.quiet_nan(own.negative, trailing)
     };
-    let passes: Vec<(Operand, &str)> = OPERANDS
+    let passes: Vec<Named> = OPERANDS
         .into_iter()
         .filter(|(operand, _)| {
             let mut own = single.iter().filter(|((of, ..), _)| of == operand).peekable();
@@ -177,12 +180,11 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         }
     }
     let answers = named(bench, before)?;
-    let wins = |own: &(Operand, &str)| {
-        let won =
-            |((x, y, nans), answer): &&(((Operand, &str), (Operand, &str), [(Operand, Option<u64>); 2]), Answer)| {
-                let side = if own == x { 0 } else { 1 };
-                (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
-            };
+    let wins = |own: &Named| {
+        let won = |((x, y, nans), answer): &&((Named, Named, [(Operand, Option<u64>); 2]), Answer)| {
+            let side = if own == x { 0 } else { 1 };
+            (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
+        };
         answers.iter().filter(won).count()
     };
     let mut order = passes.clone();

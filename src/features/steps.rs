@@ -160,11 +160,11 @@ fn normalisation(bench: &mut Bench, step: &Step, cuts: &Cuts, table: &mut Table)
     }
     if let [x, y, v, w, z, ..] = all[..] {
         let sum = vec![power(x, false, e), power(y, false, e), power(v, true, e), power(w, true, e), small(z)];
-        if let Some(answer) = bench.sum(sum)? {
-            if !answer.is(last) {
-                words.push("sums");
-                witness = Some(answer);
-            }
+        if let Some(answer) = bench.sum(sum)?
+            && !answer.is(last)
+        {
+            words.push("sums");
+            witness = Some(answer);
         }
     }
     let finding = match witness {

@@ -8,6 +8,7 @@ use super::{
     moves::{self, Move},
     pool::{Measure, Pool},
 };
+use crate::base::interrupt;
 
 /// What it takes to judge a pair of changes, about.
 const PAIR: u64 = 1 << 18;
@@ -23,7 +24,8 @@ impl Effort {
     }
 
     fn left(self, pool: &Pool) -> u64 {
-        self.0.saturating_sub(pool.work())
+        // A signal ends every climb.
+        if interrupt::pending().is_some() { 0 } else { self.0.saturating_sub(pool.work()) }
     }
 
     /// Whether any is left.

@@ -48,7 +48,27 @@ pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> 
     }
     let together = alike(rule).into_iter().flat_map(|nodes| of_all(&all, &nodes));
     let apart = all.iter().map(|changes| changes.iter().map(|change| Move(vec![change.clone()])).collect());
-    together.chain(apart).collect()
+    together.chain(apart).chain([nans(rule)]).filter(|moves: &Vec<Move>| !moves.is_empty()).collect()
+}
+
+/// Moves that let the NaNs of operands go through all nodes, in one order or another.
+fn nans(rule: &Table) -> Vec<Move> {
+    let nodes = rule.get("node").and_then(Value::as_table);
+    let nodes: Vec<(&String, bool)> = nodes
+        .into_iter()
+        .flatten()
+        .map(|(name, node)| (name, node.get("kind").and_then(Value::as_str) == Some("add")))
+        .collect();
+    let list = |letters: &str| Value::Array(letters.chars().map(|letter| letter.to_string().into()).collect());
+    let orders =
+        ["abc", "acb", "bac", "bca", "cab", "cba"].into_iter().flat_map(|all| ["ab", "ba"].map(|two| (all, two)));
+    let all = |(all, two): (&str, &str)| {
+        let own = |(name, add): &(&String, bool)| {
+            change(format!("node.{name}.nan-operands"), list(if *add { two } else { all }))
+        };
+        Move(nodes.iter().map(own).collect())
+    };
+    if nodes.is_empty() { Vec::new() } else { orders.map(all).collect() }
 }
 
 /// The nodes of a rule that are alike: of one kind, with products or without, two or more of them.

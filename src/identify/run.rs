@@ -23,13 +23,14 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
+    base::interrupt,
     device::Device,
     format::Class,
     inputs::{Corners, Sequence},
-    isa::{Instruction, Tiles},
+    isa::{Case, Instruction, Tiles},
     power,
     trace::Trace,
-    tree::{self, Order},
+    tree::{self, Manner, Order},
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
@@ -50,7 +51,7 @@ const TELLING: u64 = 1 << 27;
 const ROUNDS: usize = 60;
 
 /// How an instruction is identified.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Plan {
     /// The seed of the operands.
     pub seed: u64,
@@ -58,6 +59,8 @@ pub struct Plan {
     pub budget: u64,
     /// Whether the search begins with the arithmetics of shipped models, or from nothing.
     pub catalogue: bool,
+    /// Cases that are asked first: what an earlier search missed.
+    pub also: Vec<Case>,
 }
 
 /// What was found out about an instruction.
@@ -105,6 +108,11 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
     first.extend(&stream.take(FIRST));
+    for case in &plan.also {
+        let mut tile = Tiles::zeros(&part, 1);
+        tile.place(&part, 0, 0, 0, case);
+        first.extend(&tile);
+    }
     // Where not all can be asked, some of every kind.
     let first = shuffled(&part, &first, plan.seed);
     let answers = asker.ask(&first)?;
@@ -180,6 +188,10 @@ impl Dialogue<'_> {
         let mut asked = FIRST;
         let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
         for _ in 0..ROUNDS {
+            if let Err(signal) = interrupt::check() {
+                self.failure = Some(signal.to_string());
+                break;
+            }
             // What is known already comes first, unchanged.
             let unchanged = self.search.unchanged(&known);
             let origin = unchanged.as_ref().and_then(|found| found.known.clone());
@@ -243,7 +255,8 @@ impl Dialogue<'_> {
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
-        fitting.extend(structure::tree(&order, &part, nan));
+        fitting.extend(structure::trees(&order, &part, nan));
+        self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
         if fitting.is_empty() { all } else { fitting }
     }
 

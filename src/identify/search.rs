@@ -36,6 +36,8 @@ pub(super) struct Search {
     guides: Pool,
     /// Tiles that show steps alone: they come before the guides.
     isolated: Pool,
+    /// Whether the device adds two terms at a time, never more.
+    pub in_pairs: bool,
 }
 
 /// A candidate, and what it began from.
@@ -52,7 +54,7 @@ impl Search {
         let mut guides = known.another();
         let step = (known.len() / GUIDES).max(1);
         (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
-        Search { isolated: known.another(), guides, known }
+        Search { isolated: known.another(), guides, known, in_pairs: false }
     }
 
     /// Lets the tiles from this one on, which show steps alone, come before all others.
@@ -85,7 +87,7 @@ impl Search {
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
         // The simplest first: a little way from each, then further from the nearest.
         let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
-        starts.sort_by_key(|start| rank(&start.rule));
+        starts.sort_by_key(|start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
         for start in starts {
@@ -178,10 +180,13 @@ pub(super) enum Steps {
     Pairs,
 }
 
-/// Which of several rules is looked at first: plain fused sums, then those with fewest keys.
-fn rank(rule: &Table) -> (bool, usize) {
-    let fused = rule.contains_key("alignment") && !rule.contains_key("late") && !rule.contains_key("lanes");
-    (!fused, keys(rule))
+/// Which of several rules is looked at first: plain fused sums, or chains where all is added in pairs, then those with fewest keys.
+fn rank(rule: &Table, in_pairs: bool) -> (usize, usize) {
+    let step = rule.get("step").and_then(Value::as_str).unwrap_or_default();
+    let plain = !rule.contains_key("late") && !rule.contains_key("lanes");
+    let usual: &[&str] = if in_pairs { &["fma", "sequential", "pairwise"] } else { &["fused"] };
+    let place = usual.iter().position(|usual| plain && *usual == step).unwrap_or(usual.len());
+    (place, keys(rule))
 }
 
 /// How many keys a rule has, those of its tables included.

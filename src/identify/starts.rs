@@ -69,7 +69,9 @@ pub(super) fn shapes(i: &Instruction, nan: u64) -> Vec<Start> {
     let parts = [
         "",
         "parts = { period = 2, residues = [[0], [1]] }\n",
+        "parts = { period = 2, residues = [[1], [0]] }\n",
         "parts = { period = 4, residues = [[0, 1], [2, 3]] }\n",
+        "parts = { period = 4, residues = [[2, 3], [0, 1]] }\n",
         "parts = { period = 4, residues = [[0], [1], [2], [3]] }\n",
     ];
     let joins = ["", "c = \"last\"\n", "join = \"add\"\n", "join = \"add\"\nc = \"last\"\n"];

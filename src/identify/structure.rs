@@ -1,7 +1,5 @@
 //! Rules that sum in a given order: which of the common shapes do, and a tree of nodes that does.
 
-use toml::Table;
-
 use super::{candidate::rule, starts::Start};
 use crate::{
     isa::Instruction,
@@ -37,23 +35,31 @@ fn agrees(found: &Order, own: &Order) -> bool {
     }
 }
 
-/// A rule whose nodes are the steps of `order`; `nan` is the code of D for NaN. `None` where they are too many.
-pub(super) fn tree(order: &Order, i: &Instruction, nan: u64) -> Option<Start> {
-    let mut nodes = Nodes { target: if i.d.name == "f64" { "f64" } else { "f32" }, lines: Vec::new() };
-    let Order::Meeting(meeting) = order else { return None };
-    nodes.add(meeting);
-    if nodes.lines.len() > MOST_NODES {
-        return None;
+/// Rules whose nodes are the steps of `order`, of which pairs are ordinary additions in the first and fused multiply-adds, where
+/// they can be, in the second; `nan` is the code of D for NaN. None where they are too many.
+pub(super) fn trees(order: &Order, i: &Instruction, nan: u64) -> Vec<Start> {
+    let Order::Meeting(meeting) = order else { return Vec::new() };
+    let mut trees: Vec<Start> = Vec::new();
+    for chained in [false, true] {
+        let mut nodes = Nodes { target: if i.d.name == "f64" { "f64" } else { "f32" }, chained, lines: Vec::new() };
+        nodes.add(meeting);
+        let lines = nodes.lines.iter().enumerate().map(|(number, node)| format!("node.n{number} = {{ {node} }}\n"));
+        let text = format!("step = \"tree\"\nnan = \"{nan:#x}\"\n{}", lines.collect::<String>());
+        if nodes.lines.len() <= MOST_NODES
+            && let Some(rule) = rule(&text, i)
+            && trees.iter().all(|other| other.rule != rule)
+        {
+            trees.push(Start { rule, known: None });
+        }
     }
-    let lines: Vec<String> =
-        nodes.lines.iter().enumerate().map(|(number, node)| format!("node.n{number} = {{ {node} }}\n")).collect();
-    let rule: Table = rule(&format!("step = \"tree\"\nnan = \"{nan:#x}\"\n{}", lines.concat()), i)?;
-    Some(Start { rule, known: None })
+    trees
 }
 
 struct Nodes {
     /// The format that steps are rounded to at first.
     target: &'static str,
+    /// Whether a product and one other part make a fused multiply-add.
+    chained: bool,
     /// The nodes, the last step first.
     lines: Vec<String>,
 }
@@ -81,6 +87,11 @@ impl Nodes {
             }
         }
         products.extend(last.into_iter().rev());
+        let mut start = String::new();
+        if let (Manner::Pair, true, [term], false) = (at.manner, self.chained, &terms[..], products.is_empty()) {
+            start = format!(", start = \"{term}\"");
+            terms.clear();
+        }
         let kind = match at.manner {
             Manner::Pair if terms.is_empty() => "kind = \"fma\"",
             Manner::Pair => "kind = \"add\"",
@@ -90,7 +101,7 @@ impl Nodes {
         let list = |name: &str, list: String| if list == "[]" { String::new() } else { format!(", {name} = {list}") };
         let target = self.target;
         self.lines[number] = format!(
-            "{kind}{}{}, result = {{ format = \"{target}\", rounding = \"RNE\" }}",
+            "{kind}{start}{}{}, result = {{ format = \"{target}\", rounding = \"RNE\" }}",
             list("products", format!("{products:?}")),
             list("terms", format!("{terms:?}"))
         );
