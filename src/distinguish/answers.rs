@@ -13,7 +13,7 @@ pub(super) enum Inputs {
     /// One by one.
     Cases(Vec<Case>),
     /// Tiles of an instruction of this shape.
-    Tiles(Instruction, Tiles),
+    Tiles(Box<Instruction>, Tiles),
 }
 
 impl Inputs {
@@ -91,7 +91,7 @@ impl Arithmetic {
 /// One of the two that are told apart, as what answers.
 pub(super) enum Answerer<'a> {
     /// A model, whose arithmetic is known.
-    Known(Arithmetic),
+    Known(Box<Arithmetic>),
     /// A device that executes an instruction.
     Device(&'a mut dyn Device, &'a Instruction),
 }

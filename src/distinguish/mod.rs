@@ -223,7 +223,7 @@ fn two(rules: &Rules, i: &Instruction) -> Result<(Two<'static>, [Arithmetic; 2])
     let [Some(x), Some(y)] = sides else {
         return Err(Error::request(format!("a rule does not hold for {i} where it is a part of a longer instruction")));
     };
-    let answerers = [Answerer::Known(x.clone()), Answerer::Known(y.clone())];
+    let answerers = [&x, &y].map(|own| Answerer::Known(Box::new(own.clone())));
     Ok((Two { i: i.clone(), answerers }, [x, y]))
 }
 
@@ -309,7 +309,7 @@ fn devices([x, y]: [Side; 2], models: [Option<Model>; 2], i: Instruction, search
             Some(model) => {
                 let wide = Instruction { k: side.instruction.k, ..i.clone() };
                 let rule = model.rule(side.instruction).ok_or_else(|| model.lacks(&i.name, i.support))?;
-                Answerer::Known(Arithmetic::of(rule, &wide, i.m, i.n).map_err(Error::request)?)
+                Answerer::Known(Box::new(Arithmetic::of(rule, &wide, i.m, i.n).map_err(Error::request)?))
             }
             None => {
                 side.device.prepare(side.instruction)?;

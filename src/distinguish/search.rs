@@ -111,7 +111,7 @@ pub(super) fn inputs(i: &Instruction, seed: u64, cases: u64) -> impl Iterator<It
         let to = (from + (outputs / each).max(1)).min(cases.div_ceil(each));
         let tiles = (to > from).then(|| stream::tiles(&i, seed, from, (to - from) as usize))?;
         (from, outputs) = (to, (outputs * 4).min(MOST_TILES as u64));
-        Some(Inputs::Tiles(i.clone(), tiles))
+        Some(Inputs::Tiles(Box::new(i.clone()), tiles))
     });
     batches.into_iter().chain(streamed)
 }

@@ -102,6 +102,8 @@ enum Operand {
 
 /// An operand and its name.
 type Named = (Operand, &'static str);
+/// Two operands that are NaN at once, with their codes.
+type Rivals = (Named, Named, [(Operand, Option<u64>); 2]);
 
 const OPERANDS: [Named; 3] = [(Operand::A, "a"), (Operand::B, "b"), (Operand::C, "c")];
 
@@ -181,7 +183,7 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
     }
     let answers = named(bench, before)?;
     let wins = |own: &Named| {
-        let won = |((x, y, nans), answer): &&((Named, Named, [(Operand, Option<u64>); 2]), Answer)| {
+        let won = |((x, y, nans), answer): &&(Rivals, Answer)| {
             let side = if own == x { 0 } else { 1 };
             (own == x || own == y) && nans[side].1.and_then(|code| passed(of(own.0), code)) == Some(answer.code)
         };

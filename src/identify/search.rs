@@ -20,7 +20,7 @@ const ADDED: usize = 6;
 const JUDGED: usize = 12;
 /// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
-const REFINED: usize = 2;
+const REFINED: usize = 3;
 /// The work of each climb, as products that are computed: of the first, and of the others.
 const LITTLE: u64 = 1 << 29;
 pub(super) const MUCH: u64 = 1 << 31;
