@@ -85,7 +85,7 @@
 //! 8. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 9. [`comparison`]: what a comparison finds, the same for all that compare;
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
-//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], `explain`, [`chain`],
+//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], `explain`, [`chain`],
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`tables`]: all tables of those;
 //! 11. [`cli`]: the command line.
@@ -108,6 +108,7 @@ pub mod experiment;
 pub(crate) mod explain;
 pub mod features;
 pub mod format;
+pub mod gemm;
 pub mod identify;
 pub mod inputs;
 pub mod isa;

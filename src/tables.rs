@@ -1,8 +1,8 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
-    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, identify, power,
-    probe, record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, gemm, identify,
+    power, probe, record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -55,6 +55,11 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
         Declaration::of::<features::tables::FeatureRow>(),
+        Declaration::of::<gemm::tables::AccuracyRow>(),
+        Declaration::of::<gemm::tables::MatchRow>(),
+        Declaration::of::<gemm::tables::ProductComparisonRow>(),
+        Declaration::of::<gemm::tables::ProductRow>(),
+        Declaration::of::<gemm::tables::UlpRow>(),
         Declaration::of::<identify::tables::FingerprintRow>(),
         Declaration::of::<identify::tables::IdentifiedRow>(),
         Declaration::of::<identify::tables::LineEvidenceRow>(),

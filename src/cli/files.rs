@@ -11,12 +11,14 @@ use super::options::is_folder;
 use crate::{
     Error, Result,
     base::atomic::{self, DerivedKind},
+    gemm::ArrayFile,
     report::{self, TableFile},
     tables,
 };
 
 /// The arguments that name a file to write.
-const OUTPUTS: [&str; 8] = ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "svg", "model_out"];
+const OUTPUTS: [&str; 9] =
+    ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "svg", "model_out", "schedule_out"];
 /// The prefixes of a file's name in an argument that names a device.
 const KINDS: [&str; 2] = ["model:", "trace:"];
 
@@ -84,7 +86,8 @@ fn path_in(value: &OsStr) -> PathBuf {
     let text = value.to_string_lossy();
     match KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
         Some(path) => path.into(),
-        None => value.into(),
+        // An array of a file.
+        None => ArrayFile::parse(&text).path,
     }
 }
 

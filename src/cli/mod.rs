@@ -9,6 +9,7 @@ mod exec_check;
 mod explain;
 mod files;
 mod formats;
+mod gemm;
 mod identify;
 mod instructions;
 mod merge;
@@ -76,6 +77,7 @@ enum Command {
     Distinguish(Box<distinguish::Arguments>),
     Chain(Box<chain::Arguments>),
     Tree(Box<tree::Arguments>),
+    Gemm(Box<gemm::Arguments>),
     Report(report::Arguments),
 }
 
@@ -157,10 +159,12 @@ impl Command {
             Command::Distinguish(a) => &a.destination,
             Command::Chain(a) => &a.common.destination,
             Command::Tree(a) => &a.destination,
+            Command::Gemm(a) => &a.destination,
             Command::Report(a) => &a.destination,
         };
-        // --out of a file that is converted, or recorded, names that; the report goes to standard output.
-        let file = matches!(self, Command::Record(_)) || matches!(self, Command::Convert(a) if a.input.is_some());
+        // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
+        let file = matches!(self, Command::Record(_) | Command::Gemm(_))
+            || matches!(self, Command::Convert(a) if a.input.is_some());
         OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
     }
 }
@@ -197,6 +201,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Distinguish(a) => distinguish::run(&a)?,
         Command::Chain(a) => chain::run(&a)?,
         Command::Tree(a) => tree::run(&a)?,
+        Command::Gemm(a) => gemm::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();

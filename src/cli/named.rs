@@ -4,6 +4,7 @@ use clap::{ValueEnum, builder::PossibleValue};
 
 use crate::{
     base::named::Named,
+    gemm::{CEntry, KOrder, PartJoin, Residue},
     inputs::{Distribution, Init, Op},
 };
 
@@ -20,4 +21,4 @@ macro_rules! option_values {
         }
     )+};
 }
-option_values!(Op, Init, Distribution);
+option_values!(Op, Init, Distribution, CEntry, KOrder, PartJoin, Residue);

@@ -100,7 +100,7 @@ pub fn resolve(name: &str) -> Result<Instruction> {
             None => table::find(name),
             Some(Err(error)) => Err(error),
             Some(Ok(product)) => Err(Error::request(format!(
-                "{product} is a matrix product, which `tcnum tree` and `tcnum exec-check` take, and no instruction"
+                "{product} is a matrix product, which `tcnum gemm`, `tcnum tree` and `tcnum exec-check` take, and no instruction"
             ))),
         };
     }

@@ -1,0 +1,95 @@
+//! Speed of matrix products in dot-product-adds, beside the evaluator on tiles of the instruction's own shape, which is what a
+//! product is made of, and beside a plain loop of f32 multiply-adds (as many dot-product-adds of the same k).
+
+use std::{hint::black_box, time::Duration};
+
+use criterion::{Criterion, Throughput, criterion_group, criterion_main};
+use rayon::{ThreadPool, ThreadPoolBuilder};
+use tcnum::{
+    arithmetic::Model,
+    device::ModelDevice,
+    gemm::{self, Executor, Factors, Matrix, Schedule},
+    inputs::{self, Distribution, Init, Op, RandomStream},
+    isa,
+};
+
+/// Rows and columns of the products.
+const SIDE: usize = 256;
+/// Their terms.
+const K: usize = 1024;
+
+/// Instructions of Hopper, and after how many k their sums are promoted.
+const PRODUCTS: [(&str, Option<usize>); 5] = [
+    ("mma.m16n8k16.f32.f16.f16.f32", None),
+    ("mma.m16n8k16.f32.bf16.bf16.f32", None),
+    ("mma.m16n8k8.f32.tf32.tf32.f32", None),
+    ("wgmma.m64n8k32.f32.e4m3.e4m3", None),
+    ("wgmma.m64n8k32.f32.e4m3.e4m3", Some(128)),
+];
+
+fn products(criterion: &mut Criterion) {
+    for (name, promote) in PRODUCTS {
+        let mut schedule = Schedule::new(isa::find(name).expect("the instruction table has it")).expect("it is dense");
+        schedule.promote = promote;
+        let i = schedule.instruction.clone();
+        let source = RandomStream { seed: 1, stream: 0 };
+        let draw = |samples| inputs::draw(&i, Op::Dot, Distribution::Normal, Init::Low, source, samples).tiles;
+        let codes = draw(SIDE * K / i.k);
+        let matrix = |rows, columns, format| {
+            let code = |at: usize| codes.a.get(at % codes.a.len());
+            Matrix::of_values(rows, columns, format, &(0..rows * columns).map(code).collect::<Vec<_>>())
+        };
+        let factors = Factors::new(matrix(SIDE, K, i.a), matrix(K, SIDE, i.b));
+        let mut group = criterion.benchmark_group(match promote {
+            Some(promote) => format!("{name}, promoted every {promote}"),
+            None => name.to_string(),
+        });
+        group.warm_up_time(Duration::from_millis(300)).measurement_time(Duration::from_secs(2)).sample_size(10);
+        group.throughput(Throughput::Elements((SIDE * SIDE * K / i.k) as u64));
+        for cores in [1, 2] {
+            group.bench_function(format!("product, cores: {cores}"), |bencher| {
+                pool(cores).install(|| {
+                    let mut device = ModelDevice::open("hopper").expect("the model is shipped");
+                    let mut executor = Executor::of(&mut device, &schedule, SIDE, SIDE).expect("the model covers it");
+                    let mut compute =
+                        || gemm::compute(&schedule, &mut executor, &factors, &|_| ()).expect("the operands fit");
+                    bencher.iter(|| black_box(compute()));
+                });
+            });
+        }
+        group.bench_function("multiply-adds in f32, cores: 1", |bencher| {
+            let [a, b] = [&factors.a, &factors.b].map(values);
+            bencher.iter(|| multiply_adds(black_box(&a), black_box(&b)));
+        });
+        let evaluator = Model::load("hopper").and_then(|model| model.evaluator(&i)).expect("the model covers it");
+        let many = draw(1 << 17);
+        group.throughput(Throughput::Elements((many.count * i.m * i.n) as u64));
+        group.bench_function("tiles, cores: 1", |bencher| bencher.iter(|| evaluator.execute_here(black_box(&many))));
+        group.finish();
+    }
+}
+
+fn pool(cores: usize) -> ThreadPool {
+    ThreadPoolBuilder::new().num_threads(cores).build().expect("threads")
+}
+
+fn values(matrix: &Matrix) -> Vec<f32> {
+    (0..matrix.codes.len()).map(|at| matrix.format.to_f64(matrix.codes.get(at)) as f32).collect()
+}
+
+/// The product in f32, as a simple program computes it.
+fn multiply_adds(a: &[f32], b: &[f32]) -> Vec<f32> {
+    let mut d = vec![0f32; SIDE * SIDE];
+    for (row, d) in d.chunks_exact_mut(SIDE).enumerate() {
+        for k in 0..K {
+            let a = a[row * K + k];
+            for (d, b) in d.iter_mut().zip(&b[k * SIDE..][..SIDE]) {
+                *d += a * b;
+            }
+        }
+    }
+    d
+}
+
+criterion_group!(benches, products);
+criterion_main!(benches);

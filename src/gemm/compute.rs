@@ -1,0 +1,324 @@
+//! The computation of a matrix product by a schedule.
+
+use std::{
+    cell::Cell,
+    ops::Range,
+    sync::atomic::{AtomicU64, Ordering},
+};
+
+use rayon::prelude::*;
+
+use super::{
+    Executor, Factors, Matrix, Run, Schedule, Walk,
+    executor::{ExecutedBy, executed},
+    matrix::value,
+    register::Register,
+    schedule::{CEntry, PartJoin, ScaleUse},
+};
+use crate::{
+    Error, Result,
+    base::interrupt,
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// Computes D by a schedule, every bit of it; `done` is told how many elements of D are done.
+///
+/// # Errors
+/// Matrices that do not fit ([`Factors::check`]), a result without a code in the output's format (NaN, where it has none), a device
+/// that fails, [`Error::Interrupted`].
+pub fn compute(
+    schedule: &Schedule,
+    executor: &mut Executor,
+    factors: &Factors,
+    done: &(dyn Fn(u64) + Sync),
+) -> Result<Matrix> {
+    schedule.check().map_err(Error::request)?;
+    factors.check(schedule)?;
+    let walk = schedule.walk(factors.k());
+    walk.check(schedule, factors)?;
+    let (rows, columns) = (factors.a.rows, factors.b.columns);
+    let tile = executor.tile.clone();
+    let work = Work { schedule, factors, walk: &walk, tile: &tile };
+    let blocks = blocks((rows, columns), &tile, executor.together);
+    let finished = AtomicU64::new(0);
+    let count = |block: &Block| {
+        let own = block.elements() as u64;
+        done(finished.fetch_add(own, Ordering::Relaxed) + own);
+    };
+    let outputs: Vec<Vec<u8>> = match &mut executor.by {
+        ExecutedBy::Threads(execute) => blocks
+            .par_iter()
+            .map(|block| {
+                let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
+                count(block);
+                Ok(output)
+            })
+            .collect::<Result<_>>()?,
+        ExecutedBy::Device(device) => blocks
+            .iter()
+            .map(|block| {
+                let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| executed(*device, &tile, tiles)))?;
+                count(block);
+                Ok(output)
+            })
+            .collect::<Result<_>>()?,
+    };
+    let format = schedule.output.format;
+    let mut bytes = vec![0; rows * columns * format.bytes()];
+    for (block, output) in blocks.iter().zip(outputs) {
+        let width = block.columns.len() * format.bytes();
+        for (row, line) in block.rows.clone().zip(output.chunks_exact(width)) {
+            bytes[(row * columns + block.columns.start) * format.bytes()..][..width].copy_from_slice(line);
+        }
+    }
+    Ok(Matrix::new(rows, columns, format, Codes::from_bytes(format, bytes).expect("whole codes")))
+}
+
+/// What a run has summed: given the run, whether it begins from C, and what computes it by executing tiles.
+type Summed<'s> = dyn FnMut(&Run, bool, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
+
+/// The elements of a product that is one tile of `tile`; `summed` has the codes of each run, which it may know already.
+pub(super) fn elements(
+    schedule: &Schedule,
+    factors: &Factors,
+    tile: &Instruction,
+    summed: &mut Summed,
+) -> Result<Matrix> {
+    let walk = schedule.walk(factors.k());
+    let work = Work { schedule, factors, walk: &walk, tile };
+    let block = Block { rows: 0..factors.a.rows, columns: 0..factors.b.columns };
+    let bytes = work.block(&block, summed)?;
+    let format = schedule.output.format;
+    Ok(Matrix::new(tile.m, tile.n, format, Codes::from_bytes(format, bytes).expect("whole codes")))
+}
+
+/// Some elements of D, computed side by side.
+#[derive(Debug, Clone)]
+struct Block {
+    rows: Range<usize>,
+    columns: Range<usize>,
+}
+
+impl Block {
+    fn elements(&self) -> usize {
+        self.rows.len() * self.columns.len()
+    }
+}
+
+/// D in blocks of about so many tiles: as square as they can be.
+fn blocks((rows, columns): (usize, usize), tile: &Instruction, together: usize) -> Vec<Block> {
+    let down = rows.div_ceil(tile.m).min((together as f64).sqrt() as usize).max(1);
+    let across = columns.div_ceil(tile.n).min(together / down).max(1);
+    let down = rows.div_ceil(tile.m).min(together / across).max(1);
+    let (height, width) = (down * tile.m, across * tile.n);
+    let line = |row: usize| {
+        let block =
+            move |column| Block { rows: row..rows.min(row + height), columns: column..columns.min(column + width) };
+        (0..columns).step_by(width).map(block)
+    };
+    (0..rows).step_by(height).flat_map(line).collect()
+}
+
+/// What is computed, and how.
+struct Work<'a> {
+    schedule: &'a Schedule,
+    factors: &'a Factors,
+    walk: &'a Walk,
+    /// The instruction, with the rows and columns of what executes it.
+    tile: &'a Instruction,
+}
+
+/// Executes tiles.
+type Execute<'e> = dyn FnMut(&Tiles) -> Result<Codes> + 'e;
+
+impl Work<'_> {
+    /// The bytes of the codes of D in a block, row by row.
+    fn block(&self, block: &Block, summed: &mut Summed) -> Result<Vec<u8>> {
+        let register = Register::of(self.schedule.instruction.d).expect("the schedule is checked");
+        let Factors { c, bias, .. } = self.factors;
+        let bare = self.schedule.is_bare(self.walk.parts.len(), c.is_some(), bias.is_some());
+        let mut parts = Vec::with_capacity(self.walk.parts.len());
+        for (at, part) in self.walk.parts.iter().enumerate() {
+            let start = c.as_ref().filter(|_| at == 0 && self.schedule.c == CEntry::Start);
+            let mut sums = None;
+            for run in part {
+                interrupt::check()?;
+                let codes = summed(run, start.is_some(), &mut |execute| self.run(run, block, start, execute))?;
+                if bare {
+                    return Ok(self.in_order(block, &codes));
+                }
+                self.take(register, run, block, &codes, &mut sums);
+            }
+            parts.push(sums.expect("a part has a run"));
+        }
+        self.finish(register, block, parts)
+    }
+
+    /// The codes of D of the tiles of a block after a run.
+    fn run(&self, run: &Run, block: &Block, start: Option<&Matrix>, execute: &mut Execute) -> Result<Codes> {
+        let i = self.tile;
+        let (down, across) = (block.rows.len().div_ceil(i.m), block.columns.len().div_ceil(i.n));
+        let count = down * across;
+        let mut c = Codes::zeros(i.c, count * i.m * i.n);
+        if let Some(start) = start {
+            self.each(block, |tile, row, column| c.set(tile, start.get(row, column)));
+        }
+        for step in &run.steps {
+            let rows = |tile: usize| block.rows.start + tile / across * i.m..block.rows.end;
+            let columns = |tile: usize| block.columns.start + tile % across * i.n..block.columns.end;
+            let of_rows = |matrix: &Matrix, from: usize, to: usize, width: usize| {
+                let mut bytes = vec![0; count * i.m * width * matrix.format.bytes()];
+                let (line, to) = (width * matrix.format.bytes(), to.min(matrix.columns));
+                for (tile, lines) in bytes.chunks_exact_mut(i.m * line).enumerate() {
+                    for (row, line) in rows(tile).zip(lines.chunks_exact_mut(line)) {
+                        let own = matrix.bytes(row, from, to - from);
+                        line[..own.len()].copy_from_slice(own);
+                    }
+                }
+                Codes::from_bytes(matrix.format, bytes).expect("whole codes")
+            };
+            let of_columns = |matrix: &Matrix, from: usize, to: usize, height: usize| {
+                let mut bytes = vec![0; count * height * i.n * matrix.format.bytes()];
+                let (line, to) = (i.n * matrix.format.bytes(), to.min(matrix.rows));
+                for (tile, lines) in bytes.chunks_exact_mut(height * line).enumerate() {
+                    let columns = columns(tile);
+                    for (k, line) in (from..to).zip(lines.chunks_exact_mut(line)) {
+                        let own = matrix.bytes(k, columns.start, columns.len().min(i.n));
+                        line[..own.len()].copy_from_slice(own);
+                    }
+                }
+                Codes::from_bytes(matrix.format, bytes).expect("whole codes")
+            };
+            let Factors { a, b, scale_a, scale_b, .. } = self.factors;
+            let mut tiles = Tiles {
+                count,
+                a: of_rows(a, step.start, step.end, i.k),
+                b: of_columns(b, step.start, step.end, i.k),
+                c,
+                positions: None,
+                scale_a: None,
+                scale_b: None,
+            };
+            if let Some(scale) = i.scale {
+                let (from, to) = (step.start / scale.block, step.end.div_ceil(scale.block));
+                let width = i.k / scale.block;
+                tiles.scale_a = scale_a.as_ref().map(|scales| of_rows(scales, from.min(to), to, width));
+                tiles.scale_b = scale_b.as_ref().map(|scales| of_columns(scales, from.min(to), to, width));
+            }
+            c = execute(&tiles)?;
+        }
+        Ok(c)
+    }
+
+    /// Calls `visit` with every element of a block, row by row: its place among the codes of the tiles, its row and its column.
+    fn each(&self, block: &Block, mut visit: impl FnMut(usize, usize, usize)) {
+        let i = self.tile;
+        let across = block.columns.len().div_ceil(i.n);
+        for (down, row) in block.rows.clone().enumerate() {
+            for (right, column) in block.columns.clone().enumerate() {
+                let tile = down / i.m * across + right / i.n;
+                visit((tile * i.m + down % i.m) * i.n + right % i.n, row, column);
+            }
+        }
+    }
+
+    /// The bytes of the codes of tiles, row by row of the block.
+    fn in_order(&self, block: &Block, codes: &Codes) -> Vec<u8> {
+        let width = codes.width();
+        let mut bytes = Vec::with_capacity(block.elements() * width);
+        self.each(block, |at, _, _| bytes.extend_from_slice(&codes.as_bytes()[at * width..][..width]));
+        bytes
+    }
+
+    /// Takes in what the unit has summed in a run: adds it to the part's sums, which begin at zero, where sums are promoted.
+    fn take(&self, register: Register, run: &Run, block: &Block, codes: &Codes, sums: &mut Option<Vec<f64>>) {
+        let d = self.schedule.instruction.d;
+        let promoted = self.schedule.promote.is_some();
+        let first = sums.is_none();
+        let sums = sums.get_or_insert_with(|| vec![0.0; block.elements()]);
+        let mut places = sums.iter_mut();
+        self.each(block, |at, row, column| {
+            let (Some(sum), own) = (places.next(), value(d, codes.get(at))) else { return };
+            *sum = match self.scale(register, run, row, column) {
+                None if !promoted && first => own,
+                None => register.add(*sum, own),
+                Some((scale, ScaleUse::Fused)) => register.fma(own, scale, *sum),
+                Some((scale, ScaleUse::Rounded)) => register.add(*sum, register.multiply(own, scale)),
+            };
+        });
+    }
+
+    /// The product of the scales of A and B that multiply a run, and how.
+    fn scale(&self, register: Register, run: &Run, row: usize, column: usize) -> Option<(f64, ScaleUse)> {
+        let blocks = self.schedule.scales.as_ref()?;
+        // What a run of zeros is multiplied by makes no difference.
+        let k = run.k()?;
+        let a = self.factors.scale_a.as_ref()?.value(row / blocks.a[0], k / blocks.a[1]);
+        let b = self.factors.scale_b.as_ref()?.value(k / blocks.b[0], column / blocks.b[1]);
+        Some((register.multiply(a, b), blocks.multiply))
+    }
+
+    /// Joins the parts, scales and rounds: the bytes of the codes of D in a block, row by row.
+    fn finish(&self, register: Register, block: &Block, parts: Vec<Vec<f64>>) -> Result<Vec<u8>> {
+        let Schedule { alpha, beta, split, output, .. } = self.schedule;
+        let (alpha, beta) = (register.round(*alpha), register.round(*beta));
+        let added = self.factors.c.as_ref().filter(|_| self.schedule.c == CEntry::End && beta != 0.0);
+        let format = output.format;
+        let plain = register.format() == format && matches!(register, Register::Single | Register::Double);
+        let nan = output.nan.or(format.nan());
+        let missing = Cell::new(false);
+        let code = |value: f64| match value {
+            value if value.is_nan() => nan.unwrap_or_else(|| {
+                missing.set(true);
+                0
+            }),
+            // Values of the register's format.
+            value if plain && register == Register::Single => u64::from((value as f32).to_bits()),
+            value if plain => value.to_bits(),
+            value => format.encode_f64(value, output.rounding, output.overflow).unwrap_or_default(),
+        };
+        let scaled = |sum: f64, addend: Option<f64>| match addend {
+            Some(addend) => register.fma(alpha, sum, addend),
+            None => register.multiply(alpha, sum),
+        };
+        let width = format.bytes();
+        let mut bytes = Vec::with_capacity(block.elements() * width);
+        let mut at = 0;
+        for row in block.rows.clone() {
+            for column in block.columns.clone() {
+                let bias = self.factors.bias.as_ref().map(|bias| register.round(bias.value(0, column)));
+                let biased = |sum: f64| bias.map_or(sum, |bias| register.add(sum, bias));
+                let mut addend = added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
+                let own = parts.iter().map(|part| part[at]);
+                let d = match split.join {
+                    PartJoin::Serial => {
+                        let last = parts.len() - 1;
+                        let mut d = 0;
+                        for (part, sum) in own.enumerate() {
+                            let sum = scaled(sum, addend);
+                            d = code(if part == last { biased(sum) } else { sum });
+                            addend = Some(value(format, d));
+                        }
+                        d
+                    }
+                    join => {
+                        let rounded = |sum: f64| match join {
+                            PartJoin::Output if parts.len() > 1 => value(format, code(sum)),
+                            _ => sum,
+                        };
+                        let sum = own.map(rounded).reduce(|sum, own| register.add(sum, own));
+                        code(biased(scaled(sum.expect("a part"), addend)))
+                    }
+                };
+                if missing.get() {
+                    return Err(Error::request(format!(
+                        "D is NaN at row {row}, column {column}, and {format} has no NaN: choose another output format"
+                    )));
+                }
+                bytes.extend_from_slice(&d.to_le_bytes()[..width]);
+                at += 1;
+            }
+        }
+        Ok(bytes)
+    }
+}

@@ -1,0 +1,122 @@
+//! Where two matrices differ, and what those places have in common.
+
+use std::collections::BTreeSet;
+
+use super::Matrix;
+use crate::{Error, Result, exact};
+
+/// Elements in a row and in a column of the tiles that differences are counted in: those of many kernels are multiples.
+const TILES: [usize; 2] = [64, 64];
+
+/// What the comparison of two matrices in every bit found.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Differences {
+    /// Elements.
+    pub elements: usize,
+    /// Those that differ.
+    pub differing: usize,
+    /// The first that does, row by row: its row and column, and both codes.
+    pub first: Option<(usize, usize, [u64; 2])>,
+    /// The most steps from one number of the format to the next between two elements; `None` where one is infinite or NaN in all that
+    /// differ.
+    pub ulps: Option<u64>,
+    /// The rows that have a difference.
+    pub rows: BTreeSet<usize>,
+    /// The columns.
+    pub columns: BTreeSet<usize>,
+    /// The tiles of 64 x 64, by row and column of tiles.
+    pub tiles: BTreeSet<(usize, usize)>,
+}
+
+impl Differences {
+    /// Compares two matrices of one shape and format.
+    ///
+    /// # Errors
+    /// Matrices of other shapes or formats.
+    pub fn between(own: &Matrix, other: &Matrix) -> Result<Differences> {
+        if (own.rows, own.columns, own.format) != (other.rows, other.columns, other.format) {
+            return Err(Error::request(format!(
+                "it is {} of {}, and D is {} of {}: only matrices of one shape and format are compared",
+                other.shape(),
+                other.format,
+                own.shape(),
+                own.format
+            )));
+        }
+        let mut found = Differences {
+            elements: own.codes.len(),
+            differing: 0,
+            first: None,
+            ulps: None,
+            rows: BTreeSet::new(),
+            columns: BTreeSet::new(),
+            tiles: BTreeSet::new(),
+        };
+        for (at, (x, y)) in own.codes.iter().zip(other.codes.iter()).enumerate().filter(|(_, (x, y))| x != y) {
+            let (row, column) = (at / own.columns, at % own.columns);
+            found.differing += 1;
+            found.first.get_or_insert((row, column, [x, y]));
+            found.ulps = found.ulps.max(exact::distance(own.format, x, y));
+            found.rows.insert(row);
+            found.columns.insert(column);
+            found.tiles.insert((row / TILES[0], column / TILES[1]));
+        }
+        Ok(found)
+    }
+}
+
+/// Numbers in words: ranges, and those with a common step; at most a dozen.
+pub(super) fn places(numbers: &BTreeSet<usize>) -> String {
+    const MOST: usize = 12;
+    let numbers: Vec<usize> = numbers.iter().copied().collect();
+    if let [first, second, .., last] = numbers[..]
+        && second - first > 1
+        && numbers.len() > 3
+        && numbers.windows(2).all(|pair| pair[1] - pair[0] == second - first)
+    {
+        return format!("{first}, {second}, ..., {last}");
+    }
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for number in numbers {
+        match ranges.last_mut() {
+            Some((_, to)) if *to + 1 == number => *to = number,
+            _ => ranges.push((number, number)),
+        }
+    }
+    let word = |(from, to): &(usize, usize)| if from == to { from.to_string() } else { format!("{from}..{to}") };
+    let more = ranges.len().saturating_sub(MOST);
+    let mut words: Vec<String> = ranges.iter().take(MOST).map(word).collect();
+    words.extend((more > 0).then(|| format!("and {more} more")));
+    words.join(", ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::find;
+
+    #[test]
+    fn places_are_named_shortly() {
+        let of = |numbers: &[usize]| places(&numbers.iter().copied().collect());
+        assert_eq!(of(&[0, 1, 2, 3, 9]), "0..3, 9");
+        assert_eq!(of(&[1, 5, 9, 13]), "1, 5, ..., 13");
+        assert_eq!(of(&[4]), "4");
+        let squares: Vec<usize> = (0..20).map(|x| x * x).collect();
+        assert!(of(&squares).ends_with("and 7 more"), "{}", of(&squares));
+    }
+
+    #[test]
+    fn each_place_that_differs_is_counted_once() {
+        let half = find("f16").unwrap();
+        let zeros = Matrix::of_values(70, 2, half, &[0; 140]);
+        let mut other = zeros.clone();
+        other.codes.set(3, 1);
+        other.codes.set(131, 5);
+        other.codes.set(130, 0x7c00);
+        let found = Differences::between(&zeros, &other).unwrap();
+        assert_eq!((found.differing, found.first, found.ulps), (3, Some((1, 1, [0, 1])), Some(5)));
+        assert_eq!((found.rows.len(), found.columns.len(), found.tiles.len()), (2, 2, 2));
+        let wrong = Differences::between(&zeros, &zeros.transposed()).unwrap_err();
+        assert!(wrong.to_string().contains("2 x 70"), "{wrong}");
+    }
+}

@@ -1,0 +1,82 @@
+//! What executes the steps of a schedule.
+
+use super::Schedule;
+use crate::{
+    Error, Result,
+    device::{Device, LocalExecution},
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// The least and the most rows and columns of the tiles of a model, which computes each element apart and so takes tiles of any shape:
+/// operands are decoded once for all elements of a tile.
+const SIDES: (usize, usize) = (16, 64);
+/// Tiles that a thread of this program computes side by side, where there is enough work for all threads.
+const TOGETHER: usize = 4;
+/// About how many bytes of tiles another device is given at a time.
+const MOST_BYTES: usize = 32 << 20;
+
+/// What executes the steps of a schedule.
+pub struct Executor<'a> {
+    /// The instruction, of a model with another number of rows and columns.
+    pub(super) tile: Instruction,
+    /// How many tiles of D are computed side by side.
+    pub(super) together: usize,
+    pub(super) by: ExecutedBy<'a>,
+}
+
+/// Who executes.
+pub(super) enum ExecutedBy<'a> {
+    /// The threads of this program.
+    Threads(LocalExecution),
+    /// A device that does one thing at a time.
+    Device(&'a mut dyn Device),
+}
+
+impl<'a> Executor<'a> {
+    /// A device, for a D of so many rows and columns.
+    ///
+    /// # Errors
+    /// The device does not have the instruction, or fails.
+    pub fn of(device: &'a mut dyn Device, schedule: &Schedule, rows: usize, columns: usize) -> Result<Executor<'a>> {
+        let i = &schedule.instruction;
+        device.prepare(i)?;
+        if let Some(model) = device.model() {
+            let (side, together) = shares(rows, columns);
+            let tile = Instruction { m: side.min(rows), n: side.min(columns), ..i.clone() };
+            let evaluator = model.evaluator(&tile)?;
+            let by = ExecutedBy::Threads(Box::new(move |tiles| evaluator.execute_here(tiles)));
+            return Ok(Executor { tile, together, by });
+        }
+        if let Some(execute) = device.local(i)? {
+            let (side, together) = shares(rows, columns);
+            let together = together * (side * side).div_ceil(i.m * i.n);
+            return Ok(Executor { tile: i.clone(), together, by: ExecutedBy::Threads(execute) });
+        }
+        let together = (MOST_BYTES / i.tile_bytes()).max(1);
+        Ok(Executor { tile: i.clone(), together, by: ExecutedBy::Device(device) })
+    }
+}
+
+/// The side of square tiles of D, and how many of them are computed side by side, so that every thread has some.
+fn shares(rows: usize, columns: usize) -> (usize, usize) {
+    let threads = rayon::current_num_threads();
+    let tiles = |side: usize| rows.div_ceil(side) * columns.div_ceil(side);
+    let mut side = SIDES.1;
+    while side > SIDES.0 && tiles(side) < 2 * threads {
+        side /= 2;
+    }
+    (side, if tiles(side) >= 4 * TOGETHER * threads { TOGETHER } else { 1 })
+}
+
+/// The outputs of tiles, as many as there have to be.
+///
+/// # Errors
+/// A device error: it answered with fewer.
+pub(super) fn executed(device: &mut dyn Device, i: &Instruction, tiles: &Tiles) -> Result<Codes> {
+    let d = device.execute(i, tiles)?;
+    let expected = tiles.count * i.m * i.n;
+    match d.len() == expected {
+        true => Ok(d),
+        false => Err(Error::device(format!("{} answered {} outputs of {expected}", device.identity().name, d.len()))),
+    }
+}

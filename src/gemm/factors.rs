@@ -1,0 +1,139 @@
+//! What a matrix product is made of: the matrices, and what scales them.
+
+use super::{
+    Matrix, Schedule,
+    schedule::{CEntry, ScaleBlocks},
+};
+use crate::{Error, Result, format::Format};
+
+/// The operands of a matrix product.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Factors {
+    /// A: rows of D by k.
+    pub a: Matrix,
+    /// B: k by columns of D.
+    pub b: Matrix,
+    /// C, as D.
+    pub c: Option<Matrix>,
+    /// What is added to every row before it is rounded: one row, as many columns as D.
+    pub bias: Option<Matrix>,
+    /// The scales of A: of block-scaled instructions a code for each row and block of k, else f32 for each block of the schedule.
+    pub scale_a: Option<Matrix>,
+    /// The scales of B: for each block of k and column, or block of the schedule.
+    pub scale_b: Option<Matrix>,
+}
+
+impl Factors {
+    /// A and B alone.
+    pub fn new(a: Matrix, b: Matrix) -> Factors {
+        Factors { a, b, c: None, bias: None, scale_a: None, scale_b: None }
+    }
+
+    /// The terms of each sum.
+    pub fn k(&self) -> usize {
+        self.a.columns
+    }
+
+    /// The product of some rows and columns alone.
+    pub fn chosen(&self, rows: &[usize], columns: &[usize], blocks: Option<&ScaleBlocks>) -> Factors {
+        let all = |matrix: &Matrix| ((0..matrix.rows).collect::<Vec<_>>(), (0..matrix.columns).collect::<Vec<_>>());
+        let [row_block, column_block] = blocks.map_or([1, 1], |blocks| [blocks.a[0], blocks.b[1]]);
+        let scale_rows: Vec<usize> = rows.iter().map(|row| row / row_block).collect();
+        let scale_columns: Vec<usize> = columns.iter().map(|column| column / column_block).collect();
+        Factors {
+            a: self.a.chosen(rows, &all(&self.a).1),
+            b: self.b.chosen(&all(&self.b).0, columns),
+            c: self.c.as_ref().map(|c| c.chosen(rows, columns)),
+            bias: self.bias.as_ref().map(|bias| bias.chosen(&[0], columns)),
+            scale_a: self.scale_a.as_ref().map(|scales| scales.chosen(&scale_rows, &all(scales).1)),
+            scale_b: self.scale_b.as_ref().map(|scales| scales.chosen(&all(scales).0, &scale_columns)),
+        }
+    }
+
+    /// Refuses matrices that do not fit together, or not the schedule.
+    ///
+    /// # Errors
+    /// A request error: which matrix has what shape or format, and which one is expected.
+    pub fn check(&self, schedule: &Schedule) -> Result<()> {
+        let i = &schedule.instruction;
+        let (m, n, k) = (self.a.rows, self.b.columns, self.a.columns);
+        for (name, matrix) in [("A", &self.a), ("B", &self.b)] {
+            if matrix.rows == 0 || matrix.columns == 0 {
+                return Err(Error::request(format!("{name} is {}: there is nothing to multiply", matrix.shape())));
+            }
+        }
+        if self.b.rows != k {
+            return Err(Error::request(format!(
+                "A is {} and B is {}: B needs as many rows as A has columns (--transpose-a and --transpose-b take a matrix that is \
+                 stored the other way)",
+                self.a.shape(),
+                self.b.shape()
+            )));
+        }
+        fits("A", &self.a, (m, k), Some(i.a))?;
+        fits("B", &self.b, (k, n), Some(i.b))?;
+        if let Some(c) = &self.c {
+            fits("C", c, (m, n), (schedule.c == CEntry::Start).then_some(i.c))?;
+            if c.format.is_integer() != i.d.is_integer() {
+                return Err(Error::request(format!("C holds {}, and the sums of {i} are {}", c.format, i.d)));
+            }
+        }
+        if let Some(bias) = &self.bias {
+            fits("the bias", bias, (1, n), None)?;
+            if bias.format.is_integer() != i.d.is_integer() {
+                return Err(Error::request(format!("the bias holds {}, and the sums of {i} are {}", bias.format, i.d)));
+            }
+        }
+        let given = self.scale_a.is_some() || self.scale_b.is_some();
+        match (i.scale, &schedule.scales) {
+            (Some(_), Some(_)) => Err(Error::request(format!(
+                "{i} has block scales of its own; the schedule's [scales] are for instructions without"
+            ))),
+            (Some(scale), None) => {
+                self.has_scales()?;
+                let blocks = k.div_ceil(scale.block);
+                let scales = |matrix: &Option<Matrix>, name, shape| match matrix {
+                    Some(matrix) => fits(name, matrix, shape, Some(scale.format)),
+                    None => Ok(()),
+                };
+                scales(&self.scale_a, "the scales of A", (m, blocks))?;
+                scales(&self.scale_b, "the scales of B", (blocks, n))
+            }
+            (None, Some(blocks)) => {
+                self.has_scales()?;
+                let single = crate::format::find("f32")?;
+                let scales = |matrix: &Option<Matrix>, name, shape| match matrix {
+                    Some(matrix) => fits(name, matrix, shape, Some(single)),
+                    None => Ok(()),
+                };
+                scales(&self.scale_a, "the scales of A", (m.div_ceil(blocks.a[0]), k.div_ceil(blocks.a[1])))?;
+                scales(&self.scale_b, "the scales of B", (k.div_ceil(blocks.b[0]), n.div_ceil(blocks.b[1])))
+            }
+            (None, None) if given => Err(Error::request(format!(
+                "{i} has no block scales; give the schedule [scales] that say which elements share one"
+            ))),
+            (None, None) => Ok(()),
+        }
+    }
+
+    /// Refuses a product that needs scales and has none.
+    pub(super) fn has_scales(&self) -> Result<()> {
+        match (&self.scale_a, &self.scale_b) {
+            (Some(_), Some(_)) => Ok(()),
+            _ => Err(Error::request("the schedule has block scales; give those of A and B (--scale-a and --scale-b)")),
+        }
+    }
+}
+
+/// Refuses a matrix of another shape or format.
+fn fits(name: &str, matrix: &Matrix, (rows, columns): (usize, usize), format: Option<&'static Format>) -> Result<()> {
+    if (matrix.rows, matrix.columns) != (rows, columns) {
+        return Err(Error::request(format!("{name} is {}, and has to be {rows} x {columns}", matrix.shape())));
+    }
+    match format.filter(|format| *format != matrix.format) {
+        Some(format) => {
+            Err(Error::request(format!("{name} holds {}, and the instruction takes {format}", matrix.format)))
+        }
+        None => Ok(()),
+    }
+}

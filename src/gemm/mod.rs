@@ -1,0 +1,44 @@
+//! Whole matrix products made of instructions, bit for bit.
+//!
+//! A [`Schedule`] says how a product is made: by which instruction, in what order along k, split into how many parts and how those are
+//! joined, promoted to a second register how often, and rounded to what. It is data, a small TOML file. [`compute`] follows it: one
+//! function for every schedule and every device.
+//!
+//! ```
+//! use tcnum::{device::ModelDevice, gemm::{self, Executor, Factors, Matrix, Schedule}, isa};
+//! # fn main() -> tcnum::Result<()> {
+//! let schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32")?)?;
+//! let half = schedule.instruction.a;
+//! let ones = Matrix::of_values(2, 40, half, &[0x3c00; 80]); // 2 x 40 times 40 x 2
+//! let factors = Factors::new(ones.clone(), ones.transposed());
+//! let mut device = ModelDevice::open("hopper")?;
+//! let d = gemm::compute(&schedule, &mut Executor::of(&mut device, &schedule, 2, 2)?, &factors, &|_| ())?;
+//! assert_eq!(d.codes.iter().map(|code| f32::from_bits(code as u32)).collect::<Vec<_>>(), [40.0; 4]);
+//! # Ok(())
+//! # }
+//! ```
+
+mod accuracy;
+mod compute;
+mod differences;
+mod executor;
+mod factors;
+mod file;
+pub mod matching;
+mod matrix;
+mod plan;
+mod read;
+mod register;
+mod schedule;
+pub mod tables;
+
+pub use accuracy::{Accuracy, Yardstick, accuracy};
+pub use compute::compute;
+pub use differences::Differences;
+pub use executor::Executor;
+pub use factors::Factors;
+pub use file::instruction;
+pub use matrix::Matrix;
+pub use plan::{Run, Walk};
+pub use read::{ArrayFile, Conversion, writable, write};
+pub use schedule::{CEntry, KOrder, OutputRounding, PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK};

@@ -1,0 +1,127 @@
+//! A schedule applied to a number of terms: which steps are taken, in what order, from what.
+
+use std::ops::Range;
+
+use super::{
+    Factors,
+    schedule::{KOrder, Residue, Schedule},
+};
+use crate::{Error, Result};
+
+/// All steps of an element of D: parts, each of runs, each of steps.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Walk {
+    /// The parts of k, in the order in which they are joined.
+    pub parts: Vec<Vec<Run>>,
+}
+
+/// What the unit sums without a break: it begins from zero (or from C), and what it has at the end is added to the register, or is the
+/// part's sum where nothing is promoted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Run {
+    /// For each step the k that it takes: as many as the instruction's, or fewer, which zeros follow.
+    pub steps: Vec<Range<usize>>,
+}
+
+impl Schedule {
+    /// The parts that `k` terms are cut into; the last one may be shorter.
+    pub fn parts(&self, k: usize) -> Vec<Range<usize>> {
+        let chunk = k.div_ceil(self.split.granule).div_ceil(self.split.count).max(1) * self.split.granule;
+        (0..k).step_by(chunk).map(|from| from..k.min(from + chunk)).collect()
+    }
+
+    /// The steps of a sum of `k` terms.
+    pub fn walk(&self, k: usize) -> Walk {
+        let part = |part: Range<usize>| {
+            let mut steps: Vec<Range<usize>> = self.slabs(part).into_iter().flat_map(|slab| self.steps(slab)).collect();
+            if self.order == KOrder::Descending {
+                steps.reverse();
+            }
+            self.runs(steps)
+        };
+        Walk { parts: self.parts(k).into_iter().map(part).collect() }
+    }
+
+    /// The steps of a part in runs.
+    fn runs(&self, mut steps: Vec<Range<usize>>) -> Vec<Run> {
+        let count = |k: usize| k / self.instruction.k;
+        let most = self.promote.map_or(usize::MAX, count);
+        let mut runs = Vec::new();
+        while !steps.is_empty() {
+            let own = match self.promote_halves.map(count) {
+                Some(halves) if steps.len() > most && steps.len() < 2 * most => {
+                    (steps.len() / 2).next_multiple_of(halves)
+                }
+                _ => most,
+            };
+            let rest = steps.split_off(own.min(steps.len()));
+            runs.push(Run { steps });
+            steps = rest;
+        }
+        runs
+    }
+
+    /// The slabs of a part.
+    fn slabs(&self, part: Range<usize>) -> Vec<Range<usize>> {
+        let short = part.len() % self.slab;
+        let first = if self.residue == Residue::First && short > 0 { short } else { self.slab };
+        let mut slabs = Vec::new();
+        let mut from = part.start;
+        while from < part.end {
+            let length = if slabs.is_empty() { first } else { self.slab };
+            slabs.push(from..part.end.min(from + length));
+            from += length;
+        }
+        slabs
+    }
+
+    /// The steps of a slab: those of a short one end with steps on zeros alone.
+    fn steps(&self, slab: Range<usize>) -> impl Iterator<Item = Range<usize>> + use<> {
+        let width = self.instruction.k;
+        (0..self.slab / width).map(move |step| {
+            let from = slab.end.min(slab.start + step * width);
+            from..slab.end.min(from + width)
+        })
+    }
+}
+
+impl Walk {
+    /// Refuses a walk in which a step, or what is scaled at once, does not lie in whole blocks of scales.
+    ///
+    /// # Errors
+    /// A request error that names the key to change.
+    pub(super) fn check(&self, schedule: &Schedule, factors: &Factors) -> Result<()> {
+        let runs = || self.parts.iter().flatten();
+        if let Some(scale) = schedule.instruction.scale {
+            let starts = runs().flat_map(|run| run.steps.iter()).filter(|step| !step.is_empty()).map(|step| step.start);
+            if let Some(from) = starts.into_iter().find(|from| !from.is_multiple_of(scale.block)) {
+                return Err(Error::request(format!(
+                    "a step begins at k = {from}, within a block of {} that shares a scale; choose slabs and parts of whole blocks, \
+                     and the short slab last",
+                    scale.block
+                )));
+            }
+        }
+        let Some(scales) = &schedule.scales else { return Ok(()) };
+        for run in runs() {
+            let steps = || run.steps.iter().filter(|step| !step.is_empty());
+            let (Some(from), Some(to)) = (steps().map(|s| s.start).min(), steps().map(|s| s.end - 1).max()) else {
+                continue;
+            };
+            if let Some(block) = [scales.a[1], scales.b[0]].into_iter().find(|block| from / block != to / block) {
+                return Err(Error::request(format!(
+                    "k = {from} to {to} is promoted at once, and has more than one scale in blocks of {block}; choose promote so \
+                     that it divides the blocks, and parts of whole blocks"
+                )));
+            }
+        }
+        factors.has_scales()
+    }
+}
+
+impl Run {
+    /// A k of the run, if it has one: all of them have one scale.
+    pub(super) fn k(&self) -> Option<usize> {
+        self.steps.iter().find(|step| !step.is_empty()).map(|step| step.start)
+    }
+}

@@ -1,0 +1,171 @@
+//! Matrices from files and into files.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+
+use super::Matrix;
+use crate::{
+    Error, Result,
+    array::{Array, Arrays, Container, Content, read_file},
+    base::nearest::nearest,
+    convert::{ConversionTarget, Tensor, convert},
+    format::{Format, Overflow, Rounding},
+    isa::Codes,
+};
+
+/// The formats that NumPy's files have a type for.
+const NUMPY: [&str; 6] = ["f64", "f32", "f16", "s8", "s32", "s64"];
+/// The name of D in a safetensors file.
+const NAME: &str = "d";
+
+/// An array in a file: `FILE.npy`, `FILE.safetensors:NAME`, or `FILE.safetensors` of one array.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ArrayFile {
+    /// The file.
+    pub path: PathBuf,
+    /// The name of the array.
+    pub name: Option<String>,
+}
+
+/// What becomes of an array that is not in the format that is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Conversion {
+    /// Values that are in the wanted format are taken; any other is refused.
+    Exact,
+    /// It stays as it is; only integers are taken for codes of the wanted format.
+    Keep,
+    /// Each value is rounded to nearest, ties to even; those that are too large saturate.
+    Quantise,
+}
+
+impl ArrayFile {
+    /// The array that an option names.
+    pub fn parse(text: &str) -> ArrayFile {
+        let named = text.rsplit_once(".safetensors:").map(|(stem, name)| (format!("{stem}.safetensors"), name));
+        match named {
+            Some((path, name)) => ArrayFile { path: path.into(), name: Some(name.into()) },
+            None => ArrayFile { path: text.into(), name: None },
+        }
+    }
+
+    /// What it is called in messages.
+    pub fn label(&self) -> String {
+        match &self.name {
+            Some(name) => format!("{}:{name}", self.path.display()),
+            None => self.path.display().to_string(),
+        }
+    }
+
+    /// The matrix in the file, in `format`, or in the file's own where that is `None`; with a note where values were rounded.
+    ///
+    /// Integers without a format are its codes. (f32 is taken for tf32 as it is: the unit ignores the low 13 bits.) An array of one
+    /// dimension is a row.
+    ///
+    /// # Errors
+    /// A file that cannot be read or has no such array, an array that is no matrix or holds other values than the format has.
+    pub fn read(&self, format: Option<&'static Format>, conversion: Conversion) -> Result<(Matrix, Option<String>)> {
+        let bytes = read_file(&self.path)?;
+        let arrays = Arrays::parse(&self.path, &bytes)?;
+        let within = |error: Error| error.within(self.label());
+        let array = self.chosen(&arrays).map_err(within)?;
+        let (rows, columns) = match array.shape[..] {
+            [columns] => (1, columns),
+            [rows, columns] => (rows, columns),
+            _ => {
+                let wrong = format!("its shape is {:?}: a matrix has rows and columns", array.shape);
+                return Err(within(Error::request(wrong)));
+            }
+        };
+        let (codes, own, note) = codes(array, format, conversion).map_err(within)?;
+        Ok((Matrix::new(rows, columns, own, codes), note.map(|note| format!("{}: {note}", self.label()))))
+    }
+
+    fn chosen<'a>(&self, arrays: &'a Arrays) -> Result<&'a Array<'a>> {
+        let names = || arrays.arrays.iter().map(|array| array.name.as_str());
+        match (&self.name, &arrays.arrays[..]) {
+            (None, [one]) => Ok(one),
+            (None, []) => Err(Error::request("there are no arrays in it")),
+            (None, several) => Err(Error::request(format!(
+                "it has {} arrays; name one: {}:{}",
+                several.len(),
+                self.path.display(),
+                several[0].name
+            ))),
+            (Some(name), _) => arrays.get(name).ok_or_else(|| {
+                Error::request(format!(
+                    "there is no array '{name}'; the nearest: {}",
+                    nearest(name, names(), 3).join(", ")
+                ))
+            }),
+        }
+    }
+}
+
+/// The codes of an array in the format that is wanted, the format, and what was rounded.
+fn codes(
+    array: &Array,
+    wanted: Option<&'static Format>,
+    conversion: Conversion,
+) -> Result<(Codes, &'static Format, Option<String>)> {
+    let (own, wanted) = match (array.kind, wanted) {
+        (Content::Format(own), Some(wanted)) if own != wanted && conversion != Conversion::Keep => (own, wanted),
+        (Content::Format(own), _) => {
+            let (format, codes) = array.codes(Some(own))?;
+            return Ok((codes, format, None));
+        }
+        (Content::Unsigned(_), None) => {
+            return Err(Error::request("it holds integers, and nothing says of what format they are codes"));
+        }
+        _ => {
+            let (format, codes) = array.codes(wanted)?;
+            return Ok((codes, format, None));
+        }
+    };
+    let given = Codes::from_bytes(own, array.bytes.to_vec()).expect("whole elements");
+    if (own.name, wanted.name, conversion) == ("f32", "tf32", Conversion::Exact) {
+        return Ok((given, wanted, None));
+    }
+    let target = ConversionTarget::Scalar { format: wanted, rounding: Rounding::Rne, overflow: Overflow::Saturate };
+    let (converted, changes) = convert(&Tensor::Scalar(own, given), 1, &target)?;
+    let changed = changes.values - changes.exact;
+    let Tensor::Scalar(_, codes) = converted else { unreachable!("the target is no block format") };
+    match (changed, conversion) {
+        (0, _) => Ok((codes, wanted, None)),
+        (_, Conversion::Exact | Conversion::Keep) => Err(Error::request(format!(
+            "{changed} of its {} values of {own} are not in {wanted}; --quantise rounds them to nearest",
+            changes.values
+        ))),
+        (_, Conversion::Quantise) => Ok((
+            codes,
+            wanted,
+            Some(format!("{changed} of {} values of {own} were rounded to {wanted}.", changes.values)),
+        )),
+    }
+}
+
+/// Refuses a file that cannot hold a D of this format.
+///
+/// # Errors
+/// A request error: the name ends in neither `.npy` nor `.safetensors`, or NumPy has no such type.
+pub fn writable(path: &Path, format: &Format) -> Result<()> {
+    match Container::of(path)? {
+        Container::Npy if !NUMPY.contains(&format.name) => Err(Error::request(format!(
+            "{}: NumPy's files have no type for {format}; write a .safetensors file",
+            path.display()
+        ))),
+        _ => Ok(()),
+    }
+}
+
+/// Writes a matrix, whole or not at all; in a safetensors file it is called `d`, beside the metadata.
+///
+/// # Errors
+/// As [`writable`]; a file that cannot be written.
+pub fn write(path: &Path, matrix: &Matrix, metadata: BTreeMap<String, String>) -> Result<()> {
+    writable(path, matrix.format)?;
+    let bytes = matrix.codes.as_bytes().to_vec();
+    let array = Array::of_codes(NAME, vec![matrix.rows, matrix.columns], matrix.format, bytes);
+    Arrays { arrays: vec![array], metadata }.write(path)
+}

@@ -1,0 +1,289 @@
+//! Schedules: how a matrix product is made of instructions.
+
+use super::register::Register;
+use crate::{
+    Error, Result,
+    base::named::named,
+    format::{Format, Overflow, Rounding},
+    isa::Instruction,
+};
+
+/// The bits of a row that libraries cut k by: 64 elements of 16 bits, 128 of 8.
+const GRANULE_BITS: usize = 1024;
+/// The most parts of a sum.
+const MOST_PARTS: usize = 1 << 16;
+/// The largest slab: a short one is filled up.
+const LARGEST_SLAB: usize = 1 << 16;
+
+/// How a matrix product D = alpha*A*B + beta*C is made of instructions.
+///
+/// k is cut into parts ([`SplitK`]), each part into slabs, each slab into steps of the instruction's k. What is short of a whole slab
+/// is filled with zeros. The D of a step is the C of the next one. Where sums are promoted, the unit begins from zero every so many k
+/// and what it has summed is added to a register. The parts are joined, then scaled, and rounded to the output.
+///
+/// Registers are f32; f64 where the instruction's D is, and s32 where it is.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Schedule {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// The order of the steps of a part.
+    pub order: KOrder,
+    /// The k of a slab: a multiple of the instruction's.
+    pub slab: usize,
+    /// Which slab of a part is the short one.
+    pub residue: Residue,
+    /// The parts that k is cut into.
+    pub split: SplitK,
+    /// After how many k the unit's sum is added to a register, and the unit begins from zero; a multiple of the instruction's k.
+    pub promote: Option<usize>,
+    /// Where what is left is more than is promoted at once, and less than twice that: half of it, rounded up to a multiple of this, is
+    /// promoted first, as in OpenBLAS; without, as much as ever. A multiple of the instruction's k.
+    pub promote_halves: Option<usize>,
+    /// Scales of blocks of A and B, which multiply what is promoted. (Those of block-scaled instructions are the instruction's.)
+    pub scales: Option<ScaleBlocks>,
+    /// Where C enters.
+    pub c: CEntry,
+    /// The factor of the product, rounded to the register's format.
+    pub alpha: f64,
+    /// The factor of C.
+    pub beta: f64,
+    /// What D is rounded to.
+    pub output: OutputRounding,
+}
+
+named! {
+    /// The order of the steps of a part.
+    pub enum KOrder {
+        Ascending = "ascending": "from the smallest k on";
+        Descending = "descending": "from the largest k on";
+    }
+}
+
+named! {
+    /// Which slab of a part is short, where its k is no multiple of the slab's.
+    pub enum Residue {
+        First = "first": "the one with the smallest k, as in kernels of CUTLASS";
+        Last = "last": "the one with the largest k";
+    }
+}
+
+named! {
+    /// How the parts of a sum are joined.
+    pub enum PartJoin {
+        Register = "register": "added in order as they are, in the register's format";
+        Output = "output": "each rounded to the output's format, then added in order in the register's";
+        Serial = "serial": "each added to D, which is rounded to the output's format after every part";
+    }
+}
+
+named! {
+    /// Where C enters.
+    pub enum CEntry {
+        Start = "start": "the first step adds to it";
+        End = "end": "beta*C is added to the joined sum";
+    }
+}
+
+named! {
+    /// How scales of blocks multiply what is promoted.
+    pub enum ScaleUse {
+        Fused = "fused": "the product of the scales, rounded, is a factor of a fused multiply-add to the register";
+        Rounded = "rounded": "the sum times that product is rounded before it is added";
+    }
+}
+
+/// The parts that k is cut into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SplitK {
+    /// How many there are at most.
+    pub count: usize,
+    /// What their k is a multiple of, except the last one's: each has `ceil(ceil(k / granule) / count) * granule`.
+    pub granule: usize,
+    /// How they are joined.
+    pub join: PartJoin,
+}
+
+/// Which elements share a scale.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ScaleBlocks {
+    /// Rows and k of a block of A.
+    pub a: [usize; 2],
+    /// k and columns of a block of B.
+    pub b: [usize; 2],
+    /// How they multiply.
+    pub multiply: ScaleUse,
+}
+
+/// What D is rounded to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OutputRounding {
+    /// The format.
+    pub format: &'static Format,
+    /// The rounding.
+    pub rounding: Rounding,
+    /// What becomes of results that are too large.
+    pub overflow: Overflow,
+    /// The code of NaN results; that of the format where none is given. (Where nothing follows the last step, its codes stay as they
+    /// are.)
+    pub nan: Option<u64>,
+}
+
+impl Schedule {
+    /// The plain schedule of an instruction: step by step in ascending order of k, C added at the end, D in the instruction's format.
+    ///
+    /// # Errors
+    /// A request error: the instruction's D cannot be its next C, or A is sparse.
+    pub fn new(instruction: Instruction) -> Result<Schedule> {
+        let i = &instruction;
+        let refused = |why: String| Err(Error::request(format!("{i} makes no matrix products: {why}")));
+        if i.is_sparse() {
+            return refused("A is sparse; a schedule takes dense matrices".into());
+        }
+        if i.c != i.d {
+            return refused(format!("its D is {}, which cannot be the {} of the next step's C", i.d, i.c));
+        }
+        let schedule = Schedule {
+            order: KOrder::Ascending,
+            slab: i.k,
+            residue: Residue::Last,
+            split: SplitK { count: 1, granule: granule(i), join: PartJoin::Register },
+            promote: None,
+            promote_halves: None,
+            scales: None,
+            c: CEntry::End,
+            alpha: 1.0,
+            beta: 1.0,
+            output: OutputRounding { format: i.d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: None },
+            instruction,
+        };
+        schedule.check().map_err(Error::request)?;
+        Ok(schedule)
+    }
+
+    /// What keeps the schedule from being followed, whatever the matrices.
+    ///
+    /// # Errors
+    /// The key, its value and what it may be.
+    pub fn check(&self) -> std::result::Result<(), String> {
+        let i = &self.instruction;
+        let register = Register::of(i.d).ok_or_else(|| {
+            format!(
+                "{i} has D in {}: there are registers of f32 (for floating-point formats up to it), f64 and s32",
+                i.d
+            )
+        })?;
+        for (key, k) in [("slab", Some(self.slab)), ("promote", self.promote), ("promote-halves", self.promote_halves)]
+        {
+            if let Some(k) = k.filter(|k| *k == 0 || !k.is_multiple_of(i.k)) {
+                return Err(format!("{key} = {k}: it has to be a multiple of {}, the k of {i}", i.k));
+            }
+        }
+        if self.slab > LARGEST_SLAB.max(i.k) {
+            return Err(format!("slab = {}: slabs have a k of up to {LARGEST_SLAB}", self.slab));
+        }
+        let SplitK { count, granule, join } = self.split;
+        if !(1..=MOST_PARTS).contains(&count) {
+            return Err(format!("split.count = {count}: k is cut into 1 to {MOST_PARTS} parts"));
+        }
+        if granule == 0 {
+            return Err("split.granule = 0: it has to be 1 or more".into());
+        }
+        if self.promote_halves.is_some() && self.promote.is_none() {
+            return Err("promote-halves says how what is left is promoted; give promote".into());
+        }
+        if let Some(scales) = &self.scales {
+            if self.promote.is_none() {
+                return Err("scales multiply what is promoted; give promote, the k of a block".into());
+            }
+            if register == Register::Integer {
+                return Err(format!("scales multiply in f32, and {i} sums integers"));
+            }
+            if [scales.a, scales.b].concat().contains(&0) {
+                return Err("scales: a block has one row, column and k or more".into());
+            }
+        }
+        for (key, factor) in [("alpha", self.alpha), ("beta", self.beta)] {
+            if !factor.is_finite() {
+                return Err(format!("{key} = {factor}: expected a finite number"));
+            }
+        }
+        let plain = self.alpha == 1.0 && (self.beta == 0.0 || self.beta == 1.0);
+        if register == Register::Integer && !plain {
+            return Err(format!("{i} sums integers: alpha is 1, and beta 0 or 1"));
+        }
+        if self.c == CEntry::Start && (!plain || self.promote.is_some()) {
+            return Err("c = \"start\": alpha and beta are then 1, and nothing is promoted".into());
+        }
+        let output = &self.output;
+        if (register == Register::Integer) != output.format.is_integer()
+            || output.format.is_integer() && output.format != i.d
+        {
+            return Err(format!("output.format = \"{}\": the sums of {i} are {}", output.format, register.format()));
+        }
+        if matches!(output.rounding, Rounding::Sr { .. }) {
+            return Err("output.rounding: stochastic rounding would round every element by the same random bits".into());
+        }
+        if let Some(nan) = output.nan.filter(|nan| *nan > output.format.code_mask()) {
+            return Err(format!("output.nan = \"{nan:#x}\": {} has {} bits", output.format, output.format.bits));
+        }
+        if join != PartJoin::Register && register == Register::Integer {
+            return Err(format!("split.join = \"{}\": integers are added as they are", join.name()));
+        }
+        Ok(())
+    }
+
+    /// Whether the codes of the last step of the one part are D.
+    pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
+        let added = has_bias || has_c && self.c == CEntry::End && self.beta != 0.0;
+        parts == 1 && self.promote.is_none() && !added && self.alpha == 1.0 && self.output.format == self.instruction.d
+    }
+
+    /// The schedule in a sentence, for a sum of `k` terms.
+    pub fn sentence(&self, k: usize) -> String {
+        let i = &self.instruction;
+        let register = Register::of(i.d).map_or(i.d, Register::format);
+        let mut words = vec![i.name.clone(), format!("k {}", self.order.name())];
+        let parts = self.parts(k);
+        let short = parts.iter().any(|part| !part.len().is_multiple_of(self.slab));
+        if self.slab != i.k || short && self.residue == Residue::First {
+            let residue = if short { format!(", the short one {}", self.residue.name()) } else { String::new() };
+            words.push(format!("in slabs of {}{residue}", self.slab));
+        }
+        if let Some(promote) = self.promote {
+            let halves = self.promote_halves.map_or_else(String::new, |halves| {
+                format!(", the last two halves of what is left (of multiples of {halves})")
+            });
+            words.push(format!("promoted to {register} every {promote}{halves}"));
+        }
+        if let Some(scales) = &self.scales {
+            let [a, b] = [scales.a, scales.b].map(|[x, y]| format!("{x} x {y}"));
+            let how =
+                if scales.multiply == ScaleUse::Fused { "by fused multiply-adds" } else { "each product rounded" };
+            words.push(format!("scaled in blocks of {a} of A and {b} of B {how}"));
+        }
+        if self.c == CEntry::Start {
+            words.push("beginning from C".into());
+        }
+        if let [first, .., _] = &parts[..] {
+            let joined = match self.split.join {
+                PartJoin::Register => format!("joined in {register} in order"),
+                PartJoin::Output => format!("each rounded to {} and joined in {register} in order", self.output.format),
+                PartJoin::Serial => format!("each added to D in {}", self.output.format),
+            };
+            words.push(format!("split-k of {} parts of {}, {joined}", parts.len(), first.len()));
+        }
+        if self.alpha != 1.0 {
+            words.push(format!("times {}", self.alpha));
+        }
+        let output = &self.output;
+        if output.format != i.d || output.rounding != Rounding::Rne {
+            words.push(format!("rounded to {} {}", output.format, output.rounding.name()));
+        }
+        words.join(", ")
+    }
+}
+
+/// What libraries cut k by.
+fn granule(i: &Instruction) -> usize {
+    (GRANULE_BITS / i.a.bits as usize).max(1)
+}

@@ -1,0 +1,11 @@
+//! Matrix products made of instructions: computed against a plain loop, schedules as files, and the command.
+
+mod command;
+mod compute;
+#[path = "../common/machine.rs"]
+mod machine;
+mod matching;
+mod plain;
+#[path = "../common/program.rs"]
+mod program;
+mod schedules;

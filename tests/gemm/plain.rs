@@ -1,0 +1,208 @@
+//! A matrix product by a schedule a second time: one element after the other, by the reference evaluator, with the soft-float's sums.
+
+use tcnum::{
+    arithmetic::Evaluator,
+    format::{self, Format, Overflow, Rounding},
+    gemm::{CEntry, Factors, KOrder, Matrix, PartJoin, Residue, ScaleUse, Schedule},
+    isa::Case,
+    softfloat::{Converter, Environment, Unit},
+};
+
+/// What the reference rounds to f32 or f64 in; integers wrap.
+struct Registers {
+    format: &'static Format,
+}
+
+impl Registers {
+    fn unit(&self) -> Unit<'static> {
+        Unit::new(self.format, Environment::default()).expect("floating-point numbers")
+    }
+
+    fn from(&self, format: &Format, code: u64) -> u64 {
+        if self.format.is_integer() {
+            return code;
+        }
+        Converter::new(format, self.format, Environment::default()).convert(code).code.expect("it has NaN")
+    }
+
+    fn of(&self, x: f64) -> u64 {
+        self.format.encode_f64(x, Rounding::Rne, Overflow::Standard).expect("it has NaN")
+    }
+
+    fn add(&self, x: u64, y: u64) -> u64 {
+        match self.format.is_integer() {
+            true => u64::from((x as u32).wrapping_add(y as u32)),
+            false => self.unit().add(x, y).code.expect("it has NaN"),
+        }
+    }
+
+    fn multiply(&self, x: u64, y: u64) -> u64 {
+        match self.format.is_integer() {
+            true => u64::from((x as u32).wrapping_mul(y as u32)),
+            false => self.unit().mul(x, y).code.expect("it has NaN"),
+        }
+    }
+
+    fn fma(&self, x: u64, y: u64, z: u64) -> u64 {
+        match self.format.is_integer() {
+            true => self.add(self.multiply(x, y), z),
+            false => self.unit().fma(x, y, z).code.expect("it has NaN"),
+        }
+    }
+}
+
+/// The k of each part, and in it the places of all steps: a k, or a zero that fills up.
+fn places(schedule: &Schedule, k: usize) -> Vec<Vec<Option<usize>>> {
+    let split = &schedule.split;
+    let chunk = k.div_ceil(split.granule).div_ceil(split.count) * split.granule;
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for at in 0..k {
+        if at % chunk == 0 {
+            parts.push(Vec::new());
+        }
+        parts.last_mut().unwrap().push(at);
+    }
+    let filled = |part: Vec<usize>| {
+        let missing = part.len().next_multiple_of(schedule.slab) - part.len();
+        let whole = part.len() % schedule.slab;
+        let at = if schedule.residue == Residue::First && missing > 0 { whole } else { part.len() };
+        let mut places: Vec<Option<usize>> = part.into_iter().map(Some).collect();
+        places.splice(at..at, vec![None; missing]);
+        places
+    };
+    parts.into_iter().map(filled).collect()
+}
+
+fn scale(
+    registers: &Registers,
+    schedule: &Schedule,
+    factors: &Factors,
+    row: usize,
+    column: usize,
+    k: usize,
+) -> Option<u64> {
+    let blocks = schedule.scales.as_ref()?;
+    let a = factors.scale_a.as_ref().unwrap().get(row / blocks.a[0], k / blocks.a[1]);
+    let b = factors.scale_b.as_ref().unwrap().get(k / blocks.b[0], column / blocks.b[1]);
+    let single = format::find("f32").unwrap();
+    Some(registers.multiply(registers.from(single, a), registers.from(single, b)))
+}
+
+/// The steps that the unit takes without a break.
+fn runs<'a>(schedule: &Schedule, steps: &[&'a [Option<usize>]]) -> Vec<Vec<&'a [Option<usize>]>> {
+    let i = &schedule.instruction;
+    let (Some(promote), Some(halves)) = (schedule.promote, schedule.promote_halves) else {
+        let most = schedule.promote.map_or(usize::MAX, |promote| promote / i.k);
+        return steps.chunks(most).map(<[_]>::to_vec).collect();
+    };
+    // As OpenBLAS has it, in its words.
+    let (q, unroll, k) = (promote / i.k, halves / i.k, steps.len());
+    let (mut runs, mut ls) = (Vec::new(), 0);
+    while ls < k {
+        let mut min_l = k - ls;
+        if min_l >= q * 2 {
+            min_l = q;
+        } else if min_l > q {
+            min_l = (min_l / 2).div_ceil(unroll) * unroll;
+        }
+        let end = k.min(ls + min_l);
+        runs.push(steps[ls..end].to_vec());
+        ls = end;
+    }
+    runs
+}
+
+/// D, element by element.
+pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Factors) -> Matrix {
+    let i = &schedule.instruction;
+    let (m, n) = (factors.a.rows, factors.b.columns);
+    let name = if i.d.name == "f64" || i.d.is_integer() { i.d.name } else { "f32" };
+    let registers = Registers { format: format::find(name).unwrap() };
+    let output = &schedule.output;
+    let to_output = |code: u64| {
+        if output.format.is_integer() {
+            return code;
+        }
+        let environment =
+            Environment { rounding: output.rounding, overflow: output.overflow, ..Environment::default() };
+        Converter::new(registers.format, output.format, environment).convert(code).code.expect("it has NaN")
+    };
+    let mut codes = Vec::new();
+    for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+        let mut parts = Vec::new();
+        let mut raw = 0;
+        for (part, places) in places(schedule, factors.a.columns).iter().enumerate() {
+            let mut steps: Vec<&[Option<usize>]> = places.chunks(i.k).collect();
+            if schedule.order == KOrder::Descending {
+                steps.reverse();
+            }
+            let mut sum = None;
+            for run in &runs(schedule, &steps) {
+                let start = part == 0 && schedule.c == CEntry::Start;
+                let mut c = factors.c.as_ref().filter(|_| start).map_or(0, |c| c.get(row, column));
+                for step in run {
+                    let code = |matrix: &Matrix, at: Option<(usize, usize)>| {
+                        at.map_or(0, |(row, column)| matrix.get(row, column))
+                    };
+                    let mut case = Case::dense(
+                        step.iter().map(|k| code(&factors.a, k.map(|k| (row, k)))).collect(),
+                        step.iter().map(|k| code(&factors.b, k.map(|k| (k, column)))).collect(),
+                        c,
+                    );
+                    if let Some(scale) = i.scale {
+                        let blocks: Vec<Option<usize>> =
+                            step.chunks(scale.block).map(|block| block[0].map(|k| k / scale.block)).collect();
+                        let (a, b) = (factors.scale_a.as_ref().unwrap(), factors.scale_b.as_ref().unwrap());
+                        case.scale_a = blocks.iter().map(|block| code(a, block.map(|block| (row, block)))).collect();
+                        case.scale_b = blocks.iter().map(|block| code(b, block.map(|block| (block, column)))).collect();
+                    }
+                    c = evaluator.dot(&case);
+                }
+                raw = c;
+                let own = registers.from(i.d, c);
+                let k = run.concat().into_iter().flatten().next();
+                let scale = k.and_then(|k| scale(&registers, schedule, factors, row, column, k));
+                let before = sum.unwrap_or(registers.of(0.0));
+                sum = Some(match (scale, schedule.scales.as_ref().map(|scales| scales.multiply), schedule.promote) {
+                    (_, _, None) => own,
+                    (Some(scale), Some(ScaleUse::Fused), _) => registers.fma(own, scale, before),
+                    (Some(scale), Some(ScaleUse::Rounded), _) => registers.add(before, registers.multiply(own, scale)),
+                    _ => registers.add(before, own),
+                });
+            }
+            parts.push(sum.unwrap());
+        }
+        let (alpha, beta) = (registers.of(schedule.alpha), registers.of(schedule.beta));
+        let c = factors.c.as_ref().filter(|_| schedule.c == CEntry::End && schedule.beta != 0.0);
+        let c = c.map(|c| registers.multiply(beta, registers.from(c.format, c.get(row, column))));
+        let bias = factors.bias.as_ref().map(|bias| registers.from(bias.format, bias.get(0, column)));
+        let bare = parts.len() == 1 && schedule.promote.is_none() && c.is_none() && bias.is_none();
+        if bare && schedule.alpha == 1.0 && output.format == i.d {
+            codes.push(raw);
+            continue;
+        }
+        let scaled = |sum: u64, addend: Option<u64>| match addend {
+            Some(addend) => registers.fma(alpha, sum, addend),
+            None => registers.multiply(alpha, sum),
+        };
+        let biased = |sum: u64| bias.map_or(sum, |bias| registers.add(sum, bias));
+        let d = match schedule.split.join {
+            PartJoin::Register => biased(scaled(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), c)),
+            PartJoin::Output => {
+                let narrow = |sum: u64| registers.from(output.format, to_output(sum));
+                let parts = parts.iter().map(|sum| if parts.len() > 1 { narrow(*sum) } else { *sum });
+                biased(scaled(parts.reduce(|x, y| registers.add(x, y)).unwrap(), c))
+            }
+            PartJoin::Serial => {
+                let (mut addend, mut last) = (c, 0);
+                for sum in &parts {
+                    last = scaled(*sum, addend);
+                    addend = Some(registers.from(output.format, to_output(last)));
+                }
+                biased(last)
+            }
+        };
+        codes.push(to_output(d));
+    }
+    Matrix::of_values(m, n, output.format, &codes)
+}

@@ -1,0 +1,81 @@
+//! Schedules as files and as sentences.
+
+use tcnum::{gemm::Schedule, isa};
+
+const INSTRUCTION: &str = "instruction = \"mma.m16n8k16.f32.f16.f16.f32\"\n";
+
+#[test]
+fn a_schedule_says_what_it_does() {
+    let sentence = |keys: &str, k| Schedule::parse(&format!("{INSTRUCTION}{keys}"), "test").unwrap().sentence(k);
+    assert_eq!(sentence("", 64), "mma.m16n8k16.f32.f16.f16.f32, k ascending");
+    assert_eq!(
+        sentence("slab = 64\nresidue = \"first\"\nsplit = { count = 4 }\noutput = { format = \"bf16\" }", 8000),
+        "mma.m16n8k16.f32.f16.f16.f32, k ascending, in slabs of 64, split-k of 4 parts of 2048, joined in f32 in order, \
+         rounded to bf16 RNE"
+    );
+    assert_eq!(
+        sentence("promote = 128\norder = \"descending\"\nalpha = 0.5", 256),
+        "mma.m16n8k16.f32.f16.f16.f32, k descending, promoted to f32 every 128, times 0.5"
+    );
+}
+
+#[test]
+fn parts_are_cut_as_libraries_cut_them() {
+    let parts = |count, granule, k| -> Vec<usize> {
+        let text = format!("{INSTRUCTION}split = {{ count = {count}, granule = {granule} }}");
+        Schedule::parse(&text, "test").unwrap().parts(k).iter().map(|part| part.len()).collect()
+    };
+    assert_eq!(parts(4, 64, 1000), [256, 256, 256, 232]);
+    assert_eq!(parts(3, 64, 1024), [384, 384, 256]);
+    // Fewer parts than asked for, where there is not so much k.
+    assert_eq!(parts(8, 64, 320), [64, 64, 64, 64, 64]);
+    assert_eq!(parts(5, 128, 100), [100]);
+}
+
+#[test]
+fn what_is_left_of_promotions_is_halved_as_in_openblas() {
+    let keys = "instruction = \"vfmadd.m1n16k1.f32.f32.f32.f32\"\npromote = 320\npromote-halves = 8";
+    let schedule = Schedule::parse(keys, "test").unwrap();
+    let runs = |k| -> Vec<usize> { schedule.walk(k).parts.concat().iter().map(|run| run.steps.len()).collect() };
+    assert_eq!(runs(1000), [320, 320, 184, 176]);
+    assert_eq!(runs(640), [320, 320]);
+    assert_eq!(runs(321), [160, 161]);
+    assert_eq!(runs(300), [300]);
+}
+
+#[test]
+fn what_a_schedule_cannot_be_is_said_with_its_key() {
+    for (keys, words) in [
+        ("slab = 24", "slab = 24: it has to be a multiple of 16"),
+        ("slab = 1048576", "slab = 1048576: slabs have a k of up to 65536"),
+        ("promote = 8", "promote = 8: it has to be a multiple of 16"),
+        ("promote = 0", "promote = 0"),
+        ("promote-halves = 16", "give promote"),
+        ("residue = \"middle\"", "residue = \"middle\": it is one of \"first\", \"last\""),
+        ("split = { count = 0 }", "split.count = 0"),
+        ("split = { count = 2, granule = 0 }", "split.granule = 0"),
+        (
+            "split = { count = 2, join = \"tree\" }",
+            "split.join = \"tree\": it is one of \"register\", \"output\", \"serial\"",
+        ),
+        ("scales = { a = [1, 128], b = [128, 128] }", "give promote"),
+        ("promote = 128\nscales = { a = [0, 128], b = [128, 128] }", "a block has one row"),
+        ("c = \"start\"\nbeta = 0.5", "c = \"start\""),
+        ("alpha = inf", "alpha = inf"),
+        ("output = { format = \"f17\" }", "output.format"),
+        ("output = { format = \"s32\" }", "output.format = \"s32\""),
+        ("output = { rounding = \"up\" }", "output.rounding = \"up\": it is one of RNE"),
+        ("output = { nan = \"7fff\" }", "output.nan = \"7fff\""),
+        ("output = { format = \"f16\", nan = \"0x17fff\" }", "f16 has 16 bits"),
+        ("slabs = 16", "unknown field `slabs`"),
+    ] {
+        let error = Schedule::parse(&format!("{INSTRUCTION}{keys}"), "file.toml").unwrap_err();
+        let message = error.to_string();
+        assert!(
+            error.exit_status() == 2 && message.starts_with("file.toml: ") && message.contains(words),
+            "{keys}: {message}"
+        );
+    }
+    let sparse = isa::find("mma.sp.m16n8k32.f32.f16.f16.f32").unwrap();
+    assert!(Schedule::new(sparse).unwrap_err().to_string().contains("A is sparse"));
+}
