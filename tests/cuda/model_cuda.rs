@@ -277,12 +277,12 @@ fn random_arithmetics_in_cuda_are_those_of_the_reference() {
 
 /// Counterexamples: a product alone that D is made of has no operation of its own.
 #[test]
-fn a_product_that_nothing_is_added_to_is_d() {
+fn a_group_of_one_product_is_that_product_rounded() {
     let i = isa::find("mma.m16n8k8.f32.bf16.bf16.f32").unwrap();
     let subject = |(step, product): (&str, &str)| {
         let text = format!(
             "name = 'test'\ntitle = 'a test'\nversion = 1\n[[rule]]\ninstructions = ['{i}']\nevidence = 'assumed: a test'\n\
-             step = '{step}'\ngroup = 1\nstart = 'product'\n{product}result = {{ format = 'f32', rounding = 'RZ' }}\nnan = '0x7fffffff'\n"
+             step = '{step}'\ngroup = 1\nstart = 'product'\njoin = 'add'\n{product}result = {{ format = 'f32', rounding = 'RZ' }}\nnan = '0x7fffffff'\n"
         );
         let evaluator = Model::parse(&text, "test.toml").unwrap().evaluator(&i).unwrap();
         Subject { name: format!("{step} {product}"), cases: operands(&evaluator), evaluator }
