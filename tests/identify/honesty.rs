@@ -150,7 +150,7 @@ fn a_hidden_state_and_time_are_found_out() {
     let mut device = faulty(|element, code| code ^ u64::from(element.before % 7 == 3));
     names_both("a counter", &refusal("a counter", &mut device), "decide");
     // Whatever comes after so many tiles, in the search or in the held-out run.
-    for tiles in [20, 200, 700] {
+    for tiles in [200, 20, 700].into_iter().take(amount(1, 3)) {
         let mut device = faulty(move |element, code| code ^ u64::from(element.before >= tiles));
         names_both("time", &refusal(&format!("after {tiles} tiles"), &mut device), "decide");
     }
