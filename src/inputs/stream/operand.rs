@@ -324,13 +324,14 @@ fn addends<W: CodeWord>(
 
 fn integer_addend(plan: &Parameters, fields: &Fields, hash: u32) -> u64 {
     let most = fields.largest as u32;
-    let near = hash >> 12 >> (hash & 15);
+    // Of accumulators narrower than 32 bits no more than they have.
+    let near = hash >> 12 >> (hash & 15) & most;
     u64::from(match plan.c {
         AddendKind::Zero => 0,
         AddendKind::Number => near,
         AddendKind::Cancels => most - near,
         AddendKind::Largest => most + 1 + near,
-        AddendKind::Any => hash,
+        AddendKind::Any => hash & (most << 1 | 1),
     })
 }
 
