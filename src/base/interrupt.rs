@@ -25,7 +25,8 @@ pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         // Signals that cannot be watched end the program, as they do without all this.
-        if let Ok(signals) = Signals::new([Interruption::Int, Interruption::Term].map(|signal| signal.number() as i32)) {
+        if let Ok(signals) = Signals::new([Interruption::Int, Interruption::Term].map(|signal| signal.number() as i32))
+        {
             let _ = thread::Builder::new().name("signals".into()).spawn(move || receive(signals));
         }
     });
