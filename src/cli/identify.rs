@@ -313,7 +313,7 @@ fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
     }
     let trace = Trace::read(file)?;
     let start = Instant::now();
-    let found = identify_recording(&trace)?;
+    let found = identify_recording(&trace, !arguments.from_nothing)?;
     Ok(Known::new(found, start.elapsed().as_secs_f64(), format!("recording {}", file.display())))
 }
 

@@ -1,5 +1,7 @@
 //! Climbing: from a candidate to the nearest one that no single change improves.
 
+use std::collections::{HashMap, HashSet};
+
 use rayon::prelude::*;
 use toml::Table;
 
@@ -10,8 +12,15 @@ use super::{
 };
 use crate::base::interrupt;
 
-/// What it takes to judge a pair of changes, about.
+/// What it takes to judge a move, and a pair of changes, about.
+const MOVE: u64 = 1 << 17;
 const PAIR: u64 = 1 << 18;
+/// Moves that are looked ahead, candidates that are kept after each, and of these at most with one penalty.
+const AHEAD: usize = 3;
+const KEPT: usize = 8;
+const ALIKE: usize = 2;
+/// How much further than it a candidate on the way may be.
+const WORSE: u64 = 4;
 
 /// How far the work of judging candidates may go.
 #[derive(Debug, Clone, Copy)]
@@ -145,11 +154,39 @@ fn sweep(
     (best.penalty < before).then_some(best)
 }
 
-/// The best of all pairs of moves of different keys, if one is better.
-pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
-    let keys = moves::by_key(&from.rule, &pool.part);
-    let near: Vec<&Move> = keys.iter().flatten().filter(|own| !own.is_ranged()).collect();
-    in_pairs(pool, from, Measure::All, &near, effort)
+/// The first candidate better than `from` that is reached by a few moves which do not improve it one by one: of all moves from several
+/// candidates the best are kept, whether they are better or not.
+pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
+    let mut seen = HashSet::from([from.rule.to_string()]);
+    let mut kept = vec![from.clone()];
+    let limit = from.penalty.saturating_mul(WORSE);
+    for _ in 0..AHEAD {
+        let mut rules = Vec::new();
+        for candidate in &kept {
+            let single = moves::by_key(&candidate.rule, &pool.part).into_iter().flatten();
+            let all = single.chain(moves::compound(&candidate.rule)).map(|own| own.applied(&candidate.rule));
+            rules.extend(all.filter(|rule| seen.insert(rule.to_string())));
+        }
+        if rules.len() as u64 > effort.left(pool) / MOVE {
+            return None;
+        }
+        let judged = rules.into_par_iter().filter_map(|rule| Candidate::new(rule, pool, Measure::All, limit));
+        let mut judged: Vec<Candidate> = judged.collect();
+        judged.sort_by_key(|candidate| candidate.penalty);
+        if judged.first().is_some_and(|best| best.penalty < from.penalty) {
+            return judged.into_iter().next();
+        }
+        // Those of one penalty are much the same.
+        let mut alike = HashMap::new();
+        judged.retain(|candidate| {
+            let count = alike.entry(candidate.penalty).or_insert(0);
+            *count += 1;
+            *count <= ALIKE
+        });
+        judged.truncate(KEPT);
+        kept = judged;
+    }
+    None
 }
 
 /// The best of all pairs of moves that decide ordinary results, by these, if one is better.

@@ -68,7 +68,10 @@ pub(super) fn compound(rule: &Table) -> Vec<Move> {
             let of = |place: &String| [&one, &other].map(|(key, to)| change(format!("{place}{key}"), to.clone()));
             all.push(Move(group.iter().flat_map(of).collect()));
         };
-        for target in ["result", "product", "between", "addition"].into_iter().filter(|target| has(target)) {
+        let kind = get(rule, &format!("{}kind", group[0])).or(rule.get("step")).and_then(Value::as_str);
+        let rounds_products = ["sequential", "pairwise", "sum"].contains(&kind.unwrap_or_default());
+        let own = |target: &&str| has(target) || (*target == "product" && rounds_products);
+        for target in ["result", "product", "between", "addition"].into_iter().filter(own) {
             for format in TARGETS {
                 for rounding in ROUNDINGS {
                     both(

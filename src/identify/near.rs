@@ -32,7 +32,8 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
         if keys.is_empty() {
             return Some(Likeness { of, same: true, words: format!("as {called}") });
         }
-        let differs = !found.is_given_by(&start.rule);
+        // Of a rule that gives every answer, one that does too is nearer.
+        let differs = found.misses > 0 || !found.is_given_by(&start.rule);
         if nearest.as_ref().is_none_or(|(other, count, _)| (differs, keys.len()) < (*other, *count)) {
             let like = if differs { format!("like {called}") } else { format!("as {called} in every answer") };
             let words = format!("{like}, but {}", keys.iter().map(difference).collect::<Vec<_>>().join("; "));

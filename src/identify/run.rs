@@ -46,6 +46,8 @@ const LOOKED_THROUGH: usize = 1 << 9;
 const MOST_FOR_ORDER: usize = 6000;
 /// The products that this may take to compute.
 const TELLING: u64 = 1 << 27;
+/// How often the search goes on from the nearest candidate.
+const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -123,18 +125,19 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     Ok(Dialogue { asker: Some(asker), stream, search: known, failure: None }.run(instruction, &starts))
 }
 
-/// What a recording leaves of the arithmetics that the language has: nothing can be asked.
+/// What a recording leaves of the arithmetics that the language has: nothing can be asked. With `catalogue` the search begins with the
+/// arithmetics of shipped models.
 ///
 /// # Errors
 /// The recording has no outputs.
-pub fn identify_recording(trace: &Trace) -> Result<Identification> {
+pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identification> {
     let part = trace.part();
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
     }
     let mut known = Pool::new(&part);
     known.add(&trace.inputs, &trace.d);
-    let starts = starts::known(&part);
+    let starts = if catalogue { starts::known(&part) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
     Ok(Dialogue { asker: None, stream, search: Search::new(known), failure: None }.run(&trace.instruction, &starts))
 }
@@ -194,7 +197,7 @@ impl Dialogue<'_> {
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
                 (None, Some((candidate, _))) => {
-                    let refined = self.search.refine(candidate, Steps::Pairs, MUCH);
+                    let refined = self.search.refine(candidate, Steps::Ahead, MUCH);
                     if refined.penalty > 0 {
                         self.search.learn(&refined);
                     }
@@ -224,12 +227,24 @@ impl Dialogue<'_> {
         self.conclude(instruction, found)
     }
 
-    /// The nearest candidate that is reached from all starts.
+    /// The nearest candidate that is reached from all starts; what it fails leads on from it.
     fn reach(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>) -> Option<Candidate> {
         if shapes.is_none() {
             *shapes = Some(self.starts(known));
         }
-        self.search.reach(shapes.as_deref()?)
+        let mut best = self.search.reach(shapes.as_deref()?)?;
+        for _ in 0..LED_ON {
+            if best.penalty == 0 {
+                break;
+            }
+            self.search.learn(&best);
+            let refined = self.search.refine(best.clone(), Steps::Ahead, MUCH);
+            if refined.penalty >= best.penalty {
+                break;
+            }
+            best = refined;
+        }
+        Some(best)
     }
 
     /// A candidate, or one that is nearer where it does not agree with everything.
