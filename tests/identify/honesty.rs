@@ -235,7 +235,7 @@ fn what_was_learned_of_a_device_that_fails_is_kept() {
     let model = Model::load("hopper").unwrap();
     // In the first question, in the search for the order of the sum, while candidates are told apart.
     let failures = [(1, true), (5, false), (60, true), (100, true), (150, false), (400, true)];
-    for (tiles, catalogue) in failures.into_iter().step_by(amount(2, 1)) {
+    for (tiles, catalogue) in failures.into_iter().step_by(amount(3, 1)) {
         let mut device =
             BlackBox::with_fault(&model, move |_, asked, executed, _| match executed + asked.count as u64 > tiles {
                 true => Err(Error::device("it broke")),
