@@ -1,14 +1,15 @@
 //! The arithmetic of one instruction, ready to be evaluated: by the reference, or many elements at a time by the fast
 //! evaluator.
 
-use rayon::prelude::*;
-
 use super::{
     Program, Rule,
     fast::{FastArithmetic, Scratch},
     reference::{self, Explanation, Silent},
 };
-use crate::isa::{Case, Codes, Instruction, Tiles};
+use crate::{
+    base::parallel,
+    isa::{Case, Codes, Instruction, Tiles},
+};
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -61,8 +62,8 @@ impl Evaluator {
     /// element.
     pub fn execute(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
-        let chunks = bytes.par_chunks_exact_mut(self.tile_bytes()).enumerate();
-        chunks.for_each_init(Scratch::default, |scratch, (tile, d)| self.tile(tiles, tile, scratch, d));
+        let chunks = bytes.chunks_exact_mut(self.tile_bytes()).enumerate();
+        parallel::each_with(chunks, Scratch::default, |scratch, (tile, d)| self.tile(tiles, tile, scratch, d));
         self.codes(bytes)
     }
 

@@ -1,6 +1,5 @@
 //! Climbing: from a candidate to the nearest one that no single change improves.
 
-use rayon::prelude::*;
 use toml::Table;
 
 use super::{
@@ -8,7 +7,7 @@ use super::{
     moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::base::interrupt;
+use crate::base::{interrupt, parallel};
 
 /// What it takes to judge a pair of changes, about.
 const PAIR: u64 = 1 << 18;
@@ -159,10 +158,6 @@ fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], ef
 /// The best candidate that is nearer to the answers than `than`.
 fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator<Item = Table>) -> Option<Candidate> {
     let limit = than.penalty.checked_sub(1)?;
-    let rules: Vec<Table> = rules.collect();
-    let candidates = rules
-        .into_par_iter()
-        .enumerate()
-        .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
-    candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
+    let candidates = parallel::map(rules, |rule| Candidate::new(rule, pool, measure, limit));
+    candidates.into_iter().flatten().min_by_key(|candidate| candidate.penalty)
 }

@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
 use toml::{Table, Value};
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
     pool::{Measure, Pool},
     starts::Start,
 };
+use crate::base::parallel;
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
@@ -77,8 +77,8 @@ impl Search {
         let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
         let few = first.first(JUDGED);
         let judged =
-            starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
-        let mut judged: Vec<Candidate> = judged.collect();
+            parallel::map(starts, |start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
+        let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
         judged.sort_by_key(|candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
