@@ -49,7 +49,7 @@ pub struct Unobservable {
 
 /// The rule that a table writes.
 pub(super) fn rule(table: &Table) -> Option<Rule> {
-    table.clone().try_into().ok()
+    Rule::read(table).ok()
 }
 
 impl Rules {

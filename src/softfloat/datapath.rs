@@ -58,6 +58,14 @@ impl<F: FormatFields> Datapath<'_, F> {
         )))
     }
 
+    /// The same with its constants as a value: what is rare, or slow anyway, is compiled once for all formats.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn untyped(&self) -> Datapath<'_, Layout> {
+        let Datapath { format, float, fields: _, environment, random, wide } = *self;
+        Datapath { format, float, fields: *self.layout(), environment, random, wide }
+    }
+
     #[inline]
     pub(super) fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
         let [x, y, z] = operands;

@@ -5,7 +5,7 @@ use super::{
     datapath::{Datapath, FormatFields},
     unpacked::{OperandClass, Unpacked},
 };
-use crate::number::Word;
+use crate::{format::Layout, number::Word};
 
 impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
@@ -20,7 +20,7 @@ impl<F: FormatFields> Datapath<'_, F> {
             (OperandClass::Infinite, _) | (_, OperandClass::Zero) => self.invalid(),
             (OperandClass::Zero, _) => self.zero(a.negative),
             (OperandClass::Finite, OperandClass::Infinite) => self.round(a.negative, a.leading, a.significand),
-            (OperandClass::Finite, OperandClass::Finite) => self.remainder(&a, &b),
+            (OperandClass::Finite, OperandClass::Finite) => self.untyped().remainder(&a, &b),
         }
     }
 
@@ -29,7 +29,7 @@ impl<F: FormatFields> Datapath<'_, F> {
         if self.is_normal(x) & self.is_normal(y) {
             return self.rounded_quotient(&self.normal::<W>(x), &self.normal(y));
         }
-        self.divide_unusual::<W>(x, y)
+        self.untyped().divide_unusual::<W>(x, y)
     }
 
     #[inline(always)]
@@ -45,7 +45,9 @@ impl<F: FormatFields> Datapath<'_, F> {
         let (quotient, zeros) = quotient(a.significand, divisor);
         self.round(negative, leading - zeros as i32, quotient)
     }
+}
 
+impl Datapath<'_, Layout> {
     #[cold]
     #[inline(never)]
     fn divide_unusual<W: Word>(&self, x: u64, y: u64) -> Outcome {
