@@ -8,6 +8,7 @@ pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
 pub(crate) mod parallel;
+pub(crate) mod sorting;
 pub(crate) mod text;
 pub(crate) mod threads;
 pub(crate) mod vectors;

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Evaluator, Model, Program},
-    base::{interrupt, parallel},
+    base::{interrupt, parallel, sorting},
     device::ModelDevice,
     exact,
     format::Format,
@@ -107,7 +107,7 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
         let sample = Sample::new(factors, d, extents, seed as u64);
         let mut judged = sample.judge(left)?;
         // The simplest first, of those that are as near.
-        judged.sort_by_key(|(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
+        sorting::by_key(&mut judged, |(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
         agreeing = judged.iter().filter(|(score, _)| score.agrees()).count();
         step(&format!("{agreeing} of {tried} schedules agree on {} elements", sample.d.codes.len()));
         let kept = if agreeing > 0 { agreeing } else { NEAR };

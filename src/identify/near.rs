@@ -10,7 +10,7 @@ use super::{
     file::short,
     starts::{self, Start},
 };
-use crate::{isa::Instruction, power};
+use crate::{base::sorting, isa::Instruction, power};
 
 /// What a rule is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,7 +66,7 @@ impl Identification {
 fn differences(one: &Table, other: &Table) -> Vec<String> {
     let [one, other] = [one, other].map(flat);
     let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
-    keys.sort();
+    sorting::by(&mut keys, Ord::cmp);
     keys.dedup();
     keys.into_iter()
         .filter(|key| one.get(*key) != other.get(*key))

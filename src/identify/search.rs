@@ -11,7 +11,7 @@ use super::{
     pool::{Measure, Pool},
     starts::Start,
 };
-use crate::base::parallel;
+use crate::base::{parallel, sorting};
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
@@ -79,7 +79,7 @@ impl Search {
         let judged =
             parallel::map(starts, |start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
         let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
-        judged.sort_by_key(|candidate| candidate.penalty);
+        sorting::by_key(&mut judged, |candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
@@ -87,7 +87,7 @@ impl Search {
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
         // The simplest first: a little way from each, then further from the nearest.
         let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
-        starts.sort_by_key(|start| rank(&start.rule, self.in_pairs));
+        sorting::by_key(&mut starts, |start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
         for start in starts {
@@ -98,7 +98,7 @@ impl Search {
             }
             reached.push(refined);
         }
-        reached.sort_by_key(|candidate| candidate.penalty);
+        sorting::by_key(&mut reached, |candidate| candidate.penalty);
         let mut best: Option<Candidate> = None;
         for from in reached.into_iter().take(REFINED) {
             let refined = self.refine(from, Steps::Pairs, MUCH);

@@ -66,39 +66,6 @@ impl<F: FormatFields> Datapath<'_, F> {
         Datapath { format, float, fields: *self.layout(), environment, random, wide }
     }
 
-    #[inline]
-    pub(super) fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
-        let [x, y, z] = operands;
-        match operation {
-            Operation::Add => self.add(x, y),
-            Operation::Sub => self.sub(x, y),
-            Operation::Mul => self.mul(x, y),
-            Operation::Div => self.div(x, y),
-            Operation::Sqrt => self.sqrt(x),
-            Operation::Fma => self.fma(x, y, z),
-            Operation::Rem => self.rem(x, y),
-            Operation::Rint => self.rint(x),
-            Operation::RintExact => self.rint_exact(x),
-            Operation::NextUp => self.next_up(x),
-            Operation::NextDown => self.next_down(x),
-            Operation::Minimum
-            | Operation::Maximum
-            | Operation::MinimumNumber
-            | Operation::MaximumNumber
-            | Operation::MinNum
-            | Operation::MaxNum => self.select(operation, x, y),
-            Operation::Equal
-            | Operation::EqualSignaling
-            | Operation::Less
-            | Operation::LessQuiet
-            | Operation::LessEqual
-            | Operation::LessEqualQuiet
-            | Operation::Unordered => self.predicate(operation, x, y),
-            Operation::TotalOrder => self.total_order(x, y),
-            Operation::Classify => self.classify(x),
-        }
-    }
-
     /// Rounds `(-1)^negative * significand * 2^(leading + 1 - BITS)`, a left-justified and possibly jammed significand.
     #[inline(always)]
     pub(super) fn round<W: Word>(&self, negative: bool, leading: i32, significand: W) -> Outcome {
@@ -175,5 +142,40 @@ impl<F: FormatFields> Datapath<'_, F> {
     fn without_sign(&self) -> Outcome {
         let outcome = self.invalid();
         Outcome { code: outcome.code.or_else(|| self.format.zero(false)), ..outcome }
+    }
+}
+
+impl Datapath<'_, Layout> {
+    #[inline]
+    pub(super) fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
+        let [x, y, z] = operands;
+        match operation {
+            Operation::Add => self.add(x, y),
+            Operation::Sub => self.sub(x, y),
+            Operation::Mul => self.mul(x, y),
+            Operation::Div => self.div(x, y),
+            Operation::Sqrt => self.sqrt(x),
+            Operation::Fma => self.fma(x, y, z),
+            Operation::Rem => self.rem(x, y),
+            Operation::Rint => self.rint(x),
+            Operation::RintExact => self.rint_exact(x),
+            Operation::NextUp => self.next_up(x),
+            Operation::NextDown => self.next_down(x),
+            Operation::Minimum
+            | Operation::Maximum
+            | Operation::MinimumNumber
+            | Operation::MaximumNumber
+            | Operation::MinNum
+            | Operation::MaxNum => self.select(operation, x, y),
+            Operation::Equal
+            | Operation::EqualSignaling
+            | Operation::Less
+            | Operation::LessQuiet
+            | Operation::LessEqual
+            | Operation::LessEqualQuiet
+            | Operation::Unordered => self.predicate(operation, x, y),
+            Operation::TotalOrder => self.total_order(x, y),
+            Operation::Classify => self.classify(x),
+        }
     }
 }

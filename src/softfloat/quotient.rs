@@ -13,17 +13,6 @@ impl<F: FormatFields> Datapath<'_, F> {
         if self.wide { self.divide::<u128>(x, y) } else { self.divide::<u64>(x, y) }
     }
 
-    pub(super) fn rem(&self, x: u64, y: u64) -> Outcome {
-        let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
-        match (a.kind, b.kind) {
-            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
-            (OperandClass::Infinite, _) | (_, OperandClass::Zero) => self.invalid(),
-            (OperandClass::Zero, _) => self.zero(a.negative),
-            (OperandClass::Finite, OperandClass::Infinite) => self.round(a.negative, a.leading, a.significand),
-            (OperandClass::Finite, OperandClass::Finite) => self.untyped().remainder(&a, &b),
-        }
-    }
-
     #[inline(always)]
     pub(super) fn divide<W: Word>(&self, x: u64, y: u64) -> Outcome {
         if self.is_normal(x) & self.is_normal(y) {
@@ -65,6 +54,17 @@ impl Datapath<'_, Layout> {
                 Outcome { flags: Flags::DIVIDE_BY_ZERO | infinity.flags, ..infinity }
             }
             _ => self.zero(negative),
+        }
+    }
+
+    pub(super) fn rem(&self, x: u64, y: u64) -> Outcome {
+        let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
+        match (a.kind, b.kind) {
+            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
+            (OperandClass::Infinite, _) | (_, OperandClass::Zero) => self.invalid(),
+            (OperandClass::Zero, _) => self.zero(a.negative),
+            (OperandClass::Finite, OperandClass::Infinite) => self.round(a.negative, a.leading, a.significand),
+            (OperandClass::Finite, OperandClass::Finite) => self.remainder(&a, &b),
         }
     }
 

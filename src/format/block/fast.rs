@@ -70,9 +70,14 @@ impl<'a> VectorQuantizer<'a> {
         let (stretch, per_stretch) = slices::stretch(format.length, row);
         let mut elements = vec![0; values.len()];
         let mut scales = vec![0; values.len() / row.max(1) * row.div_ceil(format.length)];
-        let stretches = values.chunks(stretch).zip(elements.chunks_mut(stretch));
-        let stretches = stretches.zip(scales.chunks_mut(per_stretch));
-        parallel::each(stretches, |((values, elements), scales)| self.stretch(values, scales, elements));
+        let count = slices::stretches(stretch);
+        let pieces = values.chunks(count * stretch).zip(elements.chunks_mut(count * stretch));
+        parallel::each(pieces.zip(scales.chunks_mut(count * per_stretch)), |((values, elements), scales)| {
+            let stretches = values.chunks(stretch).zip(elements.chunks_mut(stretch));
+            for ((values, elements), scales) in stretches.zip(scales.chunks_mut(per_stretch)) {
+                self.stretch(values, scales, elements);
+            }
+        });
         Blocks { format, row, tensor_scale: self.tensor_scale, scales, elements }
     }
 
