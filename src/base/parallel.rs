@@ -17,7 +17,7 @@ use super::error::Result;
 /// Calls `work` with ranges that make up `0..count`, one for each thread, and smaller ones as threads run out of work.
 fn ranges(count: usize, work: &(dyn Fn(Range<usize>) + Sync)) {
     let longer = |range: Range<usize>, at: usize| if range.is_empty() { at..at + 1 } else { range.start..at + 1 };
-    (0..count).into_par_iter().fold(|| 0..0, longer).for_each(work);
+    (0..count).into_par_iter().fold(|| 0..0, longer).filter(|range| !range.is_empty()).for_each(work);
 }
 
 /// An item, until there is a result of it.
