@@ -87,6 +87,9 @@ pub trait Device {
     /// Announces what [`Device::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
     fn announce(&mut self, _work: &[Work]) {}
 
+    /// Announces instructions that [`Device::execute`] will be asked for, in this order.
+    fn announce_instructions(&mut self, _instructions: &[Instruction]) {}
+
     /// An engine of the device's own, which generates, executes, evaluates and compares without a detour through this
     /// program's memory; `None` if it has none for the work, which is then executed tile by tile.
     ///

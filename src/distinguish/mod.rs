@@ -25,7 +25,7 @@ pub use candidates::{Candidate, Origin, candidates};
 pub use generations::{Agreement, generations};
 pub use kind::Kind;
 pub use kit::{Kit, Known, kit};
-pub use rules::Unobservable;
+pub use rules::{Unobservable, observable};
 pub use shared::shared;
 
 use answers::{Answerer, Arithmetic, Inputs};

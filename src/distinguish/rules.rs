@@ -129,6 +129,22 @@ impl Rules {
     }
 }
 
+/// The keys in which two rules of one instruction differ, with their values, but for those that no operands show; none where both are the
+/// same arithmetic. `None` where the language refuses one of them.
+pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<(String, [Option<Value>; 2])>> {
+    let [x, y] = tables.map(|table| Evaluator::of(&rule(table)?, instruction).ok());
+    if equal([x?.program(), y?.program()]).is_some() {
+        return Some(Vec::new());
+    }
+    let instructions = [instruction.clone(), instruction.clone()];
+    let mut rules = Rules { tables: tables.map(Table::clone), instructions, shape: (1, 1) };
+    rules.settle();
+    if rules.equal().is_some() {
+        return Some(Vec::new());
+    }
+    Some(rules.keys().into_iter().map(|key| (rules.values(&key), key)).map(|(values, key)| (key, values)).collect())
+}
+
 /// Adds the keys in which two tables differ.
 fn differing(place: &str, x: &Table, y: &Table, found: &mut Vec<String>) {
     let mut names: Vec<&String> = x.keys().chain(y.keys().filter(|key| !x.contains_key(*key))).collect();

@@ -82,8 +82,12 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
             best = better;
         }
     }
-    while let Some(better) = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort) {
-        best = better;
+    loop {
+        let single = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort);
+        match single.or_else(|| compound(pool, &best, Measure::Ordinary, effort)) {
+            Some(better) => best = better,
+            None => break,
+        }
     }
     best.judge(pool, Measure::All);
     loop {
@@ -94,7 +98,8 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
             continue;
         }
         let better = step(pool, &best, (Part::Ordinary, Measure::All), effort);
-        match better.or_else(|| step(pool, &best, (Part::Begun, Measure::All), effort)) {
+        let better = better.or_else(|| step(pool, &best, (Part::Begun, Measure::All), effort));
+        match better.or_else(|| compound(pool, &best, Measure::All, effort)) {
             Some(better) => best = better,
             None => return best,
         }
@@ -109,6 +114,14 @@ fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort:
         return None;
     }
     best_of(pool, from, measure, moves.iter().map(|own| own.applied(&from.rule)))
+}
+
+/// The best of all changes of several keys that say one thing, if one is better.
+fn compound(pool: &Pool, from: &Candidate, measure: Measure, effort: Effort) -> Option<Candidate> {
+    if from.penalty == 0 || !effort.is_left(pool) {
+        return None;
+    }
+    best_of(pool, from, measure, moves::compound(&from.rule).iter().map(|own| own.applied(&from.rule)))
 }
 
 /// Gives every key of some parts in turn the value that is nearest by a measure, if one is better.

@@ -13,7 +13,6 @@ use super::{
     candidate::{Candidate, evaluator},
     file, isolate,
     moves::Move,
-    near::{self, Likeness},
     pool::{Measure, Pool},
     search::{MUCH, Search, Steps},
     starts::{self, Start},
@@ -60,6 +59,8 @@ pub struct Plan {
     pub catalogue: bool,
     /// Cases that are asked first: what an earlier search missed.
     pub also: Vec<Case>,
+    /// Rules that were found of other instructions of the device: they are tried before all others.
+    pub begun: Vec<Table>,
 }
 
 /// What was found out about an instruction.
@@ -90,12 +91,6 @@ impl Identification {
     }
 }
 
-/// What the rule that was found is like of the arithmetics of shipped models.
-pub fn likeness(found: &Identification) -> Option<Likeness> {
-    let part = found.asked.part();
-    near::likeness(&found.rule, &part, &starts::known(&part))
-}
-
 /// Works out how `device` computes `instruction`. Where the device fails in the middle, what was learned until then is returned.
 ///
 /// # Errors
@@ -120,8 +115,11 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let mut known = Pool::new(&part);
     known.add(&first, &answers);
     let known = Search::new(known);
-    let mut dialogue = Dialogue { asker: Some(asker), stream, search: known, catalogue: plan.catalogue, failure: None };
-    Ok(dialogue.run(instruction))
+    let mut starts = starts::begun(&plan.begun, &part);
+    if plan.catalogue {
+        starts.extend(starts::known(&part));
+    }
+    Ok(Dialogue { asker: Some(asker), stream, search: known, failure: None }.run(instruction, &starts))
 }
 
 /// What a recording leaves of the arithmetics that the language has: nothing can be asked.
@@ -135,9 +133,9 @@ pub fn identify_recording(trace: &Trace) -> Result<Identification> {
     }
     let mut known = Pool::new(&part);
     known.add(&trace.inputs, &trace.d);
+    let starts = starts::known(&part);
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue { asker: None, stream, search: Search::new(known), catalogue: true, failure: None }
-        .run(&trace.instruction))
+    Ok(Dialogue { asker: None, stream, search: Search::new(known), failure: None }.run(&trace.instruction, &starts))
 }
 
 /// Tiles in a random order.
@@ -174,14 +172,12 @@ struct Dialogue<'a> {
     asker: Option<Asker<'a>>,
     stream: Stream,
     search: Search,
-    catalogue: bool,
     failure: Option<String>,
 }
 
 impl Dialogue<'_> {
-    fn run(&mut self, instruction: &Instruction) -> Identification {
+    fn run(&mut self, instruction: &Instruction, known: &[Start]) -> Identification {
         let part = self.search.known.part.clone();
-        let known = if self.catalogue { starts::known(&part) } else { Vec::new() };
         let mut shapes: Option<Vec<Start>> = None;
         let mut found = None;
         let mut asked = FIRST;
@@ -192,7 +188,7 @@ impl Dialogue<'_> {
                 break;
             }
             // What is known already comes first, unchanged.
-            let unchanged = self.search.unchanged(&known);
+            let unchanged = self.search.unchanged(known);
             let origin = unchanged.as_ref().and_then(|found| found.known.clone());
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
@@ -201,12 +197,12 @@ impl Dialogue<'_> {
                     if refined.penalty > 0 {
                         self.search.learn(&refined);
                     }
-                    match self.again(&known, &mut shapes, refined) {
+                    match self.again(known, &mut shapes, refined) {
                         Some(candidate) => candidate,
                         None => break,
                     }
                 }
-                (None, None) => match self.reach(&known, &mut shapes) {
+                (None, None) => match self.reach(known, &mut shapes) {
                     Some(candidate) => candidate,
                     None => break,
                 },

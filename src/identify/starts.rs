@@ -52,6 +52,16 @@ pub(super) fn known(i: &Instruction) -> Vec<Start> {
     starts
 }
 
+/// Rules of other instructions of the device, each once.
+pub(super) fn begun(rules: &[Table], i: &Instruction) -> Vec<Start> {
+    let mut seen = HashSet::new();
+    let bare = rules.iter().cloned().map(|mut table| {
+        table.retain(|key, _| !["instructions", "evidence"].contains(&key));
+        table.to_string()
+    });
+    plain(bare.filter(|text| seen.insert(text.clone())).filter_map(|text| rule(&text, i)))
+}
+
 /// The rules of a model as tables.
 fn rules(model: &Model) -> Vec<Table> {
     let file: Table = model.text().parse().unwrap_or_default();
@@ -125,7 +135,11 @@ fn kinds(i: &Instruction, join: &str) -> Vec<&'static str> {
 fn targets(d: &Format) -> &'static [&'static str] {
     match d.name {
         "f64" => &["{ format = \"f64\", rounding = \"RNE\" }"],
-        "f16" => &["{ format = \"f16\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RNE\" }"],
+        "f16" => &[
+            "{ format = \"f16\", rounding = \"RNE\" }",
+            "{ format = \"f32\", rounding = \"RNE\" }",
+            "{ format = \"f32\", rounding = \"RZ\" }",
+        ],
         _ => &["{ format = \"f32\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RZ\" }"],
     }
 }

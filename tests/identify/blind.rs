@@ -19,8 +19,12 @@ use crate::{
 /// Identifies what a model hides, and prints how it went; whether it was recovered.
 fn recovered(label: &str, model: &Model, i: &'static Instruction, catalogue: bool) -> bool {
     let start = Instant::now();
-    let found =
-        identify(&mut BlackBox::new(model), i, Plan { seed: 1, budget: 1 << 20, catalogue, also: Vec::new() }).unwrap();
+    let found = identify(
+        &mut BlackBox::new(model),
+        i,
+        Plan { seed: 1, budget: 1 << 20, catalogue, also: Vec::new(), begun: Vec::new() },
+    )
+    .unwrap();
     let time = start.elapsed().as_secs_f64();
     let differ = held_out(&found, model, i, 100_000);
     let Identification { misses, executions, .. } = found;

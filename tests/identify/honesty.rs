@@ -13,7 +13,7 @@ use tcnum::{
 use crate::{black_box::BlackBox, machine::amount, shipped::listed};
 
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
-const PLAN: Plan = Plan { seed: 1, budget: 20_000, catalogue: true, also: Vec::new() };
+const PLAN: Plan = Plan { seed: 1, budget: 20_000, catalogue: true, also: Vec::new(), begun: Vec::new() };
 
 /// What is found of a device, and what a held-out run of so many cases says of it.
 fn examined(device: &mut BlackBox, i: &Instruction, cases: u64) -> Result<(Identification, Confirmation)> {
