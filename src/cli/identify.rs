@@ -8,7 +8,6 @@ use std::{
 };
 
 use clap::Args;
-use rayon::prelude::*;
 
 use super::{
     Bar, Common, Progress, invocation,
@@ -17,7 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt},
+    base::{atomic, interrupt, parallel},
     comparison::Difference,
     device::{self, Device, Work},
     features::{self, Features},
@@ -111,7 +110,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         None => None,
     };
     progress.step("working out what decided each line");
-    known.par_iter_mut().try_for_each(Known::judge)?;
+    known = parallel::try_map(known, Known::judged)?;
     let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?)));
     report.tables = vec![tables::identified(known.iter().map(Known::outcome))];
     report.tables.extend(tables::lines(lines).filled());
@@ -228,14 +227,14 @@ impl Known {
     }
 
     /// Works out what the answers decide, and what the rule is like.
-    fn judge(&mut self) -> Result<()> {
+    fn judged(mut self) -> Result<Known> {
         self.like = likeness(&self.found);
         if self.outcome().agrees() {
             self.tested = tables::tested(&self.found)?;
         } else if self.held_out.is_none() {
             self.missed = self.found.missed()?;
         }
-        Ok(())
+        Ok(self)
     }
 
     fn outcome(&self) -> Outcome<'_> {

@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::{answers::Arithmetic, padding::without_zeros};
 use crate::{
     arithmetic::{Evaluator, Rule},
+    base::sorting,
     isa::Instruction,
     power::{
         KEYS, RulePair, equal, proof,
@@ -49,7 +50,7 @@ pub struct Unobservable {
 
 /// The rule that a table writes.
 pub(super) fn rule(table: &Table) -> Option<Rule> {
-    table.clone().try_into().ok()
+    Rule::read(table).ok()
 }
 
 impl Rules {
@@ -85,7 +86,7 @@ impl Rules {
                 false => (String::new(), known(key)),
             }
         };
-        keys.sort_by_cached_key(place);
+        sorting::by_key(&mut keys, place);
         keys
     }
 

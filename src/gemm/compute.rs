@@ -6,8 +6,6 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use rayon::prelude::*;
-
 use super::{
     Executor, Factors, Matrix, Run, Schedule, Walk,
     executor::{ExecutedBy, executed},
@@ -17,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::{interrupt, parallel},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -46,14 +44,11 @@ pub fn compute(
         done(finished.fetch_add(own, Ordering::Relaxed) + own);
     };
     let outputs: Vec<Vec<u8>> = match &mut executor.by {
-        ExecutedBy::Threads(execute) => blocks
-            .par_iter()
-            .map(|block| {
-                let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
-                count(block);
-                Ok(output)
-            })
-            .collect::<Result<_>>()?,
+        ExecutedBy::Threads(execute) => parallel::try_map(&blocks, |block| {
+            let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
+            count(block);
+            Ok(output)
+        })?,
         ExecutedBy::Device(device) => blocks
             .iter()
             .map(|block| {

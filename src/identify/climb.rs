@@ -2,7 +2,6 @@
 
 use std::collections::{HashMap, HashSet};
 
-use rayon::prelude::*;
 use toml::Table;
 
 use super::{
@@ -10,7 +9,7 @@ use super::{
     moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::base::interrupt;
+use crate::base::{interrupt, parallel, sorting};
 
 /// What it takes to judge a move, and a pair of changes, about.
 const MOVE: u64 = 1 << 17;
@@ -170,9 +169,9 @@ pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Optio
         if rules.len() as u64 > effort.left(pool) / MOVE {
             return None;
         }
-        let judged = rules.into_par_iter().filter_map(|rule| Candidate::new(rule, pool, Measure::All, limit));
-        let mut judged: Vec<Candidate> = judged.collect();
-        judged.sort_by_key(|candidate| candidate.penalty);
+        let judged = parallel::map(rules, |rule| Candidate::new(rule, pool, Measure::All, limit));
+        let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
+        sorting::by_key(&mut judged, |candidate| candidate.penalty);
         if judged.first().is_some_and(|best| best.penalty < from.penalty) {
             return judged.into_iter().next();
         }
@@ -209,10 +208,6 @@ fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], ef
 /// The best candidate that is nearer to the answers than `than`.
 fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator<Item = Table>) -> Option<Candidate> {
     let limit = than.penalty.checked_sub(1)?;
-    let rules: Vec<Table> = rules.collect();
-    let candidates = rules
-        .into_par_iter()
-        .enumerate()
-        .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
-    candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
+    let candidates = parallel::map(rules, |rule| Candidate::new(rule, pool, measure, limit));
+    candidates.into_iter().flatten().min_by_key(|candidate| candidate.penalty)
 }

@@ -6,7 +6,6 @@ use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
 };
-use rayon::prelude::*;
 use toml::Table;
 
 use super::{
@@ -22,7 +21,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    base::interrupt,
+    base::{interrupt, parallel},
     device::Device,
     format::Class,
     inputs::{Corners, Sequence},
@@ -327,11 +326,10 @@ impl Dialogue<'_> {
         let mut telling = Tiles::zeros(&part, 0);
         let Some(own) = evaluator(rule, &part) else { return telling };
         let known = &self.search.known;
-        let mut others: Vec<Evaluator> = power::changes(rule, &part)
-            .par_iter()
-            .filter_map(|change| evaluator(&Move(vec![change.clone()]).applied(rule), &part))
-            .filter(|other| !power::equivalent(&own, other))
-            .collect();
+        let others = parallel::map(power::changes(rule, &part), |change| {
+            evaluator(&Move(vec![change]).applied(rule), &part).filter(|other| !power::equivalent(&own, other))
+        });
+        let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
         let each = (part.m * part.n * part.stored_k()) as u64;
         let mut work = 0;
@@ -342,10 +340,10 @@ impl Dialogue<'_> {
             }
             let tile = tiles.slice(at, at + 1);
             let expected = own.execute_here(&tile);
-            let same = |other: &Evaluator| other.execute_here(&tile).as_bytes() == expected.as_bytes();
-            let (alike, different): (Vec<Evaluator>, Vec<Evaluator>) = others.into_par_iter().partition(same);
-            others = alike;
-            if different.par_iter().any(|other| known.penalty(other, Measure::All, 0) == 0) {
+            let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
+            let mut same = same.into_iter();
+            let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
+            if parallel::any(&different, |other| known.penalty(other, Measure::All, 0) == 0) {
                 telling.extend(&tile);
             }
         }

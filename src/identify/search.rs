@@ -3,7 +3,6 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
 use toml::{Table, Value};
 
 use super::{
@@ -12,6 +11,7 @@ use super::{
     pool::{Measure, Pool},
     starts::Start,
 };
+use crate::base::{parallel, sorting};
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
@@ -79,9 +79,9 @@ impl Search {
         let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
         let few = first.first(JUDGED);
         let judged =
-            starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
-        let mut judged: Vec<Candidate> = judged.collect();
-        judged.sort_by_key(|candidate| candidate.penalty);
+            parallel::map(starts, |start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
+        let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
+        sorting::by_key(&mut judged, |candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
@@ -90,7 +90,7 @@ impl Search {
         let nodes: Vec<Table> = trees.iter().map(|tree| tree.rule.clone()).collect();
         // The simplest first: a little way from each, then further from the nearest.
         let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
-        starts.sort_by_key(|start| rank(&start.rule, self.in_pairs));
+        sorting::by_key(&mut starts, |start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
         for start in starts {
@@ -101,7 +101,7 @@ impl Search {
             }
             reached.push(refined);
         }
-        reached.sort_by_key(|candidate| candidate.penalty);
+        sorting::by_key(&mut reached, |candidate| candidate.penalty);
         let mut best: Option<Candidate> = None;
         // Trees come further on than shapes with as many keys.
         let (near, far) = reached.split_at(REFINED.min(reached.len()));

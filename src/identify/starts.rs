@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::candidate::rule;
 use crate::{
     arithmetic::{Model, shipped},
+    base::sorting,
     format::Format,
     isa::{self, Instruction},
 };
@@ -28,7 +29,7 @@ pub(super) fn known(i: &Instruction) -> Vec<Start> {
             && other.is_sparse() == i.is_sparse()
     };
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
-    instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
+    sorting::by_key(&mut instructions, |other| (other.name != i.name, other.k != i.k));
     let models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
     let tables: Vec<Vec<Table>> = models.iter().map(rules).collect();
     let mut seen = HashSet::new();

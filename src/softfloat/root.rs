@@ -38,7 +38,7 @@ impl<F: FormatFields> Datapath<'_, F> {
     fn sqrt_unusual(&self, x: u64) -> Outcome {
         let a = self.operand::<u64>(x);
         match a.kind {
-            OperandClass::Nan => self.nan_of(&[x]),
+            OperandClass::Nan => self.untyped().nan_of(&[x]),
             OperandClass::Zero => self.zero(a.negative),
             _ if a.negative => self.invalid(),
             OperandClass::Infinite => self.infinity(false),
