@@ -1,10 +1,10 @@
 //! Libraries as devices: they compute whole matrix products, by algorithms that have attributes.
 
-use super::Identity;
+use super::{Generation, Identity};
 use crate::{
-    Result,
+    Error, Result,
     base::named::named,
-    format::Format,
+    format::{self, Format},
     isa::Codes,
 };
 
@@ -39,7 +39,7 @@ pub struct Problem {
     pub a: &'static Format,
     /// The format of B.
     pub b: &'static Format,
-    /// The format of C and D.
+    /// The format of D.
     pub d: &'static Format,
     /// What it is computed in.
     pub compute: Compute,
@@ -54,12 +54,71 @@ pub struct Problem {
 }
 
 impl Problem {
-    /// Its name: `gemm.m64n32k100.f16.f16.f16.32f.nt`, as `gemm.SHAPE.D.A.B.COMPUTE.LAYOUT`.
-    pub fn name(&self) -> String {
-        let Problem { m, n, k, a, b, d, compute, layout, fast_accumulation, .. } = self;
-        let fast = if *fast_accumulation { ".fast" } else { "" };
-        format!("gemm.m{m}n{n}k{k}.{d}.{a}.{b}.{}.{}{fast}", compute.name(), layout.name())
+    /// A product of matrices of the kind that `name` names (see [`Problem::kind`]), alone: alpha is 1, beta 0.
+    ///
+    /// # Errors
+    /// A request error: what is wrong, and what is expected.
+    pub fn of_kind(name: &str, (m, n, k): (usize, usize, usize), layout: OperandLayout) -> Result<Problem> {
+        let wrong = |what: String| {
+            let computes: Vec<&str> = Compute::ALL.iter().map(|compute| compute.name()).collect();
+            Error::request(format!(
+                "'{name}': {what}; a product of a library is D.A.B.COMPUTE, such as bf16.bf16.bf16.32f (COMPUTE is one of {}), or \
+                 D.A.B.32f.fast for FP8 with fast accumulation",
+                computes.join(", ")
+            ))
+        };
+        let parts: Vec<&str> = name.split('.').collect();
+        let (own, fast) = match &parts[..] {
+            [own @ .., "fast"] => (own, true),
+            own => (own, false),
+        };
+        let [d, a, b, compute] = own else { return Err(wrong(format!("it has {} parts", parts.len()))) };
+        let format = |name: &str| format::find(name).map_err(|error| wrong(error.to_string()));
+        let known = Compute::ALL.into_iter().find(|known| known.name() == *compute);
+        let compute = known.ok_or_else(|| wrong(format!("'{compute}' is nothing to compute in")))?;
+        let problem = Problem {
+            m,
+            n,
+            k,
+            a: format(a)?,
+            b: format(b)?,
+            d: format(d)?,
+            compute,
+            layout,
+            fast_accumulation: fast,
+            alpha: 1.0,
+            beta: 0.0,
+        };
+        match fast && !(is_fp8(problem.a) && is_fp8(problem.b)) {
+            true => Err(wrong("fast accumulation is of FP8 alone".into())),
+            false => Ok(problem),
+        }
     }
+
+    /// What is computed, whatever the shape: `f32.bf16.bf16.32f`, as D.A.B.COMPUTE, and `.fast` with fast accumulation.
+    pub fn kind(&self) -> String {
+        let Problem { a, b, d, compute, fast_accumulation, .. } = self;
+        format!("{d}.{a}.{b}.{}{}", compute.name(), if *fast_accumulation { ".fast" } else { "" })
+    }
+
+    /// Its name: `gemm.m64n32k100.f16.f16.f16.32f.nt`, as `gemm.SHAPE.KIND.LAYOUT`.
+    pub fn name(&self) -> String {
+        let Problem { m, n, k, layout, .. } = self;
+        format!("gemm.m{m}n{n}k{k}.{}.{}", self.kind(), layout.name())
+    }
+
+    /// The format of C: that of D, but f16 for D in FP8.
+    pub fn c_format(&self) -> &'static Format {
+        match is_fp8(self.d) {
+            true => format::find("f16").expect("a format of the table"),
+            false => self.d,
+        }
+    }
+}
+
+/// Whether a format is one of those that libraries call FP8.
+pub(super) fn is_fp8(format: &Format) -> bool {
+    matches!(format.name, "e4m3" | "e5m2")
 }
 
 /// What an algorithm of a library is configured to: numbers as the library has them.
@@ -159,11 +218,14 @@ pub trait Library {
     /// What it is, for reports.
     fn identity(&self) -> &Identity;
 
+    /// Whose arithmetic its products have.
+    fn generation(&self) -> Generation;
+
     /// Computes a product of the codes of A (m x k), B (k x n) and C (m x n), each row by row, by the algorithm that its heuristic
     /// names first, or by the chosen one.
     ///
     /// # Errors
-    /// [`Error::Unavailable`](crate::Error::Unavailable) where the library has no algorithm for the problem, or does not take the
+    /// [`Error::Unavailable`] where the library has no algorithm for the problem, or does not take the
     /// chosen one; a device error if it fails.
     fn multiply(
         &mut self,

@@ -17,12 +17,12 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut
 use half::f16;
 use rayon::prelude::*;
 
-use super::gpu;
+use super::{architecture::Architecture, gpu};
 use crate::{
     Error, Result,
-    device::{Attributes, ChosenAlgorithm, Compute, Identity, Library, LibraryProduct, OperandLayout, Problem},
+    device::{library::is_fp8, Attributes, ChosenAlgorithm, Compute, Identity, Library, LibraryProduct, OperandLayout, Problem, Generation},
     format::Format,
-    isa::Codes,
+    isa::{Codes, targets},
 };
 use functions::{Algo, Functions, HeuristicResult, Opaque, functions};
 use objects::{Description, Handle, MatrixLayout, Preference, status_name};
@@ -55,6 +55,7 @@ pub struct CublasLt {
     functions: &'static Functions,
     handle: Handle,
     identity: Identity,
+    architecture: &'static Architecture,
     workspace: CudaSlice<u8>,
     /// 1 in f32, which the scales of FP8 point to.
     one: CudaSlice<f32>,
@@ -81,7 +82,7 @@ impl CublasLt {
     pub fn open(ordinal: usize) -> Result<CublasLt> {
         let (functions, file) = functions()?;
         let gpu = gpu::get(ordinal)?;
-        let (own, _) = super::identify(&gpu)?;
+        let (own, architecture) = super::identify(&gpu)?;
         let context = CudaContext::new(ordinal).map_err(|error| gpu::failure("opening the GPU", error))?;
         let stream = context.default_stream();
         let handle = Handle::new(functions)?;
@@ -95,6 +96,7 @@ impl CublasLt {
             stream,
             functions,
             handle,
+            architecture,
             identity: Identity {
                 name: format!("cublaslt:{ordinal}"),
                 description: format!("cuBLASLt {version} on {}", gpu.name),
@@ -127,7 +129,7 @@ impl CublasLt {
             Some(chosen) => {
                 let mut algo = Algo::default();
                 let [compute, scale] = numbers_of(problem.compute);
-                let types = [problem.b, problem.a, c_format(problem), problem.d].map(type_of);
+                let types = [problem.b, problem.a, problem.c_format(), problem.d].map(type_of);
                 let [of_a, of_b, of_c, of_d] = types;
                 // SAFETY: the handle is live, and the algorithm is ours.
                 #[allow(unsafe_code)]
@@ -210,7 +212,7 @@ impl CublasLt {
             description,
             a: layout(problem.b, if weights { (*k, *n) } else { (*n, *k) })?,
             b: layout(problem.a, (*k, *m))?,
-            c: layout(c_format(problem), (*n, *m))?,
+            c: layout(problem.c_format(), (*n, *m))?,
             d: layout(problem.d, (*n, *m))?,
         })
     }
@@ -263,6 +265,10 @@ impl CublasLt {
 impl Library for CublasLt {
     fn identity(&self) -> &Identity {
         &self.identity
+    }
+
+    fn generation(&self) -> Generation {
+        targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
     }
 
     fn multiply(
@@ -349,18 +355,6 @@ fn type_of(format: &Format) -> Result<c_int> {
     })
 }
 
-fn is_fp8(format: &Format) -> bool {
-    matches!(format.name, "e4m3" | "e5m2")
-}
-
-/// The format that C is said to have: that of D, but for D in FP8, for which the library has C in f16 or bf16.
-fn c_format(problem: &Problem) -> &'static Format {
-    match is_fp8(problem.d) {
-        true => crate::format::find("f16").expect("a format of the table"),
-        false => problem.d,
-    }
-}
-
 /// Refuses operands of another size than the problem's.
 fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<()> {
     let Problem { m, n, k, .. } = *problem;
@@ -368,7 +362,7 @@ fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<(
         return Err(Error::request(format!("{}: there is nothing to multiply", problem.name())));
     }
     let fits = |codes: &Codes, count: usize, format: &Format| codes.len() == count && codes.width() == format.bytes();
-    if !fits(a, m * k, problem.a) || !fits(b, k * n, problem.b) || !c.is_none_or(|c| fits(c, m * n, c_format(problem))) {
+    if !fits(a, m * k, problem.a) || !fits(b, k * n, problem.b) || !c.is_none_or(|c| fits(c, m * n, problem.c_format())) {
         return Err(Error::request(format!("{}: the operands are of another size", problem.name())));
     }
     Ok(())
