@@ -174,7 +174,9 @@ impl ChosenAlgorithm {
     /// What is wrong with the text, and what it may be.
     pub fn parse(text: &str) -> std::result::Result<ChosenAlgorithm, String> {
         let number = |what: &str, text: &str| {
-            text.trim().parse::<u32>().map_err(|_| format!("{what} is '{text}': expected a number, as the library has it"))
+            text.trim()
+                .parse::<u32>()
+                .map_err(|_| format!("{what} is '{text}': expected a number, as the library has it"))
         };
         let mut parts = text.split(',');
         let id = number("the algorithm", parts.next().unwrap_or_default())?;

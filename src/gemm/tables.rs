@@ -331,8 +331,18 @@ crate::rows! {
 
 /// The row of a product of a library; `place` in a table of products.
 pub fn library_product(place: usize, product: &ExplainedProduct, schedules: &LibrarySchedules) -> LibraryProductRow {
-    let ExplainedProduct { asked, outcome, attributes, prediction, agreement, first, checked, told_apart, found, remark } =
-        product;
+    let ExplainedProduct {
+        asked,
+        outcome,
+        attributes,
+        prediction,
+        agreement,
+        first,
+        checked,
+        told_apart,
+        found,
+        remark,
+    } = product;
     let p = &asked.problem;
     let of = |value: fn(&Attributes) -> u32| attributes.as_ref().map(|(own, _)| value(own));
     let code = |which: usize| first.map(|(_, _, codes)| p.d.hex(codes[which]));

@@ -36,7 +36,9 @@ pub(super) fn is_library(device: &str) -> bool {
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let device = arguments.device.as_deref().unwrap_or(LIBRARY);
     let ordinal = cublaslt::ordinal(device).ok_or_else(|| {
-        Error::request(format!("--device {device}: --product, --algorithm and --shapes are for libraries: --device {LIBRARY}"))
+        Error::request(format!(
+            "--device {device}: --product, --algorithm and --shapes are for libraries: --device {LIBRARY}"
+        ))
     })??;
     refuse_schedule(arguments)?;
     let asked = arguments.shapes.as_ref().map(|path| read_shapes(path)).transpose()?;
@@ -54,13 +56,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut replay: Box<dyn Replay> = match compile::version() {
         Ok(_) => Box::new(CudaReplay(CudaDevice::open(ordinal)?)),
         Err(error) => {
-            report.notes.push(format!("Products are replayed on the processor, the larger ones in a sample of elements: {error}."));
+            report.notes.push(format!(
+                "Products are replayed on the processor, the larger ones in a sample of elements: {error}."
+            ));
             Box::new(ModelReplay)
         }
     };
     report.notes.push(format!("Products are replayed {} by the model '{model}'.", replay.place()));
     report.device = Some(library.identity().clone());
-    let mut campaign = Campaign::new(&mut library, replay.as_mut(), &schedules, model, arguments.seed, arguments.searches);
+    let mut campaign =
+        Campaign::new(&mut library, replay.as_mut(), &schedules, model, arguments.seed, arguments.searches);
     campaign.chosen = arguments.algorithm;
     match (asked, one) {
         (Some(asked), _) => {
@@ -141,16 +146,21 @@ fn single(
     let schedule = explained.found.as_ref().or(explained.prediction.as_ref().map(|prediction| &prediction.schedule));
     if let Some(path) = &arguments.destination.out {
         let schedule = schedule.map(|schedule| ("tcnum.schedule".to_string(), schedule.to_toml()));
-        let algorithm = explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
+        let algorithm =
+            explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
         let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
-        let metadata = [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(schedule).chain(algorithm);
+        let metadata =
+            [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(schedule).chain(algorithm);
         gemm::write(path, &d, metadata.collect())?;
     }
     report.holds = explained.outcome == Outcome::Predicted;
-    report.tables.push(Table::of("Product of the library", [tables::library_product(1, &explained, campaign.schedules)]));
+    report
+        .tables
+        .push(Table::of("Product of the library", [tables::library_product(1, &explained, campaign.schedules)]));
     if let Some(schedule) = schedule {
         if let Some(path) = &arguments.schedule_out {
-            crate::base::atomic::write(path, schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
+            crate::base::atomic::write(path, schedule.to_toml().as_bytes())
+                .map_err(|error| error.within("--schedule-out"))?;
         }
         let accuracy = gemm::accuracy(schedule, factors, &d);
         report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
@@ -179,7 +189,9 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
             rows.push(tables::library_product(place + 1, &explained, campaign.schedules));
             bar.show(place as u64 + 1, differing);
             if failures == MOST_FAILURES {
-                report.notes.push(format!("The device failed {MOST_FAILURES} times in a row; the other products were not asked for."));
+                report.notes.push(format!(
+                    "The device failed {MOST_FAILURES} times in a row; the other products were not asked for."
+                ));
                 break;
             }
         }

@@ -93,7 +93,9 @@ impl LibrarySchedules {
         let mut named = BTreeMap::new();
         for row in csv::Reader::from_reader(names.as_bytes()).into_records() {
             let row = row.map_err(|error| wrong(error.to_string()))?;
-            let (Some(attribute), Some(number), Some(name)) = (row.get(0), row.get(1).and_then(|n| n.parse().ok()), row.get(2)) else {
+            let (Some(attribute), Some(number), Some(name)) =
+                (row.get(0), row.get(1).and_then(|n| n.parse().ok()), row.get(2))
+            else {
                 return Err(wrong(format!("'{}' is no attribute, number and name", row.as_slice())));
             };
             named.insert((attribute.to_string(), number), name.to_string());
@@ -121,7 +123,9 @@ impl LibrarySchedules {
         };
         let mut words = vec![format!("algorithm {id}")];
         let shapes = [("tile", *tile), ("stages", *stages), ("inner", *inner), ("cluster", *cluster)];
-        words.extend(shapes.iter().filter(|(_, n)| *n != 0).map(|(key, number)| format!("{key} {}", named(key, *number))));
+        words.extend(
+            shapes.iter().filter(|(_, n)| *n != 0).map(|(key, number)| format!("{key} {}", named(key, *number))),
+        );
         if parts(*split_k) > 1 || *reduction != 0 {
             words.push(format!("split-k {split_k} ({})", named("reduction", *reduction)));
         }
@@ -189,7 +193,9 @@ impl Rule {
     }
 
     fn check(&self) -> std::result::Result<(), String> {
-        if let Some(Slab::Of(word)) = self.slab.as_ref().filter(|slab| matches!(slab, Slab::Of(word) if word != "stages")) {
+        if let Some(Slab::Of(word)) =
+            self.slab.as_ref().filter(|slab| matches!(slab, Slab::Of(word) if word != "stages"))
+        {
             return Err(format!("slab = \"{word}\": it is a number or \"stages\""));
         }
         if self.products.is_empty() || self.evidence.is_empty() {

@@ -141,7 +141,8 @@ impl<'a> Campaign<'a> {
             remark: String::new(),
         };
         let c = factors.c.as_ref().map(|c| &c.codes);
-        let product = match self.library.multiply(problem, &factors.a.codes, &factors.b.codes, c, self.chosen.as_ref()) {
+        let product = match self.library.multiply(problem, &factors.a.codes, &factors.b.codes, c, self.chosen.as_ref())
+        {
             Ok(product) => product,
             Err(error @ Error::Interrupted { .. }) => return Err(error),
             Err(error) => {
@@ -160,7 +161,8 @@ impl<'a> Campaign<'a> {
                 explained.prediction = Some(prediction);
             }
         }
-        let predicted = explained.prediction.is_some() && explained.agreement.is_whole() && explained.checked.is_whole();
+        let predicted =
+            explained.prediction.is_some() && explained.agreement.is_whole() && explained.checked.is_whole();
         match predicted {
             true => explained.outcome = Outcome::Predicted,
             false => self.search(factors, &d, &mut explained)?,
@@ -169,7 +171,13 @@ impl<'a> Campaign<'a> {
     }
 
     /// Compares a prediction with D: every element where the replay is fast or the product small, else a sample.
-    fn compare(&mut self, schedule: &Schedule, factors: &Factors, d: &Matrix, explained: &mut ExplainedProduct) -> Result<()> {
+    fn compare(
+        &mut self,
+        schedule: &Schedule,
+        factors: &Factors,
+        d: &Matrix,
+        explained: &mut ExplainedProduct,
+    ) -> Result<()> {
         let checked = Sample::new(factors, d, CHECKED, 1);
         let reversed = Schedule {
             order: match schedule.order {
@@ -188,7 +196,12 @@ impl<'a> Campaign<'a> {
     }
 
     /// Where a schedule's product differs from D, and the first such place in D itself.
-    fn differences(&mut self, schedule: &Schedule, factors: &Factors, d: &Matrix) -> Result<(Differences, Option<First>)> {
+    fn differences(
+        &mut self,
+        schedule: &Schedule,
+        factors: &Factors,
+        d: &Matrix,
+    ) -> Result<(Differences, Option<First>)> {
         let terms = d.rows.saturating_mul(d.columns).saturating_mul(factors.k());
         if self.replay.is_fast() || terms <= FEW_TERMS {
             let own = self.replay.product(&self.model, schedule, factors)?;
@@ -236,13 +249,18 @@ impl<'a> Campaign<'a> {
                 explained.outcome = Outcome::Found;
                 explained.found = Some(candidate.schedule.clone());
                 let others = found.found.len() - 1 + found.unchecked;
-                note(explained, &format!("{others} others of {} agree on {} elements", found.tried, sample.d.codes.len()));
+                note(
+                    explained,
+                    &format!("{others} others of {} agree on {} elements", found.tried, sample.d.codes.len()),
+                );
                 self.known.push((formats, candidate.schedule.clone()));
                 return Ok(());
             }
         }
         let remark = match (&found.nearest, found.found.first()) {
-            (_, Some(_)) => format!("{} schedules agree on {} elements and not on all", found.found.len(), sample.d.codes.len()),
+            (_, Some(_)) => {
+                format!("{} schedules agree on {} elements and not on all", found.found.len(), sample.d.codes.len())
+            }
             (Some((near, differences)), _) => format!(
                 "of {} schedules the nearest is {}: it gives {} of {} elements",
                 found.tried,

@@ -20,7 +20,10 @@ use rayon::prelude::*;
 use super::{architecture::Architecture, gpu};
 use crate::{
     Error, Result,
-    device::{library::is_fp8, Attributes, ChosenAlgorithm, Compute, Identity, Library, LibraryProduct, OperandLayout, Problem, Generation},
+    device::{
+        Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, OperandLayout, Problem,
+        library::is_fp8,
+    },
     format::Format,
     isa::{Codes, targets},
 };
@@ -71,7 +74,11 @@ pub fn ordinal(name: &str) -> Option<Result<usize>> {
         return Some(Ok(0));
     }
     let number = number.strip_prefix(':')?;
-    Some(number.parse().map_err(|_| Error::request(format!("'{name}' is not a GPU: write cublaslt:0 for cuBLASLt on the first one"))))
+    Some(
+        number.parse().map_err(|_| {
+            Error::request(format!("'{name}' is not a GPU: write cublaslt:0 for cuBLASLt on the first one"))
+        }),
+    )
 }
 
 impl CublasLt {
@@ -88,7 +95,8 @@ impl CublasLt {
         let handle = Handle::new(functions)?;
         let memory = |error| Error::device(format!("allocating memory of the GPU failed: {error}"));
         let version = objects::version(functions);
-        let mut details = vec![("library".to_string(), format!("cuBLASLt {version}")), ("library_file".to_string(), file.clone())];
+        let mut details =
+            vec![("library".to_string(), format!("cuBLASLt {version}")), ("library_file".to_string(), file.clone())];
         details.extend(own.details);
         Ok(CublasLt {
             workspace: stream.alloc_zeros::<u8>(WORKSPACE).map_err(memory)?,
@@ -108,7 +116,12 @@ impl CublasLt {
     /// The algorithm to run, and the scratch memory that it takes.
     fn algorithm(&self, problem: &Problem, call: &Call, chosen: Option<&ChosenAlgorithm>) -> Result<(Algo, usize)> {
         let refused = |what: &str, status: c_int| {
-            Error::unavailable(format!("{} {what} {} ({})", self.identity.description, problem.name(), status_name(status)))
+            Error::unavailable(format!(
+                "{} {what} {} ({})",
+                self.identity.description,
+                problem.name(),
+                status_name(status)
+            ))
         };
         let mut found = HeuristicResult::default();
         let [a, b, c, d] = [&call.a, &call.b, &call.c, &call.d].map(MatrixLayout::raw);
@@ -120,7 +133,18 @@ impl CublasLt {
                 #[allow(unsafe_code)]
                 let status = unsafe {
                     let (handle, description) = (self.handle.raw(), call.description.raw());
-                    (self.functions.heuristic)(handle, description, a, b, c, d, preference.raw(), 1, &mut found, &mut count)
+                    (self.functions.heuristic)(
+                        handle,
+                        description,
+                        a,
+                        b,
+                        c,
+                        d,
+                        preference.raw(),
+                        1,
+                        &mut found,
+                        &mut count,
+                    )
                 };
                 if status != 0 || count < 1 || found.state != 0 {
                     return Err(refused("has no algorithm for", if status != 0 { status } else { found.state }));
@@ -135,7 +159,15 @@ impl CublasLt {
                 #[allow(unsafe_code)]
                 let status = unsafe {
                     (self.functions.algo_init)(
-                        self.handle.raw(), compute, scale, of_a?, of_b?, of_c?, of_d?, chosen.id as c_int, &mut algo,
+                        self.handle.raw(),
+                        compute,
+                        scale,
+                        of_a?,
+                        of_b?,
+                        of_c?,
+                        of_d?,
+                        chosen.id as c_int,
+                        &mut algo,
                     )
                 };
                 if status != 0 {
@@ -143,7 +175,9 @@ impl CublasLt {
                 }
                 let ChosenAlgorithm { tile, stages, split_k, reduction, swizzle, custom, inner, cluster, .. } = *chosen;
                 let given = [None, tile, stages, split_k, reduction, swizzle, custom, inner, cluster];
-                for (number, value) in ATTRIBUTES.into_iter().zip(given).filter_map(|(number, value)| Some((number, value?))) {
+                for (number, value) in
+                    ATTRIBUTES.into_iter().zip(given).filter_map(|(number, value)| Some((number, value?)))
+                {
                     let status = self.set(&mut algo, number, value);
                     if status != 0 {
                         return Err(refused(&format!("does not take attribute {number} = {value} for"), status));
@@ -156,7 +190,10 @@ impl CublasLt {
                     (self.functions.algo_check)(handle, description, a, b, c, d, &algo, &mut found)
                 };
                 if status != 0 || found.state != 0 {
-                    return Err(refused("does not take the chosen algorithm for", if status != 0 { status } else { found.state }));
+                    return Err(refused(
+                        "does not take the chosen algorithm for",
+                        if status != 0 { status } else { found.state },
+                    ));
                 }
                 found.algo = algo;
             }
@@ -207,7 +244,9 @@ impl CublasLt {
             scaled.iter().try_for_each(|number| description.set(*number, &one))?;
             description.set(FAST_ACCUMULATION, &i8::from(problem.fast_accumulation))?;
         }
-        let layout = |format, (rows, columns): (usize, usize)| MatrixLayout::new(self.functions, type_of(format)?, rows, columns);
+        let layout = |format, (rows, columns): (usize, usize)| {
+            MatrixLayout::new(self.functions, type_of(format)?, rows, columns)
+        };
         Ok(Call {
             description,
             a: layout(problem.b, if weights { (*k, *n) } else { (*n, *k) })?,
@@ -219,13 +258,22 @@ impl CublasLt {
 
     /// The bytes of D.
     #[allow(unsafe_code)]
-    fn run(&self, problem: &Problem, call: &Call, algo: &Algo, operands: [&[u8]; 3]) -> std::result::Result<(Vec<u8>, c_int), DriverError> {
+    fn run(
+        &self,
+        problem: &Problem,
+        call: &Call,
+        algo: &Algo,
+        operands: [&[u8]; 3],
+    ) -> std::result::Result<(Vec<u8>, c_int), DriverError> {
         let stream = &self.stream;
         let [a, b, c] = operands;
         let (a, b) = (stream.clone_htod(a)?, stream.clone_htod(b)?);
         let mut d = stream.clone_htod(&vec![POISON; problem.m * problem.n * problem.d.bytes()])?;
         let c = if c.is_empty() { None } else { Some(stream.clone_htod(c)?) };
-        let (alpha, beta) = (Factor::of(problem.compute, problem.alpha), Factor::of(problem.compute, if c.is_some() { problem.beta } else { 0.0 }));
+        let (alpha, beta) = (
+            Factor::of(problem.compute, problem.alpha),
+            Factor::of(problem.compute, if c.is_some() { problem.beta } else { 0.0 }),
+        );
         let status = {
             let (a, _a) = a.device_ptr(stream);
             let (b, _b) = b.device_ptr(stream);
@@ -296,9 +344,14 @@ impl Library for CublasLt {
         let c = c.filter(|_| problem.beta != 0.0).map_or(&[][..], Codes::as_bytes);
         let (bytes, status) = self.run(problem, &call, &algo, [a.as_bytes(), stored_b, c]).map_err(failed)?;
         if status != 0 {
-            return Err(Error::device(format!("cublasLtMatmul failed for {}: {}", problem.name(), status_name(status))));
+            return Err(Error::device(format!(
+                "cublasLtMatmul failed for {}: {}",
+                problem.name(),
+                status_name(status)
+            )));
         }
-        let d = Codes::from_bytes(problem.d, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))?;
+        let d =
+            Codes::from_bytes(problem.d, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))?;
         Ok(LibraryProduct { d, attributes, workspace })
     }
 }
@@ -351,7 +404,10 @@ fn type_of(format: &Format) -> Result<c_int> {
     let found = TYPES.iter().find(|(name, _)| *name == format.name).map(|(_, number)| *number);
     found.ok_or_else(|| {
         let known: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
-        Error::unavailable(format!("cuBLASLt is not asked for products of {format}; it is for those of {}", known.join(", ")))
+        Error::unavailable(format!(
+            "cuBLASLt is not asked for products of {format}; it is for those of {}",
+            known.join(", ")
+        ))
     })
 }
 
@@ -362,7 +418,8 @@ fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<(
         return Err(Error::request(format!("{}: there is nothing to multiply", problem.name())));
     }
     let fits = |codes: &Codes, count: usize, format: &Format| codes.len() == count && codes.width() == format.bytes();
-    if !fits(a, m * k, problem.a) || !fits(b, k * n, problem.b) || !c.is_none_or(|c| fits(c, m * n, problem.c_format())) {
+    if !fits(a, m * k, problem.a) || !fits(b, k * n, problem.b) || !c.is_none_or(|c| fits(c, m * n, problem.c_format()))
+    {
         return Err(Error::request(format!("{}: the operands are of another size", problem.name())));
     }
     Ok(())

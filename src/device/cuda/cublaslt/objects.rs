@@ -2,7 +2,11 @@
 
 use std::ffi::{c_int, c_void};
 
-use super::{ALIGNMENTS, PREFERRED_WORKSPACE, functions::{Functions, Opaque}, nothing};
+use super::{
+    ALIGNMENTS, PREFERRED_WORKSPACE,
+    functions::{Functions, Opaque},
+    nothing,
+};
 use crate::{Error, Result};
 
 /// The names of statuses.
@@ -49,7 +53,11 @@ struct Owned {
 
 impl Owned {
     /// What `create` makes.
-    fn new(function: &str, destroy: unsafe extern "C" fn(Opaque) -> c_int, create: impl FnOnce(*mut Opaque) -> c_int) -> Result<Owned> {
+    fn new(
+        function: &str,
+        destroy: unsafe extern "C" fn(Opaque) -> c_int,
+        create: impl FnOnce(*mut Opaque) -> c_int,
+    ) -> Result<Owned> {
         let mut raw = nothing();
         succeeded(function, create(&mut raw))?;
         Ok(Owned { raw, destroy })
