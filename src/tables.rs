@@ -57,6 +57,8 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<explain::StepRow>(),
         Declaration::of::<features::tables::FeatureRow>(),
         Declaration::of::<gemm::tables::AccuracyRow>(),
+        Declaration::of::<gemm::tables::LibraryProductRow>(),
+        Declaration::of::<gemm::tables::LibrarySummaryRow>(),
         Declaration::of::<gemm::tables::MatchRow>(),
         Declaration::of::<gemm::tables::ProductComparisonRow>(),
         Declaration::of::<gemm::tables::ProductRow>(),

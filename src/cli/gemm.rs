@@ -1,5 +1,7 @@
 //! `tcnum gemm`.
 
+mod library;
+
 use std::{
     collections::BTreeMap,
     path::PathBuf,
@@ -16,7 +18,7 @@ use crate::{
     Error, Result,
     arithmetic::shipped,
     base::{atomic, interrupt},
-    device::{self, Device, cpu},
+    device::{self, ChosenAlgorithm, Device, OperandLayout, cpu},
     format::{self, Format},
     gemm::{
         self, ArrayFile, CEntry, Conversion, Differences, Executor, Factors, KOrder, Matrix, PartJoin, Residue,
@@ -38,6 +40,10 @@ use crate::{
 /// promotion to a second register, scales, the output's format (docs/gemm.md). --schedule reads it from a TOML file; the other flags
 /// change what it says. A is m x k, B is k x n; edges are filled with zeros, as kernels do.
 ///
+/// Example: tcnum gemm --a x.safetensors:x --b x.safetensors:w --device cublaslt --product bf16.bf16.bf16.32f --out d.safetensors
+///
+/// Example: tcnum gemm --device cublaslt --shapes experiments/cublaslt.csv --output json --out cublaslt.json
+///
 /// A file is FILE.npy or FILE.safetensors:NAME. Values that the instruction's format does not have are refused, or rounded with
 /// --quantise. Integers are codes. --match D finds the schedule that made D, among split-k of up to 16 parts, ways of joining, promotion
 /// and order, for every arithmetic of the models. --out names the file that gets D; the report (how far D is from plain sums in f32 and f64 and from
@@ -46,11 +52,11 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// A: m x k.
-    #[arg(long, value_name = "FILE", value_parser = array_file)]
-    a: ArrayFile,
+    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present = "shapes")]
+    a: Option<ArrayFile>,
     /// B: k x n.
-    #[arg(long, value_name = "FILE", value_parser = array_file)]
-    b: ArrayFile,
+    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present = "shapes")]
+    b: Option<ArrayFile>,
     /// C: m x n.
     #[arg(long, value_name = "FILE", value_parser = array_file)]
     c: Option<ArrayFile>,
@@ -74,7 +80,7 @@ pub(super) struct Arguments {
     quantise: bool,
     /// The instruction: its name, or a TOML file that describes one of your own; of a device that computes whole products,
     /// gemm.mMnNkK.D.A.B.C.
-    #[arg(long = "instr", value_name = "NAME", required_unless_present_any = ["schedule", "matched"], conflicts_with = "schedule")]
+    #[arg(long = "instr", value_name = "NAME", required_unless_present_any = ["schedule", "matched", "product", "shapes"], conflicts_with = "schedule")]
     instruction: Option<String>,
     /// The schedule, a TOML file.
     #[arg(long, value_name = "FILE", help_heading = "Schedule")]
@@ -118,9 +124,30 @@ pub(super) struct Arguments {
     /// Write the schedule that was followed to this file.
     #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Schedule")]
     schedule_out: Option<PathBuf>,
-    /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'.
+    /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or a library, cublaslt or cublaslt:N.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
+    /// What a library computes: the formats of D, A and B and what it computes in (32f, 32f-fast-tf32, 16f, 32i), of FP8 with .fast where
+    /// sums stay in the matrix unit.
+    #[arg(long, value_name = "D.A.B.COMPUTE", help_heading = "Library", conflicts_with_all = ["shapes", "matched"])]
+    product: Option<String>,
+    /// How a library gets A and B: nn, both row by row, or nt, B column by column, as the weights of a layer. [default: nt]
+    #[arg(long, value_enum, help_heading = "Library")]
+    layout: Option<OperandLayout>,
+    /// The algorithm of a library, by its number and attributes (tile, stages, splitk, reduction, swizzle, custom, inner, cluster: numbers
+    /// of the library's), in place of the first that its heuristic names.
+    #[arg(long, value_name = "ID,tile=N,...", value_parser = ChosenAlgorithm::parse, help_heading = "Library")]
+    algorithm: Option<ChosenAlgorithm>,
+    /// Have the library compute the products of this table on drawn operands, and explain each: product (as --product), layout,
+    /// values (normal, magnitudes), m, n, k.
+    #[arg(long, value_name = "FILE.csv", help_heading = "Library", conflicts_with_all = ["a", "b", "c", "compare", "matched"])]
+    shapes: Option<PathBuf>,
+    /// The seed of the operands of --shapes.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Library")]
+    seed: u64,
+    /// Search at most this often for the schedule of a product that is not as predicted.
+    #[arg(long, value_name = "N", default_value_t = 16, value_parser = integer(0..=1usize << 20), help_heading = "Library")]
+    searches: usize,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -140,6 +167,13 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether there is one D, which `--out` names the file of.
+    pub(super) fn computes_one(&self) -> bool {
+        self.shapes.is_none()
+    }
+}
+
 /// Parses the name of an array in a file.
 fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
     Ok(ArrayFile::parse(text))
@@ -151,9 +185,15 @@ fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
 /// Files that cannot be read or written, matrices that do not fit, a schedule that cannot be followed, a device that fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     interrupt::watch();
-    arguments.destination.one_file()?;
+    if arguments.computes_one() {
+        arguments.destination.one_file()?;
+    }
     if let Some(file) = &arguments.matched {
         return matched(arguments, file);
+    }
+    let of_library = arguments.product.is_some() || arguments.shapes.is_some() || arguments.algorithm.is_some();
+    if of_library || arguments.device.as_deref().is_some_and(library::is_library) {
+        return library::run(arguments);
     }
     let schedule = schedule(arguments)?;
     if let Some(path) = &arguments.destination.out {
@@ -222,8 +262,9 @@ fn matched(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
         Ok(matrix)
     };
     let turned = |matrix: Matrix, turn: bool| if turn { matrix.transposed() } else { matrix };
-    let a = turned(read("--a", &arguments.a, wanted(|i| i.a))?, arguments.transpose_a);
-    let b = turned(read("--b", &arguments.b, wanted(|i| i.b))?, arguments.transpose_b);
+    let [a, b] = operands(arguments)?;
+    let a = turned(read("--a", a, wanted(|i| i.a))?, arguments.transpose_a);
+    let b = turned(read("--b", b, wanted(|i| i.b))?, arguments.transpose_b);
     let c = arguments.c.as_ref().map(|c| read("--c", c, None)).transpose()?;
     let d = read("--match", file, None)?;
     let factors = Factors { c, ..Factors::new(a, b) };
@@ -282,6 +323,14 @@ fn remarks(found: &Matches, k: usize, elements: usize) -> Vec<String> {
     notes
 }
 
+/// The files of A and B.
+fn operands(arguments: &Arguments) -> Result<[&ArrayFile; 2]> {
+    match (&arguments.a, &arguments.b) {
+        (Some(a), Some(b)) => Ok([a, b]),
+        _ => Err(Error::request("give --a and --b")),
+    }
+}
+
 /// The schedule that the flags describe.
 fn schedule(arguments: &Arguments) -> Result<Schedule> {
     let mut schedule = match (&arguments.schedule, &arguments.instruction) {
@@ -317,8 +366,9 @@ fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) 
         Ok(matrix)
     };
     let turned = |matrix: Matrix, turn: bool| if turn { matrix.transposed() } else { matrix };
-    let a = turned(read("--a", &arguments.a, i.a, conversion)?, arguments.transpose_a);
-    let b = turned(read("--b", &arguments.b, i.b, conversion)?, arguments.transpose_b);
+    let [a, b] = operands(arguments)?;
+    let a = turned(read("--a", a, i.a, conversion)?, arguments.transpose_a);
+    let b = turned(read("--b", b, i.b, conversion)?, arguments.transpose_b);
     let own = schedule.output.format;
     let c_format = if schedule.c == CEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
     let scales = match i.scale {

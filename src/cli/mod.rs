@@ -163,7 +163,8 @@ impl Command {
             Command::Report(a) => &a.destination,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
-        let file = matches!(self, Command::Record(_) | Command::Gemm(_))
+        let file = matches!(self, Command::Record(_))
+            || matches!(self, Command::Gemm(a) if a.computes_one())
             || matches!(self, Command::Convert(a) if a.input.is_some());
         OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
     }

@@ -4,6 +4,7 @@ use clap::{ValueEnum, builder::PossibleValue};
 
 use crate::{
     base::named::Named,
+    device::OperandLayout,
     gemm::{CEntry, KOrder, PartJoin, Residue},
     inputs::{Distribution, Init, Op},
 };
@@ -21,4 +22,4 @@ macro_rules! option_values {
         }
     )+};
 }
-option_values!(Op, Init, Distribution, CEntry, KOrder, PartJoin, Residue);
+option_values!(Op, Init, Distribution, CEntry, KOrder, PartJoin, Residue, OperandLayout);

@@ -1,18 +1,22 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
 mod ask;
+mod chains;
 mod engine;
 mod exec;
 mod generation;
+mod library;
 mod model;
 mod open;
 mod sweep;
 mod trace;
 
 pub use ask::ask;
+pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
+pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
 pub use model::ModelDevice;
 pub use open::{default_name, open};
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};

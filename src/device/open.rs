@@ -34,6 +34,11 @@ pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
     if let Some(Ok(ordinal)) = cuda::ordinal(name) {
         return Ok(Box::new(CudaDevice::open(ordinal)?));
     }
+    if cuda::cublaslt::ordinal(name).is_some() {
+        return Err(Error::request(format!(
+            "{name} computes whole products, by `tcnum gemm`; it executes no instructions"
+        )));
+    }
     match name.split_once(':') {
         Some(("model", model)) if !model.is_empty() => Ok(Box::new(ModelDevice::open(model)?)),
         Some(("trace", file)) if !file.is_empty() => Ok(Box::new(TraceDevice::open(file)?)),

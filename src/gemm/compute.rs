@@ -16,6 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{interrupt, parallel},
+    device::Chains,
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -44,6 +45,7 @@ pub fn compute(
         done(finished.fetch_add(own, Ordering::Relaxed) + own);
     };
     let outputs: Vec<Vec<u8>> = match &mut executor.by {
+        ExecutedBy::Chains(chains) => return work.chained(chains.as_mut(), done),
         ExecutedBy::Threads(execute) => parallel::try_map(&blocks, |block| {
             let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
             count(block);
@@ -127,6 +129,49 @@ struct Work<'a> {
 type Execute<'e> = dyn FnMut(&Tiles) -> Result<Codes> + 'e;
 
 impl Work<'_> {
+    /// D, where all elements are summed at once.
+    fn chained(&self, chains: &mut dyn Chains, done: &(dyn Fn(u64) + Sync)) -> Result<Matrix> {
+        let register = Register::of(self.schedule.instruction.d).expect("the schedule is checked");
+        let Factors { a, b, c, bias, .. } = self.factors;
+        let (rows, columns) = (a.rows, b.columns);
+        let promoted = self.schedule.promote.is_some();
+        let starts = c.is_some() && self.schedule.c == CEntry::Start;
+        if self.schedule.scales.is_some() || starts || promoted && register != Register::Single {
+            return Err(Error::unavailable(
+                "sums of all elements at once begin from zero, without scales, and are promoted to f32 alone",
+            ));
+        }
+        let bare = self.schedule.is_bare(self.walk.parts.len(), c.is_some(), bias.is_some());
+        let mut parts = Vec::with_capacity(self.walk.parts.len());
+        for part in &self.walk.parts {
+            interrupt::check()?;
+            let runs: Vec<Vec<Range<usize>>> = part.iter().map(|run| run.steps.clone()).collect();
+            let codes = chains.sum(&runs, promoted)?;
+            if codes.len() != rows * columns {
+                return Err(Error::device(format!("{} sums were computed of {}", codes.len(), rows * columns)));
+            }
+            parts.push(codes);
+        }
+        let format = if promoted { register.format() } else { self.schedule.instruction.d };
+        let output = self.schedule.output.format;
+        let codes = match (bare, &parts[..]) {
+            (true, [codes]) => codes.clone(),
+            _ => {
+                let line = |row: usize| {
+                    let own = |codes: &Codes| {
+                        (0..columns).map(|column| value(format, codes.get(row * columns + column))).collect()
+                    };
+                    let block = Block { rows: row..row + 1, columns: 0..columns };
+                    self.finish(register, &block, parts.iter().map(own).collect())
+                };
+                let lines: Vec<Vec<u8>> = parallel::try_map(0..rows, line)?;
+                Codes::from_bytes(output, lines.concat()).expect("whole codes")
+            }
+        };
+        done((rows * columns) as u64);
+        Ok(Matrix::new(rows, columns, output, codes))
+    }
+
     /// The bytes of the codes of D in a block, row by row.
     fn block(&self, block: &Block, summed: &mut Summed) -> Result<Vec<u8>> {
         let register = Register::of(self.schedule.instruction.d).expect("the schedule is checked");

@@ -3,7 +3,7 @@
 use super::Schedule;
 use crate::{
     Error, Result,
-    device::{Device, LocalExecution},
+    device::{Chains, Device, LocalExecution},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -30,9 +30,16 @@ pub(super) enum ExecutedBy<'a> {
     Threads(LocalExecution),
     /// A device that does one thing at a time.
     Device(&'a mut dyn Device),
+    /// What sums all elements of this one product at once.
+    Chains(Box<dyn Chains + 'a>),
 }
 
 impl<'a> Executor<'a> {
+    /// What sums the steps of all elements at once, for the one product whose operands it holds.
+    pub fn chained(chains: Box<dyn Chains + 'a>, schedule: &Schedule) -> Executor<'a> {
+        Executor { tile: schedule.instruction.clone(), together: 1, by: ExecutedBy::Chains(chains) }
+    }
+
     /// A device, for a D of so many rows and columns.
     ///
     /// # Errors

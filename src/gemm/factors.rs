@@ -50,12 +50,11 @@ impl Factors {
         }
     }
 
-    /// Refuses matrices that do not fit together, or not the schedule.
+    /// Refuses matrices A, B and C that do not fit together.
     ///
     /// # Errors
-    /// A request error: which matrix has what shape or format, and which one is expected.
-    pub fn check(&self, schedule: &Schedule) -> Result<()> {
-        let i = &schedule.instruction;
+    /// A request error: which matrix has what shape, and which one is expected.
+    pub fn fit(&self) -> Result<()> {
         let (m, n, k) = (self.a.rows, self.b.columns, self.a.columns);
         for (name, matrix) in [("A", &self.a), ("B", &self.b)] {
             if matrix.rows == 0 || matrix.columns == 0 {
@@ -70,6 +69,17 @@ impl Factors {
                 self.b.shape()
             )));
         }
+        self.c.as_ref().map_or(Ok(()), |c| fits("C", c, (m, n), None))
+    }
+
+    /// Refuses matrices that do not fit together, or not the schedule.
+    ///
+    /// # Errors
+    /// A request error: which matrix has what shape or format, and which one is expected.
+    pub fn check(&self, schedule: &Schedule) -> Result<()> {
+        self.fit()?;
+        let i = &schedule.instruction;
+        let (m, n, k) = (self.a.rows, self.b.columns, self.a.columns);
         fits("A", &self.a, (m, k), Some(i.a))?;
         fits("B", &self.b, (k, n), Some(i.b))?;
         if let Some(c) = &self.c {

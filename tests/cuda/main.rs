@@ -2,6 +2,7 @@
 
 #[path = "../common/arithmetics/mod.rs"]
 mod arithmetics;
+mod chains_cuda;
 mod cuda_device;
 mod cuda_missing;
 mod kernels_compile;

@@ -33,7 +33,7 @@ const RANDOM_CASES: usize = 400;
 const SHIPPED_CASES: usize = 1500;
 
 /// What the device code takes from CUDA, for a C++ compiler of the host.
-const HOST: &str = r#"
+pub(crate) const HOST: &str = r#"
 #include <cfenv>
 #include <cmath>
 #include <cstdio>

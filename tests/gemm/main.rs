@@ -2,6 +2,7 @@
 
 mod command;
 mod compute;
+mod library;
 #[path = "../common/machine.rs"]
 mod machine;
 mod matching;

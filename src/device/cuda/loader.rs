@@ -1,8 +1,9 @@
-//! Finding the CUDA driver and NVRTC at run time.
+//! Finding the CUDA driver, NVRTC and cuBLASLt at run time.
 //!
 //! cudarc opens both by name through the system's loader, and panics where they do not exist: nothing of it may be
 //! called before [`driver()`] or [`nvrtc()`] has returned `Ok`. Where the loader does not know a library, the usual
-//! folders are searched, and the file is opened by its full path; the loader then finds it by name.
+//! folders are searched, and the file is opened by its full path; the loader then finds it by name. cuBLASLt is opened here, for a
+//! user may name the file.
 
 use std::{
     path::{Path, PathBuf},
@@ -133,6 +134,48 @@ fn load_nvrtc() -> Result<()> {
         None => Ok(()),
         Some(name) => Err(Error::device(format!("this NVRTC lacks {name}: CUDA 11.2 or later is needed"))),
     }
+}
+
+/// The names of cuBLASLt, the newest first.
+const CUBLASLT_NAMES: &[&str] = &["libcublasLt.so.13", "libcublasLt.so.12", "libcublasLt.so"];
+/// The variable that names the file of cuBLASLt.
+const CUBLASLT_FILE: &str = "TCNUM_CUBLASLT";
+
+/// cuBLASLt, and the file or name that it was opened by: the file that `TCNUM_CUBLASLT` names, else what the loader finds, else that of
+/// a toolkit.
+///
+/// # Errors
+/// A request error that says what was looked for, where, and what would give it.
+pub fn cublaslt() -> Result<&'static (libloading::Library, String)> {
+    static CUBLASLT: OnceLock<Result<(libloading::Library, String)>> = OnceLock::new();
+    CUBLASLT.get_or_init(load_cublaslt).as_ref().map_err(Clone::clone)
+}
+
+#[allow(unsafe_code)]
+fn load_cublaslt() -> Result<(libloading::Library, String)> {
+    // SAFETY: the vendor's library, loaded as the loader itself would; it is never unloaded.
+    let opened = |name: &Path| unsafe { libloading::Library::new(name) };
+    if let Some(file) = std::env::var_os(CUBLASLT_FILE).filter(|file| !file.is_empty()) {
+        let path = PathBuf::from(file);
+        let name = path.display().to_string();
+        let failed = |error| Error::unavailable(format!("{CUBLASLT_FILE}={name}: it cannot be loaded: {error}"));
+        return Ok((opened(&path).map_err(failed)?, name));
+    }
+    let folders = toolkit_folders();
+    let by_name = CUBLASLT_NAMES.iter().map(PathBuf::from);
+    let files = folders.iter().flat_map(|folder| CUBLASLT_NAMES.iter().map(|name| folder.join(name)));
+    let found = by_name.chain(files.filter(|file| file.is_file())).find_map(|path| {
+        let library = opened(&path).ok()?;
+        Some((library, path.display().to_string()))
+    });
+    found.ok_or_else(|| {
+        Error::unavailable(format!(
+            "no cuBLASLt: looked for {} on the loader's path{}. It comes with the CUDA toolkit (set CUDA_HOME), with PyTorch, and with \
+             `pip install nvidia-cublas`; {CUBLASLT_FILE}=FILE names the file",
+            CUBLASLT_NAMES.join(", "),
+            if folders.is_empty() { String::new() } else { format!(" and in {}", list(&folders)) }
+        ))
+    })
 }
 
 /// The NVRTC file that would be loaded, as far as that can be told without loading it.

@@ -7,8 +7,10 @@
 pub mod architecture;
 pub mod arithmetic;
 mod cache;
+pub mod chains;
 pub mod compile;
 pub mod constants;
+pub mod cublaslt;
 mod engine;
 mod fragments;
 pub mod gpu;
@@ -27,13 +29,16 @@ use cudarc::{
     nvrtc::Ptx,
 };
 
-use super::{Device, Engine, Execution, ExecutionKind, Generation, Identity, Sweeper, Work};
+use super::{Chains, Device, Engine, Execution, ExecutionKind, Generation, Identity, Sweeper, Work};
 use crate::{
     Error, Result,
+    arithmetic::Program,
+    base::digest::fnv1a,
     isa::{Codes, Instruction, Support, Tiles, scalar::Form, targets},
 };
 use architecture::Architecture;
 use cache::Compiled;
+use chains::CudaChains;
 use engine::CudaEngine;
 pub use engine::verifier;
 pub use gpu::{Gpu, count};
@@ -52,6 +57,8 @@ pub struct CudaDevice {
     identity: Identity,
     pool: Arc<Pool>,
     launchers: HashMap<String, Launcher>,
+    /// The entries of the kernels that sum steps.
+    chained: HashMap<String, [CudaFunction; 3]>,
     /// Seconds that loading kernels took.
     loading: f64,
 }
@@ -73,6 +80,7 @@ impl CudaDevice {
             identity,
             pool: Pool::shared(),
             launchers: HashMap::new(),
+            chained: HashMap::new(),
             loading: 0.0,
         })
     }
@@ -94,6 +102,49 @@ impl CudaDevice {
         executable(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))
     }
 
+    /// What sums the steps of `program` on this GPU, for all elements of a product of m x k codes of A and k x n codes of B; `None` if no
+    /// kernel does.
+    ///
+    /// # Errors
+    /// A device error: the kernel cannot be compiled or loaded, or the operands do not fit into the GPU's memory.
+    ///
+    /// # Panics
+    /// Unless there are as many codes.
+    pub fn chains(
+        &mut self,
+        program: &Program,
+        (m, n, k): (usize, usize, usize),
+        a: &Codes,
+        b: &Codes,
+    ) -> Result<Option<Box<dyn Chains>>> {
+        assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
+        let Some(source) = chains::kernel(program) else { return Ok(None) };
+        let i = &program.instruction;
+        let key = format!("{i} {:016x}", fnv1a(source.as_bytes()));
+        if !self.chained.contains_key(&key) {
+            let label = format!("{i}-chains");
+            let job = Job { label, source, target: self.architecture.target, listed: false };
+            let compiled = self.compiled(job)?;
+            let functions = self.functions(&compiled, chains::ENTRIES).map_err(|error| error.within(i))?;
+            self.chained.insert(key.clone(), functions);
+        }
+        let stream = self.context.default_stream();
+        let copied = |codes: &Codes| {
+            let failed = |error| Error::device(format!("copying operands to the GPU failed: {error}"));
+            stream.clone_htod(codes.as_bytes()).map_err(failed)
+        };
+        Ok(Some(Box::new(CudaChains {
+            functions: self.chained[&key].clone(),
+            shape: (m, k, n),
+            step: i.k,
+            widths: (a.width(), b.width()),
+            d: i.d,
+            a: copied(a)?,
+            b: copied(b)?,
+            stream,
+        })))
+    }
+
     /// The compiled kernel, once it is there.
     fn compiled(&mut self, job: Job) -> Result<Arc<Compiled>> {
         let compiled = self.pool.get(job)?;
@@ -102,13 +153,22 @@ impl CudaDevice {
     }
 
     fn function(&mut self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
+        self.functions(compiled, [entry]).map(|[function]| function)
+    }
+
+    fn functions<const COUNT: usize>(
+        &mut self,
+        compiled: &Compiled,
+        entries: [&str; COUNT],
+    ) -> Result<[CudaFunction; COUNT]> {
         let refused =
             |error| Error::device(format!("the driver cannot load what {} compiled: {error}", compiled.compiler));
         let start = Instant::now();
         let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
-        let function = module.load_function(entry).map_err(refused);
+        let functions: Result<Vec<CudaFunction>> =
+            entries.iter().map(|entry| module.load_function(entry).map_err(refused)).collect();
         self.loading += start.elapsed().as_secs_f64();
-        function
+        functions.map(|functions| functions.try_into().ok().expect("one for each entry"))
     }
 
     /// Keeps the compiler's version among the details of the device.

@@ -1,0 +1,204 @@
+//! `tcnum gemm` on a library that computes whole products.
+
+use super::{Arguments, Bar, Progress, invocation};
+use crate::{
+    Error, Result,
+    device::{
+        Library, OperandLayout, Problem,
+        cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
+    },
+    gemm::{
+        self, ArrayFile, Conversion, CudaReplay, Differences, Factors, Matrix, ModelReplay, Replay,
+        library::{
+            AskedProduct, LibrarySchedules,
+            campaign::{Campaign, Outcome},
+            read_shapes,
+        },
+        tables,
+    },
+    report::{Report, Table},
+};
+
+/// The library of devices whose name begins with this.
+const LIBRARY: &str = "cublaslt";
+/// After so many failures in a row the device is taken to be gone.
+const MOST_FAILURES: usize = 3;
+
+/// Whether a device is a library, by its name.
+pub(super) fn is_library(device: &str) -> bool {
+    cublaslt::ordinal(device).is_some()
+}
+
+/// Computes a product, or those of a table, and reports.
+///
+/// # Errors
+/// As [`super::run`]; no library, or none of its algorithms for the one product.
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    let device = arguments.device.as_deref().unwrap_or(LIBRARY);
+    let ordinal = cublaslt::ordinal(device).ok_or_else(|| {
+        Error::request(format!(
+            "--device {device}: --product, --algorithm and --shapes are for libraries: --device {LIBRARY}"
+        ))
+    })??;
+    refuse_schedule(arguments)?;
+    let asked = arguments.shapes.as_ref().map(|path| read_shapes(path)).transpose()?;
+    if asked.is_none() && arguments.product.is_none() {
+        return Err(Error::request(format!(
+            "{device} computes whole products: say with --product D.A.B.COMPUTE which (bf16.bf16.bf16.32f, say), or with --shapes FILE"
+        )));
+    }
+    let schedules = LibrarySchedules::shipped(LIBRARY)?;
+    let mut report = Report::new("gemm", invocation());
+    let one = asked.is_none().then(|| one(arguments, &mut report)).transpose()?;
+    let mut library = CublasLt::open(ordinal)?;
+    let (model, note) = library.generation().model(device)?;
+    report.notes.extend(note);
+    let mut replay: Box<dyn Replay> = match compile::version() {
+        Ok(_) => Box::new(CudaReplay(CudaDevice::open(ordinal)?)),
+        Err(error) => {
+            report.notes.push(format!(
+                "Products are replayed on the processor, the larger ones in a sample of elements: {error}."
+            ));
+            Box::new(ModelReplay)
+        }
+    };
+    report.notes.push(format!("Products are replayed {} by the model '{model}'.", replay.place()));
+    report.device = Some(library.identity().clone());
+    let mut campaign =
+        Campaign::new(&mut library, replay.as_mut(), &schedules, model, arguments.seed, arguments.searches);
+    campaign.chosen = arguments.algorithm;
+    match (asked, one) {
+        (Some(asked), _) => {
+            report.seed = Some(arguments.seed);
+            many(arguments, &mut campaign, &asked, report)
+        }
+        (None, Some((asked, factors))) => single(arguments, &mut campaign, &asked, &factors, report),
+        (None, None) => Err(Error::request("give --product or --shapes")),
+    }
+}
+
+/// Refuses flags that describe a schedule: a library has its own.
+fn refuse_schedule(arguments: &Arguments) -> Result<()> {
+    let given = [
+        ("--instr", arguments.instruction.is_some()),
+        ("--schedule", arguments.schedule.is_some()),
+        ("--order", arguments.order.is_some()),
+        ("--slab", arguments.slab.is_some()),
+        ("--residue", arguments.residue.is_some()),
+        ("--split-k", arguments.split_k.is_some()),
+        ("--granule", arguments.granule.is_some()),
+        ("--join", arguments.join.is_some()),
+        ("--promote", arguments.promote.is_some()),
+        ("--promote-halves", arguments.promote_halves.is_some()),
+        ("--c-enters", arguments.c_enters.is_some()),
+        ("--output-format", arguments.output_format.is_some()),
+        ("--bias", arguments.bias.is_some()),
+        ("--scale-a", arguments.scale_a.is_some()),
+        ("--scale-b", arguments.scale_b.is_some()),
+    ];
+    match given.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => Err(Error::request(format!(
+            "{flag}: a library follows a schedule of its own; --product says what it computes, and --algorithm by which algorithm"
+        ))),
+        None => Ok(()),
+    }
+}
+
+/// The product of the files, and its operands.
+fn one(arguments: &Arguments, report: &mut Report) -> Result<(AskedProduct, Factors)> {
+    let kind = arguments.product.as_deref().unwrap_or_default();
+    let layout = arguments.layout.unwrap_or(OperandLayout::Weights);
+    let mut problem = Problem::of_kind(kind, (1, 1, 1), layout).map_err(|error| error.within("--product"))?;
+    if let Some(path) = &arguments.destination.out {
+        gemm::writable(path, problem.d)?;
+    }
+    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
+    let mut read = |flag: &str, file: &ArrayFile, format, turn: bool| -> Result<Matrix> {
+        let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
+        report.notes.extend(note);
+        Ok(if turn { matrix.transposed() } else { matrix })
+    };
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Err(Error::request("give --a and --b")) };
+    let a = read("--a", a, problem.a, arguments.transpose_a)?;
+    let b = read("--b", b, problem.b, arguments.transpose_b)?;
+    let c = arguments.c.as_ref().map(|c| read("--c", c, problem.c_format(), false)).transpose()?;
+    (problem.m, problem.n, problem.k) = (a.rows, b.columns, a.columns);
+    problem.alpha = arguments.alpha.unwrap_or(1.0);
+    problem.beta = if c.is_some() { arguments.beta.unwrap_or(1.0) } else { 0.0 };
+    let factors = Factors { c, ..Factors::new(a, b) };
+    factors.fit()?;
+    Ok((AskedProduct { problem, values: None }, factors))
+}
+
+/// One product: D, and whether the prediction gives it.
+fn single(
+    arguments: &Arguments,
+    campaign: &mut Campaign,
+    asked: &AskedProduct,
+    factors: &Factors,
+    mut report: Report,
+) -> Result<Report> {
+    let (explained, d) = campaign.explain(asked, factors)?;
+    let d = d.ok_or_else(|| match explained.outcome {
+        Outcome::Refused => Error::unavailable(explained.remark.clone()),
+        _ => Error::device(explained.remark.clone()),
+    })?;
+    let schedule = explained.found.as_ref().or(explained.prediction.as_ref().map(|prediction| &prediction.schedule));
+    if let Some(path) = &arguments.destination.out {
+        let schedule = schedule.map(|schedule| ("tcnum.schedule".to_string(), schedule.to_toml()));
+        let algorithm =
+            explained.attributes.map(|(own, _)| ("tcnum.algorithm".to_string(), campaign.schedules.words(&own)));
+        let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
+        let metadata =
+            [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(schedule).chain(algorithm);
+        gemm::write(path, &d, metadata.collect())?;
+    }
+    report.holds = explained.outcome == Outcome::Predicted;
+    report
+        .tables
+        .push(Table::of("Product of the library", [tables::library_product(1, &explained, campaign.schedules)]));
+    if let Some(schedule) = schedule {
+        if let Some(path) = &arguments.schedule_out {
+            crate::base::atomic::write(path, schedule.to_toml().as_bytes())
+                .map_err(|error| error.within("--schedule-out"))?;
+        }
+        let accuracy = gemm::accuracy(schedule, factors, &d);
+        report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
+    }
+    if let Some(file) = &arguments.compare {
+        let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;
+        let found = Differences::between(&d, &other).map_err(|error| error.within(file.label()))?;
+        report.holds &= found.differing == 0;
+        report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
+    }
+    Ok(report)
+}
+
+/// The products of a table.
+fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], mut report: Report) -> Result<Report> {
+    let progress = Progress::new(&arguments.destination);
+    let (mut rows, mut failures, mut differing) = (Vec::new(), 0, 0);
+    {
+        let bar = Bar::new(&progress, "products", asked.len() as u64, 0, 1);
+        for (place, asked) in asked.iter().enumerate() {
+            let factors = campaign.factors(asked);
+            let Some((explained, _)) = report.until_interrupted(campaign.explain(asked, &factors))? else { break };
+            failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
+            let holds = matches!(explained.outcome, Outcome::Predicted | Outcome::Refused);
+            differing += u64::from(!holds);
+            rows.push(tables::library_product(place + 1, &explained, campaign.schedules));
+            bar.show(place as u64 + 1, differing);
+            if failures == MOST_FAILURES {
+                report.notes.push(format!(
+                    "The device failed {MOST_FAILURES} times in a row; the other products were not asked for."
+                ));
+                break;
+            }
+        }
+    }
+    report.holds = differing == 0;
+    let summary = tables::library_summary(&rows);
+    report.tables.push(Table::of("Products by what they compute", summary));
+    report.tables.push(Table::of("Products of the library", rows));
+    Ok(report)
+}

@@ -1,0 +1,134 @@
+//! Whole matrix products by a model on the GPU: all elements at once, step by step along k.
+
+use std::{fmt::Write, ops::Range, sync::Arc};
+
+use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+
+use super::{arithmetic::arithmetic, constants::constants};
+use crate::{
+    Error, Result,
+    arithmetic::Program,
+    device::Chains,
+    format::{self, Format},
+    isa::Codes,
+    kernels::source,
+};
+
+/// Rows and columns of the elements that a block sums: a warp has one row.
+const TILE: (usize, usize) = (8, 32);
+/// Threads of a block that lays out operands, and the most such blocks.
+const THREADS: u32 = 256;
+const MOST_BLOCKS: usize = 1 << 16;
+/// The widest operand of a step (`kernels/model_operands.cuh`), in bytes.
+const FACTOR_BYTES: usize = 8;
+
+/// The entries of the kernel.
+pub(super) const ENTRIES: [&str; 3] = ["pack_a", "pack_b", "chains"];
+
+/// The kernel that sums the steps of `program`: CUDA C++, complete. `None` for sparse and block-scaled forms.
+pub fn kernel(program: &Program) -> Option<String> {
+    let i = &program.instruction;
+    if i.is_sparse() || i.scale.is_some() {
+        return None;
+    }
+    let mut text = String::new();
+    let sizes = [("M", TILE.0), ("N", TILE.1), ("K", i.k), ("STORED_K", i.k), ("SPARSE", 0)];
+    for (name, value) in sizes.into_iter().chain([("CHUNK_LENGTH", 1), ("CHUNK_KEPT", 1)]) {
+        let _ = writeln!(text, "#define {name} {value}");
+    }
+    for (name, format) in [("A", i.a), ("B", i.b), ("C", i.c), ("D", i.d)] {
+        text += &constants(&format!("Format{name}"), format);
+        let code = ["unsigned char", "unsigned short", "unsigned", "unsigned long long"];
+        let _ = writeln!(text, "struct {name} {{ typedef {} Code; }};", code[format.bytes().ilog2() as usize]);
+    }
+    Some([text.as_str(), &arithmetic(program), source("chains.cu")].join("\n"))
+}
+
+/// The operands of a product in the memory of a GPU, and the kernel.
+pub(super) struct CudaChains {
+    /// The stream that everything runs on.
+    pub stream: Arc<CudaStream>,
+    /// The entries of the kernel, as [`ENTRIES`].
+    pub functions: [CudaFunction; 3],
+    /// Rows of A, terms, columns of B.
+    pub shape: (usize, usize, usize),
+    /// The k of a step.
+    pub step: usize,
+    /// The bytes of a code of A and of B.
+    pub widths: (usize, usize),
+    /// The format of D.
+    pub d: &'static Format,
+    /// A, row by row.
+    pub a: CudaSlice<u8>,
+    /// B, row by row.
+    pub b: CudaSlice<u8>,
+}
+
+impl Chains for CudaChains {
+    fn sum(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> Result<Codes> {
+        let bytes = self.launch(runs, promoted).map_err(|error| {
+            let (m, k, n) = self.shape;
+            Error::device(format!("a product of {m} x {n} x {k} by the model failed on the GPU: {error}"))
+        })?;
+        let format = if promoted { format::find("f32")? } else { self.d };
+        Codes::from_bytes(format, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))
+    }
+}
+
+impl CudaChains {
+    /// The bytes of the sums.
+    #[allow(unsafe_code)]
+    fn launch(&self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
+        let (m, k, n) = self.shape;
+        let steps: Vec<i32> = runs.iter().flatten().flat_map(|step| [step.start as i32, step.len() as i32]).collect();
+        let mut count = 0;
+        let ends: Vec<u64> = runs
+            .iter()
+            .map(|run| {
+                count += run.len() as u64;
+                count
+            })
+            .collect();
+        let (tiles_down, tiles_across) = (m.div_ceil(TILE.0), n.div_ceil(TILE.1));
+        let places = count as usize * self.step;
+        let (of_a, of_b) = (tiles_down * TILE.0 * places, tiles_across * TILE.1 * places);
+        let stream = &self.stream;
+        let (steps, ends) = (stream.clone_htod(&steps)?, stream.clone_htod(&ends)?);
+        // SAFETY: `pack_a` and `pack_b` write all of it before `chains` reads it.
+        let memory = |bytes: usize| unsafe { stream.alloc::<u8>(bytes.max(1)) };
+        let (mut a_codes, mut a_factors) = (memory(of_a * self.widths.0)?, memory(of_a * FACTOR_BYTES)?);
+        let (mut b_codes, mut b_factors) = (memory(of_b * self.widths.1)?, memory(of_b * FACTOR_BYTES)?);
+        let packing = |elements: usize| LaunchConfig {
+            grid_dim: (elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS) as u32, 1, 1),
+            block_dim: (THREADS, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let (rows, columns, terms) = (m as u64, n as u64, k as u64);
+        let [pack_a, pack_b, chains] = &self.functions;
+        let mut launch = stream.launch_builder(pack_a);
+        launch.arg(&self.a).arg(&steps).arg(&count).arg(&rows).arg(&terms).arg(&mut a_codes).arg(&mut a_factors);
+        // SAFETY: the kernel reads m x k codes, within what each step takes, and writes a code and a factor of at most FACTOR_BYTES
+        // for each row, filled up to whole tiles, and place of the steps.
+        unsafe { launch.launch(packing(of_a))? };
+        let mut launch = stream.launch_builder(pack_b);
+        launch.arg(&self.b).arg(&steps).arg(&count).arg(&columns).arg(&mut b_codes).arg(&mut b_factors);
+        // SAFETY: as above, of k x n codes and of columns.
+        unsafe { launch.launch(packing(of_b))? };
+        let (own, registers) = if promoted { (1, m * n * 4) } else { (m * n * self.d.bytes(), 1) };
+        let (mut d, mut sums) = (stream.alloc_zeros::<u8>(own)?, stream.alloc_zeros::<u8>(registers)?);
+        let (count_of_runs, promotes) = (runs.len() as u64, u64::from(promoted));
+        let shape = LaunchConfig {
+            grid_dim: ((tiles_down * tiles_across) as u32, 1, 1),
+            block_dim: ((TILE.0 * TILE.1) as u32, 1, 1),
+            shared_mem_bytes: 0,
+        };
+        let mut launch = stream.launch_builder(chains);
+        launch.arg(&a_codes).arg(&a_factors).arg(&b_codes).arg(&b_factors).arg(&ends).arg(&count_of_runs);
+        launch.arg(&rows).arg(&columns).arg(&promotes).arg(&mut d).arg(&mut sums);
+        // SAFETY: the kernel reads what was laid out for whole tiles, and writes m x n sums or codes of D, of which there is as much.
+        unsafe { launch.launch(shape)? };
+        let bytes = stream.clone_dtoh(if promoted { &sums } else { &d })?;
+        stream.synchronize()?;
+        Ok(bytes)
+    }
+}

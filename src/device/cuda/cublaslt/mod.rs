@@ -1,0 +1,461 @@
+//! The device `cublaslt:N`: NVIDIA's library for matrix products, on a GPU, called as PyTorch calls it.
+//!
+//! Matrices are row by row here and column by column there: D of m x n is a D of n x m, whose first factor is B. Where B has the layout of
+//! weights, that factor is transposed (the TN of the library), which FP8 needs. The library gets 32 MiB of scratch memory
+//! and pointers that are multiples of 256, and the first algorithm that its heuristic names is run.
+
+mod functions;
+mod objects;
+
+use std::{
+    ffi::{c_int, c_void},
+    ptr::null_mut,
+    sync::Arc,
+};
+
+use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
+use half::f16;
+
+use super::{architecture::Architecture, gpu};
+use crate::{
+    Error, Result,
+    base::parallel,
+    device::{
+        Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, OperandLayout, Problem,
+        library::is_fp8,
+    },
+    format::Format,
+    isa::{Codes, targets},
+};
+use functions::{Algo, Functions, HeuristicResult, Opaque, functions};
+use objects::{Description, Handle, MatrixLayout, Preference, status_name};
+
+/// Scratch memory, as PyTorch gives on Hopper.
+const WORKSPACE: usize = 32 << 20;
+/// What pointers are multiples of, as those of PyTorch's allocator are.
+const ALIGNMENT: u32 = 256;
+/// What D holds before a product, so that an element that was not written does not pass for a result.
+const POISON: u8 = 0xa5;
+
+/// The numbers of formats as the library has them.
+const TYPES: [(&str, c_int); 8] =
+    [("f32", 0), ("tf32", 0), ("f16", 2), ("s8", 3), ("s32", 10), ("bf16", 14), ("e4m3", 28), ("e5m2", 29)];
+/// The numbers of an algorithm's attributes, in the order of [`Attributes`].
+const ATTRIBUTES: [c_int; 9] = [0, 1, 6, 2, 3, 4, 5, 7, 8];
+/// Attributes of 16 bits: the shapes within a tile and of clusters.
+const SHORT: [c_int; 2] = [7, 8];
+/// Attributes of a description.
+const TRANSPOSED: [c_int; 2] = [3, 4];
+const SCALES: [c_int; 3] = [17, 18, 20];
+const FAST_ACCUMULATION: c_int = 25;
+/// Attributes of preferences: scratch memory, and the alignment of A, B, C and D.
+const PREFERRED_WORKSPACE: c_int = 1;
+const ALIGNMENTS: [c_int; 4] = [5, 6, 7, 8];
+
+/// The library on a GPU.
+pub struct CublasLt {
+    stream: Arc<CudaStream>,
+    functions: &'static Functions,
+    handle: Handle,
+    identity: Identity,
+    architecture: &'static Architecture,
+    workspace: CudaSlice<u8>,
+    /// 1 in f32, which the scales of FP8 point to.
+    one: CudaSlice<f32>,
+}
+
+/// The N of `cublaslt:N` or `cublaslt`; `None` if the name is not the library's.
+///
+/// # Errors
+/// A request error if what follows `cublaslt:` is not a number.
+pub fn ordinal(name: &str) -> Option<Result<usize>> {
+    let number = name.strip_prefix("cublaslt")?;
+    if number.is_empty() {
+        return Some(Ok(0));
+    }
+    let number = number.strip_prefix(':')?;
+    Some(
+        number.parse().map_err(|_| {
+            Error::request(format!("'{name}' is not a GPU: write cublaslt:0 for cuBLASLt on the first one"))
+        }),
+    )
+}
+
+impl CublasLt {
+    /// Opens the library on the GPU `cuda:ordinal`.
+    ///
+    /// # Errors
+    /// A request error: there is no library (it says what would give it). A device error: no GPU, or the library fails.
+    pub fn open(ordinal: usize) -> Result<CublasLt> {
+        let (functions, file) = functions()?;
+        let gpu = gpu::get(ordinal)?;
+        let (own, architecture) = super::identify(&gpu)?;
+        let context = CudaContext::new(ordinal).map_err(|error| gpu::failure("opening the GPU", error))?;
+        let stream = context.default_stream();
+        let handle = Handle::new(functions)?;
+        let memory = |error| Error::device(format!("allocating memory of the GPU failed: {error}"));
+        let version = objects::version(functions);
+        let mut details =
+            vec![("library".to_string(), format!("cuBLASLt {version}")), ("library_file".to_string(), file.clone())];
+        details.extend(own.details);
+        Ok(CublasLt {
+            workspace: stream.alloc_zeros::<u8>(WORKSPACE).map_err(memory)?,
+            one: stream.clone_htod(&[1.0_f32]).map_err(memory)?,
+            stream,
+            functions,
+            handle,
+            architecture,
+            identity: Identity {
+                name: format!("cublaslt:{ordinal}"),
+                description: format!("cuBLASLt {version} on {}", gpu.name),
+                details,
+            },
+        })
+    }
+
+    /// The algorithm to run, and the scratch memory that it takes.
+    fn algorithm(&self, problem: &Problem, call: &Call, chosen: Option<&ChosenAlgorithm>) -> Result<(Algo, usize)> {
+        let refused = |what: &str, status: c_int| {
+            Error::unavailable(format!(
+                "{} {what} {} ({})",
+                self.identity.description,
+                problem.name(),
+                status_name(status)
+            ))
+        };
+        let mut found = HeuristicResult::default();
+        let [a, b, c, d] = [&call.a, &call.b, &call.c, &call.d].map(MatrixLayout::raw);
+        match chosen {
+            None => {
+                let preference = Preference::new(self.functions, WORKSPACE, ALIGNMENT)?;
+                let mut count = 0;
+                // SAFETY: all are live objects of the library; one result is asked for, and there is room for it.
+                #[allow(unsafe_code)]
+                let status = unsafe {
+                    let (handle, description) = (self.handle.raw(), call.description.raw());
+                    (self.functions.heuristic)(
+                        handle,
+                        description,
+                        a,
+                        b,
+                        c,
+                        d,
+                        preference.raw(),
+                        1,
+                        &mut found,
+                        &mut count,
+                    )
+                };
+                if status != 0 || count < 1 || found.state != 0 {
+                    return Err(refused("has no algorithm for", if status != 0 { status } else { found.state }));
+                }
+            }
+            Some(chosen) => {
+                let mut algo = Algo::default();
+                let [compute, scale] = numbers_of(problem.compute);
+                let types = [problem.b, problem.a, problem.c_format(), problem.d].map(type_of);
+                let [of_a, of_b, of_c, of_d] = types;
+                // SAFETY: the handle is live, and the algorithm is ours.
+                #[allow(unsafe_code)]
+                let status = unsafe {
+                    (self.functions.algo_init)(
+                        self.handle.raw(),
+                        compute,
+                        scale,
+                        of_a?,
+                        of_b?,
+                        of_c?,
+                        of_d?,
+                        chosen.id as c_int,
+                        &mut algo,
+                    )
+                };
+                if status != 0 {
+                    return Err(refused(&format!("has no algorithm {} for", chosen.id), status));
+                }
+                let ChosenAlgorithm { tile, stages, split_k, reduction, swizzle, custom, inner, cluster, .. } = *chosen;
+                let given = [None, tile, stages, split_k, reduction, swizzle, custom, inner, cluster];
+                for (number, value) in
+                    ATTRIBUTES.into_iter().zip(given).filter_map(|(number, value)| Some((number, value?)))
+                {
+                    let status = self.set(&mut algo, number, value);
+                    if status != 0 {
+                        return Err(refused(&format!("does not take attribute {number} = {value} for"), status));
+                    }
+                }
+                // SAFETY: all are live objects of the library.
+                #[allow(unsafe_code)]
+                let status = unsafe {
+                    let (handle, description) = (self.handle.raw(), call.description.raw());
+                    (self.functions.algo_check)(handle, description, a, b, c, d, &algo, &mut found)
+                };
+                if status != 0 || found.state != 0 {
+                    return Err(refused(
+                        "does not take the chosen algorithm for",
+                        if status != 0 { status } else { found.state },
+                    ));
+                }
+                found.algo = algo;
+            }
+        }
+        match found.workspace <= WORKSPACE {
+            true => Ok((found.algo, found.workspace)),
+            false => Err(refused("needs more than 32 MiB of scratch memory for", 0)),
+        }
+    }
+
+    #[allow(unsafe_code)]
+    fn set(&self, algo: &mut Algo, number: c_int, value: u32) -> c_int {
+        let short = value as u16;
+        let (pointer, size): (*const c_void, usize) = match SHORT.contains(&number) {
+            true => ((&raw const short).cast(), 2),
+            false => ((&raw const value).cast(), 4),
+        };
+        // SAFETY: the value is live and has the size of the attribute.
+        unsafe { (self.functions.algo_set)(algo, number, pointer, size) }
+    }
+
+    /// What an algorithm is configured to; 0 where an older library does not have an attribute.
+    #[allow(unsafe_code)]
+    fn attributes(&self, algo: &Algo) -> Attributes {
+        let get = |number: c_int| -> u32 {
+            let (mut value, mut written) = (0_u32, 0);
+            let size = if SHORT.contains(&number) { 2 } else { 4 };
+            // SAFETY: the value has room for an attribute of this size; on little-endian machines its low half is the short one.
+            unsafe { (self.functions.algo_get)(algo, number, (&raw mut value).cast(), size, &mut written) };
+            value
+        };
+        let [id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster] = ATTRIBUTES.map(get);
+        Attributes { id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster }
+    }
+
+    /// The call that computes a problem.
+    fn call(&self, problem: &Problem) -> Result<Call> {
+        let Problem { m, n, k, layout, compute, .. } = problem;
+        let [compute, scale] = numbers_of(*compute);
+        let description = Description::new(self.functions, compute, scale)?;
+        let weights = *layout == OperandLayout::Weights;
+        for (number, transposed) in TRANSPOSED.into_iter().zip([weights, false]) {
+            description.set(number, &c_int::from(transposed))?;
+        }
+        if is_fp8(problem.a) || is_fp8(problem.b) {
+            let (one, _guard) = self.one.device_ptr(&self.stream);
+            let scaled = if is_fp8(problem.d) { &SCALES[..] } else { &SCALES[..2] };
+            scaled.iter().try_for_each(|number| description.set(*number, &one))?;
+            description.set(FAST_ACCUMULATION, &i8::from(problem.fast_accumulation))?;
+        }
+        let layout = |format, (rows, columns): (usize, usize)| {
+            MatrixLayout::new(self.functions, type_of(format)?, rows, columns)
+        };
+        Ok(Call {
+            description,
+            a: layout(problem.b, if weights { (*k, *n) } else { (*n, *k) })?,
+            b: layout(problem.a, (*k, *m))?,
+            c: layout(problem.c_format(), (*n, *m))?,
+            d: layout(problem.d, (*n, *m))?,
+        })
+    }
+
+    /// The bytes of D.
+    #[allow(unsafe_code)]
+    fn run(
+        &self,
+        problem: &Problem,
+        call: &Call,
+        algo: &Algo,
+        operands: [&[u8]; 3],
+    ) -> std::result::Result<(Vec<u8>, c_int), DriverError> {
+        let stream = &self.stream;
+        let [a, b, c] = operands;
+        let (a, b) = (stream.clone_htod(a)?, stream.clone_htod(b)?);
+        let mut d = stream.clone_htod(&vec![POISON; problem.m * problem.n * problem.d.bytes()])?;
+        let c = if c.is_empty() { None } else { Some(stream.clone_htod(c)?) };
+        let (alpha, beta) = (
+            Factor::of(problem.compute, problem.alpha),
+            Factor::of(problem.compute, if c.is_some() { problem.beta } else { 0.0 }),
+        );
+        let status = {
+            let (a, _a) = a.device_ptr(stream);
+            let (b, _b) = b.device_ptr(stream);
+            let (workspace, _workspace) = self.workspace.device_ptr(stream);
+            let c = c.as_ref().map(|c| c.device_ptr(stream));
+            let (d, _d) = d.device_ptr_mut(stream);
+            let c = c.as_ref().map_or(d, |(c, _)| *c);
+            // SAFETY: the layouts say of each matrix what its memory holds; the factors have the type that the description names; the
+            // scratch memory is as large as is said; the stream is the context's, and nothing is freed before it is done.
+            unsafe {
+                (self.functions.matmul)(
+                    self.handle.raw(),
+                    call.description.raw(),
+                    alpha.pointer(),
+                    b as *const c_void,
+                    call.a.raw(),
+                    a as *const c_void,
+                    call.b.raw(),
+                    beta.pointer(),
+                    c as *const c_void,
+                    call.c.raw(),
+                    d as *mut c_void,
+                    call.d.raw(),
+                    algo,
+                    workspace as *mut c_void,
+                    WORKSPACE,
+                    stream.cu_stream() as Opaque,
+                )
+            }
+        };
+        let bytes = stream.clone_dtoh(&d)?;
+        stream.synchronize()?;
+        Ok((bytes, status))
+    }
+}
+
+impl Library for CublasLt {
+    fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    fn generation(&self) -> Generation {
+        targets::find(self.architecture.table).map_or(Generation::Unknown, Generation::Target)
+    }
+
+    fn multiply(
+        &mut self,
+        problem: &Problem,
+        a: &Codes,
+        b: &Codes,
+        c: Option<&Codes>,
+        chosen: Option<&ChosenAlgorithm>,
+    ) -> Result<LibraryProduct> {
+        check(problem, a, b, c)?;
+        let failed = |error: DriverError| Error::device(format!("{}: the GPU failed: {error}", problem.name()));
+        self.stream.context().bind_to_thread().map_err(failed)?;
+        let call = self.call(problem)?;
+        let (algo, workspace) = self.algorithm(problem, &call, chosen)?;
+        let attributes = self.attributes(&algo);
+        let turned;
+        let stored_b = match problem.layout {
+            OperandLayout::Plain => b.as_bytes(),
+            OperandLayout::Weights => {
+                turned = transposed(b.as_bytes(), problem.k, problem.n, b.width());
+                &turned
+            }
+        };
+        let c = c.filter(|_| problem.beta != 0.0).map_or(&[][..], Codes::as_bytes);
+        let (bytes, status) = self.run(problem, &call, &algo, [a.as_bytes(), stored_b, c]).map_err(failed)?;
+        if status != 0 {
+            return Err(Error::device(format!(
+                "cublasLtMatmul failed for {}: {}",
+                problem.name(),
+                status_name(status)
+            )));
+        }
+        let d =
+            Codes::from_bytes(problem.d, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))?;
+        Ok(LibraryProduct { d, attributes, workspace })
+    }
+}
+
+/// The objects of a call.
+struct Call {
+    description: Description,
+    a: MatrixLayout,
+    b: MatrixLayout,
+    c: MatrixLayout,
+    d: MatrixLayout,
+}
+
+/// alpha or beta, in the type that the description names.
+enum Factor {
+    Single(f32),
+    Half(u16),
+    Integer(i32),
+}
+
+impl Factor {
+    fn of(compute: Compute, number: f64) -> Factor {
+        match compute {
+            Compute::Single | Compute::FastTf32 => Factor::Single(number as f32),
+            Compute::Half => Factor::Half(f16::from_f64(number).to_bits()),
+            Compute::Integer => Factor::Integer(number as i32),
+        }
+    }
+
+    fn pointer(&self) -> *const c_void {
+        match self {
+            Factor::Single(number) => (&raw const *number).cast(),
+            Factor::Half(number) => (&raw const *number).cast(),
+            Factor::Integer(number) => (&raw const *number).cast(),
+        }
+    }
+}
+
+/// The numbers of what is computed in, and of the type of alpha and beta.
+fn numbers_of(compute: Compute) -> [c_int; 2] {
+    match compute {
+        Compute::Single => [68, 0],
+        Compute::FastTf32 => [77, 0],
+        Compute::Half => [64, 2],
+        Compute::Integer => [72, 10],
+    }
+}
+
+fn type_of(format: &Format) -> Result<c_int> {
+    let found = TYPES.iter().find(|(name, _)| *name == format.name).map(|(_, number)| *number);
+    found.ok_or_else(|| {
+        let known: Vec<&str> = TYPES.iter().map(|(name, _)| *name).collect();
+        Error::unavailable(format!(
+            "cuBLASLt is not asked for products of {format}; it is for those of {}",
+            known.join(", ")
+        ))
+    })
+}
+
+/// Refuses operands of another size than the problem's.
+fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<()> {
+    let Problem { m, n, k, .. } = *problem;
+    if m == 0 || n == 0 || k == 0 {
+        return Err(Error::request(format!("{}: there is nothing to multiply", problem.name())));
+    }
+    let fits = |codes: &Codes, count: usize, format: &Format| codes.len() == count && codes.width() == format.bytes();
+    if !fits(a, m * k, problem.a) || !fits(b, k * n, problem.b) || !c.is_none_or(|c| fits(c, m * n, problem.c_format()))
+    {
+        return Err(Error::request(format!("{}: the operands are of another size", problem.name())));
+    }
+    Ok(())
+}
+
+/// A matrix of rows x columns codes of so many bytes, column by column.
+fn transposed(bytes: &[u8], rows: usize, columns: usize, width: usize) -> Vec<u8> {
+    let mut turned = vec![0; bytes.len()];
+    parallel::each(turned.chunks_exact_mut(rows * width).enumerate(), |(column, line)| {
+        for (row, code) in line.chunks_exact_mut(width).enumerate() {
+            code.copy_from_slice(&bytes[(row * columns + column) * width..][..width]);
+        }
+    });
+    turned
+}
+
+/// A pointer to nothing.
+const fn nothing() -> Opaque {
+    null_mut()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_library_is_named_with_or_without_a_number() {
+        assert_eq!(ordinal("cublaslt"), Some(Ok(0)));
+        assert_eq!(ordinal("cublaslt:3"), Some(Ok(3)));
+        assert_eq!(ordinal("cublas"), None);
+        assert_eq!(ordinal("cublaslt2"), None);
+        assert_eq!(ordinal("cublaslt:x").unwrap().unwrap_err().exit_status(), 2);
+    }
+
+    #[test]
+    fn rows_become_columns() {
+        assert_eq!(transposed(&[1, 1, 2, 2, 3, 3, 4, 4, 5, 5, 6, 6], 2, 3, 2), [1, 1, 4, 4, 2, 2, 5, 5, 3, 3, 6, 6]);
+    }
+}

@@ -1,0 +1,223 @@
+//! Attributes of algorithms and the schedules that they mean: the files of `schedules/`, collected when the program is built.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    base::named::Named,
+    device::{Attributes, Problem},
+    format::{Format, Overflow},
+    gemm::{PartJoin, Residue, Schedule, instruction},
+};
+
+/// Name and text, of TOML files without the extension.
+const SHIPPED: &[(&str, &str)] = include!(concat!(env!("OUT_DIR"), "/schedules.rs"));
+
+/// What an algorithm without split-k may answer for the number of parts.
+const NO_PARTS: [u32; 2] = [0, u32::MAX];
+
+/// The schedules of a library, by the attributes of its algorithms.
+#[derive(Debug, Clone)]
+pub struct LibrarySchedules {
+    /// Its name in lists.
+    pub title: String,
+    names: BTreeMap<(String, u32), String>,
+    joins: BTreeMap<String, PartJoin>,
+    rules: Vec<Rule>,
+}
+
+/// The schedule that is expected of a product.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Prediction {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// What the rule rests on.
+    pub evidence: String,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct File {
+    #[serde(rename = "name")]
+    _name: String,
+    title: String,
+    join: BTreeMap<String, String>,
+    rule: Vec<Rule>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Rule {
+    products: Vec<String>,
+    algorithms: Option<Vec<u32>>,
+    stages: Option<Vec<String>>,
+    instruction: String,
+    slab: Option<Slab>,
+    residue: Option<String>,
+    promote: Option<usize>,
+    granule: Option<usize>,
+    evidence: String,
+}
+
+/// The k of a slab: a number, or what the stages say.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(untagged)]
+enum Slab {
+    Fixed(usize),
+    Of(String),
+}
+
+impl LibrarySchedules {
+    /// Those of a library that the program knows.
+    ///
+    /// # Errors
+    /// A request error: it knows no such library, or what it knows is wrong.
+    pub fn shipped(library: &str) -> Result<LibrarySchedules> {
+        let text = |name: &str| SHIPPED.iter().find(|(own, _)| *own == name).map(|(_, text)| *text);
+        match (text(library), text(&format!("{library}.csv"))) {
+            (Some(rules), Some(names)) => LibrarySchedules::parse(rules, names, library),
+            _ => Err(Error::request(format!("there are no schedules of the library '{library}'"))),
+        }
+    }
+
+    /// Those that a TOML file of rules and a CSV file of the names of attributes describe; `origin` names them in messages.
+    ///
+    /// # Errors
+    /// A request error: what is wrong, and in which rule.
+    pub fn parse(rules: &str, names: &str, origin: &str) -> Result<LibrarySchedules> {
+        let wrong = |what: String| Error::request(format!("{origin}: {what}"));
+        let file: File = toml::from_str(rules).map_err(|error| wrong(error.to_string().trim_end().to_string()))?;
+        let mut named = BTreeMap::new();
+        for row in csv::Reader::from_reader(names.as_bytes()).into_records() {
+            let row = row.map_err(|error| wrong(error.to_string()))?;
+            let (Some(attribute), Some(number), Some(name)) =
+                (row.get(0), row.get(1).and_then(|n| n.parse().ok()), row.get(2))
+            else {
+                return Err(wrong(format!("'{}' is no attribute, number and name", row.as_slice())));
+            };
+            named.insert((attribute.to_string(), number), name.to_string());
+        }
+        let mut joins = BTreeMap::new();
+        for (scheme, join) in file.join {
+            joins.insert(scheme, value("join", &join).map_err(&wrong)?);
+        }
+        for (number, rule) in file.rule.iter().enumerate() {
+            rule.check().map_err(|what| wrong(format!("rule {}: {what}", number + 1)))?;
+        }
+        Ok(LibrarySchedules { title: file.title, names: named, joins, rules: file.rule })
+    }
+
+    /// The name of an attribute's value, where it has one.
+    pub fn name(&self, attribute: &str, number: u32) -> Option<&str> {
+        self.names.get(&(attribute.to_string(), number)).map(String::as_str)
+    }
+
+    /// Attributes in words: `algorithm 66, tile 128x256, stages 64xAUTO, split-k 4 (compute), swizzle 1, cluster 2x1x1`.
+    pub fn words(&self, attributes: &Attributes) -> String {
+        let Attributes { id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster } = attributes;
+        let named = |attribute: &str, number: u32| {
+            self.name(attribute, number).map_or_else(|| format!("number {number}"), str::to_string)
+        };
+        let mut words = vec![format!("algorithm {id}")];
+        let shapes = [("tile", *tile), ("stages", *stages), ("inner", *inner), ("cluster", *cluster)];
+        words.extend(
+            shapes.iter().filter(|(_, n)| *n != 0).map(|(key, number)| format!("{key} {}", named(key, *number))),
+        );
+        if parts(*split_k) > 1 || *reduction != 0 {
+            words.push(format!("split-k {split_k} ({})", named("reduction", *reduction)));
+        }
+        let numbers = [("swizzle", *swizzle), ("custom", *custom)];
+        words.extend(numbers.iter().filter(|(_, n)| *n != 0).map(|(key, number)| format!("{key} {number}")));
+        words.join(", ")
+    }
+
+    /// The schedule that is expected of a problem and an algorithm, or why none is.
+    pub fn predict(&self, problem: &Problem, attributes: &Attributes) -> std::result::Result<Prediction, String> {
+        let stages = self.name("stages", attributes.stages);
+        let product = problem.kind();
+        let holds = |rule: &&Rule| {
+            rule.products.iter().any(|pattern| Model::matches(pattern, &product))
+                && rule.algorithms.as_ref().is_none_or(|ids| ids.contains(&attributes.id))
+                && rule.stages.as_ref().is_none_or(|patterns| {
+                    patterns.iter().any(|pattern| Model::matches(pattern, stages.unwrap_or_default()))
+                })
+        };
+        let rule = self
+            .rules
+            .iter()
+            .find(holds)
+            .ok_or_else(|| format!("no rule is for {product} by {}", self.words(attributes)))?;
+        let mut schedule = rule.schedule(stages)?;
+        let parts = parts(attributes.split_k);
+        if parts > 1 {
+            schedule.split.count = parts;
+            let scheme = self.name("reduction", attributes.reduction);
+            schedule.split.join = scheme
+                .and_then(|scheme| self.joins.get(scheme))
+                .copied()
+                .ok_or_else(|| format!("reduction scheme {} of split-k is not known", attributes.reduction))?;
+        }
+        if schedule.instruction.d.is_integer() {
+            schedule.split.join = PartJoin::Register;
+        }
+        (schedule.alpha, schedule.beta) = (problem.alpha, problem.beta);
+        schedule.output.format = problem.d;
+        schedule.output.overflow = overflow(problem.d);
+        schedule.check()?;
+        Ok(Prediction { schedule, evidence: rule.evidence.clone() })
+    }
+}
+
+impl Rule {
+    fn schedule(&self, stages: Option<&str>) -> std::result::Result<Schedule, String> {
+        let named = instruction(&self.instruction).and_then(Schedule::new);
+        let mut schedule = named.map_err(|error| error.to_string())?;
+        schedule.slab = match &self.slab {
+            None => schedule.slab,
+            Some(Slab::Fixed(k)) => *k,
+            Some(Slab::Of(_)) => {
+                let k = stages.and_then(|name| name.split('x').next()?.parse::<usize>().ok());
+                // Stages of less than an instruction's k hold no slab of it.
+                k.ok_or("the stages have no known k")?.next_multiple_of(schedule.instruction.k)
+            }
+        };
+        if let Some(residue) = &self.residue {
+            schedule.residue = value::<Residue>("residue", residue)?;
+        }
+        schedule.promote = self.promote;
+        schedule.split.granule = self.granule.unwrap_or(schedule.split.granule);
+        Ok(schedule)
+    }
+
+    fn check(&self) -> std::result::Result<(), String> {
+        if let Some(Slab::Of(word)) =
+            self.slab.as_ref().filter(|slab| matches!(slab, Slab::Of(word) if word != "stages"))
+        {
+            return Err(format!("slab = \"{word}\": it is a number or \"stages\""));
+        }
+        if self.products.is_empty() || self.evidence.is_empty() {
+            return Err("products and evidence are empty".into());
+        }
+        self.schedule(Some("64x3"))?.check()
+    }
+}
+
+/// How many parts k is cut into.
+fn parts(split_k: u32) -> usize {
+    if NO_PARTS.contains(&split_k) { 1 } else { split_k as usize }
+}
+
+/// What becomes of results that are too large: conversions to FP8 saturate, others give infinities.
+fn overflow(d: &Format) -> Overflow {
+    if matches!(d.name, "e4m3" | "e5m2") { Overflow::Saturate } else { Overflow::Standard }
+}
+
+fn value<T: Named>(key: &str, name: &str) -> std::result::Result<T, String> {
+    T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
+        let known: Vec<String> = T::all().iter().map(|value| format!("\"{}\"", value.name())).collect();
+        format!("{key} = \"{name}\": it is one of {}", known.join(", "))
+    })
+}

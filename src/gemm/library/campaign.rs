@@ -1,0 +1,319 @@
+//! Many products of a library, each explained: what its algorithm's attributes predict is compared in every bit with what it computed.
+
+use super::{AskedProduct, LibrarySchedules, Prediction, Values, draw};
+use crate::{
+    Error, Result,
+    base::{digest::fnv1a, interrupt, named::named},
+    device::{Attributes, ChosenAlgorithm, Library},
+    gemm::{
+        Differences, Factors, KOrder, Matrix, ModelReplay, Replay, Schedule,
+        matching::{self, Suspects},
+    },
+    inputs::random,
+};
+
+/// Rows and columns that the model computes on the processor, of every product.
+const CHECKED: (usize, usize) = (8, 16);
+/// Those that stand for a product where nothing computes every element fast.
+const SAMPLED: (usize, usize) = (32, 64);
+/// Those on which schedules are searched for.
+const SEARCHED: (usize, usize) = (24, 24);
+/// Terms of all elements together up to which every element is computed on the processor.
+const FEW_TERMS: usize = 1 << 22;
+/// Of the schedules that a search finds on a sample, how many are computed in full.
+const MOST_FOUND: usize = 8;
+
+named! {
+    /// What became of a product.
+    pub enum Outcome {
+        Predicted = "predicted": "the predicted schedule gives it in every bit";
+        Found = "found": "another schedule does, which a search found";
+        Unexplained = "unexplained": "none that was tried does";
+        Refused = "refused": "the library has no algorithm for it";
+        Failed = "failed": "the device failed";
+    }
+}
+
+/// How many elements were compared, and how many are equal in every bit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Agreement {
+    /// Elements that were compared.
+    pub elements: usize,
+    /// Those that are equal.
+    pub equal: usize,
+}
+
+impl Agreement {
+    fn of(differences: &Differences) -> Agreement {
+        Agreement { elements: differences.elements, equal: differences.elements - differences.differing }
+    }
+
+    /// Whether there is no difference.
+    pub fn is_whole(self) -> bool {
+        self.elements == self.equal
+    }
+}
+
+/// What is known of a product.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ExplainedProduct {
+    /// What was asked for.
+    pub asked: AskedProduct,
+    /// What became of it.
+    pub outcome: Outcome,
+    /// The algorithm, and the scratch memory that it took.
+    pub attributes: Option<(Attributes, usize)>,
+    /// What its attributes predict.
+    pub prediction: Option<Prediction>,
+    /// The prediction compared with D.
+    pub agreement: Agreement,
+    /// The first element that differs from the prediction: row, column, the codes of the prediction and of D.
+    pub first: Option<(usize, usize, [u64; 2])>,
+    /// The prediction, by the model on the processor, compared with some elements.
+    pub checked: Agreement,
+    /// Of those elements, how many the prediction with its steps in the opposite order does not give: where there are none, the product
+    /// does not tell schedules apart.
+    pub told_apart: usize,
+    /// The schedule that gives D, where it is another one.
+    pub found: Option<Schedule>,
+    /// Whatever else is known.
+    pub remark: String,
+}
+
+/// Asks a library for products and explains them.
+pub struct Campaign<'a> {
+    /// The library.
+    pub library: &'a mut dyn Library,
+    /// What computes the predictions.
+    pub replay: &'a mut dyn Replay,
+    /// What attributes mean.
+    pub schedules: &'a LibrarySchedules,
+    /// The model whose arithmetic the library's instructions have.
+    pub model: String,
+    /// The seed of the operands.
+    pub seed: u64,
+    /// An algorithm for all products, in place of the heuristic's.
+    pub chosen: Option<ChosenAlgorithm>,
+    /// How many more searches there may be.
+    pub searches: usize,
+    /// The schedules that searches have found, each with the formats that it was found for.
+    known: Vec<(String, Schedule)>,
+}
+
+impl<'a> Campaign<'a> {
+    /// A campaign.
+    pub fn new(
+        library: &'a mut dyn Library,
+        replay: &'a mut dyn Replay,
+        schedules: &'a LibrarySchedules,
+        model: String,
+        seed: u64,
+        searches: usize,
+    ) -> Campaign<'a> {
+        Campaign { library, replay, schedules, model, seed, chosen: None, searches, known: Vec::new() }
+    }
+
+    /// The operands of a product, drawn.
+    pub fn factors(&self, asked: &AskedProduct) -> Factors {
+        let AskedProduct { problem: p, values } = asked;
+        let values = values.unwrap_or(Values::Normal);
+        let own = |operand: u64| random(self.seed ^ fnv1a(p.name().as_bytes()), operand);
+        Factors::new(draw(p.m, p.k, p.a, p.d, values, own(0)), draw(p.k, p.n, p.b, p.d, values, own(1)))
+    }
+
+    /// Has the library compute a product of these operands, and explains it; with D, where the library computed one.
+    ///
+    /// # Errors
+    /// The model or the replay fails, [`Error::Interrupted`]. (A library that refuses a product or fails is an outcome.)
+    pub fn explain(&mut self, asked: &AskedProduct, factors: &Factors) -> Result<(ExplainedProduct, Option<Matrix>)> {
+        interrupt::check()?;
+        let problem = &asked.problem;
+        let mut explained = ExplainedProduct {
+            asked: asked.clone(),
+            outcome: Outcome::Unexplained,
+            attributes: None,
+            prediction: None,
+            agreement: Agreement::default(),
+            first: None,
+            checked: Agreement::default(),
+            told_apart: 0,
+            found: None,
+            remark: String::new(),
+        };
+        let c = factors.c.as_ref().map(|c| &c.codes);
+        let product = match self.library.multiply(problem, &factors.a.codes, &factors.b.codes, c, self.chosen.as_ref())
+        {
+            Ok(product) => product,
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
+            Err(error) => {
+                let refused = error.exit_status() == 2;
+                explained.outcome = if refused { Outcome::Refused } else { Outcome::Failed };
+                explained.remark = error.to_string();
+                return Ok((explained, None));
+            }
+        };
+        let d = Matrix::new(problem.m, problem.n, problem.d, product.d);
+        explained.attributes = Some((product.attributes, product.workspace));
+        match self.schedules.predict(problem, &product.attributes) {
+            Err(why) => explained.remark = why,
+            Ok(prediction) => {
+                self.compare(&prediction.schedule, factors, &d, &mut explained)?;
+                explained.prediction = Some(prediction);
+            }
+        }
+        let predicted =
+            explained.prediction.is_some() && explained.agreement.is_whole() && explained.checked.is_whole();
+        match predicted {
+            true => explained.outcome = Outcome::Predicted,
+            false => self.search(factors, &d, &mut explained)?,
+        }
+        Ok((explained, Some(d)))
+    }
+
+    /// Compares a prediction with D: every element where the replay is fast or the product small, else a sample.
+    fn compare(
+        &mut self,
+        schedule: &Schedule,
+        factors: &Factors,
+        d: &Matrix,
+        explained: &mut ExplainedProduct,
+    ) -> Result<()> {
+        let checked = Sample::new(factors, d, CHECKED, 1);
+        let reversed = Schedule {
+            order: match schedule.order {
+                KOrder::Ascending => KOrder::Descending,
+                KOrder::Descending => KOrder::Ascending,
+            },
+            ..schedule.clone()
+        };
+        let (forth, back) = (checked.product(&self.model, schedule)?, checked.product(&self.model, &reversed)?);
+        explained.checked = Agreement::of(&Differences::between(&forth, &checked.d)?);
+        explained.told_apart = Differences::between(&forth, &back)?.differing;
+        let differences = self.differences(schedule, factors, d)?;
+        explained.agreement = Agreement::of(&differences.0);
+        explained.first = differences.1;
+        Ok(())
+    }
+
+    /// Where a schedule's product differs from D, and the first such place in D itself.
+    fn differences(
+        &mut self,
+        schedule: &Schedule,
+        factors: &Factors,
+        d: &Matrix,
+    ) -> Result<(Differences, Option<First>)> {
+        let terms = d.rows.saturating_mul(d.columns).saturating_mul(factors.k());
+        if self.replay.is_fast() || terms <= FEW_TERMS {
+            let own = self.replay.product(&self.model, schedule, factors)?;
+            let differences = Differences::between(&own, d)?;
+            let first = differences.first;
+            return Ok((differences, first));
+        }
+        let sample = Sample::new(factors, d, SAMPLED, 2);
+        let differences = Differences::between(&sample.product(&self.model, schedule)?, &sample.d)?;
+        let first = differences.first.map(|(row, column, codes)| (sample.rows[row], sample.columns[column], codes));
+        Ok((differences, first))
+    }
+
+    /// Looks for the schedule that gives D: first among those that were found before, then among all that are tried.
+    fn search(&mut self, factors: &Factors, d: &Matrix, explained: &mut ExplainedProduct) -> Result<()> {
+        let problem = &explained.asked.problem;
+        let (formats, scales) = (problem.kind(), (problem.alpha, problem.beta));
+        let known: Vec<Schedule> =
+            self.known.iter().filter(|(own, _)| *own == formats).map(|(_, schedule)| schedule.clone()).collect();
+        let sample = Sample::new(factors, d, SEARCHED, 3);
+        for schedule in known {
+            let near = Differences::between(&sample.product(&self.model, &schedule)?, &sample.d)?;
+            if near.differing == 0 && self.differences(&schedule, factors, d)?.0.differing == 0 {
+                explained.outcome = Outcome::Found;
+                explained.found = Some(schedule);
+                return Ok(());
+            }
+        }
+        if self.searches == 0 {
+            note(explained, "no search was made: as many as were asked for had been made");
+            return Ok(());
+        }
+        self.searches -= 1;
+        let suspects = Suspects { models: vec![self.model.clone()], instructions: Vec::new(), factors: scales };
+        let found = match matching::find(&suspects, &sample.factors, &sample.d, &|_| ()) {
+            Ok(found) => found,
+            Err(error @ Error::Interrupted { .. }) => return Err(error),
+            Err(error) => {
+                note(explained, &format!("no search is possible: {error}"));
+                return Ok(());
+            }
+        };
+        for candidate in found.found.iter().take(MOST_FOUND) {
+            if self.differences(&candidate.schedule, factors, d)?.0.differing == 0 {
+                explained.outcome = Outcome::Found;
+                explained.found = Some(candidate.schedule.clone());
+                let others = found.found.len() - 1 + found.unchecked;
+                note(
+                    explained,
+                    &format!("{others} others of {} agree on {} elements", found.tried, sample.d.codes.len()),
+                );
+                self.known.push((formats, candidate.schedule.clone()));
+                return Ok(());
+            }
+        }
+        let remark = match (&found.nearest, found.found.first()) {
+            (_, Some(_)) => {
+                format!("{} schedules agree on {} elements and not on all", found.found.len(), sample.d.codes.len())
+            }
+            (Some((near, differences)), _) => format!(
+                "of {} schedules the nearest is {}: it gives {} of {} elements",
+                found.tried,
+                near.schedule.sentence(factors.k()),
+                differences.elements - differences.differing,
+                differences.elements
+            ),
+            (None, None) => format!("{} schedules were tried", found.tried),
+        };
+        note(explained, &remark);
+        Ok(())
+    }
+}
+
+/// A place in D, and the codes of the prediction and of D there.
+type First = (usize, usize, [u64; 2]);
+
+fn note(explained: &mut ExplainedProduct, what: &str) {
+    if !explained.remark.is_empty() {
+        explained.remark += "; ";
+    }
+    explained.remark += what;
+}
+
+/// Some rows and columns of a product.
+struct Sample {
+    rows: Vec<usize>,
+    columns: Vec<usize>,
+    factors: Factors,
+    d: Matrix,
+}
+
+impl Sample {
+    /// As many rows and columns, spread over D; all where there are not so many.
+    fn new(factors: &Factors, d: &Matrix, (rows, columns): (usize, usize), seed: u64) -> Sample {
+        let drawn = |count: usize, of: usize, seed: u64| -> Vec<usize> {
+            if of <= count {
+                return (0..of).collect();
+            }
+            // One of each stretch: the first and the last tiles of D are among them.
+            (0..count)
+                .map(|at| {
+                    let (from, to) = (at * of / count, (at + 1) * of / count);
+                    from + (random(seed, at as u64) % (to - from) as u64) as usize
+                })
+                .collect()
+        };
+        let (rows, columns) = (drawn(rows, d.rows, seed), drawn(columns, d.columns, seed + 1000));
+        Sample { factors: factors.chosen(&rows, &columns, None), d: d.chosen(&rows, &columns), rows, columns }
+    }
+
+    /// The product by the model, on the processor.
+    fn product(&self, model: &str, schedule: &Schedule) -> Result<Matrix> {
+        ModelReplay.product(model, schedule, &self.factors)
+    }
+}

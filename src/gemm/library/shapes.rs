@@ -1,0 +1,114 @@
+//! Tables of products to ask a library for.
+
+use std::path::Path;
+
+use serde::Deserialize;
+
+use super::Values;
+use crate::{
+    Error, Result,
+    base::{named::Named, text},
+    device::{OperandLayout, Problem},
+};
+
+/// The most products of a table, and the most elements of a matrix.
+const MOST_PRODUCTS: usize = 1 << 16;
+const MOST_ELEMENTS: usize = 1 << 28;
+
+/// A product to ask for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct AskedProduct {
+    /// The product.
+    pub problem: Problem,
+    /// What its operands are drawn from, where they are drawn.
+    pub values: Option<Values>,
+}
+
+/// A line of a table.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    product: String,
+    layout: String,
+    values: String,
+    m: usize,
+    n: usize,
+    k: usize,
+}
+
+/// The products of a CSV file with the columns product (D.A.B.COMPUTE, see [`Problem::kind`]), layout (nn, nt), values (normal,
+/// magnitudes), m, n, k.
+///
+/// # Errors
+/// A file that cannot be read, or a line that describes no product: with its number, and what is expected.
+pub fn read_shapes(path: &Path) -> Result<Vec<AskedProduct>> {
+    parse(&text::read(path, "the table of products")?, &path.display().to_string())
+}
+
+fn parse(text: &str, origin: &str) -> Result<Vec<AskedProduct>> {
+    let mut products = Vec::new();
+    let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
+    for line in reader.deserialize::<Line>() {
+        let line = line.map_err(|error| Error::request(format!("{origin}: {error}")))?;
+        let number = products.len() + 1;
+        products.push(product(line).map_err(|error| error.within(format!("{origin}: product {number}")))?);
+        if products.len() > MOST_PRODUCTS {
+            return Err(Error::request(format!("{origin}: more than {MOST_PRODUCTS} products")));
+        }
+    }
+    match products.is_empty() {
+        true => Err(Error::request(format!("{origin}: no products in it"))),
+        false => Ok(products),
+    }
+}
+
+fn product(line: Line) -> Result<AskedProduct> {
+    let Line { m, n, k, .. } = line;
+    let largest = [(m, k), (k, n), (m, n)].into_iter().map(|(x, y)| x.saturating_mul(y)).max().unwrap_or(0);
+    if m == 0 || n == 0 || k == 0 || largest > MOST_ELEMENTS {
+        return Err(Error::request(format!(
+            "m = {m}, n = {n}, k = {k}: each is 1 or more, and no matrix has more than {MOST_ELEMENTS} elements"
+        )));
+    }
+    let problem = Problem::of_kind(&line.product, (m, n, k), named::<OperandLayout>("layout", &line.layout)?)?;
+    Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })
+}
+
+fn named<T: Named>(key: &str, name: &str) -> Result<T> {
+    T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
+        let known: Vec<&str> = T::all().iter().map(|value| value.name()).collect();
+        Error::request(format!("{key} is '{name}': it is one of {}", known.join(", ")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HEAD: &str = "product,layout,values,m,n,k\n";
+
+    #[test]
+    fn a_line_is_a_product() {
+        let all = parse(&format!("# a table\n{HEAD}bf16.e4m3.e5m2.32f.fast, nt, magnitudes, 3, 5, 7\n"), "t").unwrap();
+        assert_eq!(all[0].problem.name(), "gemm.m3n5k7.bf16.e4m3.e5m2.32f.fast.nt");
+        assert_eq!((all.len(), all[0].values), (1, Some(Values::Magnitudes)));
+    }
+
+    #[test]
+    fn a_wrong_line_is_refused_with_what_is_expected() {
+        for (line, words) in [
+            ("f16.f16.f16.64f,nn,normal,1,1,1", "product 1: 'f16.f16.f16.64f': '64f' is nothing to compute in"),
+            ("f16.f16.f16.32f.fast,nn,normal,1,1,1", "fast accumulation is of FP8 alone"),
+            ("f16.f16.f16,nn,normal,1,1,1", "it has 3 parts"),
+            ("f16.f16.f16.32f,tn,normal,1,1,1", "layout is 'tn': it is one of nn, nt"),
+            ("f16.f16.f16.32f,nn,odd,1,1,1", "values is 'odd'"),
+            ("f17.f16.f16.32f,nn,normal,1,1,1", "f17"),
+            ("f16.f16.f16.32f,nn,normal,1,0,1", "n = 0"),
+            ("f16.f16.f16.32f,nn,normal,1,1", "t: CSV error"),
+            ("", "no products"),
+        ] {
+            let error = parse(&format!("{HEAD}{line}\n"), "t").unwrap_err();
+            assert!(error.exit_status() == 2 && error.to_string().contains(words), "{line}: {error}");
+        }
+    }
+}

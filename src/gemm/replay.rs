@@ -1,0 +1,67 @@
+//! Products computed again by a model: on the threads of this program, or on a GPU.
+
+use super::{Executor, Factors, Matrix, Schedule, compute};
+use crate::{
+    Error, Result,
+    arithmetic::Model,
+    device::{ModelDevice, cuda::CudaDevice},
+};
+
+/// Something that computes products by schedules with the arithmetic of models.
+pub trait Replay {
+    /// D, in every bit.
+    ///
+    /// # Errors
+    /// Matrices that do not fit, an instruction that the model does not have, a device that fails.
+    fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix>;
+
+    /// Whether it is fast enough for every element of large products.
+    fn is_fast(&self) -> bool;
+
+    /// What it is, in words: `on the GPU`.
+    fn place(&self) -> &'static str;
+}
+
+/// The threads of this program.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct ModelReplay;
+
+impl Replay for ModelReplay {
+    fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix> {
+        let mut device = ModelDevice::open(model)?;
+        let mut executor = Executor::of(&mut device, schedule, factors.a.rows, factors.b.columns)?;
+        compute(schedule, &mut executor, factors, &|_| ())
+    }
+
+    fn is_fast(&self) -> bool {
+        false
+    }
+
+    fn place(&self) -> &'static str {
+        "on the processor"
+    }
+}
+
+/// A GPU that runs the arithmetic of the model, not its own matrix instructions.
+pub struct CudaReplay(pub CudaDevice);
+
+impl Replay for CudaReplay {
+    fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix> {
+        let program = Model::load(model)?.program(&schedule.instruction)?;
+        let Factors { a, b, .. } = factors;
+        factors.check(schedule)?;
+        let shape = (a.rows, b.columns, factors.k());
+        let chains = self.0.chains(&program, shape, &a.codes, &b.codes)?.ok_or_else(|| {
+            Error::unavailable(format!("no kernel computes products of {} by the model", schedule.instruction))
+        })?;
+        compute(schedule, &mut Executor::chained(chains, schedule), factors, &|_| ())
+    }
+
+    fn is_fast(&self) -> bool {
+        true
+    }
+
+    fn place(&self) -> &'static str {
+        "on the GPU"
+    }
+}
