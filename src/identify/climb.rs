@@ -16,10 +16,13 @@ const MOVE: u64 = 1 << 17;
 const PAIR: u64 = 1 << 18;
 /// Moves that are looked ahead, candidates that are kept after each, and of these at most with one penalty.
 const AHEAD: usize = 3;
-const KEPT: usize = 8;
-const ALIKE: usize = 2;
+const KEPT: usize = 32;
+const ALIKE: usize = 6;
 /// How much further than it a candidate on the way may be.
-const WORSE: u64 = 4;
+const WORSE: u64 = 16;
+/// By how much bits are changed together with a rounding: where one change is looked for, and where several are.
+const FAR: i64 = 30;
+const NEAR: i64 = 2;
 
 /// How far the work of judging candidates may go.
 #[derive(Debug, Clone, Copy)]
@@ -130,7 +133,7 @@ fn compound(pool: &Pool, from: &Candidate, measure: Measure, effort: Effort) -> 
     if from.penalty == 0 || !effort.is_left(pool) {
         return None;
     }
-    best_of(pool, from, measure, moves::compound(&from.rule).iter().map(|own| own.applied(&from.rule)))
+    best_of(pool, from, measure, moves::compound(&from.rule, FAR).iter().map(|own| own.applied(&from.rule)))
 }
 
 /// Gives every key of some parts in turn the value that is nearest by a measure, if one is better.
@@ -162,8 +165,8 @@ pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Optio
     for _ in 0..AHEAD {
         let mut rules = Vec::new();
         for candidate in &kept {
-            let single = moves::by_key(&candidate.rule, &pool.part).into_iter().flatten();
-            let all = single.chain(moves::compound(&candidate.rule)).map(|own| own.applied(&candidate.rule));
+            let single = moves::by_key(&candidate.rule, &pool.part).into_iter().flatten().filter(|own| !own.is_ranged());
+            let all = single.chain(moves::compound(&candidate.rule, NEAR)).map(|own| own.applied(&candidate.rule));
             rules.extend(all.filter(|rule| seen.insert(rule.to_string())));
         }
         if rules.len() as u64 > effort.left(pool) / MOVE {

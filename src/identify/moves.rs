@@ -52,8 +52,8 @@ pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> 
 }
 
 /// Moves of several keys that say one thing together: the format and the rounding of a target, the bits and the rounding of an alignment; of
-/// nodes that are alike together, and one by one.
-pub(super) fn compound(rule: &Table) -> Vec<Move> {
+/// nodes that are alike together, and one by one. Bits are changed by `reach` at most.
+pub(super) fn compound(rule: &Table, reach: i64) -> Vec<Move> {
     let nodes: Vec<&String> = rule.get("node").and_then(Value::as_table).into_iter().flat_map(Table::keys).collect();
     let mut groups: Vec<Vec<String>> =
         alike(rule).iter().map(|names| names.iter().map(|name| format!("node.{name}.")).collect()).collect();
@@ -81,8 +81,8 @@ pub(super) fn compound(rule: &Table) -> Vec<Move> {
                 }
             }
         }
-        if has("alignment") {
-            for bits in 8..=56 {
+        if let Some(now) = get(rule, &format!("{}alignment.bits", group[0])).and_then(Value::as_integer) {
+            for bits in (now - reach).max(0)..=now + reach {
                 for rounding in ROUNDINGS {
                     both(
                         ("alignment.bits".into(), Value::Integer(bits)),
