@@ -156,7 +156,11 @@ impl CudaDevice {
         self.functions(compiled, [entry]).map(|[function]| function)
     }
 
-    fn functions<const COUNT: usize>(&mut self, compiled: &Compiled, entries: [&str; COUNT]) -> Result<[CudaFunction; COUNT]> {
+    fn functions<const COUNT: usize>(
+        &mut self,
+        compiled: &Compiled,
+        entries: [&str; COUNT],
+    ) -> Result<[CudaFunction; COUNT]> {
         let refused =
             |error| Error::device(format!("the driver cannot load what {} compiled: {error}", compiled.compiler));
         let start = Instant::now();
@@ -164,7 +168,7 @@ impl CudaDevice {
         let functions: Result<Vec<CudaFunction>> =
             entries.iter().map(|entry| module.load_function(entry).map_err(refused)).collect();
         self.loading += start.elapsed().as_secs_f64();
-        functions.map(|functions| functions.try_into().ok().expect("one for each entry"))
+        functions.map(|functions| functions.try_into().unwrap_or_else(|_| unreachable!("one function for each entry")))
     }
 
     /// Keeps the compiler's version among the details of the device.
