@@ -1,6 +1,7 @@
 //! All tables that reports can hold, and the JSON Schema that follows from their declarations.
 
 use crate::{
+    base::sorting,
     calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, gemm, identify,
     power, probe, record,
     report::{Declaration, schema},
@@ -77,7 +78,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<tree::table::TreeRow>(),
         Declaration::of::<verify::tables::RegimeRow>(),
     ];
-    all.sort_by_key(|table| table.key);
+    sorting::by_key(&mut all, |table| table.key);
     all
 }
 

@@ -1,14 +1,18 @@
 //! The arithmetic of one instruction, ready to be evaluated: by the reference, or many elements at a time by the fast
 //! evaluator.
 
-use rayon::prelude::*;
-
 use super::{
     Program, Rule,
     fast::{FastArithmetic, Scratch},
     reference::{self, Explanation, Silent},
 };
-use crate::isa::{Case, Codes, Instruction, Tiles};
+use crate::{
+    base::parallel,
+    isa::{Case, Codes, Instruction, Tiles},
+};
+
+/// Outputs that a thread takes at a time, where tiles have fewer.
+const PIECE: usize = 1 << 9;
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -61,8 +65,12 @@ impl Evaluator {
     /// element.
     pub fn execute(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
-        let chunks = bytes.par_chunks_exact_mut(self.tile_bytes()).enumerate();
-        chunks.for_each_init(Scratch::default, |scratch, (tile, d)| self.tile(tiles, tile, scratch, d));
+        let (each, i) = (self.tile_bytes(), &self.program.instruction);
+        let together = (PIECE / (i.m * i.n)).max(1);
+        let pieces = (0..).step_by(together).zip(bytes.chunks_mut(together * each));
+        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
+            d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d));
+        });
         self.codes(bytes)
     }
 

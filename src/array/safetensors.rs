@@ -6,6 +6,7 @@ use safetensors::{Dtype, SafeTensors};
 use serde_json::json;
 
 use super::{Array, Arrays, Content, named};
+use crate::base::sorting;
 
 /// Types of elements that are a format's, each with the format.
 const FORMATS: &[(Dtype, &str)] = &[
@@ -62,7 +63,7 @@ pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
             bytes: Cow::Borrowed(tensor.data()),
         })
         .collect();
-    arrays.sort_by(|x, y| x.name.cmp(&y.name));
+    sorting::by(&mut arrays, |x, y| x.name.cmp(&y.name));
     Ok(Arrays { arrays, metadata })
 }
 
@@ -103,7 +104,7 @@ fn dtype(kind: Content) -> Dtype {
 /// A header that no reader takes.
 pub(super) fn to_bytes(arrays: &Arrays) -> Result<Vec<u8>, String> {
     let mut sorted: Vec<&Array> = arrays.arrays.iter().collect();
-    sorted.sort_by_key(|array| std::cmp::Reverse(dtype(array.kind).bitsize()));
+    sorting::by_key(&mut sorted, |array| std::cmp::Reverse(dtype(array.kind).bitsize()));
     let mut offset = 0;
     let tensors = sorted.iter().map(|array| {
         let start = offset;

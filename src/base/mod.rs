@@ -7,6 +7,8 @@ pub(crate) mod error;
 pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
+pub(crate) mod parallel;
+pub(crate) mod sorting;
 pub(crate) mod text;
 pub(crate) mod threads;
 pub(crate) mod vectors;

@@ -69,12 +69,14 @@ thread_local! {
 }
 
 /// A function that is compiled for each of [`Vectors`], and runs as the one for this machine. What it calls has to be inlined
-/// into it, so as to be compiled for the same instructions.
+/// into it, so as to be compiled for the same instructions. On x86-64, where few machines lack all of them, a second body may
+/// stand for one that is large.
 macro_rules! vectorised {
     (
         $(#[$about:meta])*
         $visible:vis fn $name:ident $(<$($generic:ident: $bound:ident),+>)? ($($argument:ident: $type:ty),* $(,)?)
         $(-> $result:ty)? $body:block
+        $(or on any other x86-64 $small:block)?
     ) => {
         $(#[$about])*
         #[allow(unsafe_code)]
@@ -101,6 +103,9 @@ macro_rules! vectorised {
                 // SAFETY: this machine has the instruction set.
                 #[cfg(target_arch = "x86_64")]
                 $crate::base::vectors::Vectors::Avx2 => unsafe { avx2($($argument),*) },
+                $(#[cfg(target_arch = "x86_64")]
+                $crate::base::vectors::Vectors::Portable => $small,)?
+                #[allow(unreachable_patterns)]
                 $crate::base::vectors::Vectors::Portable => portable($($argument),*),
             }
         }

@@ -2,13 +2,11 @@
 
 use std::io::{ErrorKind, Read};
 
-use rayon::prelude::*;
-
 use super::{
     LineDifference, Operator,
     lines::{CheckedLines, Comparison},
 };
-use crate::{Error, Result};
+use crate::{Error, Result, base::parallel};
 
 /// Bytes that are read before they are compared, while the next are read.
 const BLOCK: usize = 4 << 20;
@@ -83,7 +81,7 @@ fn compare(comparison: &Comparison<'_>, text: &[u8]) -> Vec<CheckedLines> {
         pieces.push(piece);
         rest = others;
     }
-    pieces.into_par_iter().map(|piece| comparison.run(piece)).collect()
+    parallel::map(pieces, |piece| comparison.run(piece))
 }
 
 /// Adds what `input` has until a block is full or nothing comes any more; the last line gets its line feed.

@@ -7,9 +7,11 @@
 use rand::{Rng, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution, StandardNormal};
-use rayon::prelude::*;
 
-use crate::format::{Encoding, Format};
+use crate::{
+    base::parallel,
+    format::{Encoding, Format},
+};
 
 /// What the entries are before they are rounded to an operand format.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -73,10 +75,9 @@ impl Streams {
     pub(super) fn take(&mut self, each: usize) -> Vec<f64> {
         let mut entries = vec![0.0; each * self.generators.len()];
         let draw = self.draw;
-        entries
-            .par_chunks_mut(each)
-            .zip(&mut self.generators)
-            .for_each(|(chain, generator)| chain.iter_mut().for_each(|entry| *entry = draw.next(generator)));
+        parallel::each(entries.chunks_mut(each).zip(&mut self.generators), |(chain, generator)| {
+            chain.iter_mut().for_each(|entry| *entry = draw.next(generator));
+        });
         entries
     }
 }

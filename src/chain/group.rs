@@ -5,8 +5,6 @@
 
 use std::fmt;
 
-use rayon::prelude::*;
-
 use super::{
     Plain, Point,
     draw::{EntryDraw, Streams},
@@ -15,7 +13,7 @@ use super::{
     operand::ChainOperand,
     reference::ReferenceChains,
 };
-use crate::{Result, device::Device, format::Format, inputs::Init, isa::Instruction};
+use crate::{Result, base::parallel, device::Device, format::Format, inputs::Init, isa::Instruction};
 
 /// What decides the random numbers of a chain, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -113,18 +111,11 @@ impl Group {
         let (low, references) = self.places[curve];
         let (low, references) = (&self.lows[low].1, &self.references[references].1);
         let each = self.shape.m * self.shape.k;
-        let errors: Vec<Option<Errors>> = references
-            .chains()
-            .par_iter()
-            .zip(low.values.par_chunks(each))
-            .enumerate()
-            .map(|(chain, (reference, values))| {
-                (!low.overflowed(chain)).then(|| Errors {
-                    plain: against_plain(values, reference),
-                    exact: against_exact(values, reference),
-                })
-            })
-            .collect();
+        let chains = references.chains().iter().zip(low.values.chunks(each)).enumerate();
+        let errors = parallel::map(chains, |(chain, (reference, values))| {
+            (!low.overflowed(chain))
+                .then(|| Errors { plain: against_plain(values, reference), exact: against_exact(values, reference) })
+        });
         errors.into_iter().for_each(|errors| point.add(errors));
     }
 }

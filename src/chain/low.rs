@@ -1,10 +1,9 @@
 //! The chain that the device computes.
 
-use rayon::prelude::*;
-
 use super::operand::EntryFormat;
 use crate::{
     Error, Result,
+    base::parallel,
     device::Device,
     isa::{Codes, Instruction, Tiles},
 };
@@ -97,8 +96,8 @@ impl Low {
     fn take(&mut self, d: &Codes) {
         let Instruction { m, n, k, .. } = self.instruction;
         let (format, entry, blocks) = (self.instruction.d, &self.entry, self.blocks);
-        let chains = self.a.par_chunks_mut(m * k).zip(self.values.par_chunks_mut(m * k)).zip(&mut self.overflow);
-        chains.enumerate().for_each(|(chain, ((a, values), overflow))| {
+        let chains = self.a.chunks_mut(m * k).zip(self.values.chunks_mut(m * k)).zip(&mut self.overflow);
+        parallel::each(chains.enumerate(), |(chain, ((a, values), overflow))| {
             overflow.happened |= overflow.entered;
             for index in 0..m * k {
                 let (row, column) = (index / k, index % k);

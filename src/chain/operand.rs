@@ -1,9 +1,13 @@
 //! Rounding to an operand format: of random entries, and of each result on its entry into the next link.
 
-use rayon::prelude::*;
-
 use super::draw::EntryDraw;
-use crate::format::{Format, Overflow, Real, Rounding};
+use crate::{
+    base::parallel,
+    format::{Format, Overflow, Real, Rounding},
+};
+
+/// Entries that are rounded at a time.
+const PIECE: usize = 1 << 12;
 
 /// Entries rounded (RNE) to a format.
 #[derive(Debug, Clone, PartialEq)]
@@ -17,11 +21,14 @@ pub(super) struct ChainOperand {
 impl ChainOperand {
     /// Random entries rounded to `format`.
     pub(super) fn new(drawn: &[f64], draw: EntryDraw, format: &Format) -> Self {
-        let entry = |&drawn: &f64| {
-            let code = encode(format, &Real::from(draw.operand(drawn, format)));
-            (code, format.to_f64(code))
-        };
-        let (codes, values) = drawn.par_iter().with_min_len(4096).map(entry).unzip();
+        let (mut codes, mut values) = (vec![0; drawn.len()], vec![0.0; drawn.len()]);
+        let pieces = drawn.chunks(PIECE).zip(codes.chunks_mut(PIECE).zip(values.chunks_mut(PIECE)));
+        parallel::each(pieces, |(drawn, (codes, values))| {
+            for (drawn, (code, value)) in drawn.iter().zip(codes.iter_mut().zip(values)) {
+                *code = encode(format, &Real::from(draw.operand(*drawn, format)));
+                *value = format.to_f64(*code);
+            }
+        });
         ChainOperand { codes, values }
     }
 }

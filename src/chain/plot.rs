@@ -13,7 +13,7 @@ use plotters::{
 };
 
 use super::Curve;
-use crate::inputs::Init;
+use crate::{base::sorting, inputs::Init};
 
 const WIDTH: u32 = 1080;
 const LEGEND_WIDTH: u32 = 400;
@@ -78,7 +78,7 @@ fn draw(root: &Area, curves: &[Curve], title: &str) -> Drawn {
         .draw()?;
     // The longer ones first, so that where lines coincide one sees where the shorter one ends.
     let mut order: Vec<&PlottedLine> = lines.iter().collect();
-    order.sort_by_key(|line| std::cmp::Reverse(line.points.len()));
+    sorting::by_key(&mut order, |line| std::cmp::Reverse(line.points.len()));
     for line in order {
         line.draw(&mut chart)?;
     }

@@ -1,10 +1,9 @@
 //! What the chains of a device are compared with: the same chains in plain arithmetic, and without rounding.
 
-use rayon::prelude::*;
 use rug::Integer;
 
 use super::exact::{ExactMatrix, ScaledEntry};
-use crate::isa::Instruction;
+use crate::{base::parallel, isa::Instruction};
 
 /// The ordinary arithmetic that a device's chain is compared with: for each element the products in ascending
 /// order of k, each rounded, each added with a rounding of its own; D feeds the next link unchanged.
@@ -63,15 +62,15 @@ impl ReferenceChains {
     /// The chains that begin with the m x k matrices `a`, one after the other (every value exact in `plain`).
     pub(super) fn new(plain: Plain, m: usize, k: usize, a: &[f64]) -> Self {
         let begin = |a: &[f64]| ReferenceChain { plain: Matrix::new(plain, a), exact: ExactMatrix::new(a) };
-        ReferenceChains { k, chains: a.par_chunks(m * k).map(begin).collect() }
+        ReferenceChains { k, chains: parallel::map(a.chunks(m * k), begin) }
     }
 
     /// Adds a link: multiplies each chain that is still `wanted` by its k x k matrix of `b`.
-    pub(super) fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool + Sync) {
+    pub(super) fn advance(&mut self, b: &[f64], wanted: impl Fn(usize) -> bool) {
         let k = self.k;
         let scratch = || (ExactMatrix::new(&vec![0.0; k * k]), vec![Integer::new(); k]);
-        let chains = self.chains.par_iter_mut().zip(b.par_chunks(k * k)).enumerate();
-        chains.filter(|(index, _)| wanted(*index)).for_each_init(scratch, |(exact_b, row), (_, (chain, b))| {
+        let chains = self.chains.iter_mut().zip(b.chunks(k * k)).enumerate().filter(|(index, _)| wanted(*index));
+        parallel::each_with(chains, scratch, |(exact_b, row), (_, (chain, b))| {
             chain.plain.multiply(b, k);
             exact_b.assign(b);
             chain.exact.multiply(exact_b, row);

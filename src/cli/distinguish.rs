@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::shipped,
-    base::interrupt,
+    base::{interrupt, sorting},
     device::{self, Device, cpu},
     distinguish::{
         self, Search, Side, Verdict,
@@ -206,7 +206,7 @@ fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) 
         alike.entry(operands).or_default().push(i);
     }
     let mut alike: Vec<Vec<&Instruction>> = alike.into_values().collect();
-    alike.sort_by_key(|own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
+    sorting::by_key(&mut alike, |own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
     let mut kits = Vec::new();
     for own in alike {
         if report.interrupted.is_some() {

@@ -1,7 +1,9 @@
 //! `tcnum identify`.
 
 use std::{
+    collections::VecDeque,
     path::{Path, PathBuf},
+    thread::available_parallelism,
     time::{Duration, Instant},
 };
 
@@ -14,15 +16,16 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt},
+    base::{atomic, interrupt, parallel},
     comparison::Difference,
-    device::{self, Device},
+    device::{self, Device, Work},
     features::{self, Features},
     identify::{
         Confirmation, Fingerprint, HeldOut, Identification, Likeness, Plan, confirm, fingerprint, identify,
         identify_recording, likeness, model_file, quick,
         tables::{self, Outcome},
     },
+    inputs::Sequence,
     isa::{Case, Instruction},
     power::{Tested, sentences, summaries},
     report::{Report, Table},
@@ -98,7 +101,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         let failure = short(arguments, &progress, &mut report)?;
         return Ok((report, failure));
     }
-    let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
+    let (mut known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
         Some(file) => (vec![recorded(arguments, Path::new(file))?], None),
         None => asked(arguments, &progress, &mut report)?,
     };
@@ -106,6 +109,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         Some(error) => report.until_interrupted::<()>(Err(error)).err(),
         None => None,
     };
+    progress.step("working out what decided each line");
+    known = parallel::try_map(known, Known::judged)?;
     let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?)));
     report.tables = vec![tables::identified(known.iter().map(Known::outcome))];
     report.tables.extend(tables::lines(lines).filled());
@@ -214,6 +219,24 @@ struct Known {
 }
 
 impl Known {
+    /// What a search found that took so long.
+    fn new(found: Identification, seconds: f64, device: String) -> Known {
+        let stopped = found.failure.as_ref();
+        let stopped = stopped.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone())));
+        Known { like: None, tested: None, missed: Vec::new(), held_out: None, stopped, seconds, device, found }
+    }
+
+    /// Works out what the answers decide, and what the rule is like.
+    fn judged(mut self) -> Result<Known> {
+        self.like = likeness(&self.found);
+        if self.outcome().agrees() {
+            self.tested = tables::tested(&self.found)?;
+        } else if self.held_out.is_none() {
+            self.missed = self.found.missed()?;
+        }
+        Ok(self)
+    }
+
     fn outcome(&self) -> Outcome<'_> {
         let Known { found, like, held_out, stopped, seconds, .. } = self;
         let (like, held_out, stopped) = (like.as_ref(), held_out.as_ref(), stopped.is_some());
@@ -289,11 +312,8 @@ fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
     }
     let trace = Trace::read(file)?;
     let start = Instant::now();
-    let found = identify_recording(&trace)?;
-    let seconds = start.elapsed().as_secs_f64();
-    let (like, tested, missed) = (likeness(&found), tested(&found)?, found.missed()?);
-    let device = format!("recording {}", file.display());
-    Ok(Known { like, tested, missed, held_out: None, stopped: None, seconds, found, device })
+    let found = identify_recording(&trace, !arguments.from_nothing)?;
+    Ok(Known::new(found, start.elapsed().as_secs_f64(), format!("recording {}", file.display())))
 }
 
 /// What devices answer.
@@ -305,26 +325,46 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
-    let mut all: Vec<Known> = Vec::new();
+    device.announce_instructions(&instructions);
+    // While the kernels of one held-out run are compiled, the next instructions are searched.
+    let ahead = if is_gpu(device.as_ref()) { available_parallelism().map_or(1, usize::from) } else { 0 };
+    let (mut all, mut waiting): (Vec<Known>, VecDeque<Known>) = (Vec::new(), VecDeque::new());
     let (mut failure, mut lacking) = (None, Vec::new());
-    for instruction in &instructions {
-        progress.step(&format!("identifying {instruction} on {}", device.identity().name));
-        match one(arguments, instruction, device.as_mut(), progress) {
-            Ok((known, failed)) => {
-                all.push(known);
-                if failed.is_some() {
-                    failure = failed;
+    let mut begun = Vec::new();
+    let mut left = instructions.iter();
+    while failure.is_none() {
+        let next = left.next();
+        if let Some(instruction) = next {
+            progress.step(&format!("identifying {instruction} on {}", device.identity().name));
+            match search(arguments, instruction, device.as_mut(), &begun, Vec::new()) {
+                Ok(known) => {
+                    failure = known.stopped.clone();
+                    begun.extend(Some(&known.found.rule).filter(|_| known.found.misses == 0).cloned());
+                    announce(arguments, device.as_mut(), &known.found);
+                    waiting.push_back(known);
+                }
+                Err(error) if arguments.selection.all && error.is_unavailable() => lacking.push(error.to_string()),
+                Err(error) if !(all.is_empty() && waiting.is_empty()) => {
+                    report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
+                    left = [].iter();
+                }
+                Err(error) => return Err(error),
+            }
+        }
+        if failure.is_none() && (next.is_none() || waiting.len() > ahead) {
+            let Some(known) = waiting.pop_front() else {
+                if next.is_none() {
                     break;
                 }
-            }
-            Err(error) if arguments.selection.all && error.is_unavailable() => lacking.push(error.to_string()),
-            Err(error) if !all.is_empty() => {
-                report.until_interrupted::<()>(Err(error)).map_or_else(|error| failure = Some(error), |_| ());
-                break;
-            }
-            Err(error) => return Err(error),
+                continue;
+            };
+            let (known, failed) = confirmed(arguments, known, device.as_mut(), &begun, progress);
+            all.push(known);
+            failure = failed;
         }
     }
+    // What could not be confirmed any more.
+    all.extend(waiting.into_iter().map(|known| Known { stopped: known.stopped.clone().or(failure.clone()), ..known }));
     report.notes.extend(match &lacking[..] {
         [] => None,
         [one] => Some(one.clone()),
@@ -337,83 +377,97 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
     Ok((all, failure))
 }
 
-/// What the answers decide, where the rule gives all of them.
-fn tested(found: &Identification) -> Result<Option<Tested>> {
-    if found.misses == 0 { tables::tested(found) } else { Ok(None) }
+fn is_gpu(device: &dyn Device) -> bool {
+    device.identity().name.starts_with("cuda:")
 }
 
-/// One instruction. What the held-out run finds different leads the search on.
-fn one(
-    arguments: &Arguments,
-    instruction: &Instruction,
-    device: &mut dyn Device,
-    progress: &Progress,
-) -> Result<(Known, Option<Error>)> {
-    let mut also = Vec::new();
-    let mut spent = 0;
-    for _ in 0..MOST_SEARCHES {
-        let (mut known, stopped) = once(arguments, instruction, device, progress, also.clone())?;
-        known.found.executions += spent;
-        let differing = known.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
-        let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
-        // Of a number of tiles that was given there is one search.
-        let goes_on = stopped.is_none() && known.found.misses == 0 && arguments.budget.is_none();
-        if !goes_on || cases.is_empty() || also.len() >= MOST_ADDED {
-            return Ok((known, stopped));
-        }
-        also.extend(cases);
-        spent = known.found.executions;
+/// Lets the device get ready for the held-out run of what was found.
+fn announce(arguments: &Arguments, device: &mut dyn Device, found: &Identification) {
+    if let Some(model) = found.model() {
+        let sequence = Sequence::Random { seed: held_out_seed(arguments) };
+        device.announce(&[Work { instruction: &found.instruction, sequence, model: &model }]);
     }
-    let (mut known, stopped) = once(arguments, instruction, device, progress, also)?;
-    known.found.executions += spent;
-    Ok((known, stopped))
 }
 
-/// One instruction: the search, then the held-out run.
-fn once(
+fn held_out_seed(arguments: &Arguments) -> u64 {
+    arguments.common.seed.wrapping_add(1)
+}
+
+/// The search for the arithmetic of one instruction.
+fn search(
     arguments: &Arguments,
     instruction: &Instruction,
     device: &mut dyn Device,
-    progress: &Progress,
+    begun: &[toml::Table],
     also: Vec<Case>,
-) -> Result<(Known, Option<Error>)> {
+) -> Result<Known> {
     let Common { seed, .. } = arguments.common;
     // A part is left for the held-out run.
     let budget = arguments.budget.map_or(DEFAULT_BUDGET, |budget| budget - budget / 4);
     let start = Instant::now();
-    let found = identify(device, instruction, Plan { seed, budget, catalogue: !arguments.from_nothing, also })?;
-    let seconds = start.elapsed().as_secs_f64();
-    let (like, tested, missed) = (likeness(&found), tested(&found)?, found.missed()?);
-    let name = device.identity().name.clone();
-    let described = format!("{name} ({})", device.identity().description);
-    let mut known = Known { like, tested, missed, held_out: None, stopped: None, seconds, device: described, found };
-    if let Some(failed) = &known.found.failure {
-        let failed = interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone()));
-        known.stopped = Some(failed.clone());
-        return Ok((known, Some(failed)));
+    let plan = Plan { seed, budget, catalogue: !arguments.from_nothing, also, begun: begun.to_vec() };
+    let found = identify(device, instruction, plan)?;
+    let described = format!("{} ({})", device.identity().name, device.identity().description);
+    Ok(Known::new(found, start.elapsed().as_secs_f64(), described))
+}
+
+/// Holds what was found against the device. What that finds different leads the search on.
+fn confirmed(
+    arguments: &Arguments,
+    mut known: Known,
+    device: &mut dyn Device,
+    begun: &[toml::Table],
+    progress: &Progress,
+) -> (Known, Option<Error>) {
+    let mut also = Vec::new();
+    for _ in 0..MOST_SEARCHES {
+        hold_against(arguments, &mut known, device, progress);
+        let differing = known.held_out.iter().flat_map(|part| part.counterexamples.iter().flatten());
+        let cases: Vec<Case> = differing.map(|counterexample| counterexample.found.case.clone()).collect();
+        // Of a number of tiles that was given there is one search.
+        let goes_on = known.stopped.is_none() && known.found.misses == 0 && arguments.budget.is_none();
+        if !goes_on || cases.is_empty() || also.len() >= MOST_ADDED {
+            let stopped = known.stopped.clone();
+            return (known, stopped);
+        }
+        also.extend(cases);
+        match search(arguments, &known.found.instruction, device, begun, also.clone()) {
+            Ok(next) => {
+                let (spent, seconds) = (known.found.executions, known.seconds);
+                known = next;
+                known.found.executions += spent;
+                known.seconds += seconds;
+            }
+            Err(error) => {
+                known.stopped = Some(error.clone());
+                return (known, Some(error));
+            }
+        }
     }
+    hold_against(arguments, &mut known, device, progress);
+    let stopped = known.stopped.clone();
+    (known, stopped)
+}
+
+/// The held-out run.
+fn hold_against(arguments: &Arguments, known: &mut Known, device: &mut dyn Device, progress: &Progress) {
+    let instruction = &known.found.instruction;
     let each = (instruction.m * instruction.n) as u64;
-    let usual = if name.starts_with("cuda:") { GPU_CASES } else { OTHER_CASES };
-    let cases = arguments.cases.unwrap_or(usual);
+    let cases = arguments.cases.unwrap_or(if is_gpu(device) { GPU_CASES } else { OTHER_CASES });
     let left = arguments.budget.map(|budget| budget.saturating_sub(known.found.executions));
-    if known.found.rule.is_empty() || left.is_some_and(|left| left < 2) {
-        return Ok((known, None));
+    if known.stopped.is_some() || known.found.rule.is_empty() || left.is_some_and(|left| left < 2) {
+        return;
     }
     let bar = Bar::new(progress, &instruction.name, cases.div_ceil(each), 0, each);
     let mut watch = |state: &State| {
         bar.show(state.next, state.differing());
         Ok(())
     };
-    let held_out = HeldOut { seed: seed.wrapping_add(1), cases, budget: left };
+    let held_out = HeldOut { seed: held_out_seed(arguments), cases, budget: left };
     match confirm(device, &known.found, held_out, &mut watch) {
         Ok(Confirmation { part, missed, stopped }) => {
             (known.held_out, known.missed, known.stopped) = (Some(part), missed, stopped);
         }
         Err(error) => known.stopped = Some(error),
     }
-    if !known.outcome().agrees() {
-        known.tested = None;
-    }
-    let stopped = known.stopped.clone();
-    Ok((known, stopped))
 }

@@ -1,9 +1,7 @@
 //! What a conversion did to the values of a tensor, as counts and errors.
 
-use rayon::prelude::*;
-
 use super::{Tensor, tensor::PART, values::TensorValues};
-use crate::{format::Format, number::Real};
+use crate::{base::parallel, format::Format, number::Real};
 
 /// How the values of a tensor and those of its conversion differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -56,7 +54,7 @@ impl Deviations {
             }
             deviations
         };
-        let parts: Vec<Deviations> = (0..source.len().div_ceil(PART)).into_par_iter().map(part).collect();
+        let parts = parallel::map(0..source.len().div_ceil(PART), part);
         parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part))
     }
 

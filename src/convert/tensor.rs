@@ -1,10 +1,9 @@
 //! Conversion of one tensor.
 
-use rayon::prelude::*;
-
 use super::{Deviations, values::TensorValues};
 use crate::{
     Error, Result,
+    base::parallel,
     format::block::{BlockFormat, Blocks, Quantizer},
     format::slices::{Code, Encoder},
     format::{Format, Overflow, Real, Rounding},
@@ -92,7 +91,7 @@ fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
         return quantizer.quantize_with(source.len(), row, |index| source.value(index));
     }
     let mut words = vec![0.0; source.len()];
-    words.par_chunks_mut(PART).enumerate().for_each_init(Vec::new, |read, (part, words)| {
+    parallel::each_with(words.chunks_mut(PART).enumerate(), Vec::new, |read, (part, words)| {
         values.read(part * PART..part * PART + words.len(), read);
         words.iter_mut().zip(read).for_each(|(word, value)| *word = *value as f32);
     });
@@ -149,13 +148,13 @@ fn write(bytes: &mut [u8], width: usize, code: impl Fn(usize) -> Option<u64> + S
         }
         missing
     };
-    bytes.par_chunks_mut(PART * width).enumerate().flat_map_iter(part).collect()
+    parallel::map(bytes.chunks_mut(PART * width).enumerate(), part).concat()
 }
 
 /// Writes the codes of binary32 values, and returns how many have none.
 fn vectorised<C: Code>(values: &Codes, bytes: &mut [u8], encoder: Encoder<C>) -> usize {
     let width = size_of::<C>();
-    let parts = values.as_bytes().par_chunks(4 * PART).zip(bytes.par_chunks_mut(width * PART));
+    let parts = values.as_bytes().chunks(4 * PART).zip(bytes.chunks_mut(width * PART));
     let part = |(words, codes): &mut (Vec<f32>, Vec<C>), (values, bytes): (&[u8], &mut [u8])| {
         words.clear();
         words.extend(values.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)));
@@ -167,7 +166,7 @@ fn vectorised<C: Code>(values: &Codes, bytes: &mut [u8], encoder: Encoder<C>) ->
         }
         missing
     };
-    parts.map_init(Default::default, part).sum()
+    parallel::map_with(parts, Default::default, part).iter().sum()
 }
 
 impl ConversionTarget {

@@ -16,9 +16,7 @@ pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
-pub use library::{
-    Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem,
-};
+pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
 pub use model::ModelDevice;
 pub use open::{default_name, open};
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
@@ -92,6 +90,9 @@ pub trait Device {
 
     /// Announces what [`Device::engine`] will be asked for, in this order, so that the device can get ready meanwhile.
     fn announce(&mut self, _work: &[Work]) {}
+
+    /// Announces instructions that [`Device::execute`] will be asked for, in this order.
+    fn announce_instructions(&mut self, _instructions: &[Instruction]) {}
 
     /// An engine of the device's own, which generates, executes, evaluates and compares without a detour through this
     /// program's memory; `None` if it has none for the work, which is then executed tile by tile.

@@ -35,7 +35,9 @@ pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
         return Ok(Box::new(CudaDevice::open(ordinal)?));
     }
     if cuda::cublaslt::ordinal(name).is_some() {
-        return Err(Error::request(format!("{name} computes whole products, by `tcnum gemm`; it executes no instructions")));
+        return Err(Error::request(format!(
+            "{name} computes whole products, by `tcnum gemm`; it executes no instructions"
+        )));
     }
     match name.split_once(':') {
         Some(("model", model)) if !model.is_empty() => Ok(Box::new(ModelDevice::open(model)?)),

@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, ops::Range};
 use super::Execution;
 use crate::{
     Result,
+    base::sorting,
     format::{Class, Format},
     inputs::space::{CHUNK, digest_term},
     isa::scalar::Form,
@@ -138,7 +139,7 @@ impl Tally {
             }
         }
         swept.differences = kinds.into_values().collect();
-        swept.differences.sort_by_key(|difference| (difference.index, difference.lane));
+        sorting::by_key(&mut swept.differences, |difference| (difference.index, difference.lane));
         swept
     }
 }

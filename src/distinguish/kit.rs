@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{Candidate, SHAPE, Search, answers::Inputs, between, candidates, rules::Rules, search::inputs};
 use crate::{
     Result,
+    base::sorting,
     comparison::{Cost, shrink::shrink},
     isa::{Case, Instruction},
 };
@@ -171,7 +172,7 @@ fn simplify(i: &Instruction, candidates: &[Candidate], cases: &mut Vec<Case>) ->
         }
         at += 1;
     }
-    cases.sort_by_cached_key(|case| Cost::of(i, case));
+    sorting::by_key(cases, |case| Cost::of(i, case));
     Ok(())
 }
 

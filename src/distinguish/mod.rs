@@ -25,7 +25,7 @@ pub use candidates::{Candidate, Origin, candidates};
 pub use generations::{Agreement, generations};
 pub use kind::Kind;
 pub use kit::{Kit, Known, kit};
-pub use rules::Unobservable;
+pub use rules::{Unobservable, observable};
 pub use shared::shared;
 
 use answers::{Answerer, Arithmetic, Inputs};
@@ -36,7 +36,7 @@ use toml::Value;
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::named::Named,
+    base::{named::Named, sorting},
     comparison::{Cost, Subject},
     device::Device,
     explain,
@@ -363,7 +363,7 @@ fn reasons(
         let kind = reason.kind.and_then(|kind| Kind::ALL.iter().position(|other| *other == kind));
         (witness.is_none(), kind, witness.map(|witness| Cost::of(&two.i, &witness.case)))
     };
-    reasons.sort_by_cached_key(cost);
+    sorting::by_key(&mut reasons, cost);
     Ok(reasons)
 }
 

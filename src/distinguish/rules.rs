@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::{answers::Arithmetic, padding::without_zeros};
 use crate::{
     arithmetic::{Evaluator, Rule},
+    base::sorting,
     isa::Instruction,
     power::{
         KEYS, RulePair, equal, proof,
@@ -49,7 +50,7 @@ pub struct Unobservable {
 
 /// The rule that a table writes.
 pub(super) fn rule(table: &Table) -> Option<Rule> {
-    table.clone().try_into().ok()
+    Rule::read(table).ok()
 }
 
 impl Rules {
@@ -85,7 +86,7 @@ impl Rules {
                 false => (String::new(), known(key)),
             }
         };
-        keys.sort_by_cached_key(place);
+        sorting::by_key(&mut keys, place);
         keys
     }
 
@@ -126,6 +127,22 @@ impl Rules {
             Ordering::Greater => equal([&without_zeros(x, &y.instruction)?, y]),
         }
     }
+}
+
+/// The keys in which two rules of one instruction differ, with their values, but for those that no operands show; none where both are the
+/// same arithmetic. `None` where the language refuses one of them.
+pub fn observable(tables: [&Table; 2], instruction: &Instruction) -> Option<Vec<(String, [Option<Value>; 2])>> {
+    let [x, y] = tables.map(|table| Evaluator::of(&rule(table)?, instruction).ok());
+    if equal([x?.program(), y?.program()]).is_some() {
+        return Some(Vec::new());
+    }
+    let instructions = [instruction.clone(), instruction.clone()];
+    let mut rules = Rules { tables: tables.map(Table::clone), instructions, shape: (1, 1) };
+    rules.settle();
+    if rules.equal().is_some() {
+        return Some(Vec::new());
+    }
+    Some(rules.keys().into_iter().map(|key| (rules.values(&key), key)).map(|(values, key)| (key, values)).collect())
 }
 
 /// Adds the keys in which two tables differ.

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::interrupt,
+    base::{interrupt, sorting},
     comparison::{
         Cost,
         shrink::{BUDGET, shrink},
@@ -64,7 +64,7 @@ struct Starts(Vec<(Reverse<Explains>, Cost, Case)>);
 impl Starts {
     fn add(&mut self, i: &Instruction, explains: Explains, case: Case) {
         self.0.push((Reverse(explains), Cost::of(i, &case), case));
-        self.0.sort_by(|x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
+        sorting::by(&mut self.0, |x, y| (x.0, &x.1).cmp(&(y.0, &y.1)));
         let best = self.0[0].0;
         self.0.retain(|(explains, ..)| *explains == best);
         self.0.truncate(KEPT);

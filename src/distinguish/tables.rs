@@ -2,6 +2,7 @@
 
 use super::{Agreement, Distinction, Kit, Reason, Unobservable, Verdict, Witness, words};
 use crate::{
+    base::sorting,
     comparison::{Cost, Subject, operands},
     exact,
     format::Format,
@@ -300,7 +301,7 @@ pub fn generations(agreements: &[Agreement]) -> Table {
             }
         }
     }
-    rows.sort_by_key(|row| (row.x, row.y));
+    sorting::by_key(&mut rows, |row| (row.x, row.y));
     Table::of("Models that cover the same instructions", rows)
 }
 

@@ -7,6 +7,7 @@ use super::{
 };
 use crate::{
     Result,
+    base::sorting,
     format::{Format, Real},
     isa::Case,
 };
@@ -190,10 +191,10 @@ fn nans(bench: &mut Bench) -> Result<Finding> {
         answers.iter().filter(won).count()
     };
     let mut order = passes.clone();
-    order.sort_by_key(|own| std::cmp::Reverse(wins(own)));
+    sorting::by_key(&mut order, |own| std::cmp::Reverse(wins(own)));
     let order: Vec<&str> = order.iter().map(|(_, name)| *name).collect();
     let mut own: Vec<String> = made.iter().map(|(_, answer)| i.d.hex(answer.code)).collect();
-    own.sort();
+    sorting::by(&mut own, Ord::cmp);
     own.dedup();
     let made = if own.is_empty() { String::new() } else { format!("; made {}", own.join(", ")) };
     Ok(shows(format!("passed on, {}{made}", order.join(" before ")), shown))

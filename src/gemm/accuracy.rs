@@ -1,10 +1,10 @@
 //! How far a matrix product is from plain sums in f32 and f64, and from the exact one.
 
-use rayon::prelude::*;
 use rug::Float;
 
 use super::{Factors, Matrix, Schedule, schedule::CEntry};
 use crate::{
+    base::parallel,
     exact,
     format::{Finite, Format, Real},
     inputs,
@@ -85,14 +85,11 @@ pub fn accuracy(schedule: &Schedule, factors: &Factors, d: &Matrix) -> Vec<Accur
         false => &[Yardstick::Single, Yardstick::Double, Yardstick::Exact],
     };
     let sums = Sums { schedule, factors, precision: precision(schedule, factors) };
-    let measured: Vec<Vec<Measured>> = elements
-        .par_iter()
-        .map(|at| {
-            let (row, column) = (at / d.columns, at % d.columns);
-            let own = d.value(row, column);
-            yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, own, d.format)).collect()
-        })
-        .collect();
+    let measured: Vec<Vec<Measured>> = parallel::map(&elements, |at| {
+        let (row, column) = (at / d.columns, at % d.columns);
+        let own = d.value(row, column);
+        yardsticks.iter().map(|yardstick| sums.measure(*yardstick, row, column, own, d.format)).collect()
+    });
     yardsticks
         .iter()
         .enumerate()

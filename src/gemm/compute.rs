@@ -6,8 +6,6 @@ use std::{
     sync::atomic::{AtomicU64, Ordering},
 };
 
-use rayon::prelude::*;
-
 use super::{
     Executor, Factors, Matrix, Run, Schedule, Walk,
     executor::{ExecutedBy, executed},
@@ -17,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::{interrupt, parallel},
     device::Chains,
     isa::{Codes, Instruction, Tiles},
 };
@@ -48,14 +46,11 @@ pub fn compute(
     };
     let outputs: Vec<Vec<u8>> = match &mut executor.by {
         ExecutedBy::Chains(chains) => return work.chained(chains.as_mut(), done),
-        ExecutedBy::Threads(execute) => blocks
-            .par_iter()
-            .map(|block| {
-                let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
-                count(block);
-                Ok(output)
-            })
-            .collect::<Result<_>>()?,
+        ExecutedBy::Threads(execute) => parallel::try_map(&blocks, |block| {
+            let output = work.block(block, &mut |_, _, sum| sum(&mut |tiles| Ok(execute(tiles))))?;
+            count(block);
+            Ok(output)
+        })?,
         ExecutedBy::Device(device) => blocks
             .iter()
             .map(|block| {
@@ -169,7 +164,7 @@ impl Work<'_> {
                     let block = Block { rows: row..row + 1, columns: 0..columns };
                     self.finish(register, &block, parts.iter().map(own).collect())
                 };
-                let lines: Vec<Vec<u8>> = (0..rows).into_par_iter().map(line).collect::<Result<_>>()?;
+                let lines: Vec<Vec<u8>> = parallel::try_map(0..rows, line)?;
                 Codes::from_bytes(output, lines.concat()).expect("whole codes")
             }
         };

@@ -5,8 +5,6 @@ use std::{
     sync::Arc,
 };
 
-use rayon::prelude::*;
-
 use super::{
     Differences, Executor, Factors, KOrder, Matrix, PartJoin, Residue, Run, Schedule, compute::compute,
     compute::elements, register::Register, schedule::CEntry,
@@ -14,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Evaluator, Model, Program},
-    base::interrupt,
+    base::{interrupt, parallel, sorting},
     device::ModelDevice,
     exact,
     format::Format,
@@ -109,7 +107,7 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
         let sample = Sample::new(factors, d, extents, seed as u64);
         let mut judged = sample.judge(left)?;
         // The simplest first, of those that are as near.
-        judged.sort_by_key(|(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
+        sorting::by_key(&mut judged, |(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
         agreeing = judged.iter().filter(|(score, _)| score.agrees()).count();
         step(&format!("{agreeing} of {tried} schedules agree on {} elements", sample.d.codes.len()));
         let kept = if agreeing > 0 { agreeing } else { NEAR };
@@ -364,9 +362,7 @@ impl Sample {
         for suspect in suspects {
             families.entry(suspect.kin).or_default().push(suspect);
         }
-        let families: Vec<Vec<Suspect>> = families.into_values().collect();
-        let judged: Vec<Vec<(Score, Suspect)>> =
-            families.into_par_iter().map(|family| self.judge_kin(family)).collect::<Result<_>>()?;
+        let judged = parallel::try_map(families.into_values(), |family| self.judge_kin(family))?;
         Ok(judged.into_iter().flatten().collect())
     }
 

@@ -1,6 +1,5 @@
 //! Candidates: rules of the model language as tables that can be changed.
 
-use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::pool::{Measure, Pool};
@@ -44,5 +43,5 @@ pub(super) fn rule(text: &str, instruction: &Instruction) -> Option<Table> {
 
 /// The evaluator of a rule; `None` where the language refuses it.
 pub(super) fn evaluator(rule: &Table, instruction: &Instruction) -> Option<Evaluator> {
-    Evaluator::of(&Rule::deserialize(Value::Table(rule.clone())).ok()?, instruction).ok()
+    Evaluator::of(&Rule::read(rule).ok()?, instruction).ok()
 }

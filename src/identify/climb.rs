@@ -1,6 +1,7 @@
 //! Climbing: from a candidate to the nearest one that no single change improves.
 
-use rayon::prelude::*;
+use std::collections::{HashMap, HashSet};
+
 use toml::Table;
 
 use super::{
@@ -8,10 +9,17 @@ use super::{
     moves::{self, Move},
     pool::{Measure, Pool},
 };
-use crate::base::interrupt;
+use crate::base::{interrupt, parallel, sorting};
 
-/// What it takes to judge a pair of changes, about.
+/// What it takes to judge a move, and a pair of changes, about.
+const MOVE: u64 = 1 << 17;
 const PAIR: u64 = 1 << 18;
+/// Moves that are looked ahead, candidates that are kept after each, and of these at most with one penalty.
+const AHEAD: usize = 3;
+const KEPT: usize = 8;
+const ALIKE: usize = 2;
+/// How much further than it a candidate on the way may be.
+const WORSE: u64 = 4;
 
 /// How far the work of judging candidates may go.
 #[derive(Debug, Clone, Copy)]
@@ -83,8 +91,12 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
             best = better;
         }
     }
-    while let Some(better) = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort) {
-        best = better;
+    loop {
+        let single = step(pool, &best, (Part::Ordinary, Measure::Ordinary), effort);
+        match single.or_else(|| compound(pool, &best, Measure::Ordinary, effort)) {
+            Some(better) => best = better,
+            None => break,
+        }
     }
     best.judge(pool, Measure::All);
     loop {
@@ -95,7 +107,8 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
             continue;
         }
         let better = step(pool, &best, (Part::Ordinary, Measure::All), effort);
-        match better.or_else(|| step(pool, &best, (Part::Begun, Measure::All), effort)) {
+        let better = better.or_else(|| step(pool, &best, (Part::Begun, Measure::All), effort));
+        match better.or_else(|| compound(pool, &best, Measure::All, effort)) {
             Some(better) => best = better,
             None => return best,
         }
@@ -110,6 +123,14 @@ fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort:
         return None;
     }
     best_of(pool, from, measure, moves.iter().map(|own| own.applied(&from.rule)))
+}
+
+/// The best of all changes of several keys that say one thing, if one is better.
+fn compound(pool: &Pool, from: &Candidate, measure: Measure, effort: Effort) -> Option<Candidate> {
+    if from.penalty == 0 || !effort.is_left(pool) {
+        return None;
+    }
+    best_of(pool, from, measure, moves::compound(&from.rule).iter().map(|own| own.applied(&from.rule)))
 }
 
 /// Gives every key of some parts in turn the value that is nearest by a measure, if one is better.
@@ -132,11 +153,39 @@ fn sweep(
     (best.penalty < before).then_some(best)
 }
 
-/// The best of all pairs of moves of different keys, if one is better.
-pub(super) fn climb_in_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
-    let keys = moves::by_key(&from.rule, &pool.part);
-    let near: Vec<&Move> = keys.iter().flatten().filter(|own| !own.is_ranged()).collect();
-    in_pairs(pool, from, Measure::All, &near, effort)
+/// The first candidate better than `from` that is reached by a few moves which do not improve it one by one: of all moves from several
+/// candidates the best are kept, whether they are better or not.
+pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
+    let mut seen = HashSet::from([from.rule.to_string()]);
+    let mut kept = vec![from.clone()];
+    let limit = from.penalty.saturating_mul(WORSE);
+    for _ in 0..AHEAD {
+        let mut rules = Vec::new();
+        for candidate in &kept {
+            let single = moves::by_key(&candidate.rule, &pool.part).into_iter().flatten();
+            let all = single.chain(moves::compound(&candidate.rule)).map(|own| own.applied(&candidate.rule));
+            rules.extend(all.filter(|rule| seen.insert(rule.to_string())));
+        }
+        if rules.len() as u64 > effort.left(pool) / MOVE {
+            return None;
+        }
+        let judged = parallel::map(rules, |rule| Candidate::new(rule, pool, Measure::All, limit));
+        let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
+        sorting::by_key(&mut judged, |candidate| candidate.penalty);
+        if judged.first().is_some_and(|best| best.penalty < from.penalty) {
+            return judged.into_iter().next();
+        }
+        // Those of one penalty are much the same.
+        let mut alike = HashMap::new();
+        judged.retain(|candidate| {
+            let count = alike.entry(candidate.penalty).or_insert(0);
+            *count += 1;
+            *count <= ALIKE
+        });
+        judged.truncate(KEPT);
+        kept = judged;
+    }
+    None
 }
 
 /// The best of all pairs of moves that decide ordinary results, by these, if one is better.
@@ -159,10 +208,6 @@ fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], ef
 /// The best candidate that is nearer to the answers than `than`.
 fn best_of(pool: &Pool, than: &Candidate, measure: Measure, rules: impl Iterator<Item = Table>) -> Option<Candidate> {
     let limit = than.penalty.checked_sub(1)?;
-    let rules: Vec<Table> = rules.collect();
-    let candidates = rules
-        .into_par_iter()
-        .enumerate()
-        .filter_map(|(at, rule)| Some((at, Candidate::new(rule, pool, measure, limit)?)));
-    candidates.min_by_key(|(at, candidate)| (candidate.penalty, *at)).map(|(_, candidate)| candidate)
+    let candidates = parallel::map(rules, |rule| Candidate::new(rule, pool, measure, limit));
+    candidates.into_iter().flatten().min_by_key(|candidate| candidate.penalty)
 }

@@ -8,6 +8,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
+    base::sorting,
     comparison::{Answer, Cost, Difference, Place as Origin, Subject, operands, shrink as reduction},
     device::{Device, Spot, Work},
     inputs::Sequence,
@@ -223,7 +224,7 @@ fn simplest(found: &Identification, model: &Model, missed: &[Place]) -> Result<V
         Difference::found(Origin::Output(spot), answer)
     };
     let mut all: Vec<Difference> = missed.iter().map(difference).collect();
-    all.sort_by_cached_key(|difference| Cost::of(&part, &difference.found.case));
+    sorting::by_key(&mut all, |difference| Cost::of(&part, &difference.found.case));
     all.truncate(SHOWN);
     Ok(all)
 }

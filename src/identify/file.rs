@@ -3,7 +3,10 @@
 use toml::{Table, Value};
 
 use super::Identification;
-use crate::arithmetic::{KEYS, NODE_KEYS};
+use crate::{
+    arithmetic::{KEYS, NODE_KEYS},
+    base::sorting,
+};
 
 /// The lines of a rule, without its head.
 pub(super) fn rule(rule: &Table) -> String {
@@ -52,7 +55,7 @@ pub(super) fn short(value: &Value) -> String {
     let Value::Table(table) = value else { return value.to_string() };
     let place = |key: &str| ORDER.iter().position(|other| *other == key).unwrap_or(ORDER.len());
     let mut entries: Vec<(&String, &Value)> = table.iter().collect();
-    entries.sort_by_key(|(key, _)| place(key));
+    sorting::by_key(&mut entries, |(key, _)| place(key));
     let entries: Vec<String> = entries.into_iter().map(|(key, value)| format!("{key} = {}", short(value))).collect();
     format!("{{ {} }}", entries.join(", "))
 }

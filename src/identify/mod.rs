@@ -25,6 +25,6 @@ pub mod tables;
 
 pub use confirm::{Confirmation, HeldOut, confirm};
 pub use file::model_file;
-pub use near::Likeness;
+pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
-pub use run::{Identification, Plan, identify, identify_recording, likeness};
+pub use run::{Identification, Plan, identify, identify_recording};

@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use crate::{
     format::{FORMATS, Format, Zeros},
     isa::Instruction,
-    power::{self, Change},
+    power::{self, Change, values::get},
 };
 
 /// Exponents at which a floor is looked for before its neighbours are: all near the smallest normal numbers of f32 and f16, and some
@@ -50,6 +50,54 @@ pub(super) fn by_key(rule: &Table, instruction: &Instruction) -> Vec<Vec<Move>> 
     let apart = all.iter().map(|changes| changes.iter().map(|change| Move(vec![change.clone()])).collect());
     together.chain(apart).chain([nans(rule)]).filter(|moves: &Vec<Move>| !moves.is_empty()).collect()
 }
+
+/// Moves of several keys that say one thing together: the format and the rounding of a target, the bits and the rounding of an alignment; of
+/// nodes that are alike together, and one by one.
+pub(super) fn compound(rule: &Table) -> Vec<Move> {
+    let nodes: Vec<&String> = rule.get("node").and_then(Value::as_table).into_iter().flat_map(Table::keys).collect();
+    let mut groups: Vec<Vec<String>> =
+        alike(rule).iter().map(|names| names.iter().map(|name| format!("node.{name}.")).collect()).collect();
+    groups.extend(nodes.iter().map(|name| vec![format!("node.{name}.")]));
+    if nodes.is_empty() {
+        groups.push(vec![String::new()]);
+    }
+    let mut all = Vec::new();
+    for group in &groups {
+        let has = |key: &str| get(rule, &format!("{}{key}", group[0])).is_some_and(Value::is_table);
+        let mut both = |one: (String, Value), other: (String, Value)| {
+            let of = |place: &String| [&one, &other].map(|(key, to)| change(format!("{place}{key}"), to.clone()));
+            all.push(Move(group.iter().flat_map(of).collect()));
+        };
+        let kind = get(rule, &format!("{}kind", group[0])).or(rule.get("step")).and_then(Value::as_str);
+        let rounds_products = ["sequential", "pairwise", "sum"].contains(&kind.unwrap_or_default());
+        let own = |target: &&str| has(target) || (*target == "product" && rounds_products);
+        for target in ["result", "product", "between", "addition"].into_iter().filter(own) {
+            for format in TARGETS {
+                for rounding in ROUNDINGS {
+                    both(
+                        (format!("{target}.format"), (*format).into()),
+                        (format!("{target}.rounding"), (*rounding).into()),
+                    );
+                }
+            }
+        }
+        if has("alignment") {
+            for bits in 8..=56 {
+                for rounding in ROUNDINGS {
+                    both(
+                        ("alignment.bits".into(), Value::Integer(bits)),
+                        ("alignment.rounding".into(), (*rounding).into()),
+                    );
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Formats that sums are rounded to.
+const TARGETS: &[&str] = &["f16", "bf16", "tf32", "e8m13", "f32", "f64"];
+const ROUNDINGS: &[&str] = &["RNE", "RZ", "RNA", "RU", "RD", "RO"];
 
 /// Moves that let the NaNs of operands go through all nodes, in one order or another.
 fn nans(rule: &Table) -> Vec<Move> {

@@ -1,7 +1,5 @@
 //! The shipped arithmetic that a rule is most like, and the difference in words.
 
-use std::collections::BTreeMap;
-
 use toml::{Table, Value};
 
 use super::{
@@ -10,7 +8,7 @@ use super::{
     file::short,
     starts::{self, Start},
 };
-use crate::{isa::Instruction, power};
+use crate::{distinguish::observable, isa::Instruction};
 
 /// What a rule is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -23,24 +21,26 @@ pub struct Likeness {
     pub words: String,
 }
 
-/// What `rule` is like of the arithmetics that are known.
-pub(super) fn likeness(rule: &Table, part: &Instruction, known: &[Start]) -> Option<Likeness> {
-    let own = evaluator(rule, part)?;
-    let mut nearest: Option<(usize, Likeness)> = None;
-    for start in known {
-        let Some(of) = start.known.clone() else { continue };
-        let Some(other) = evaluator(&start.rule, part) else { continue };
-        let called = called(&of, part);
-        if power::equivalent(&own, &other) {
+/// What the rule that was found is like of the arithmetics that are known: the same one, or the nearest.
+pub fn likeness(found: &Identification) -> Option<Likeness> {
+    let part = found.asked.part();
+    let mut nearest: Option<(bool, usize, Likeness)> = None;
+    for start in starts::known(&part) {
+        let Some(of) = start.known else { continue };
+        let Some(keys) = observable([&found.rule, &start.rule], &part) else { continue };
+        let called = called(&of, &part);
+        if keys.is_empty() {
             return Some(Likeness { of, same: true, words: format!("as {called}") });
         }
-        let differences = differences(rule, &start.rule);
-        if nearest.as_ref().is_none_or(|(count, _)| differences.len() < *count) {
-            let words = format!("like {called}, but {}", differences.join("; "));
-            nearest = Some((differences.len(), Likeness { of, same: false, words }));
+        // Of a rule that gives every answer, one that does too is nearer.
+        let differs = found.misses > 0 || !found.is_given_by(&start.rule);
+        if nearest.as_ref().is_none_or(|(other, count, _)| (differs, keys.len()) < (*other, *count)) {
+            let like = if differs { format!("like {called}") } else { format!("as {called} in every answer") };
+            let words = format!("{like}, but {}", keys.iter().map(difference).collect::<Vec<_>>().join("; "));
+            nearest = Some((differs, keys.len(), Likeness { of, same: false, words }));
         }
     }
-    nearest.map(|(_, likeness)| likeness)
+    nearest.map(|(.., likeness)| likeness)
 }
 
 /// A shipped arithmetic in words: by its model, and by the instruction where that is another.
@@ -53,45 +53,30 @@ impl Identification {
     pub fn agreeing(&self) -> Vec<String> {
         let part = self.asked.part();
         let own = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
-        let agrees = |start: &Start| {
-            let other = evaluator(&start.rule, &part)?;
-            let gives_all = other.execute(&self.asked.inputs).as_bytes() == self.asked.d.as_bytes();
-            own(start).filter(|_| gives_all).map(|of| called(&of, &part))
-        };
+        let agrees = |start: &Start| own(start).filter(|_| self.is_given_by(&start.rule)).map(|of| called(&of, &part));
         starts::known(&part).iter().filter_map(agrees).collect()
     }
-}
 
-/// The keys in which two rules differ, in words.
-fn differences(one: &Table, other: &Table) -> Vec<String> {
-    let [one, other] = [one, other].map(flat);
-    let mut keys: Vec<&String> = one.keys().chain(other.keys()).collect();
-    keys.sort();
-    keys.dedup();
-    keys.into_iter()
-        .filter(|key| one.get(*key) != other.get(*key))
-        .map(|key| match (one.get(key), other.get(key)) {
-            (Some(own), Some(value)) => format!("{key} is {own} and not {value}"),
-            (Some(own), None) => format!("{key} is {own}"),
-            (None, _) => format!("there is no {key}"),
-        })
-        .collect()
-}
-
-/// The values of a rule by their paths, but for what it covers.
-fn flat(rule: &Table) -> BTreeMap<String, String> {
-    let mut values = BTreeMap::new();
-    let mut left: Vec<(String, &Value)> = rule
-        .iter()
-        .filter(|(key, _)| !["instructions", "evidence"].contains(&key.as_str()))
-        .map(|(key, value)| (key.clone(), value))
-        .collect();
-    while let Some((path, value)) = left.pop() {
-        match value {
-            Value::Table(table) => left.extend(table.iter().map(|(key, value)| (format!("{path}.{key}"), value))),
-            Value::String(word) => drop(values.insert(path, word.clone())),
-            other => drop(values.insert(path, short(other))),
-        }
+    /// Whether a rule gives every answer.
+    fn is_given_by(&self, rule: &Table) -> bool {
+        evaluator(rule, &self.asked.part())
+            .is_some_and(|other| other.execute(&self.asked.inputs).as_bytes() == self.asked.d.as_bytes())
     }
-    values
+}
+
+/// A key in which two rules differ, in words.
+fn difference((key, [own, other]): &(String, [Option<Value>; 2])) -> String {
+    match (own.as_ref().map(word), other.as_ref().map(word)) {
+        (Some(own), Some(value)) => format!("{key} is {own} and not {value}"),
+        (Some(own), None) => format!("{key} is {own}"),
+        (None, _) => format!("there is no {key}"),
+    }
+}
+
+/// A value, words without quotation marks.
+fn word(value: &Value) -> String {
+    match value {
+        Value::String(word) => word.clone(),
+        other => short(other),
+    }
 }

@@ -6,7 +6,6 @@ use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
 };
-use rayon::prelude::*;
 use toml::Table;
 
 use super::{
@@ -14,7 +13,6 @@ use super::{
     candidate::{Candidate, evaluator},
     file, isolate,
     moves::Move,
-    near::{self, Likeness},
     pool::{Measure, Pool},
     search::{MUCH, Search, Steps},
     starts::{self, Start},
@@ -23,7 +21,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    base::interrupt,
+    base::{interrupt, parallel},
     device::Device,
     format::Class,
     inputs::{Corners, Sequence},
@@ -47,6 +45,8 @@ const LOOKED_THROUGH: usize = 1 << 9;
 const MOST_FOR_ORDER: usize = 6000;
 /// The products that this may take to compute.
 const TELLING: u64 = 1 << 27;
+/// How often the search goes on from the nearest candidate.
+const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -61,6 +61,8 @@ pub struct Plan {
     pub catalogue: bool,
     /// Cases that are asked first: what an earlier search missed.
     pub also: Vec<Case>,
+    /// Rules that were found of other instructions of the device: they are tried before all others.
+    pub begun: Vec<Table>,
 }
 
 /// What was found out about an instruction.
@@ -91,12 +93,6 @@ impl Identification {
     }
 }
 
-/// What the rule that was found is like of the arithmetics of shipped models.
-pub fn likeness(found: &Identification) -> Option<Likeness> {
-    let part = found.asked.part();
-    near::likeness(&found.rule, &part, &starts::known(&part))
-}
-
 /// Works out how `device` computes `instruction`. Where the device fails in the middle, what was learned until then is returned.
 ///
 /// # Errors
@@ -121,24 +117,28 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let mut known = Pool::new(&part);
     known.add(&first, &answers);
     let known = Search::new(known);
-    let mut dialogue = Dialogue { asker: Some(asker), stream, search: known, catalogue: plan.catalogue, failure: None };
-    Ok(dialogue.run(instruction))
+    let mut starts = starts::begun(&plan.begun, &part);
+    if plan.catalogue {
+        starts.extend(starts::known(&part));
+    }
+    Ok(Dialogue { asker: Some(asker), stream, search: known, failure: None }.run(instruction, &starts))
 }
 
-/// What a recording leaves of the arithmetics that the language has: nothing can be asked.
+/// What a recording leaves of the arithmetics that the language has: nothing can be asked. With `catalogue` the search begins with the
+/// arithmetics of shipped models.
 ///
 /// # Errors
 /// The recording has no outputs.
-pub fn identify_recording(trace: &Trace) -> Result<Identification> {
+pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identification> {
     let part = trace.part();
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
     }
     let mut known = Pool::new(&part);
     known.add(&trace.inputs, &trace.d);
+    let starts = if catalogue { starts::known(&part) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue { asker: None, stream, search: Search::new(known), catalogue: true, failure: None }
-        .run(&trace.instruction))
+    Ok(Dialogue { asker: None, stream, search: Search::new(known), failure: None }.run(&trace.instruction, &starts))
 }
 
 /// Tiles in a random order.
@@ -175,14 +175,12 @@ struct Dialogue<'a> {
     asker: Option<Asker<'a>>,
     stream: Stream,
     search: Search,
-    catalogue: bool,
     failure: Option<String>,
 }
 
 impl Dialogue<'_> {
-    fn run(&mut self, instruction: &Instruction) -> Identification {
+    fn run(&mut self, instruction: &Instruction, known: &[Start]) -> Identification {
         let part = self.search.known.part.clone();
-        let known = if self.catalogue { starts::known(&part) } else { Vec::new() };
         let mut shapes: Option<Vec<Start>> = None;
         let mut found = None;
         let mut asked = FIRST;
@@ -193,21 +191,21 @@ impl Dialogue<'_> {
                 break;
             }
             // What is known already comes first, unchanged.
-            let unchanged = self.search.unchanged(&known);
+            let unchanged = self.search.unchanged(known);
             let origin = unchanged.as_ref().and_then(|found| found.known.clone());
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
                 (None, Some((candidate, _))) => {
-                    let refined = self.search.refine(candidate, Steps::Pairs, MUCH);
+                    let refined = self.search.refine(candidate, Steps::Ahead, MUCH);
                     if refined.penalty > 0 {
                         self.search.learn(&refined);
                     }
-                    match self.again(&known, &mut shapes, refined) {
+                    match self.again(known, &mut shapes, refined) {
                         Some(candidate) => candidate,
                         None => break,
                     }
                 }
-                (None, None) => match self.reach(&known, &mut shapes) {
+                (None, None) => match self.reach(known, &mut shapes) {
                     Some(candidate) => candidate,
                     None => break,
                 },
@@ -228,12 +226,24 @@ impl Dialogue<'_> {
         self.conclude(instruction, found)
     }
 
-    /// The nearest candidate that is reached from all starts.
+    /// The nearest candidate that is reached from all starts; what it fails leads on from it.
     fn reach(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>) -> Option<Candidate> {
         if shapes.is_none() {
             *shapes = Some(self.starts(known));
         }
-        self.search.reach(shapes.as_deref()?)
+        let mut best = self.search.reach(shapes.as_deref()?)?;
+        for _ in 0..LED_ON {
+            if best.penalty == 0 {
+                break;
+            }
+            self.search.learn(&best);
+            let refined = self.search.refine(best.clone(), Steps::Ahead, MUCH);
+            if refined.penalty >= best.penalty {
+                break;
+            }
+            best = refined;
+        }
+        Some(best)
     }
 
     /// A candidate, or one that is nearer where it does not agree with everything.
@@ -316,11 +326,10 @@ impl Dialogue<'_> {
         let mut telling = Tiles::zeros(&part, 0);
         let Some(own) = evaluator(rule, &part) else { return telling };
         let known = &self.search.known;
-        let mut others: Vec<Evaluator> = power::changes(rule, &part)
-            .par_iter()
-            .filter_map(|change| evaluator(&Move(vec![change.clone()]).applied(rule), &part))
-            .filter(|other| !power::equivalent(&own, other))
-            .collect();
+        let others = parallel::map(power::changes(rule, &part), |change| {
+            evaluator(&Move(vec![change]).applied(rule), &part).filter(|other| !power::equivalent(&own, other))
+        });
+        let mut others: Vec<Evaluator> = others.into_iter().flatten().collect();
         let tiles = self.stream.take(LOOKED_THROUGH);
         let each = (part.m * part.n * part.stored_k()) as u64;
         let mut work = 0;
@@ -331,10 +340,10 @@ impl Dialogue<'_> {
             }
             let tile = tiles.slice(at, at + 1);
             let expected = own.execute_here(&tile);
-            let same = |other: &Evaluator| other.execute_here(&tile).as_bytes() == expected.as_bytes();
-            let (alike, different): (Vec<Evaluator>, Vec<Evaluator>) = others.into_par_iter().partition(same);
-            others = alike;
-            if different.par_iter().any(|other| known.penalty(other, Measure::All, 0) == 0) {
+            let same = parallel::map(&others, |other| other.execute_here(&tile).as_bytes() == expected.as_bytes());
+            let mut same = same.into_iter();
+            let different: Vec<Evaluator> = others.extract_if(.., |_| same.next() == Some(false)).collect();
+            if parallel::any(&different, |other| known.penalty(other, Measure::All, 0) == 0) {
                 telling.extend(&tile);
             }
         }

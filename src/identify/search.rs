@@ -3,15 +3,15 @@
 
 use std::collections::HashSet;
 
-use rayon::prelude::*;
 use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{Effort, climb, climb_in_ordinary_pairs, climb_in_pairs},
+    climb::{Effort, climb, climb_in_ordinary_pairs, look_ahead},
     pool::{Measure, Pool},
     starts::Start,
 };
+use crate::base::{parallel, sorting};
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
@@ -21,9 +21,11 @@ const JUDGED: usize = 12;
 /// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
 const REFINED: usize = 3;
+/// Trees from which it goes on besides.
+const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
 const LITTLE: u64 = 1 << 29;
-pub(super) const MUCH: u64 = 1 << 31;
+pub(super) const MUCH: u64 = 1 << 32;
 /// How many of those that the nearest rule fails lead to another one.
 const LEARNT: usize = 12;
 /// How often tiles are added before a start is given up.
@@ -77,17 +79,18 @@ impl Search {
         let first = if self.isolated.len() > 0 { &self.isolated } else { &self.guides };
         let few = first.first(JUDGED);
         let judged =
-            starts.par_iter().filter_map(|start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
-        let mut judged: Vec<Candidate> = judged.collect();
-        judged.sort_by_key(|candidate| candidate.penalty);
+            parallel::map(starts, |start| Candidate::new(start.rule.clone(), &few, Measure::Ordinary, u64::MAX));
+        let mut judged: Vec<Candidate> = judged.into_iter().flatten().collect();
+        sorting::by_key(&mut judged, |candidate| candidate.penalty);
         // One of every kind, so that not all are alike.
         let mut kinds = HashSet::new();
         judged.retain(|candidate| kinds.insert(kind(&candidate.rule)));
         let (trees, shapes): (Vec<Candidate>, Vec<Candidate>) =
             judged.into_iter().partition(|candidate| candidate.rule.contains_key("node"));
+        let nodes: Vec<Table> = trees.iter().map(|tree| tree.rule.clone()).collect();
         // The simplest first: a little way from each, then further from the nearest.
         let mut starts: Vec<Candidate> = shapes.into_iter().take(CLIMBED).chain(trees).collect();
-        starts.sort_by_key(|start| rank(&start.rule, self.in_pairs));
+        sorting::by_key(&mut starts, |start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
         for start in starts {
@@ -98,15 +101,30 @@ impl Search {
             }
             reached.push(refined);
         }
-        reached.sort_by_key(|candidate| candidate.penalty);
+        sorting::by_key(&mut reached, |candidate| candidate.penalty);
         let mut best: Option<Candidate> = None;
-        for from in reached.into_iter().take(REFINED) {
-            let refined = self.refine(from, Steps::Pairs, MUCH);
+        // Trees come further on than shapes with as many keys.
+        let (near, far) = reached.split_at(REFINED.min(reached.len()));
+        let trees = far.iter().filter(|candidate| candidate.rule.contains_key("node")).take(TREES);
+        for from in near.iter().chain(trees).cloned().collect::<Vec<_>>() {
+            let refined = self.refine(from, Steps::Ahead, MUCH);
             if best.as_ref().is_none_or(|best| refined.penalty < best.penalty) {
                 best = Some(refined);
             }
             if best.as_ref().is_some_and(|best| best.penalty == 0) {
                 break;
+            }
+        }
+        // What a shape says, of each node apart.
+        for tree in nodes {
+            let Some(shape) = best.as_ref().filter(|best| best.penalty > 0 && !best.rule.contains_key("node")) else {
+                break;
+            };
+            let written = written_out(&shape.rule, tree);
+            let Some(candidate) = Candidate::new(written, &self.guides, Measure::All, u64::MAX) else { continue };
+            let refined = self.refine(candidate, Steps::Ahead, MUCH);
+            if best.as_ref().is_none_or(|best| refined.penalty < best.penalty) {
+                best = Some(refined);
             }
         }
         best
@@ -132,8 +150,8 @@ impl Search {
                 best = climb(&self.guides, better, effort);
             }
             while best.penalty > 0
-                && steps == Steps::Pairs
-                && let Some(better) = climb_in_pairs(&self.guides, &best, effort)
+                && steps == Steps::Ahead
+                && let Some(better) = look_ahead(&self.guides, &best, effort)
             {
                 best = climb(&self.guides, better, effort);
             }
@@ -147,6 +165,29 @@ impl Search {
         best.judge(&self.known, Measure::All);
         best
     }
+}
+
+/// A tree of nodes with what the rule of a shape says of all of them.
+fn written_out(shape: &Table, mut tree: Table) -> Table {
+    const OF_ALL: [&str; 7] =
+        ["operand-subnormals", "result-subnormals", "result-tininess", "nan", "unpack", "unpack-c", "product-limit"];
+    for key in OF_ALL {
+        match shape.get(key) {
+            Some(value) => tree.insert(key.into(), value.clone()),
+            None => tree.remove(key),
+        };
+    }
+    for (_, node) in tree.get_mut("node").and_then(Value::as_table_mut).into_iter().flatten() {
+        let Some(node) = node.as_table_mut() else { continue };
+        let adds = node.get("kind").and_then(Value::as_str) == Some("add");
+        let own = shape.get("addition").filter(|_| adds).or(shape.get("result"));
+        for (key, value) in [("result", own), ("alignment", shape.get("alignment").filter(|_| !adds))] {
+            if let (Some(value), true) = (value, node.contains_key(key)) {
+                node.insert(key.into(), value.clone());
+            }
+        }
+    }
+    tree
 }
 
 /// Climbs by ever more tiles: the first ones show the last step of a sum.
@@ -176,8 +217,8 @@ fn approach(pool: &Pool, start: Candidate) -> Candidate {
 pub(super) enum Steps {
     /// By single changes.
     Single,
-    /// By pairs of changes too.
-    Pairs,
+    /// By several that only together bring it nearer, too.
+    Ahead,
 }
 
 /// Which of several rules is looked at first: plain fused sums, or chains where all is added in pairs, then those with fewest keys.

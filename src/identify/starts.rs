@@ -7,6 +7,7 @@ use toml::{Table, Value};
 use super::candidate::rule;
 use crate::{
     arithmetic::{Model, shipped},
+    base::sorting,
     format::Format,
     isa::{self, Instruction},
 };
@@ -28,7 +29,7 @@ pub(super) fn known(i: &Instruction) -> Vec<Start> {
             && other.is_sparse() == i.is_sparse()
     };
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
-    instructions.sort_by_key(|other| (other.name != i.name, other.k != i.k));
+    sorting::by_key(&mut instructions, |other| (other.name != i.name, other.k != i.k));
     let models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
     let tables: Vec<Vec<Table>> = models.iter().map(rules).collect();
     let mut seen = HashSet::new();
@@ -49,6 +50,16 @@ pub(super) fn known(i: &Instruction) -> Vec<Start> {
         }
     }
     starts
+}
+
+/// Rules of other instructions of the device, each once.
+pub(super) fn begun(rules: &[Table], i: &Instruction) -> Vec<Start> {
+    let mut seen = HashSet::new();
+    let bare = rules.iter().cloned().map(|mut table| {
+        table.retain(|key, _| !["instructions", "evidence"].contains(&key));
+        table.to_string()
+    });
+    plain(bare.filter(|text| seen.insert(text.clone())).filter_map(|text| rule(&text, i)))
 }
 
 /// The rules of a model as tables.
@@ -124,7 +135,11 @@ fn kinds(i: &Instruction, join: &str) -> Vec<&'static str> {
 fn targets(d: &Format) -> &'static [&'static str] {
     match d.name {
         "f64" => &["{ format = \"f64\", rounding = \"RNE\" }"],
-        "f16" => &["{ format = \"f16\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RNE\" }"],
+        "f16" => &[
+            "{ format = \"f16\", rounding = \"RNE\" }",
+            "{ format = \"f32\", rounding = \"RNE\" }",
+            "{ format = \"f32\", rounding = \"RZ\" }",
+        ],
         _ => &["{ format = \"f32\", rounding = \"RNE\" }", "{ format = \"f32\", rounding = \"RZ\" }"],
     }
 }

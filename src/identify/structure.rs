@@ -2,6 +2,7 @@
 
 use super::{candidate::rule, starts::Start};
 use crate::{
+    base::sorting,
     isa::Instruction,
     tree::{Leaf, Manner, Meeting, Order, of_program},
 };
@@ -23,7 +24,7 @@ fn agrees(found: &Order, own: &Order) -> bool {
     match (found, own) {
         (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
             let mut leaves = found.parts.iter().flat_map(Order::leaves).collect::<Vec<_>>();
-            leaves.sort();
+            sorting::by(&mut leaves, Ord::cmp);
             leaves == own.leaves().into_iter().collect::<Vec<_>>()
         }
         (Order::Leaf(found), Order::Leaf(own)) => found == own,

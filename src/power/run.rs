@@ -1,11 +1,10 @@
 //! Running changed rules over data until each is refuted.
 
-use rayon::prelude::*;
-
 use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model},
+    base::parallel,
     inputs::Sequence,
     isa::{Codes, Instruction, Tiles},
     trace::Trace,
@@ -166,8 +165,8 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested) -> Result<
     let rule = &tested.rule;
     let original =
         Candidate { change: None, evaluators: truths.iter().cloned().map(Some).collect(), place: None, proof: None };
-    let changed = all.into_par_iter().filter_map(|change| candidate(model, rule, change, &own, &truths));
-    let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.collect::<Vec<_>>()).collect();
+    let changed = parallel::map(all, |change| candidate(model, rule, change, &own, &truths));
+    let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
     let mut before = 0;
     for (number, source) in own.iter().enumerate() {
         refute(source, number, before, &truths[number], &mut candidates);
@@ -228,7 +227,7 @@ fn refute(source: &RefutingData, number: usize, before: u64, truth: &Evaluator, 
             let proved = candidate.proof.is_some() && candidate.change.as_ref().is_some_and(|change| change.ranged);
             candidate.place.is_none() && !proved
         };
-        candidates.par_iter_mut().filter(standing).for_each(|candidate| {
+        parallel::each(candidates.iter_mut().filter(standing), |candidate| {
             let Some(evaluator) = &candidate.evaluators[number] else { return };
             let found = evaluator.execute_here(&tiles);
             if found.as_bytes() == expected.as_bytes() {

@@ -10,12 +10,10 @@ pub mod sweep;
 pub mod sweep_table;
 pub mod table;
 
-use rayon::prelude::*;
-
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    base::{digest::fnv1a, interrupt},
+    base::{digest::fnv1a, interrupt, parallel},
     comparison::{Answer, Difference, Place},
     device::{Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
@@ -110,7 +108,7 @@ pub fn run_each(
         for (init, profile) in inits.iter().zip(&mut profiles) {
             let references = || SampleReferences::new(request, *init);
             let tally = |references: &mut SampleReferences<'_>, at: &Position| references.tally(&batch, *at, &d);
-            let tallies: Vec<SampleTally> = batch.samples.par_iter().map_init(references, tally).collect();
+            let tallies = parallel::map_with(&batch.samples, references, tally);
             // In order, so that sums do not depend on the number of threads.
             tallies.iter().for_each(|tally| profile.add(tally));
         }

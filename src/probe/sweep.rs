@@ -2,12 +2,10 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
-    base::{digest::fnv1a, interrupt},
+    base::{digest::fnv1a, interrupt, parallel},
     comparison::{Answer, Difference, Place},
     device::{Alike, Chunks, Device, Execution, ExecutionKind, Swept, Tally},
     inputs::space::{CHUNK, Space},
@@ -133,9 +131,8 @@ pub fn simulate(form: &'static Form, seed: u64, chunks: Chunks) -> Result<Swept>
     let start = Instant::now();
     let (space, rule) = (Space::new(form, seed), ScalarRule::new(form).expect("what is swept has a rule"));
     let fast = FastRule::new(&rule);
-    let numbers: Vec<u64> = chunks.numbers().collect();
-    let part = |number: &u64| interrupt::check().map(|()| simulate_chunk(&space, &rule, fast.as_ref(), *number));
-    let parts: Vec<Tally> = numbers.par_iter().map(part).collect::<Result<_>>()?;
+    let part = |number: u64| interrupt::check().map(|()| simulate_chunk(&space, &rule, fast.as_ref(), number));
+    let parts = parallel::try_map(chunks.numbers(), part)?;
     Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
 }
 

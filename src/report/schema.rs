@@ -3,6 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::{Column, Declaration, Kind};
+use crate::base::sorting;
 
 /// The version of the schema. It grows when a member, a table or a column changes its meaning or goes; new ones come without.
 pub const VERSION: u32 = 2;
@@ -65,7 +66,7 @@ pub fn promise(tables: &[Declaration]) -> String {
     let line = |table: &Declaration, column: &Column| format!("{}.{} {}", table.key, column.key, name(&column.kind));
     let mut lines: Vec<String> =
         tables.iter().flat_map(|table| table.columns.iter().map(move |column| line(table, column))).collect();
-    lines.sort();
+    sorting::by(&mut lines, Ord::cmp);
     format!("schema {VERSION}\n{}\n", lines.join("\n"))
 }
 

@@ -58,37 +58,12 @@ impl<F: FormatFields> Datapath<'_, F> {
         )))
     }
 
-    #[inline]
-    pub(super) fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
-        let [x, y, z] = operands;
-        match operation {
-            Operation::Add => self.add(x, y),
-            Operation::Sub => self.sub(x, y),
-            Operation::Mul => self.mul(x, y),
-            Operation::Div => self.div(x, y),
-            Operation::Sqrt => self.sqrt(x),
-            Operation::Fma => self.fma(x, y, z),
-            Operation::Rem => self.rem(x, y),
-            Operation::Rint => self.rint(x),
-            Operation::RintExact => self.rint_exact(x),
-            Operation::NextUp => self.next_up(x),
-            Operation::NextDown => self.next_down(x),
-            Operation::Minimum
-            | Operation::Maximum
-            | Operation::MinimumNumber
-            | Operation::MaximumNumber
-            | Operation::MinNum
-            | Operation::MaxNum => self.select(operation, x, y),
-            Operation::Equal
-            | Operation::EqualSignaling
-            | Operation::Less
-            | Operation::LessQuiet
-            | Operation::LessEqual
-            | Operation::LessEqualQuiet
-            | Operation::Unordered => self.predicate(operation, x, y),
-            Operation::TotalOrder => self.total_order(x, y),
-            Operation::Classify => self.classify(x),
-        }
+    /// The same with its constants as a value: what is rare, or slow anyway, is compiled once for all formats.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn untyped(&self) -> Datapath<'_, Layout> {
+        let Datapath { format, float, fields: _, environment, random, wide } = *self;
+        Datapath { format, float, fields: *self.layout(), environment, random, wide }
     }
 
     /// Rounds `(-1)^negative * significand * 2^(leading + 1 - BITS)`, a left-justified and possibly jammed significand.
@@ -167,5 +142,40 @@ impl<F: FormatFields> Datapath<'_, F> {
     fn without_sign(&self) -> Outcome {
         let outcome = self.invalid();
         Outcome { code: outcome.code.or_else(|| self.format.zero(false)), ..outcome }
+    }
+}
+
+impl Datapath<'_, Layout> {
+    #[inline]
+    pub(super) fn apply(&self, operation: Operation, operands: [u64; 3]) -> Outcome {
+        let [x, y, z] = operands;
+        match operation {
+            Operation::Add => self.add(x, y),
+            Operation::Sub => self.sub(x, y),
+            Operation::Mul => self.mul(x, y),
+            Operation::Div => self.div(x, y),
+            Operation::Sqrt => self.sqrt(x),
+            Operation::Fma => self.fma(x, y, z),
+            Operation::Rem => self.rem(x, y),
+            Operation::Rint => self.rint(x),
+            Operation::RintExact => self.rint_exact(x),
+            Operation::NextUp => self.next_up(x),
+            Operation::NextDown => self.next_down(x),
+            Operation::Minimum
+            | Operation::Maximum
+            | Operation::MinimumNumber
+            | Operation::MaximumNumber
+            | Operation::MinNum
+            | Operation::MaxNum => self.select(operation, x, y),
+            Operation::Equal
+            | Operation::EqualSignaling
+            | Operation::Less
+            | Operation::LessQuiet
+            | Operation::LessEqual
+            | Operation::LessEqualQuiet
+            | Operation::Unordered => self.predicate(operation, x, y),
+            Operation::TotalOrder => self.total_order(x, y),
+            Operation::Classify => self.classify(x),
+        }
     }
 }

@@ -1,4 +1,4 @@
-//! One operation on many operands, by code that is compiled for each floating-point format of the table.
+//! One operation on many operands, by code that is compiled for each floating-point format of the table where that makes it faster.
 
 use super::{
     Flags, Operation, Outcome, Unit,
@@ -9,6 +9,10 @@ use crate::{
     format::{Encoding, FORMATS, Float, Layout},
     number::Word,
 };
+
+/// The operations whose loops are compiled for each format.
+const OWN_LOOPS: [Operation; 6] =
+    [Operation::Add, Operation::Sub, Operation::Mul, Operation::Div, Operation::Fma, Operation::Sqrt];
 
 /// What an operation on many operands came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -65,9 +69,16 @@ impl Unit<'_> {
         operation: Operation,
         operands: [&[u64]; 3],
         results: &mut [T],
-        store: impl FnMut(&mut T, Outcome),
+        mut store: impl FnMut(&mut T, Outcome),
     ) {
         let datapath = &self.0;
+        if !OWN_LOOPS.contains(&operation) {
+            let operands = operands[0].iter().zip(operands[1]).zip(operands[2]);
+            for (result, ((x, y), z)) in results.iter_mut().zip(operands) {
+                store(result, datapath.apply(operation, [*x, *y, *z]));
+            }
+            return;
+        }
         macro_rules! places {
             ($($product:ident: $($place:literal)*;)*) => {
                 match FORMATS.iter().position(|format| std::ptr::eq(format, datapath.format)) {
@@ -113,7 +124,7 @@ impl<F: FormatFields> Datapath<'_, F> {
             Operation::Div => each!(x, y, z: self.divide::<P>(x, y)),
             Operation::Fma => each!(x, y, z: self.multiply_add::<P>(x, y, z)),
             Operation::Sqrt => each!(x, y, z: self.sqrt(x)),
-            _ => each!(x, y, z: self.apply(operation, [x, y, z])),
+            _ => unreachable!("an operation with a loop of its own"),
         }
     }
 }

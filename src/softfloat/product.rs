@@ -7,7 +7,7 @@ use super::{
     datapath::{Datapath, FormatFields},
     unpacked::{OperandClass, Unpacked},
 };
-use crate::number::Word;
+use crate::{format::Layout, number::Word};
 
 impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
@@ -21,9 +21,26 @@ impl<F: FormatFields> Datapath<'_, F> {
             let product = self.product(&self.normal::<W>(x), &self.normal(y));
             return self.round(product.negative, product.leading, product.significand);
         }
-        self.multiply_unusual::<W>(x, y)
+        self.untyped().multiply_unusual::<W>(x, y)
     }
 
+    /// The exact product of two finite non-zero numbers.
+    #[inline(always)]
+    pub(super) fn product<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Unpacked<W> {
+        // Significands fit half a word. The product of their leading bits is the bit below the top, which a carry may pass.
+        let half = W::BITS / 2;
+        let product = (a.significand >> half) * (b.significand >> half);
+        let carry = product >= W::TOP;
+        Unpacked {
+            kind: OperandClass::Finite,
+            negative: a.negative != b.negative,
+            significand: select_unpredictable(carry, product, product << 1),
+            leading: a.leading + b.leading + i32::from(carry),
+        }
+    }
+}
+
+impl Datapath<'_, Layout> {
     #[cold]
     #[inline(never)]
     fn multiply_unusual<W: Word>(&self, x: u64, y: u64) -> Outcome {
@@ -40,21 +57,6 @@ impl<F: FormatFields> Datapath<'_, F> {
                 let product = self.product(&a, &b);
                 self.round(negative, product.leading, product.significand)
             }
-        }
-    }
-
-    /// The exact product of two finite non-zero numbers.
-    #[inline(always)]
-    pub(super) fn product<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Unpacked<W> {
-        // Significands fit half a word. The product of their leading bits is the bit below the top, which a carry may pass.
-        let half = W::BITS / 2;
-        let product = (a.significand >> half) * (b.significand >> half);
-        let carry = product >= W::TOP;
-        Unpacked {
-            kind: OperandClass::Finite,
-            negative: a.negative != b.negative,
-            significand: select_unpredictable(carry, product, product << 1),
-            leading: a.leading + b.leading + i32::from(carry),
         }
     }
 }

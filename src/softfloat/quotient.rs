@@ -5,7 +5,7 @@ use super::{
     datapath::{Datapath, FormatFields},
     unpacked::{OperandClass, Unpacked},
 };
-use crate::number::Word;
+use crate::{format::Layout, number::Word};
 
 impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
@@ -13,23 +13,12 @@ impl<F: FormatFields> Datapath<'_, F> {
         if self.wide { self.divide::<u128>(x, y) } else { self.divide::<u64>(x, y) }
     }
 
-    pub(super) fn rem(&self, x: u64, y: u64) -> Outcome {
-        let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
-        match (a.kind, b.kind) {
-            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
-            (OperandClass::Infinite, _) | (_, OperandClass::Zero) => self.invalid(),
-            (OperandClass::Zero, _) => self.zero(a.negative),
-            (OperandClass::Finite, OperandClass::Infinite) => self.round(a.negative, a.leading, a.significand),
-            (OperandClass::Finite, OperandClass::Finite) => self.remainder(&a, &b),
-        }
-    }
-
     #[inline(always)]
     pub(super) fn divide<W: Word>(&self, x: u64, y: u64) -> Outcome {
         if self.is_normal(x) & self.is_normal(y) {
             return self.rounded_quotient(&self.normal::<W>(x), &self.normal(y));
         }
-        self.divide_unusual::<W>(x, y)
+        self.untyped().divide_unusual::<W>(x, y)
     }
 
     #[inline(always)]
@@ -45,7 +34,9 @@ impl<F: FormatFields> Datapath<'_, F> {
         let (quotient, zeros) = quotient(a.significand, divisor);
         self.round(negative, leading - zeros as i32, quotient)
     }
+}
 
+impl Datapath<'_, Layout> {
     #[cold]
     #[inline(never)]
     fn divide_unusual<W: Word>(&self, x: u64, y: u64) -> Outcome {
@@ -63,6 +54,17 @@ impl<F: FormatFields> Datapath<'_, F> {
                 Outcome { flags: Flags::DIVIDE_BY_ZERO | infinity.flags, ..infinity }
             }
             _ => self.zero(negative),
+        }
+    }
+
+    pub(super) fn rem(&self, x: u64, y: u64) -> Outcome {
+        let (a, b) = (self.operand::<u128>(x), self.operand::<u128>(y));
+        match (a.kind, b.kind) {
+            (OperandClass::Nan, _) | (_, OperandClass::Nan) => self.nan_of(&[x, y]),
+            (OperandClass::Infinite, _) | (_, OperandClass::Zero) => self.invalid(),
+            (OperandClass::Zero, _) => self.zero(a.negative),
+            (OperandClass::Finite, OperandClass::Infinite) => self.round(a.negative, a.leading, a.significand),
+            (OperandClass::Finite, OperandClass::Finite) => self.remainder(&a, &b),
         }
     }
 

@@ -5,95 +5,71 @@ use rug::Integer;
 use super::{
     Outcome,
     datapath::{Datapath, FormatFields},
-    unpacked::OperandClass,
+    unpacked::{OperandClass, Unpacked},
 };
 use crate::number::Word;
+
+/// Bits of a word below a double's significand.
+const BELOW: u32 = u64::BITS - f64::MANTISSA_DIGITS;
 
 impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
     pub(super) fn sqrt(&self, x: u64) -> Outcome {
+        if self.is_normal(x) & !self.layout().negative(x) {
+            return self.rounded_root(&self.normal(x));
+        }
+        self.sqrt_unusual(x)
+    }
+
+    #[inline(always)]
+    fn rounded_root(&self, a: &Unpacked<u64>) -> Outcome {
+        // The significand as m in [1, 4) times an even power of two: its root has its leading bit at 1.
+        let (odd, leading) = (a.leading & 1, a.leading >> 1);
+        match self.layout().precision {
+            _ if self.random => self.round(false, leading, long_root(a.significand, odd)),
+            0..=25 => self.round(false, leading, nearest_root(a.significand, odd)),
+            26..=f64::MANTISSA_DIGITS => self.round(false, leading, jammed_root(a.significand, odd)),
+            _ => self.round(false, leading, long_root(a.significand, odd)),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn sqrt_unusual(&self, x: u64) -> Outcome {
         let a = self.operand::<u64>(x);
         match a.kind {
-            OperandClass::Nan => self.nan_of(&[x]),
+            OperandClass::Nan => self.untyped().nan_of(&[x]),
             OperandClass::Zero => self.zero(a.negative),
             _ if a.negative => self.invalid(),
             OperandClass::Infinite => self.infinity(false),
-            OperandClass::Finite => {
-                // The significand as m in [1, 4) times an even power of two: its root has its leading bit at 1.
-                let odd = a.leading & 1;
-                let leading = (a.leading - odd) / 2;
-                match (self.random, self.wide) {
-                    (true, _) => self.round(false, leading, long_root(a.significand, odd)),
-                    (false, true) if self.layout().precision <= f64::MANTISSA_DIGITS => {
-                        self.round(false, leading, root_as_double(a.significand, odd))
-                    }
-                    (false, true) => self.round(false, leading, root128(u128::from(a.significand) << 64 >> (1 - odd))),
-                    (false, false) => self.round(false, leading, root64(a.significand >> (1 - odd))),
-                }
-            }
+            OperandClass::Finite => self.rounded_root(&a),
         }
     }
 }
 
-/// The root of `m / 2^62`, left-justified and jammed, for m of 63 or 64 bits: 32 bits, enough for a precision of 30, and of 31
-/// since a root is never half-way between two numbers of the precision of its operand.
-#[inline]
-fn root64(m: u64) -> u64 {
-    let root = floor_root64(m);
-    root << 32 | u64::bit(root * root != m)
+/// The double nearest to the root of `significand * 2^odd / 2^63`, left-justified, for a significand of 53 bits or fewer: the host's
+/// root, which IEEE 754 rounds correctly.
+///
+/// For one of p bits, p at most 25, it is as good as the root jammed. Let t be a number of p + 1 bits from 1 to 2, where the
+/// rounding to p bits or its exactness changes. Its square and the operand m are multiples of 2^-2p, so that a root r other
+/// than t is at least 2^-2p / (r + t) > 2^-(2p + 2) away from it: by more than half a double's last place there, 2^-53.
+#[inline(always)]
+fn nearest_root(significand: u64, odd: i32) -> u64 {
+    // The leading bit of the significand adds one to the exponent.
+    let exponent = (f64::MAX_EXP as u64 - 2) + odd as u64;
+    let operand = f64::from_bits((exponent << (f64::MANTISSA_DIGITS - 1)) + (significand >> BELOW));
+    operand.sqrt().to_bits() << BELOW | 1 << 63
 }
 
-/// The root of `significand * 2^odd / 2^63`, left-justified and jammed, for a significand of 53 bits or fewer. The host's root is the
-/// nearest double: the remainder tells on which side of it the root lies, nearer than half-way to the next.
-#[inline]
-fn root_as_double(significand: u64, odd: i32) -> u64 {
-    /// Bits of a word below a double's significand.
-    const BELOW: u32 = 64 - f64::MANTISSA_DIGITS;
-    /// Makes the root of a number from 2^52 on an integer of 53 bits.
-    const TWO_26: f64 = 67_108_864.0;
-    let m = significand >> BELOW << odd;
-    let root = ((m as f64).sqrt() * TWO_26) as u64;
-    let (of_root, of_m) = (square(root), u128::from(m) << 52);
-    let above = u64::bit(of_root < of_m);
-    let below = u64::bit(of_root > of_m);
-    (root << BELOW | above) - below
-}
-
-/// The root of `m / 2^126`, left-justified and jammed, for m of 127 or 128 bits: 64 bits.
-#[inline]
-fn root128(m: u128) -> u64 {
-    let root = floor_root128(m);
-    root | u64::bit(square(root) != m)
-}
-
-/// The integer part of the root of an m of 63 or 64 bits: that of the host's root, or one less.
-#[inline]
-fn floor_root64(m: u64) -> u64 {
-    let guess = ((m as f64).sqrt() as u64).min(u64::from(u32::MAX));
-    guess - u64::from(guess * guess > m)
-}
-
-/// The integer part of the root of an m of 127 or 128 bits. The host's root is off by less than 2^12, a step of Newton's method
-/// from there by less than 1, and one more for the integer part; the remainder tells.
-#[inline]
-fn floor_root128(m: u128) -> u64 {
-    const TWO_64: f64 = 18_446_744_073_709_551_616.0;
-    /// Makes every step positive, so that its integer part is rounded down.
-    const OFFSET: f64 = 1_048_576.0;
-    let guess = ((m >> 64) as f64 * TWO_64).sqrt() as u64;
-    // The difference has fewer than 80 bits.
-    let difference = (m.wrapping_sub(square(guess)) as i128 >> 16) as i64;
-    let step = difference as f64 * 32768.0 / guess as f64;
-    let near = guess.saturating_add_signed((step + OFFSET) as i64 - OFFSET as i64);
-    match m.checked_sub(square(near)) {
-        None => near - 1,
-        Some(rest) => near + u64::from(rest > 2 * u128::from(near)),
-    }
-}
-
-#[inline]
-fn square(root: u64) -> u128 {
-    u128::from(root) * u128::from(root)
+/// The same root, left-justified and jammed: the remainder tells on which side of the nearest double it lies, nearer than half-way
+/// to the next.
+#[inline(always)]
+fn jammed_root(significand: u64, odd: i32) -> u64 {
+    let root = nearest_root(significand, odd);
+    let (integer, m) = (root >> BELOW, significand >> BELOW << odd);
+    // The remainder of the integers has at most 54 bits: their low words have it.
+    let rest = (m << (f64::MANTISSA_DIGITS - 1)).wrapping_sub(integer.wrapping_mul(integer)) as i64;
+    root.wrapping_add_signed(rest.signum())
 }
 
 /// The root of `significand * 2^odd / 2^63`, left-justified and jammed, to 128 bits.
@@ -107,39 +83,51 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Near squares is where the integer part is hard to tell.
-    fn near_square(root: u64, offset: i64) -> u128 {
-        square(root).saturating_add_signed(offset.into())
+    /// The root of a significand and an odd power of two, left-justified and jammed, by integers alone.
+    fn integer_root(significand: u64, odd: i32) -> u64 {
+        let m = u128::from(significand) << 64 >> (1 - odd);
+        let root = m.isqrt();
+        root as u64 | u64::bit(root * root != m)
+    }
+
+    /// Checks that roots of the integer m have the same bits as those by integers in a precision and the half-way bit, and
+    /// the same below them: zeros or not.
+    fn agrees(m: u64, precision: u32, root: fn(u64, i32) -> u64) -> Result<(), TestCaseError> {
+        let significand = m << m.leading_zeros();
+        for odd in [0, 1] {
+            let below = u64::BITS - precision - 1;
+            let told = |root: u64| (root >> below, root << (precision + 1) != 0);
+            prop_assert_eq!(told(root(significand, odd)), told(integer_root(significand, odd)), "{} {}", m, odd);
+        }
+        Ok(())
     }
 
     proptest! {
-        /// The same half-way bit, and the same of what lies below it, as of the root in 64 bits.
+        #![proptest_config(ProptestConfig::with_cases(2_000))]
+
+        /// Near squares is where the sides are hard to tell.
         #[test]
         fn roots_of_doubles_are_those_of_integers(m in 1u64 << 52..1 << 53, near in 1u64 << 26..1 << 27, offset in -3i64..=3) {
             // Squares of 27 bits in 53 or 54, and their neighbours.
             let near = (near * near).saturating_add_signed(offset);
             let near = near >> (11 - near.leading_zeros().min(11));
             for m in [m, near, (1 << 53) - 1, 1 << 52, (1 << 52) + 1] {
-                for odd in [0, 1] {
-                    let significand = m << m.leading_zeros();
-                    let (double, integer) =
-                        (root_as_double(significand, odd), root128(u128::from(significand) << 64 >> (1 - odd)));
-                    let told = |root: u64| (root >> 10, root & 0x3ff != 0);
-                    prop_assert_eq!(told(double), told(integer), "{} {}", m, odd);
-                }
+                agrees(m, 53, jammed_root)?;
             }
         }
 
         #[test]
-        fn integer_roots_are_the_standard_librarys(root in 1u64 << 63.., offset in -3i64..=3, m in 1u128 << 126..) {
-            for m in [m, near_square(root, offset), near_square(u64::MAX, offset), near_square(1 << 63, offset.abs())] {
-                prop_assert_eq!(u128::from(floor_root128(m)), m.isqrt());
-            }
-            let (root, m) = (root >> 32, (m >> 64) as u64);
-            for m in [m, near_square(root, offset) as u64, near_square(u32::MAX.into(), offset) as u64, u64::MAX] {
-                // Of 63 bits at least.
-                let m = m.max(1 << 62);
-                prop_assert_eq!(floor_root64(m), m.isqrt());
+        fn nearest_doubles_tell_the_roots_of_narrow_formats(
+            precision in 1u32..=25, random: u64, near in 1u64 << 25..1 << 26, offset in -3i64..=3
+        ) {
+            // Half-way between numbers of the precision, squared, is where a root is nearest to where it would be rounded otherwise.
+            let half_way = near >> (25 - precision);
+            let square = (half_way * half_way) as i64;
+            let width = u64::BITS - square.leading_zeros();
+            let near = ((square >> (width.saturating_sub(precision))) + offset).max(1) as u64;
+            for m in [random, near, u64::MAX, 1 << 63] {
+                let significand = m << m.leading_zeros();
+                agrees(significand >> (u64::BITS - precision), precision, nearest_root)?;
             }
         }
     }

@@ -7,7 +7,7 @@ use super::{
     datapath::{Datapath, FormatFields},
     unpacked::{OperandClass, Unpacked},
 };
-use crate::number::Word;
+use crate::{format::Layout, number::Word};
 
 impl<F: FormatFields> Datapath<'_, F> {
     #[inline]
@@ -40,9 +40,61 @@ impl<F: FormatFields> Datapath<'_, F> {
                 large.negative ^ small.negative ^ negate,
             );
         }
-        self.add_or_sub_unusual::<W>(x, y, negate)
+        self.untyped().add_or_sub_unusual::<W>(x, y, negate)
     }
 
+    #[inline(always)]
+    pub(super) fn multiply_add<W: Word>(&self, x: u64, y: u64, z: u64) -> Outcome {
+        if self.is_normal(x) & self.is_normal(y) & self.is_normal(z) {
+            let (a, b, c) = (self.normal::<W>(x), self.normal::<W>(y), self.normal::<W>(z));
+            return self.rounded_sum(&self.product(&a, &b), &c);
+        }
+        self.untyped().multiply_add_unusual::<W>(x, y, z)
+    }
+
+    /// The sum of two finite non-zero numbers. Their significands have at least two zeros at the end.
+    #[inline(always)]
+    fn rounded_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
+        let swap = (b.leading > a.leading) | ((b.leading == a.leading) & (b.significand > a.significand));
+        let pick = |swap: bool| Unpacked {
+            kind: OperandClass::Finite,
+            negative: select_unpredictable(swap, b.negative, a.negative),
+            significand: select_unpredictable(swap, b.significand, a.significand),
+            leading: select_unpredictable(swap, b.leading, a.leading),
+        };
+        let (large, small) = (pick(swap), pick(!swap));
+        self.ordered_sum(large.negative, &large, &small, large.negative != small.negative)
+    }
+
+    /// The sum of two finite non-zero numbers, the larger one first: their difference, if they are opposite, with the sign
+    /// `negative`.
+    ///
+    /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
+    #[inline(always)]
+    fn ordered_sum<W: Word>(
+        &self,
+        negative: bool,
+        large: &Unpacked<W>,
+        small: &Unpacked<W>,
+        opposite: bool,
+    ) -> Outcome {
+        let distance = (large.leading - small.leading) as u32;
+        // One place to the right: room for a carry.
+        let (x, y) = (large.significand >> 1, (small.significand >> 1).shift_right_jam(distance));
+        let sum = select_unpredictable(opposite, x - y, x + y);
+        if sum == W::ZERO {
+            return self.cancelled();
+        }
+        if self.random {
+            let zeros = sum.leading_zeros();
+            return self.round(negative, large.leading + 1 - zeros as i32, sum << zeros);
+        }
+        let (zeros, significand) = sum.normalised();
+        self.round(negative, large.leading + 1 - zeros as i32, significand)
+    }
+}
+
+impl Datapath<'_, Layout> {
     #[cold]
     #[inline(never)]
     fn add_or_sub_unusual<W: Word>(&self, x: u64, y: u64, negate: bool) -> Outcome {
@@ -53,15 +105,6 @@ impl<F: FormatFields> Datapath<'_, F> {
             return self.nan_of(&[x, y]);
         }
         self.special_sum(&a, &b)
-    }
-
-    #[inline(always)]
-    pub(super) fn multiply_add<W: Word>(&self, x: u64, y: u64, z: u64) -> Outcome {
-        if self.is_normal(x) & self.is_normal(y) & self.is_normal(z) {
-            let (a, b, c) = (self.normal::<W>(x), self.normal::<W>(y), self.normal::<W>(z));
-            return self.rounded_sum(&self.product(&a, &b), &c);
-        }
-        self.multiply_add_unusual::<W>(x, y, z)
     }
 
     #[cold]
@@ -106,46 +149,5 @@ impl<F: FormatFields> Datapath<'_, F> {
             (_, OperandClass::Zero) => self.round(a.negative, a.leading, a.significand),
             _ => self.rounded_sum(a, b),
         }
-    }
-
-    /// The sum of two finite non-zero numbers. Their significands have at least two zeros at the end.
-    #[inline(always)]
-    fn rounded_sum<W: Word>(&self, a: &Unpacked<W>, b: &Unpacked<W>) -> Outcome {
-        let swap = (b.leading > a.leading) | ((b.leading == a.leading) & (b.significand > a.significand));
-        let pick = |swap: bool| Unpacked {
-            kind: OperandClass::Finite,
-            negative: select_unpredictable(swap, b.negative, a.negative),
-            significand: select_unpredictable(swap, b.significand, a.significand),
-            leading: select_unpredictable(swap, b.leading, a.leading),
-        };
-        let (large, small) = (pick(swap), pick(!swap));
-        self.ordered_sum(large.negative, &large, &small, large.negative != small.negative)
-    }
-
-    /// The sum of two finite non-zero numbers, the larger one first: their difference, if they are opposite, with the sign
-    /// `negative`.
-    ///
-    /// Where more than one leading bit cancels, the exponents differ by at most one and nothing was cut off.
-    #[inline(always)]
-    fn ordered_sum<W: Word>(
-        &self,
-        negative: bool,
-        large: &Unpacked<W>,
-        small: &Unpacked<W>,
-        opposite: bool,
-    ) -> Outcome {
-        let distance = (large.leading - small.leading) as u32;
-        // One place to the right: room for a carry.
-        let (x, y) = (large.significand >> 1, (small.significand >> 1).shift_right_jam(distance));
-        let sum = select_unpredictable(opposite, x - y, x + y);
-        if sum == W::ZERO {
-            return self.cancelled();
-        }
-        if self.random {
-            let zeros = sum.leading_zeros();
-            return self.round(negative, large.leading + 1 - zeros as i32, sum << zeros);
-        }
-        let (zeros, significand) = sum.normalised();
-        self.round(negative, large.leading + 1 - zeros as i32, significand)
     }
 }

@@ -17,6 +17,7 @@ use super::{
 use crate::{
     Error, Result,
     array::LONGEST_HEADER,
+    base::sorting,
     base::{
         atomic::{self, DerivedKind},
         text,
@@ -78,7 +79,7 @@ impl Trace {
 
         // Widest codes first, so that every array is aligned to its codes.
         let mut arrays = tensors(&self.part());
-        arrays.sort_by_key(|(_, format, _)| std::cmp::Reverse(format.bytes()));
+        sorting::by_key(&mut arrays, |(_, format, _)| std::cmp::Reverse(format.bytes()));
         let codes = |name: &str| {
             let mut found = self.inputs.arrays().chain([("d", &self.d)]);
             found.find(|(own, _)| *own == name).expect("a trace has the arrays of its instruction").1.as_bytes()

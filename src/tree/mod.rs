@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 
 use crate::{
     Error, Result,
+    base::sorting,
     isa::{Case, Instruction},
 };
 pub use ask::ask;
@@ -175,7 +176,7 @@ impl Order {
             0 => None,
             1 => parts.pop(),
             count => {
-                parts.sort_by_cached_key(Order::first);
+                sorting::by_key(&mut parts, Order::first);
                 let manner = if count == 2 && manner != Manner::Undecided { Manner::Pair } else { manner };
                 Some(Order::Meeting(Meeting { parts, manner }))
             }

@@ -2,11 +2,10 @@
 
 use std::ops::Range;
 
-use rayon::prelude::*;
-
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
+    base::parallel,
     device::{Count, Device, Engine, Found, LocalExecution, Spot, Work},
     inputs::Sequence,
     isa::{Codes, Instruction},
@@ -83,16 +82,6 @@ impl Judge {
     }
 }
 
-/// `tiles` in batches of `each`.
-fn batches(tiles: &Range<u64>, each: u64) -> impl ParallelIterator<Item = Range<u64>> + use<> {
-    let Range { start, end } = *tiles;
-    let count = end.saturating_sub(start).div_ceil(each);
-    (0..count).into_par_iter().map(move |batch| {
-        let from = start + batch * each;
-        from..end.min(from + each)
-    })
-}
-
 /// A device that executes on the threads of this program: each generates, executes and evaluates tiles of its own.
 struct Local {
     execution: LocalExecution,
@@ -102,16 +91,16 @@ struct Local {
 impl Engine for Local {
     fn run(&mut self, tiles: Range<u64>) -> Result<Found> {
         let Local { execution, judge } = self;
-        let one = |mut found: Found, batch: Range<u64>| {
-            let inputs = judge.sequence.tiles(&judge.instruction, batch.start, (batch.end - batch.start) as usize);
-            judge.compare(&mut found, batch.start, &execution(&inputs), &judge.model.execute_here(&inputs));
-            found
+        let each = judge.tiles(BATCH);
+        let batch = |found: &mut Found, batch: usize| {
+            let first = tiles.start + batch as u64 * each;
+            let inputs = judge.sequence.tiles(&judge.instruction, first, each.min(tiles.end - first) as usize);
+            judge.compare(found, first, &execution(&inputs), &judge.model.execute_here(&inputs));
         };
-        let both = |mut one: Found, other: Found| {
-            one.add(&other, judge.room);
-            one
-        };
-        Ok(batches(&tiles, judge.tiles(BATCH)).fold(|| judge.nothing(), one).reduce(|| judge.nothing(), both))
+        let batches = tiles.end.saturating_sub(tiles.start).div_ceil(each) as usize;
+        let mut found = judge.nothing();
+        parallel::fold(batches, || judge.nothing(), batch).for_each(|part| found.add(&part, judge.room));
+        Ok(found)
     }
 }
 
@@ -131,10 +120,9 @@ impl Engine for Remote<'_> {
             let count = judge.tiles(REMOTE_BATCH).min(tiles.end - first) as usize;
             let mut inputs = judge.sequence.tiles(i, first, 0);
             let each = judge.tiles(BATCH) as usize;
-            let parts: Vec<_> = (0..count.div_ceil(each))
-                .into_par_iter()
-                .map(|part| judge.sequence.tiles(i, first + (part * each) as u64, each.min(count - part * each)))
-                .collect();
+            let parts = parallel::map((0..count).step_by(each), |from| {
+                judge.sequence.tiles(i, first + from as u64, each.min(count - from))
+            });
             parts.iter().for_each(|part| inputs.extend(part));
             let outputs = device.execute(i, &inputs)?;
             if outputs.len() != count * i.m * i.n {

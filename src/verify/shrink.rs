@@ -1,10 +1,9 @@
 //! Reducing a case on which a device and a model differ to a minimal one on which they still do.
 
-use rayon::prelude::*;
-
 use crate::{
     Result,
     arithmetic::Evaluator,
+    base::parallel,
     comparison::{Answer, shrink as reduction},
     device::{Device, Spot, ask},
     isa::{Case, Instruction},
@@ -25,7 +24,7 @@ impl Compared<'_> {
     fn answers(&mut self, cases: &[Case], spot: &Spot, lanes: usize) -> Result<Vec<Answer>> {
         let outputs = ask(self.device, self.instruction, cases, spot, lanes)?;
         let answer = |(case, device): (&Case, u64)| Answer { case: case.clone(), device, model: self.model.dot(case) };
-        Ok(cases.par_iter().zip(outputs).map(answer).collect())
+        Ok(parallel::map(cases.iter().zip(outputs), answer))
     }
 }
 

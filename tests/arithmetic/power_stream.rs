@@ -1,7 +1,10 @@
 //! The adversarial stream finds wrong models soon: of each instruction, every one-step change of its rule is refuted within a
 //! bounded number of dot-product-adds, except for those that are known to stay open.
 
-use crate::changed::{change_to_number, changed, hopper};
+use crate::{
+    changed::{change_to_number, changed, hopper},
+    machine::amount,
+};
 use tcnum::{
     inputs::stream,
     isa,
@@ -9,23 +12,33 @@ use tcnum::{
 };
 
 /// Dot-product-adds within which each change must be refuted.
-const LIMIT: usize = 1 << 18;
+const LIMIT: usize = 1 << 17;
+/// Dot-product-adds within which, when all is asked for, none refutes what stays open.
+const OPEN: usize = 1 << 18;
 
 const BF16: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
 const F16: &str = "mma.m16n8k16.f32.f16.f16.f32";
 const TF32: &str = "mma.m16n8k8.f32.tf32.tf32.f32";
 const F16_OUT: &str = "mma.m16n8k16.f16.f16.f16.f16";
 
-/// Checks that the changes that the stream leaves open are these, and prints when each other one is refuted.
+/// Checks that the changes that the stream leaves open are these, and prints when each other one is refuted: of the first
+/// instruction and every other one behind it, unless all is asked for.
 fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
-    for name in instructions {
-        let source = RefutingData::stream(&isa::find(name).unwrap(), 1, LIMIT as u64);
+    for name in instructions.iter().step_by(amount(2, 1)) {
+        let source = RefutingData::stream(&isa::find(name).unwrap(), 1, amount(LIMIT, OPEN) as u64);
         let tested = power(&hopper(), &[source]).unwrap().remove(0);
         assert_eq!(tested.refuted, None, "{name}");
         let mut open = Vec::new();
         for (change, verdict) in tested.changes.iter().filter(|(change, _)| !change.ranged) {
             match verdict {
                 ChangeVerdict::Refuted(place) => {
+                    assert!(
+                        place.case <= LIMIT as u64,
+                        "{name}: {} = {}: after {}",
+                        change.key,
+                        change.to(),
+                        place.case
+                    );
                     println!("{name}: {} = {}: after {}", change.key, change.to(), place.case)
                 }
                 ChangeVerdict::Survives => open.push((change.key.as_str(), change.to())),
@@ -35,7 +48,7 @@ fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
             }
         }
         let open: Vec<(&str, &str)> = open.iter().map(|(key, to)| (*key, to.as_str())).collect();
-        assert_eq!(open, expected, "{name}: left open in {LIMIT} dot-product-adds");
+        assert_eq!(open, expected, "{name}: left open");
     }
 }
 

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use crate::machine::{amount, thorough};
 use rayon::prelude::*;
 use tcnum::{
     arithmetic::Model,
@@ -120,9 +121,13 @@ fn every_recording_refutes_every_change_of_its_rule_that_is_not_known_to_stay_op
         let name = |key: &str, to: &str| format!("{i}: {key} = {to}");
         survives.map(|(c, _)| known(&c.key, &c.to()).ok_or(name(&c.key, &c.to()))).collect::<Vec<_>>()
     };
-    let left_open: Vec<Result<usize, String>> = recordings().into_par_iter().flat_map_iter(left_open).collect();
+    let looked_at = recordings().into_par_iter().step_by(amount(4, 1));
+    let left_open: Vec<Result<usize, String>> = looked_at.flat_map_iter(left_open).collect();
     let unknown: Vec<&str> = left_open.iter().filter_map(|open| open.as_ref().err().map(String::as_str)).collect();
     assert!(unknown.is_empty(), "not refuted:\n{}", unknown.join("\n"));
+    if !thorough() {
+        return;
+    }
     let refuted = (0..OPEN.len()).find(|number| !left_open.contains(&Ok(*number)));
     assert_eq!(
         refuted.map(|number| (OPEN[number].0, OPEN[number].1)),

@@ -37,7 +37,9 @@ fn interrupted(line: &str, signal: &str) -> (Option<i32>, Value) {
     let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
     let first = said.next().expect("it says what it does").expect("UTF-8");
     assert!(!first.starts_with("error"), "tcnum {line}: {first}");
-    assert!(Command::new("kill").args([&format!("-{signal}"), &child.id().to_string()]).status().unwrap().success());
+    // Twice at once, as `timeout` does.
+    let id = child.id().to_string();
+    assert!(Command::new("kill").args([&format!("-{signal}"), &id, &id]).status().unwrap().success());
     let rest = std::thread::spawn(move || said.map(Result::unwrap).collect::<Vec<_>>());
     let output = child.wait_with_output().expect("tcnum ends");
     let report = String::from_utf8(output.stdout).expect("UTF-8");

@@ -235,7 +235,7 @@ fn shipped_subjects() -> Vec<Subject> {
             subjects.entry(key).or_insert_with(|| (format!("{name} {i}"), evaluator));
         }
     }
-    let sampled = subjects.into_values().step_by(amount(8, 1));
+    let sampled = subjects.into_values().step_by(amount(16, 1));
     sampled.map(|(name, evaluator)| Subject { name, cases: operands(&evaluator), evaluator }).collect()
 }
 
@@ -259,7 +259,7 @@ fn operands(evaluator: &Evaluator) -> Vec<Case> {
 
 #[test]
 fn the_shipped_arithmetics_in_cuda_are_those_of_the_reference() {
-    compare(shipped_subjects(), amount(30, 290));
+    compare(shipped_subjects(), amount(15, 290));
 }
 
 #[test]

@@ -92,7 +92,8 @@ fn outputs(compiler: &str, forms: &[&Form], folder: &Path) -> Vec<[u64; 4]> {
 #[test]
 fn rules_and_operands_in_cuda_are_those_of_the_reference() {
     let Some(compiler) = cpp_compiler() else { return };
-    let differing: Vec<String> = forms()
+    let forms: Vec<&Form> = forms().into_iter().step_by(amount(4, 1)).collect();
+    let differing: Vec<String> = forms
         .par_chunks(TOGETHER)
         .flat_map_iter(|forms| {
             let folder = tempfile::tempdir().unwrap();

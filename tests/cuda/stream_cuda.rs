@@ -46,7 +46,7 @@ inline void digests(const char* form) {
 }
 "#;
 
-/// One instruction of the table for each combination of formats and shape along k; of these every sixth where a sample is enough.
+/// One instruction of the table for each combination of formats and shape along k; of these every twelfth where a sample is enough.
 fn forms() -> Vec<&'static Instruction> {
     let key = |i: &Instruction| {
         let formats = [i.a, i.b, i.c, i.d].map(|format| format.name);
@@ -56,7 +56,7 @@ fn forms() -> Vec<&'static Instruction> {
     for i in isa::all() {
         forms.entry(key(i)).or_insert(i);
     }
-    forms.into_values().step_by(amount(6, 1)).collect()
+    forms.into_values().step_by(amount(12, 1)).collect()
 }
 
 /// The source that prints the digests of `forms`.

@@ -2,6 +2,8 @@
 
 mod blocks;
 mod cases;
+#[path = "../common/machine.rs"]
+mod machine;
 mod mpfr;
 mod python_blocks;
 mod python_tables;

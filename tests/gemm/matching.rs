@@ -10,6 +10,7 @@ use tcnum::{
 use crate::{
     command::write,
     compute::{computed, matrix},
+    machine::amount,
     program::{tcnum, validate_report},
 };
 
@@ -51,7 +52,10 @@ fn the_schedule_that_made_a_product_is_found() {
             }),
             2000,
         ),
-    ] {
+    ]
+    .into_iter()
+    .step_by(amount(2, 1))
+    {
         let factors = operands(&schedule, k);
         let d = computed("hopper", &schedule, &factors);
         let report = matched(&factors, &d, &["--model", "hopper"], 0);

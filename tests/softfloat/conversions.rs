@@ -7,7 +7,7 @@ use tcnum::{
     softfloat::Operation,
 };
 
-use crate::{environments, operands, tally::Tally};
+use crate::{environments, machine::amount, operands, tally::Tally};
 
 /// Formats whose codes are all visited, with the first code of each 256 of them.
 fn visited() -> Vec<(&'static Format, u64)> {
@@ -17,7 +17,9 @@ fn visited() -> Vec<(&'static Format, u64)> {
 
 #[test]
 fn every_code_of_16_bits_and_fewer_to_every_format() {
-    let tally = Tally::over(visited(), |tally, reference, (from, first)| {
+    // Of the wider formats one block of codes in so many; every format begins a block.
+    let looked_at = visited().into_iter().filter(|(_, first)| (first >> 8) % amount(3, 1) == 0);
+    let tally = Tally::over(looked_at.collect::<Vec<_>>(), |tally, reference, (from, first)| {
         for to in FORMATS.iter() {
             for environment in environments::rotating(first >> 8) {
                 for code in first..=(first + 0xff).min(from.code_mask()) {

@@ -1,6 +1,7 @@
 //! The soft-float against the reference by MPFR ([`tcnum::softfloat::mpfr`]): codes and flags.
 //!
-//! What is small is visited as a whole, what is large is drawn at random with half of it near the edges. The tests marked as ignored are
+//! What is small is visited as a whole (of some of it a sample, unless all is asked for), what is large is drawn at random with half
+//! of it near the edges. The tests marked as ignored are
 //! the long ones, run once in release and reported:
 //! `cargo test --release --test softfloat -- --ignored --nocapture --skip testfloat`.
 
@@ -8,6 +9,8 @@ mod conversions;
 mod environments;
 mod halves;
 mod hosts;
+#[path = "../common/machine.rs"]
+mod machine;
 mod many;
 mod narrow;
 mod operands;

@@ -11,6 +11,7 @@ mod limits;
 mod lowering;
 pub(super) mod node;
 pub(super) mod rule;
+mod table;
 mod tree;
 mod values;
 

@@ -16,11 +16,10 @@ pub mod sweeper;
 pub mod unit;
 pub mod vector;
 
-use rayon::prelude::*;
-
 use super::{Device, Execution, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Error, Result,
+    base::parallel,
     isa::{Codes, Instruction, Target, Tiles, scalar::Form, targets},
 };
 use processor::Processor;
@@ -153,10 +152,9 @@ impl Device for CpuDevice {
     fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
         let machine = route(&instruction.name)?.machine;
         let each = (BATCH / instruction.m).max(1);
-        let parts: Vec<Vec<Vector>> = (0..tiles.count.div_ceil(each))
-            .into_par_iter()
-            .map(|part| execute(machine, instruction, tiles, part * each, each.min(tiles.count - part * each)))
-            .collect();
+        let parts = parallel::map((0..tiles.count).step_by(each), |from| {
+            execute(machine, instruction, tiles, from, each.min(tiles.count - from))
+        });
         Ok(codes(instruction, &parts.concat()))
     }
 

@@ -2,8 +2,6 @@
 
 use std::time::Instant;
 
-use rayon::prelude::*;
-
 use super::{
     scalar_machine::{ScalarMachine, ScalarRoute},
     vector::{BYTES, Vector},
@@ -11,6 +9,7 @@ use super::{
 use crate::{
     Result,
     arithmetic::scalar_rule::{FastRule, ScalarRule},
+    base::parallel,
     device::{Chunks, Execution, ExecutionKind, Sweeper, Swept, Tally},
     format::{Overflow, slices::Encoder},
     inputs::space::{CHUNK, Space},
@@ -147,10 +146,9 @@ impl Sweeper for CpuSweeper {
         let start = Instant::now();
         let (form, space) = (self.form, Space::new(self.form, self.seed));
         let rule = ScalarRule::new(form).expect("a processor rounds by rule");
-        let numbers: Vec<u64> = chunks.numbers().collect();
-        let one = |judge: &mut BatchRule<'_>, number: &u64| {
+        let one = |judge: &mut BatchRule<'_>, number: u64| {
             let mut tally = Tally::new(form);
-            self.chunk(&space, *number, |first, batch| {
+            self.chunk(&space, number, |first, batch| {
                 let expected = judge.expected(&batch.operands);
                 for (at, (result, expected)) in batch.results.iter().zip(expected).enumerate() {
                     let index = first + at as u64;
@@ -160,7 +158,7 @@ impl Sweeper for CpuSweeper {
             });
             tally
         };
-        let parts: Vec<Tally> = numbers.par_iter().map_init(|| BatchRule::new(&rule), one).collect();
+        let parts = parallel::map_with(chunks.numbers(), || BatchRule::new(&rule), one);
         Ok(Tally::swept(parts, start.elapsed().as_secs_f64()))
     }
 

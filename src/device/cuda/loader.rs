@@ -12,7 +12,7 @@ use std::{
 
 use cudarc::{driver, get_lib_name_candidates, nvrtc};
 
-use crate::{Error, Result};
+use crate::{Error, Result, base::sorting};
 
 /// The folders of the driver's library beyond the loader's own: containers, WSL, NixOS.
 const DRIVER_FOLDERS: &[&str] = &[
@@ -54,6 +54,21 @@ const DRIVER_FUNCTIONS: &[&str] = &[
     "cuStreamWaitEvent",
     "cuStreamSynchronize",
     "cuLaunchKernel",
+];
+
+/// What NVRTC must have, for the same reason.
+const NVRTC_FUNCTIONS: &[&str] = &[
+    "nvrtcVersion",
+    "nvrtcGetErrorString",
+    "nvrtcGetNumSupportedArchs",
+    "nvrtcGetSupportedArchs",
+    "nvrtcCreateProgram",
+    "nvrtcCompileProgram",
+    "nvrtcGetProgramLogSize",
+    "nvrtcGetProgramLog",
+    "nvrtcGetCUBINSize",
+    "nvrtcGetCUBIN",
+    "nvrtcDestroyProgram",
 ];
 
 /// Makes sure that the driver is loaded.
@@ -112,14 +127,12 @@ fn load_nvrtc() -> Result<()> {
             if folders.is_empty() { String::new() } else { format!(" and in {}", list(&folders)) }
         )));
     }
-    // SAFETY: the library is present, so this does not panic; the symbol is only looked for, never called here.
-    let complete = unsafe { nvrtc::sys::culib().get::<unsafe extern "C" fn()>(b"nvrtcGetCUBIN").is_ok() };
-    if complete {
-        Ok(())
-    } else {
-        Err(Error::device(
-            "this NVRTC cannot make machine code (nvrtcGetCUBIN is missing): CUDA 11.1 or later is needed",
-        ))
+    // SAFETY: the library is present, so this does not panic; symbols are only looked for, never called here.
+    let library = unsafe { nvrtc::sys::culib() };
+    let absent = |name: &&&str| unsafe { library.get::<unsafe extern "C" fn()>(name.as_bytes()).is_err() };
+    match NVRTC_FUNCTIONS.iter().find(absent) {
+        None => Ok(()),
+        Some(name) => Err(Error::device(format!("this NVRTC lacks {name}: CUDA 11.2 or later is needed"))),
     }
 }
 
@@ -182,7 +195,7 @@ pub fn toolkits() -> Vec<PathBuf> {
         .filter_map(|entry| Some(entry.ok()?.path()))
         .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("cuda")))
         .collect();
-    installed.sort_by_key(|path| version_of(path));
+    sorting::by_key(&mut installed, |path| version_of(path));
     installed.reverse();
     named.chain(installed).chain([PathBuf::from("/opt/cuda")]).filter(|root| root.is_dir()).collect()
 }

@@ -214,6 +214,14 @@ impl Device for CudaDevice {
         self.pool.announce(work.iter().filter_map(jobs).flatten());
     }
 
+    fn announce_instructions(&mut self, instructions: &[Instruction]) {
+        let architecture = self.architecture;
+        let job = |instruction: &Instruction| {
+            executable(instruction, architecture).ok().map(|(kernel, _)| execute(instruction, &kernel, architecture))
+        };
+        self.pool.announce(instructions.iter().filter_map(job));
+    }
+
     fn engine(&mut self, work: &Work) -> Result<Option<Box<dyn Engine>>> {
         self.executable(work.instruction)?;
         let Some((kernel, job)) = verify(work, self.architecture)? else { return Ok(None) };

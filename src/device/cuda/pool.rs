@@ -194,6 +194,8 @@ impl Shared {
         }
     }
 
+    /// Makes a kernel of a job and hands it to all who wait. Where panics unwind (in tests, and in programs that use the library),
+    /// one reaches them as an error: they would wait for ever.
     fn finish(&self, key: u64, job: &Job) {
         let panicked = |_| (Err(Error::device(format!("compiling {} panicked", job.label))), Times::default());
         let (compiled, times) = catch_unwind(AssertUnwindSafe(|| (self.work)(job))).unwrap_or_else(panicked);

@@ -8,6 +8,7 @@ use super::{arithmetic, constants::constants};
 use crate::{
     Error, Result,
     arithmetic::scalar_rule::ScalarRule,
+    base::sorting,
     device::{Alike, Chunks, Execution, Sweeper, Swept},
     format::{Format, Overflow, Rounding},
     inputs::space::{CHUNK, Space},
@@ -253,7 +254,7 @@ impl CudaSweeper {
             .filter(|(count, _)| **count > 0)
             .map(|(count, first)| Alike { count: *count, index: !first / lanes, lane: (!first % lanes) as usize })
             .collect();
-        differences.sort_by_key(|difference| (difference.index, difference.lane));
+        sorting::by_key(&mut differences, |difference| (difference.index, difference.lane));
         let compared = std::array::from_fn(|class| found[class]);
         Swept { compared, differences, digests, seconds }
     }

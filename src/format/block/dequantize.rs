@@ -1,9 +1,8 @@
 //! Dequantisation to `f32`, vectorised: elements times the scale of their block, and times the tensor's.
 
-use rayon::prelude::*;
-
 use super::{Blocks, Element};
 use crate::{
+    base::parallel,
     format::slices::{self, Decoder},
     format::{Float, Format, Overflow, Real, Rounding, find},
 };
@@ -44,14 +43,18 @@ impl Dequantizer {
         let (length, row) = (blocks.format.length, blocks.row);
         let (stretch, per_stretch) = slices::stretch(length, row);
         let mut values = vec![0.0; blocks.len()];
-        let stretches = values.par_chunks_mut(stretch).zip(blocks.elements.par_chunks(stretch));
-        stretches.zip(blocks.scales.par_chunks(per_stretch)).for_each(|((values, elements), scales)| {
-            let mut decoded = vec![0.0; values.len()];
-            self.elements.decode(elements, &mut decoded);
-            // A power of two: what the mask leaves is in the table.
-            let mask = self.factors.len() - 1;
-            let factors: Vec<f32> = scales.iter().map(|code| self.factors[usize::from(*code) & mask]).collect();
-            slices::scale(&decoded, slices::BlockedSlice { length, each: &factors }, self.common, values);
+        let count = slices::stretches(stretch);
+        let pieces = values.chunks_mut(count * stretch).zip(blocks.elements.chunks(count * stretch));
+        parallel::each(pieces.zip(blocks.scales.chunks(count * per_stretch)), |((values, elements), scales)| {
+            let stretches = values.chunks_mut(stretch).zip(elements.chunks(stretch));
+            for ((values, elements), scales) in stretches.zip(scales.chunks(per_stretch)) {
+                let mut decoded = vec![0.0; values.len()];
+                self.elements.decode(elements, &mut decoded);
+                // A power of two: what the mask leaves is in the table.
+                let mask = self.factors.len() - 1;
+                let factors: Vec<f32> = scales.iter().map(|code| self.factors[usize::from(*code) & mask]).collect();
+                slices::scale(&decoded, slices::BlockedSlice { length, each: &factors }, self.common, values);
+            }
         });
         values
     }

@@ -7,13 +7,12 @@
 
 use std::sync::OnceLock;
 
-use rayon::prelude::*;
-
 use super::{
     BlockFormat, Blocks, Element, Quantizer,
     steps::{ScaleSteps, asks_for_sign, doubled, element_steps, number},
 };
 use crate::{
+    base::parallel,
     format::slices::{self, Encoder, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes},
     format::{Class, Finite, Overflow, Real, Rounding, Zeros},
 };
@@ -48,7 +47,7 @@ impl<'a> VectorQuantizer<'a> {
         }
         // The largest magnitude, where it is asked for, stands for all values.
         let largest = match quantizer.format.tensor_scale {
-            Some(_) => values.par_chunks(1 << 16).map(largest_finite).max().unwrap_or(0),
+            Some(_) => parallel::map(values.chunks(1 << 16), largest_finite).into_iter().max().unwrap_or(0),
             None => 0,
         };
         let largest = Real::Finite(number(largest));
@@ -71,9 +70,13 @@ impl<'a> VectorQuantizer<'a> {
         let (stretch, per_stretch) = slices::stretch(format.length, row);
         let mut elements = vec![0; values.len()];
         let mut scales = vec![0; values.len() / row.max(1) * row.div_ceil(format.length)];
-        let stretches = values.par_chunks(stretch).zip(elements.par_chunks_mut(stretch));
-        stretches.zip(scales.par_chunks_mut(per_stretch)).for_each(|((values, elements), scales)| {
-            self.stretch(values, scales, elements);
+        let count = slices::stretches(stretch);
+        let pieces = values.chunks(count * stretch).zip(elements.chunks_mut(count * stretch));
+        parallel::each(pieces.zip(scales.chunks_mut(count * per_stretch)), |((values, elements), scales)| {
+            let stretches = values.chunks(stretch).zip(elements.chunks_mut(stretch));
+            for ((values, elements), scales) in stretches.zip(scales.chunks_mut(per_stretch)) {
+                self.stretch(values, scales, elements);
+            }
         });
         Blocks { format, row, tensor_scale: self.tensor_scale, scales, elements }
     }

@@ -1,15 +1,16 @@
 //! Quantisation of a tensor to blocks, and back.
 
-use rayon::prelude::*;
-
 use super::{BlockFormat, ScaleRule, dequantize::Dequantizer, fast::VectorQuantizer};
 use crate::{
+    base::parallel,
     format::{Format, Overflow, find},
     number::{Finite, Real, Rounding, product},
 };
 
 /// As many values as the vectorised conversion must have to make up for its preparation.
 const WORTH_IT: usize = 1 << 13;
+/// Values that are converted one by one on one thread.
+const PIECE: usize = 1 << 10;
 
 /// How values become blocks.
 #[derive(Debug, Clone, Copy)]
@@ -71,15 +72,14 @@ impl Quantizer {
         let mut elements = vec![0; count];
         let mut scales = vec![0; blocks(count, row, self.format.length)];
         let per_row = row.div_ceil(self.format.length);
-        elements.par_chunks_mut(row.max(1)).zip(scales.par_chunks_mut(per_row.max(1))).enumerate().for_each(
-            |(i, (elements, scales))| {
-                for (j, (elements, scale)) in elements.chunks_mut(self.format.length).zip(scales).enumerate() {
-                    let start = i * row + j * self.format.length;
-                    let values: Vec<Real> = (start..start + elements.len()).map(&value).collect();
-                    *scale = self.block(&values, &factor, elements);
-                }
-            },
-        );
+        let rows = elements.chunks_mut(row.max(1)).zip(scales.chunks_mut(per_row.max(1))).enumerate();
+        parallel::each(rows, |(i, (elements, scales))| {
+            for (j, (elements, scale)) in elements.chunks_mut(self.format.length).zip(scales).enumerate() {
+                let start = i * row + j * self.format.length;
+                let values: Vec<Real> = (start..start + elements.len()).map(&value).collect();
+                *scale = self.block(&values, &factor, elements);
+            }
+        });
         Blocks { format: self.format, row, tensor_scale, scales, elements }
     }
 
@@ -135,7 +135,12 @@ impl Quantizer {
 
     /// `amax / (largest scale * largest element)`, at least the smallest positive number of `format`, and 1 if `amax` is 0.
     fn scale_of_tensor(&self, count: usize, format: &Format, value: &(impl Fn(usize) -> Real + Sync)) -> Real {
-        let amax = (0..count).into_par_iter().map(value).filter_map(magnitude).reduce_with(larger);
+        let part = |start: usize| {
+            let range = start..count.min(start + PIECE);
+            range.map(value).filter_map(magnitude).reduce(larger)
+        };
+        let parts = parallel::map((0..count).step_by(PIECE), part);
+        let amax = parts.into_iter().flatten().reduce(larger);
         let (Some(amax), Real::Finite(scale)) =
             (amax.filter(|amax| !amax.is_zero()), self.format.scale.value(self.format.scale.largest(false)))
         else {
@@ -190,7 +195,11 @@ impl Blocks {
     pub(super) fn dequantize_exactly(&self) -> Vec<f32> {
         let f32 = find("f32").expect("there is f32");
         let code = |i| f32.encode(&self.value(i), Rounding::Rne, Overflow::Standard).expect("f32 holds every value");
-        (0..self.len()).into_par_iter().map(|i| f32::from_bits(code(i) as u32)).collect()
+        let mut values = vec![0.0; self.len()];
+        parallel::each(values.chunks_mut(PIECE).enumerate(), |(piece, values)| {
+            values.iter_mut().zip(piece * PIECE..).for_each(|(value, i)| *value = f32::from_bits(code(i) as u32));
+        });
+        values
     }
 }
 

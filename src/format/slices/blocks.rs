@@ -181,6 +181,11 @@ vectorised! {
     }
 }
 
+/// How many stretches of this length make a piece for one thread.
+pub(crate) fn stretches(stretch: usize) -> usize {
+    (PIECE / stretch).max(1)
+}
+
 /// How many values, and how many blocks, to convert at a time: whole blocks, so few that what one step leaves for the next
 /// stays in the nearest cache; or a row, where rows end in short blocks.
 pub(crate) fn stretch(length: usize, row: usize) -> (usize, usize) {

@@ -151,15 +151,39 @@ vectorised! {
     ) {
         let job = EncodeJob { kind, values, exponents };
         match rounding {
-            Rounding::Rne => job.run(codes, |odd, half, _| half - 1 + odd),
-            Rounding::Rna => job.run(codes, |_, half, _| half),
-            Rounding::Rz => job.run(codes, |_, _, _| 0),
-            Rounding::Ru => job.run(codes, |_, half, negative| (2 * half - 1) & !negative),
-            Rounding::Rd => job.run(codes, |_, half, negative| (2 * half - 1) & negative),
-            Rounding::Ro => job.run(codes, |odd, half, _| if odd == 0 { 2 * half - 1 } else { 0 }),
+            Rounding::Rne => job.run(codes, increment::rne),
+            Rounding::Rna => job.run(codes, increment::rna),
+            Rounding::Rz => job.run(codes, increment::rz),
+            Rounding::Ru => job.run(codes, increment::ru),
+            Rounding::Rd => job.run(codes, increment::rd),
+            Rounding::Ro => job.run(codes, increment::ro),
             Rounding::Sr { random, bits } => stochastic(kind, values, Random::Same(random), bits, codes),
         }
+    } or on any other x86-64 {
+        // One loop for all roundings.
+        let increment: fn(u32, u32, u32) -> u32 = match rounding {
+            Rounding::Rne => increment::rne,
+            Rounding::Rna => increment::rna,
+            Rounding::Rz => increment::rz,
+            Rounding::Ru => increment::ru,
+            Rounding::Rd => increment::rd,
+            Rounding::Ro => increment::ro,
+            Rounding::Sr { random, bits } => return stochastic(kind, values, Random::Same(random), bits, codes),
+        };
+        EncodeJob { kind, values, exponents }.run(codes, increment);
     }
+}
+
+/// What each rounding adds to a significand before its low bits are cut off: of the last bit that stays, the weight of the first
+/// that goes, and the sign as a mask.
+#[rustfmt::skip]
+mod increment {
+    #[inline(always)] pub(super) fn rne(odd: u32, half: u32, _: u32) -> u32 { half - 1 + odd }
+    #[inline(always)] pub(super) fn rna(_: u32, half: u32, _: u32) -> u32 { half }
+    #[inline(always)] pub(super) fn rz(_: u32, _: u32, _: u32) -> u32 { 0 }
+    #[inline(always)] pub(super) fn ru(_: u32, half: u32, negative: u32) -> u32 { (2 * half - 1) & !negative }
+    #[inline(always)] pub(super) fn rd(_: u32, half: u32, negative: u32) -> u32 { (2 * half - 1) & negative }
+    #[inline(always)] pub(super) fn ro(odd: u32, half: u32, _: u32) -> u32 { if odd == 0 { 2 * half - 1 } else { 0 } }
 }
 
 /// Values to be converted.
@@ -170,8 +194,7 @@ struct EncodeJob<'a> {
 }
 
 impl EncodeJob<'_> {
-    /// Converts every value. `increment` is what a rounding adds to a significand before its low bits are cut off: of the
-    /// last bit that stays, the weight of the first that goes, and the sign as a mask.
+    /// Converts every value by the rounding with this [`increment`].
     #[inline(always)]
     fn run<C: Code>(&self, codes: &mut [C], increment: impl Fn(u32, u32, u32) -> u32) {
         let values = self.values;

@@ -33,7 +33,7 @@ mod parallel;
 mod placement;
 
 pub(crate) use blocks::{
-    BlockedSlice, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch,
+    BlockedSlice, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch, stretches,
 };
 pub use decode::Decoder;
 pub use element::SliceElement;

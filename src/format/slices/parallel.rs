@@ -1,6 +1,6 @@
 //! Slices cut into pieces for the threads of rayon's pool.
 
-use rayon::prelude::*;
+use crate::base::parallel;
 
 /// Elements of a piece: enough that starting it costs nothing beside it.
 pub(super) const PIECE: usize = 1 << 16;
@@ -11,5 +11,6 @@ pub(super) fn chunks<A: Sync, B: Send>(
     outputs: &mut [B],
     convert: impl Fn(&[A], &mut [B]) -> usize + Sync,
 ) -> usize {
-    inputs.par_chunks(PIECE).zip(outputs.par_chunks_mut(PIECE)).map(|(inputs, outputs)| convert(inputs, outputs)).sum()
+    let pieces = inputs.chunks(PIECE).zip(outputs.chunks_mut(PIECE));
+    parallel::map(pieces, |(inputs, outputs)| convert(inputs, outputs)).iter().sum()
 }

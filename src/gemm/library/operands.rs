@@ -1,9 +1,7 @@
 //! Operands of products, drawn element by element: the same for a seed on any machine and any number of threads.
 
-use rayon::prelude::*;
-
 use crate::{
-    base::named::named,
+    base::{named::named, parallel},
     format::{Encoding, Format, Overflow, Rounding},
     gemm::Matrix,
     inputs::random,
@@ -37,7 +35,7 @@ pub fn draw(rows: usize, columns: usize, format: &'static Format, d: &Format, va
     let width = format.bytes();
     let mut bytes = vec![0; rows * columns * width];
     let exponents = exponents(format, d);
-    bytes.par_chunks_mut(CHUNK * width).enumerate().for_each(|(chunk, bytes)| {
+    parallel::each(bytes.chunks_mut(CHUNK * width).enumerate(), |(chunk, bytes)| {
         for (at, code) in bytes.chunks_exact_mut(width).enumerate() {
             let bits = random(seed, (chunk * CHUNK + at) as u64);
             let own = match format.encoding {

@@ -15,11 +15,11 @@ use std::{
 
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut, DriverError};
 use half::f16;
-use rayon::prelude::*;
 
 use super::{architecture::Architecture, gpu};
 use crate::{
     Error, Result,
+    base::parallel,
     device::{
         Attributes, ChosenAlgorithm, Compute, Generation, Identity, Library, LibraryProduct, OperandLayout, Problem,
         library::is_fp8,
@@ -428,7 +428,7 @@ fn check(problem: &Problem, a: &Codes, b: &Codes, c: Option<&Codes>) -> Result<(
 /// A matrix of rows x columns codes of so many bytes, column by column.
 fn transposed(bytes: &[u8], rows: usize, columns: usize, width: usize) -> Vec<u8> {
     let mut turned = vec![0; bytes.len()];
-    turned.par_chunks_exact_mut(rows * width).enumerate().for_each(|(column, line)| {
+    parallel::each(turned.chunks_exact_mut(rows * width).enumerate(), |(column, line)| {
         for (row, code) in line.chunks_exact_mut(width).enumerate() {
             code.copy_from_slice(&bytes[(row * columns + column) * width..][..width]);
         }
