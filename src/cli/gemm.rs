@@ -80,7 +80,7 @@ pub(super) struct Arguments {
     quantise: bool,
     /// The instruction: its name, or a TOML file that describes one of your own; of a device that computes whole products,
     /// gemm.mMnNkK.D.A.B.C.
-    #[arg(long = "instr", value_name = "NAME", required_unless_present_any = ["schedule", "matched", "product", "shapes"], conflicts_with = "schedule")]
+    #[arg(long = "instr", value_name = "NAME", conflicts_with = "schedule")]
     instruction: Option<String>,
     /// The schedule, a TOML file.
     #[arg(long, value_name = "FILE", help_heading = "Schedule")]
@@ -336,7 +336,11 @@ fn schedule(arguments: &Arguments) -> Result<Schedule> {
     let mut schedule = match (&arguments.schedule, &arguments.instruction) {
         (Some(path), _) => Schedule::read(path)?,
         (None, Some(name)) => Schedule::new(gemm::instruction(name)?)?,
-        (None, None) => return Err(Error::request("give --instr or --schedule")),
+        (None, None) => {
+            return Err(Error::request(
+                "nothing says how the product is made: give --instr or --schedule (of a library: --device cublaslt --product)",
+            ));
+        }
     };
     schedule.order = arguments.order.unwrap_or(schedule.order);
     schedule.slab = arguments.slab.unwrap_or(schedule.slab);

@@ -168,7 +168,7 @@ impl CudaDevice {
         let functions: Result<Vec<CudaFunction>> =
             entries.iter().map(|entry| module.load_function(entry).map_err(refused)).collect();
         self.loading += start.elapsed().as_secs_f64();
-        functions.map(|functions| functions.try_into().ok().expect("one for each entry"))
+        functions.map(|functions| functions.try_into().unwrap_or_else(|_| unreachable!("one function for each entry")))
     }
 
     /// Keeps the compiler's version among the details of the device.
