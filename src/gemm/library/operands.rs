@@ -30,7 +30,7 @@ const EXPONENTS: [(&str, [i32; 2], [i32; 2]); 7] = [
 /// Elements that a thread draws at a time.
 const CHUNK: usize = 1 << 14;
 
-/// A matrix of drawn codes, for a product whose D has format `d`. tf32 has all 32 bits, of magnitudes: the unit ignores the low 13.
+/// A matrix of drawn codes, for a product whose D has format `d`.
 pub fn draw(rows: usize, columns: usize, format: &'static Format, d: &Format, values: Values, seed: u64) -> Matrix {
     let width = format.bytes();
     let mut bytes = vec![0; rows * columns * width];
@@ -69,8 +69,5 @@ fn float(format: &Format, values: Values, [least, most]: [i32; 2], bits: u64) ->
             if bits & 1 == 1 { -magnitude } else { magnitude }
         }
     };
-    if format.name == "tf32" && values == Values::Magnitudes {
-        return u64::from((number as f32).to_bits());
-    }
     format.encode_f64(number, Rounding::Rne, Overflow::Saturate).expect("numbers have codes")
 }

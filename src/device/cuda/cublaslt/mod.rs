@@ -280,7 +280,8 @@ impl CublasLt {
             let (workspace, _workspace) = self.workspace.device_ptr(stream);
             let c = c.as_ref().map(|c| c.device_ptr(stream));
             let (d, _d) = d.device_ptr_mut(stream);
-            let c = c.as_ref().map_or(d, |(c, _)| *c);
+            // Without C none is read; where it would have another format than D, it cannot have its place.
+            let c = c.as_ref().map_or(if is_fp8(problem.d) { 0 } else { d }, |(c, _)| *c);
             // SAFETY: the layouts say of each matrix what its memory holds; the factors have the type that the description names; the
             // scratch memory is as large as is said; the stream is the context's, and nothing is freed before it is done.
             unsafe {
