@@ -18,6 +18,7 @@ pub mod base {
     pub mod error;
     pub mod nearest;
     pub mod visible;
+    pub mod words;
 }
 
 #[path = "../src/format"]

@@ -13,3 +13,4 @@ pub(crate) mod text;
 pub(crate) mod threads;
 pub(crate) mod vectors;
 pub(crate) mod visible;
+pub(crate) mod words;

@@ -6,7 +6,10 @@ use serde::Deserialize;
 use toml::Spanned;
 
 use super::{Encoding, Float, Format, Overflow, Specials, Zeros, find};
-use crate::{Error, Result, base::text};
+use crate::{
+    Error, Result,
+    base::{text, words::words},
+};
 
 /// The format that a command line names: as [`find`] knows it, or described by the file of this name, which ends in `.toml`.
 ///
@@ -43,16 +46,16 @@ struct Record {
     source: Option<String>,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
+#[derive(Clone, Copy)]
 enum ZerosName {
     None,
     Positive,
     Both,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "kebab-case")]
+words!(ZerosName: "none" = None, "positive" = Positive, "both" = Both);
+
+#[derive(Clone, Copy)]
 enum SpecialsName {
     Ieee,
     AllOnesNan,
@@ -60,13 +63,16 @@ enum SpecialsName {
     None,
 }
 
-#[derive(Deserialize, Clone, Copy)]
-#[serde(rename_all = "lowercase")]
+words!(SpecialsName: "ieee" = Ieee, "all-ones-nan" = AllOnesNan, "negative-zero-nan" = NegativeZeroNan, "none" = None);
+
+#[derive(Clone, Copy)]
 enum OverflowKey {
     Infinity,
     Nan,
     Saturate,
 }
+
+words!(OverflowKey: "infinity" = Infinity, "nan" = Nan, "saturate" = Saturate);
 
 fn yes() -> Spanned<bool> {
     Spanned::new(0..0, true)

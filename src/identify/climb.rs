@@ -165,7 +165,8 @@ pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Optio
     for _ in 0..AHEAD {
         let mut rules = Vec::new();
         for candidate in &kept {
-            let single = moves::by_key(&candidate.rule, &pool.part).into_iter().flatten().filter(|own| !own.is_ranged());
+            let single =
+                moves::by_key(&candidate.rule, &pool.part).into_iter().flatten().filter(|own| !own.is_ranged());
             let all = single.chain(moves::compound(&candidate.rule, NEAR)).map(|own| own.applied(&candidate.rule));
             rules.extend(all.filter(|rule| seen.insert(rule.to_string())));
         }

@@ -6,6 +6,7 @@ use super::{
     rule::{Alignment, NanOperand, Rounded, ZeroSign},
     values::format_and_rounding,
 };
+use crate::base::words::words;
 
 /// One node. A node sums products of a and b, c, and the results of other nodes; the node that no other one uses gives D.
 #[derive(Debug, Clone, Deserialize)]
@@ -42,8 +43,7 @@ pub struct Node {
 }
 
 /// How a node sums.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NodeKind {
     /// All products and terms are aligned (or not, where `alignment` is absent), added exactly, and the sum is rounded once.
     Sum,
@@ -52,6 +52,8 @@ pub enum NodeKind {
     /// Ordinary additions of the terms, then the products, one after the other.
     Add,
 }
+
+words!(NodeKind: "sum" = Sum, "fma" = Fma, "add" = Add);
 
 impl NodeKind {
     /// Every kind.

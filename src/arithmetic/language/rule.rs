@@ -8,7 +8,10 @@ use super::{
     node::Node,
     values::{code, format_name, optional_format, overflow, rounding, some_tininess, standard, tininess},
 };
-use crate::format::{Format, Overflow, Rounding};
+use crate::{
+    base::words::words,
+    format::{Format, Overflow, Rounding},
+};
 
 /// How a set of instructions computes `d = c + sum over k of a*b`.
 ///
@@ -96,8 +99,7 @@ pub struct Rule {
 }
 
 /// An operand whose NaN may become the result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NanOperand {
     /// The first factor of a product; of an addition its first term.
     A,
@@ -106,6 +108,8 @@ pub enum NanOperand {
     /// The addend of a fused multiply-add, or the addends of a sum.
     C,
 }
+
+words!(NanOperand: "a" = A, "b" = B, "c" = C);
 
 impl NanOperand {
     /// The name in model files.
@@ -119,8 +123,7 @@ impl NanOperand {
 }
 
 /// How one group is summed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Step {
     /// The nodes say how, for all k at once.
     #[default]
@@ -139,6 +142,8 @@ pub enum Step {
     /// Exact integers.
     Integer,
 }
+
+words!(Step: "tree" = Tree, "fused" = Fused, "exact" = Exact, "fma" = Fma, "sequential" = Sequential, "pairwise" = Pairwise, "integer" = Integer);
 
 impl Step {
     /// Every step.
@@ -160,8 +165,7 @@ impl Step {
 }
 
 /// What becomes of subnormal numbers.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Subnormals {
     /// They are kept.
     #[default]
@@ -171,6 +175,8 @@ pub enum Subnormals {
     /// They become +0.
     PositiveZero,
 }
+
+words!(Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
 
 /// When a result counts as subnormal, where subnormal results are flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -213,8 +219,7 @@ pub struct Split {
 }
 
 /// The sign of a zero result.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ZeroSign {
     /// Always +0.
     #[default]
@@ -225,6 +230,8 @@ pub enum ZeroSign {
     /// negative zero (under RD, where not every term is a positive one), else +0.
     Ieee,
 }
+
+words!(ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee);
 
 /// k split by residue: part i takes, in ascending order, the indices whose remainder modulo `period` is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -237,8 +244,7 @@ pub struct Parts {
 }
 
 /// What a chain starts from: the first of several groups, or each where they are summed apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Start {
     /// c, or +0 where c enters last.
     #[default]
@@ -247,9 +253,10 @@ pub enum Start {
     Product,
 }
 
+words!(Start: "c" = C, "product" = Product);
+
 /// How the results of groups come together.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Join {
     /// The result of one group is the c of the next.
     #[default]
@@ -259,9 +266,10 @@ pub enum Join {
     Add,
 }
 
+words!(Join: "chain" = Chain, "add" = Add);
+
 /// When c enters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum CPosition {
     /// Before everything else: as a term of the first group, or as the first term of the additions of `join`.
     #[default]
@@ -269,6 +277,8 @@ pub enum CPosition {
     /// After everything else, by an ordinary addition.
     Last,
 }
+
+words!(CPosition: "first" = First, "last" = Last);
 
 /// The alignment of a fused step's terms.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
@@ -348,11 +358,12 @@ pub struct Rounded {
 }
 
 /// What an integer sum beyond the range of D becomes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "kebab-case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Wrap {
     /// Reduced modulo 2^32.
     Wrap,
     /// The nearest end of the range.
     Saturate,
 }
+
+words!(Wrap: "wrap" = Wrap, "saturate" = Saturate);

@@ -1,0 +1,17 @@
+//! Enumerations that files name by words.
+
+/// Lets files name the values of an enumeration by words. The word is read as text, whose reader is compiled once, and not by one of its own.
+macro_rules! words {
+    ($type:ident: $($name:literal = $variant:ident),+ $(,)?) => {
+        impl<'de> ::serde::Deserialize<'de> for $type {
+            fn deserialize<D: ::serde::Deserializer<'de>>(deserializer: D) -> ::std::result::Result<$type, D::Error> {
+                let word = <::std::string::String as ::serde::Deserialize>::deserialize(deserializer)?;
+                match word.as_str() {
+                    $($name => Ok($type::$variant),)+
+                    other => Err(::serde::de::Error::unknown_variant(other, &[$($name),+])),
+                }
+            }
+        }
+    };
+}
+pub(crate) use words;
