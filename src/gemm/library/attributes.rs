@@ -59,6 +59,8 @@ struct Rule {
     residue: Option<String>,
     promote: Option<usize>,
     granule: Option<usize>,
+    /// How parts are joined, where that is otherwise than of the other rules.
+    join: Option<BTreeMap<String, String>>,
     evidence: String,
 }
 
@@ -155,10 +157,14 @@ impl LibrarySchedules {
         if parts > 1 {
             schedule.split.count = parts;
             let scheme = self.name("reduction", attributes.reduction);
-            schedule.split.join = scheme
-                .and_then(|scheme| self.joins.get(scheme))
-                .copied()
-                .ok_or_else(|| format!("reduction scheme {} of split-k is not known", attributes.reduction))?;
+            let own = scheme.and_then(|scheme| rule.join.as_ref()?.get(scheme));
+            schedule.split.join = match own {
+                Some(join) => value("join", join)?,
+                None => scheme
+                    .and_then(|scheme| self.joins.get(scheme))
+                    .copied()
+                    .ok_or_else(|| format!("reduction scheme {} of split-k is not known", attributes.reduction))?,
+            };
         }
         if schedule.instruction.d.is_integer() {
             schedule.split.join = PartJoin::Register;
@@ -200,6 +206,9 @@ impl Rule {
         }
         if self.products.is_empty() || self.evidence.is_empty() {
             return Err("products and evidence are empty".into());
+        }
+        for join in self.join.iter().flat_map(BTreeMap::values) {
+            value::<PartJoin>("join", join)?;
         }
         self.schedule(Some("64x3"))?.check()
     }
