@@ -9,7 +9,7 @@ use std::{
     time::{Duration, Instant},
 };
 
-use signal_hook::{iterator::Signals, low_level::emulate_default_handler};
+use signal_hook::{flag, iterator::Signals, low_level::emulate_default_handler};
 
 use super::error::{Error, Interruption, Result};
 
@@ -24,27 +24,24 @@ const SAME: Duration = Duration::from_millis(500);
 pub(crate) fn watch() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // Signals that cannot be watched end the program, as they do without all this.
-        if let Ok(signals) = Signals::new([Interruption::Int, Interruption::Term].map(|signal| signal.number() as i32))
-        {
-            let _ = thread::Builder::new().name("signals".into()).spawn(move || receive(signals));
+        let watched = [Interruption::Int, Interruption::Term];
+        for signal in watched {
+            // A signal that cannot be watched ends the program, as it does without all this.
+            let _ = flag::register_usize(signal.number() as i32, &PENDING, signal.number());
+        }
+        // Without a thread for it, a later signal is as good as the first one.
+        if let Ok(signals) = Signals::new(watched.map(|signal| signal.number() as i32)) {
+            let _ = thread::Builder::new().name("signals".into()).spawn(move || end_by_a_later(signals));
         }
     });
 }
 
-/// Notes the first signal, and ends the program by one that comes later.
-fn receive(mut signals: Signals) {
+/// Ends the program by a signal that comes later than the first one.
+fn end_by_a_later(mut signals: Signals) {
     let mut first: Option<Instant> = None;
     for signal in signals.forever() {
-        match first {
-            None => {
-                first = Some(Instant::now());
-                PENDING.store(signal as usize, Ordering::Relaxed);
-            }
-            Some(first) if first.elapsed() < SAME => {}
-            Some(_) => {
-                let _ = emulate_default_handler(signal);
-            }
+        if first.get_or_insert_with(Instant::now).elapsed() >= SAME {
+            let _ = emulate_default_handler(signal);
         }
     }
 }
