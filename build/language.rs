@@ -17,6 +17,7 @@ pub mod arithmetic {
 pub mod base {
     pub mod error;
     pub mod nearest;
+    pub mod sorting;
     pub mod visible;
     pub mod words;
 }

@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::PathBuf};
 
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::{interrupt, sorting},
     device::Device,
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Instruction, Tiles},
@@ -77,7 +77,7 @@ pub fn record(device: &mut dyn Device, instruction: &Instruction, recording: &Re
     let execution = device.prepare(instruction)?;
     let tiles = tiles(instruction, recording)?;
     let identity = device.identity();
-    let mut metadata: BTreeMap<String, String> = BTreeMap::from([
+    let mut metadata: BTreeMap<String, String> = sorting::map([
         ("device".into(), identity.name.clone()),
         ("source".into(), recording.source.clone()),
         ("description".into(), identity.description.clone()),

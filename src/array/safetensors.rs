@@ -53,7 +53,7 @@ fn wrong(error: safetensors::SafeTensorError) -> String {
 pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
     let tensors = SafeTensors::deserialize(file).map_err(wrong)?;
     let (_, header) = SafeTensors::read_metadata(file).map_err(wrong)?;
-    let metadata: BTreeMap<String, String> = header.metadata().clone().unwrap_or_default().into_iter().collect();
+    let metadata = sorting::map(header.metadata().clone().unwrap_or_default());
     let mut arrays: Vec<Array> = tensors
         .iter()
         .map(|(name, tensor)| Array {

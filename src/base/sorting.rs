@@ -1,8 +1,30 @@
 //! Stable sorting of what is short, or sorted rarely.
 //!
 //! The standard library's sort is compiled for every type and order, and is large. Here it sorts places, for all of them.
+//! Sets and maps that are collected are sorted by it too; here their items are put in one by one.
 
-use std::cmp::Ordering;
+use std::{
+    cmp::Ordering,
+    collections::{BTreeMap, BTreeSet},
+};
+
+/// These items, each once.
+pub(crate) fn set<T: Ord>(items: impl IntoIterator<Item = T>) -> BTreeSet<T> {
+    let mut set = BTreeSet::new();
+    for item in items {
+        set.insert(item);
+    }
+    set
+}
+
+/// A map with these entries, of equal keys the last.
+pub(crate) fn map<K: Ord, V>(entries: impl IntoIterator<Item = (K, V)>) -> BTreeMap<K, V> {
+    let mut map = BTreeMap::new();
+    for (key, value) in entries {
+        map.insert(key, value);
+    }
+    map
+}
 
 /// Sorts `items` in this order; equals stay as they are.
 pub(crate) fn by<T>(items: &mut [T], order: impl Fn(&T, &T) -> Ordering) {

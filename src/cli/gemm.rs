@@ -3,7 +3,6 @@
 mod library;
 
 use std::{
-    collections::BTreeMap,
     path::PathBuf,
     time::{Duration, Instant},
 };
@@ -17,7 +16,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::shipped,
-    base::{atomic, interrupt},
+    base::{atomic, interrupt, sorting},
     device::{self, ChosenAlgorithm, Device, OperandLayout, cpu},
     format::{self, Format},
     gemm::{
@@ -224,7 +223,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             ("tcnum.device", device.identity().name.clone()),
             ("tcnum.source", invocation()),
         ];
-        let metadata: BTreeMap<String, String> = metadata.map(|(key, value)| (key.to_string(), value)).into();
+        let metadata = sorting::map(metadata.map(|(key, value)| (key.to_string(), value)));
         gemm::write(path, &d, metadata)?;
     }
     progress.step("measuring the errors");

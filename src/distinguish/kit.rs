@@ -1,6 +1,6 @@
 //! The test kit of an instruction: few inputs that tell all known arithmetics of its operands apart.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use super::{Candidate, SHAPE, Search, answers::Inputs, between, candidates, rules::Rules, search::inputs};
 use crate::{
@@ -108,7 +108,7 @@ impl Pool {
                 *known = own;
             }
         }
-        let ways: BTreeMap<Vec<usize>, usize> = simplest.into_iter().map(|(way, (_, at))| (way, at)).collect();
+        let ways: Vec<(Vec<usize>, usize)> = simplest.into_iter().map(|(way, (_, at))| (way, at)).collect();
         let mut groups = vec![0; candidates];
         let mut chosen = Vec::new();
         loop {
@@ -116,7 +116,7 @@ impl Pool {
                 let both: Vec<(usize, usize)> = groups.iter().copied().zip(way.iter().copied()).collect();
                 classes(&both)
             };
-            let count = |groups: &[usize]| groups.iter().collect::<BTreeSet<_>>().len();
+            let count = |groups: &[usize]| sorting::set(groups).len();
             let counts: Vec<(usize, usize, &Vec<usize>)> =
                 ways.iter().map(|(way, at)| (count(&refined(way)), *at, way)).collect();
             let most = counts.iter().map(|(number, ..)| *number).max();
@@ -141,7 +141,7 @@ fn classes<T: PartialEq>(all: &[T]) -> Vec<usize> {
 /// How many candidates the answers to all inputs tell apart.
 fn told_apart(answers: &[Vec<u64>]) -> usize {
     let candidates = answers.first().map_or(1, Vec::len);
-    (0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>()).collect::<BTreeSet<_>>().len()
+    sorting::set((0..candidates).map(|own| answers.iter().map(|case| case[own]).collect::<Vec<_>>())).len()
 }
 
 /// Reduces each input to the simplest that does the same work, and leaves out those that have none left.

@@ -19,7 +19,6 @@
 //! ```
 
 use std::{
-    collections::BTreeMap,
     path::Path,
     sync::{Mutex, PoisonError},
 };
@@ -29,7 +28,7 @@ use serde::Deserialize;
 use super::{Chunk, Instruction, Scale, table};
 use crate::{
     Error, Result,
-    base::text,
+    base::{sorting, text},
     format::{self, Format},
 };
 
@@ -218,8 +217,8 @@ pub(crate) fn text(i: &Instruction) -> Option<String> {
     if let Some(Scale { format, block }) = i.scale {
         text += &format!("scale = {{ format = {}, block = {block} }}\n", quoted(format.name));
     }
-    let formats: BTreeMap<&str, &Format> =
-        [i.a, i.b, i.c, i.d].into_iter().chain(i.scale.map(|scale| scale.format)).map(|f| (f.name, f)).collect();
+    let formats = [i.a, i.b, i.c, i.d].into_iter().chain(i.scale.map(|scale| scale.format));
+    let formats = sorting::map(formats.map(|format| (format.name, format)));
     for record in formats.into_values().filter(|format| format::find(format.name).is_err()).filter_map(Format::to_toml)
     {
         text += &format!("\n[[formats]]\n{record}");

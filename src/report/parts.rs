@@ -1,8 +1,7 @@
 //! Cutting a table that is too wide into parts that fit, each of which tells its rows apart.
 
-use std::collections::BTreeSet;
-
 use super::human::Shown;
+use crate::base::sorting;
 
 /// The room that there is for the columns of a table.
 #[derive(Debug, Clone, Copy)]
@@ -87,7 +86,7 @@ impl Room {
     fn naming_columns(&self, widths: &[usize], numeric: &[bool], rows: &[Vec<String>]) -> Vec<usize> {
         let distinct = |names: &[usize]| {
             let named = rows.iter().map(|row| names.iter().map(|&i| row[i].as_str()).collect::<Vec<_>>());
-            named.collect::<BTreeSet<_>>().len()
+            sorting::set(named).len()
         };
         let mut names = vec![0];
         while distinct(&names) < rows.len() {

@@ -87,7 +87,7 @@ pub fn broken(before: &str, now: &str) -> Vec<String> {
     if before.next() != now.next() {
         return Vec::new();
     }
-    let kept: std::collections::BTreeSet<&str> = now.collect();
+    let kept = sorting::set(now);
     before.filter(|line| !kept.contains(line)).map(str::to_string).collect()
 }
 

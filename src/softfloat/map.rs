@@ -1,4 +1,5 @@
-//! One operation on many operands, by code that is compiled for each floating-point format of the table where that makes it faster.
+//! One operation on many operands, by code that is compiled for each floating-point format of the table where that makes it faster:
+//! in the program that calls it (`#[inline]`), since it is long and few do.
 
 use super::{
     Flags, Operation, Outcome, Unit,
@@ -48,6 +49,7 @@ impl<const PLACE: usize> FormatFields for Tabled<PLACE> {
 
 impl Unit<'_> {
     /// `operation` on operands side by side: the results go to `codes`, as far as the shortest of the four slices reaches.
+    #[inline]
     pub fn map(&self, operation: Operation, operands: [&[u64]; 3], codes: &mut [u64]) -> Mapped {
         let mut mapped = Mapped::default();
         self.each(operation, operands, codes, |code, outcome| {
@@ -59,6 +61,7 @@ impl Unit<'_> {
     }
 
     /// `operation` on operands side by side, with the flags of each result: as far as the shortest of the four slices reaches.
+    #[inline]
     pub fn outcomes(&self, operation: Operation, operands: [&[u64]; 3], outcomes: &mut [Outcome]) {
         self.each(operation, operands, outcomes, |place, outcome| *place = outcome);
     }

@@ -172,7 +172,7 @@ fn read(path: &Path) -> std::result::Result<Trace, String> {
     {
         return Err(format!("tensor 'positions': each chunk of {instruction} has {}", chunk.rule()));
     }
-    let metadata = header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())).collect();
+    let metadata = sorting::map(header.metadata.into_iter().filter(|(key, _)| !RESERVED.contains(&key.as_str())));
     Ok(Trace { m, n, k, inputs, d, metadata, instruction })
 }
 

@@ -3,6 +3,7 @@
 use super::{Arguments, Bar, Progress, invocation};
 use crate::{
     Error, Result,
+    base::sorting,
     device::{
         Library, OperandLayout, Problem,
         cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
@@ -151,7 +152,7 @@ fn single(
         let device = ("tcnum.device".to_string(), campaign.library.identity().name.clone());
         let metadata =
             [device, ("tcnum.source".to_string(), invocation())].into_iter().chain(schedule).chain(algorithm);
-        gemm::write(path, &d, metadata.collect())?;
+        gemm::write(path, &d, sorting::map(metadata))?;
     }
     report.holds = explained.outcome == Outcome::Predicted;
     report

@@ -1,7 +1,7 @@
 //! A device against a model, on operands that are drawn here.
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     ffi::OsStr,
     path::{Path, PathBuf},
     time::{Duration, Instant},
@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{atomic, interrupt},
+    base::{atomic, interrupt, sorting},
     comparison::shrink::BUDGET,
     device::{self, Device, Work, cuda},
     inputs::Sequence,
@@ -296,7 +296,7 @@ impl Command<'_> {
         let Some(file) = counterexample_file(self.arguments, &instruction) else {
             return Ok(Some("--counterexamples FILE writes them as a trace, which replays against any model.".into()));
         };
-        let metadata = BTreeMap::from([
+        let metadata = sorting::map([
             ("device".into(), device.identity().name.clone()),
             ("description".into(), device.identity().description.clone()),
             ("source".into(), invocation()),
