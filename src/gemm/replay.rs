@@ -48,8 +48,9 @@ pub struct CudaReplay(pub CudaDevice);
 impl Replay for CudaReplay {
     fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix> {
         let program = Model::load(model)?.program(&schedule.instruction)?;
-        let Factors { a, b, .. } = factors;
         factors.check(schedule)?;
+        let factors = &*factors.rounded(schedule)?;
+        let Factors { a, b, .. } = factors;
         let shape = (a.rows, b.columns, factors.k());
         let chains = self.0.chains(&program, shape, &a.codes, &b.codes)?.ok_or_else(|| {
             Error::unavailable(format!("no kernel computes products of {} by the model", schedule.instruction))

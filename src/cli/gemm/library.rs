@@ -1,6 +1,6 @@
 //! `tcnum gemm` on a library that computes whole products.
 
-use super::{Arguments, Bar, Progress, invocation};
+use super::{Arguments, Bar, Progress, invocation, multiplied};
 use crate::{
     Error, Result,
     base::sorting,
@@ -9,7 +9,7 @@ use crate::{
         cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
     },
     gemm::{
-        self, ArrayFile, Conversion, CudaReplay, Differences, Factors, Matrix, ModelReplay, Replay,
+        self, Conversion, CudaReplay, Differences, Factors, ModelReplay, Replay,
         library::{
             AskedProduct, LibrarySchedules,
             campaign::{Campaign, Outcome},
@@ -17,6 +17,7 @@ use crate::{
         },
         tables,
     },
+    format::{self, Format},
     report::{Report, Table},
 };
 
@@ -78,6 +79,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
 }
 
+/// The format of the elements that a library takes for this one: tf32 it rounds from f32 itself.
+pub(super) fn given(format: &'static Format) -> &'static Format {
+    format::find("f32").ok().filter(|_| format.name == "tf32").unwrap_or(format)
+}
+
 /// Refuses flags that describe a schedule: a library has its own.
 fn refuse_schedule(arguments: &Arguments) -> Result<()> {
     let given = [
@@ -92,6 +98,9 @@ fn refuse_schedule(arguments: &Arguments) -> Result<()> {
         ("--promote", arguments.promote.is_some()),
         ("--promote-halves", arguments.promote_halves.is_some()),
         ("--c-enters", arguments.c_enters.is_some()),
+        ("--bias-enters", arguments.bias_enters.is_some()),
+        ("--round-operands", arguments.round_operands.is_some()),
+        ("--accumulators", arguments.accumulators.is_some()),
         ("--output-format", arguments.output_format.is_some()),
         ("--bias", arguments.bias.is_some()),
         ("--scale-a", arguments.scale_a.is_some()),
@@ -114,15 +123,15 @@ fn one(arguments: &Arguments, report: &mut Report) -> Result<(AskedProduct, Fact
         gemm::writable(path, problem.d)?;
     }
     let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut read = |flag: &str, file: &ArrayFile, format, turn: bool| -> Result<Matrix> {
-        let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
-        report.notes.extend(note);
-        Ok(if turn { matrix.transposed() } else { matrix })
+    let [a, b] = multiplied(arguments, [given(problem.a), given(problem.b)], problem.d, &mut report.notes)?;
+    let c = match &arguments.c {
+        Some(file) => {
+            let (c, note) = file.read(Some(problem.c_format()), conversion).map_err(|error| error.within("--c"))?;
+            report.notes.extend(note);
+            Some(c)
+        }
+        None => None,
     };
-    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Err(Error::request("give --a and --b")) };
-    let a = read("--a", a, problem.a, arguments.transpose_a)?;
-    let b = read("--b", b, problem.b, arguments.transpose_b)?;
-    let c = arguments.c.as_ref().map(|c| read("--c", c, problem.c_format(), false)).transpose()?;
     (problem.m, problem.n, problem.k) = (a.rows, b.columns, a.columns);
     problem.alpha = arguments.alpha.unwrap_or(1.0);
     problem.beta = if c.is_some() { arguments.beta.unwrap_or(1.0) } else { 0.0 };

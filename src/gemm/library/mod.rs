@@ -7,4 +7,4 @@ mod shapes;
 
 pub use attributes::{LibrarySchedules, Prediction};
 pub use operands::{Values, draw};
-pub use shapes::{AskedProduct, read_shapes};
+pub use shapes::{AskedProduct, checked_shape, read_shapes};
