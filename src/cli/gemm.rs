@@ -57,10 +57,10 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// A: m x k.
-    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present_any = ["shapes", "shape"])]
+    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present_any = ["shapes", "shape", "batches"])]
     a: Option<ArrayFile>,
     /// B: k x n.
-    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present_any = ["shapes", "shape"])]
+    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present_any = ["shapes", "shape", "batches"])]
     b: Option<ArrayFile>,
     /// Draw A and B of this shape, in place of files.
     #[arg(long, value_name = "M,N,K", value_parser = shape, conflicts_with_all = ["a", "b", "shapes", "matched"])]
@@ -169,6 +169,10 @@ pub(super) struct Arguments {
     /// The seed of operands that are drawn (--shape, --shapes).
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
+    /// Have the library compute the layers of this table at each of their batch sizes, and tell whether the bits of the first row stay the
+    /// same: layer, product, layout, values, n, k, batches (1 8 64).
+    #[arg(long, value_name = "FILE.csv", help_heading = "Library", conflicts_with_all = ["a", "b", "c", "compare", "matched", "shapes", "product", "shape", "between"])]
+    batches: Option<PathBuf>,
     /// Search at most this often for the schedule of a product that is not as predicted.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = integer(0..=1usize << 20), help_heading = "Library")]
     searches: usize,
@@ -201,7 +205,7 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Whether there is one D, which `--out` names the file of.
     pub(super) fn computes_one(&self) -> bool {
-        self.shapes.is_none() && self.between.is_empty()
+        self.shapes.is_none() && self.batches.is_none() && self.between.is_empty()
     }
 }
 
@@ -230,7 +234,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if let [x, y] = &arguments.between[..] {
         return between::run(arguments, [x, y]);
     }
-    let of_library = arguments.product.is_some() || arguments.shapes.is_some() || arguments.algorithm.is_some();
+    let tables = arguments.shapes.is_some() || arguments.batches.is_some();
+    let of_library = arguments.product.is_some() || tables || arguments.algorithm.is_some();
     if of_library || arguments.device.as_deref().is_some_and(library::is_library) {
         return library::run(arguments);
     }

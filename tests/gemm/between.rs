@@ -137,7 +137,13 @@ fn what_is_not_said_of_two_is_asked_for() {
 }
 
 /// A library that cuts k in four parts for up to 8 rows, and not at all for more.
-struct ByBatch(Identity);
+pub(crate) struct ByBatch(Identity);
+
+impl ByBatch {
+    pub(crate) fn new() -> ByBatch {
+        ByBatch(Identity { name: "simulated".into(), description: String::new(), details: Vec::new() })
+    }
+}
 
 impl Library for ByBatch {
     fn identity(&self) -> &Identity {
@@ -174,9 +180,8 @@ impl Library for ByBatch {
 fn one_library_at_two_batch_sizes_differs_in_its_schedule() {
     let problem = Problem::of_kind("f32.f16.f16.32f", (1, 1, 1), OperandLayout::Weights).unwrap();
     let side = |rows: Option<usize>| {
-        let identity = Identity { name: "simulated".into(), description: String::new(), details: Vec::new() };
         let maker = Maker::Library {
-            library: Box::new(ByBatch(identity)),
+            library: Box::new(ByBatch::new()),
             problem: Box::new(problem.clone()),
             chosen: None,
             made: None,

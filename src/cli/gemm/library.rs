@@ -11,9 +11,9 @@ use crate::{
     gemm::{
         self, Conversion, CudaReplay, Differences, Factors, ModelReplay, Replay,
         library::{
-            AskedProduct, LibrarySchedules,
+            AskedProduct, BatchRow, Layer, LibrarySchedules, batches,
             campaign::{Campaign, Outcome},
-            read_shapes,
+            read_layers, read_shapes,
         },
         tables,
     },
@@ -39,22 +39,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let device = arguments.device.as_deref().unwrap_or(LIBRARY);
     let ordinal = cublaslt::ordinal(device).ok_or_else(|| {
         Error::request(format!(
-            "--device {device}: --product, --algorithm and --shapes are for libraries: --device {LIBRARY}"
+            "--device {device}: --product, --algorithm, --shapes and --batches are for libraries: --device {LIBRARY}"
         ))
     })??;
     refuse_schedule(arguments)?;
+    let layers = arguments.batches.as_ref().map(|path| read_layers(path)).transpose()?;
     let asked = arguments.shapes.as_ref().map(|path| read_shapes(path)).transpose()?;
-    if asked.is_none() && arguments.product.is_none() {
+    if asked.is_none() && layers.is_none() && arguments.product.is_none() {
         return Err(Error::request(format!(
             "{device} computes whole products: say with --product D.A.B.COMPUTE which (bf16.bf16.bf16.32f, say), or with --shapes FILE"
         )));
     }
     let schedules = LibrarySchedules::shipped(LIBRARY)?;
     let mut report = Report::new("gemm", invocation());
-    let one = asked.is_none().then(|| one(arguments, &mut report)).transpose()?;
+    let one = (asked.is_none() && layers.is_none()).then(|| one(arguments, &mut report)).transpose()?;
     let mut library = CublasLt::open(ordinal)?;
     let (model, note) = library.generation().model(device)?;
     report.notes.extend(note);
+    if let Some(layers) = layers {
+        report.seed = Some(arguments.seed);
+        report.device = Some(library.identity().clone());
+        return invariance(arguments, &mut library, &schedules, &model, &layers, report);
+    }
     let mut replay: Box<dyn Replay> = match compile::version() {
         Ok(_) => Box::new(CudaReplay(CudaDevice::open(ordinal)?)),
         Err(error) => {
@@ -181,6 +187,31 @@ fn single(
         report.holds &= found.differing == 0;
         report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
     }
+    Ok(report)
+}
+
+/// The layers of a table, each at its batch sizes.
+fn invariance(
+    arguments: &Arguments,
+    library: &mut dyn Library,
+    schedules: &LibrarySchedules,
+    model: &str,
+    layers: &[Layer],
+    mut report: Report,
+) -> Result<Report> {
+    let progress = Progress::new(&arguments.destination);
+    let mut rows: Vec<BatchRow> = Vec::new();
+    let mut changed = 0;
+    for layer in layers {
+        progress.step(&layer.name);
+        let found = batches(library, schedules, model, layer, arguments.seed, arguments.algorithm.as_ref());
+        let Some(found) = report.until_interrupted(found)? else { break };
+        changed += usize::from(found.iter().any(|row| row.outcome == "changed"));
+        rows.extend(found);
+    }
+    report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
+    report.notes.push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
+    report.tables.push(Table::of("The first row at each batch size", rows));
     Ok(report)
 }
 

@@ -7,7 +7,7 @@ use crate::{
     device::{Attributes, ChosenAlgorithm, Library},
     gemm::{
         Differences, Factors, KOrder, Matrix, ModelReplay, Replay, Schedule,
-        matching::{self, Suspects},
+        matching::{self, Suspects, suited},
         sample::Sample,
     },
     inputs::random,
@@ -224,8 +224,9 @@ impl<'a> Campaign<'a> {
             self.known.iter().filter(|(own, _)| *own == formats).map(|(_, schedule)| schedule.clone()).collect();
         let sample = Sample::new(factors, d, SEARCHED, 3, None);
         for schedule in known {
-            let near = Differences::between(&ModelReplay.product(&self.model, &schedule, &sample.factors)?, &sample.d)?;
-            if near.differing == 0 && self.differences(&schedule, factors, d)?.0.differing == 0 {
+            let operands = suited(&sample.factors, &schedule)?;
+            let near = Differences::between(&ModelReplay.product(&self.model, &schedule, &operands)?, &sample.d)?;
+            if near.differing == 0 && self.differences(&schedule, &suited(factors, &schedule)?, d)?.0.differing == 0 {
                 explained.outcome = Outcome::Found;
                 explained.found = Some(schedule);
                 return Ok(());
@@ -246,7 +247,8 @@ impl<'a> Campaign<'a> {
             }
         };
         for candidate in found.found.iter().take(MOST_FOUND) {
-            if self.differences(&candidate.schedule, factors, d)?.0.differing == 0 {
+            let operands = suited(factors, &candidate.schedule)?;
+            if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = Outcome::Found;
                 explained.found = Some(candidate.schedule.clone());
                 let others = found.found.len() - 1 + found.unchecked;

@@ -81,7 +81,7 @@ fn product(line: Line) -> Result<AskedProduct> {
     Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })
 }
 
-fn named<T: Named>(key: &str, name: &str) -> Result<T> {
+pub(super) fn named<T: Named>(key: &str, name: &str) -> Result<T> {
     T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
         let known: Vec<&str> = T::all().iter().map(|value| value.name()).collect();
         Error::request(format!("{key} is '{name}': it is one of {}", known.join(", ")))
