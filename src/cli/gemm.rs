@@ -23,8 +23,8 @@ use crate::{
     device::{self, ChosenAlgorithm, Device, OperandLayout, cpu},
     format::{self, Format, Rounding},
     gemm::{
-        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, Differences, Executor, Factors, KOrder, Matrix,
-        OperandRounding, PartJoin, Residue, Schedule,
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, Differences, Executor, Factors, KOrder,
+        Matrix, OperandRounding, PartJoin, Residue, Schedule,
         library::{Values, checked_shape, draw},
         tables,
     },
@@ -312,7 +312,10 @@ fn rounding(text: &str) -> std::result::Result<Rounding, String> {
 fn safetensors(path: &Path) -> Result<()> {
     match Container::of(path) {
         Ok(Container::Safetensors) => Ok(()),
-        _ => Err(Error::request(format!("--apart {}: it holds several arrays; name a .safetensors file", path.display()))),
+        _ => Err(Error::request(format!(
+            "--apart {}: it holds several arrays; name a .safetensors file",
+            path.display()
+        ))),
     }
 }
 
@@ -401,8 +404,7 @@ fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) 
         Ok(matrix)
     };
     let c_format = if schedule.c == CEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
-    let bias_format =
-        if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
+    let bias_format = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
     let scales = match i.scale {
         Some(scale) => (scale.format, conversion),
         None => (format::find("f32")?, conversion),

@@ -10,7 +10,7 @@ use crate::{
     Result,
     base::interrupt,
     device::ModelDevice,
-    format::Format,
+    format::{Format, Overflow, Rounding},
     inputs::random,
     isa::Codes,
 };
@@ -83,9 +83,8 @@ fn groups(candidates: &[MatchCandidate], factors: &Factors, d: &'static Format) 
 /// what is left of a sum is what was lost on the way, which a narrow D shows too.
 fn drawn(factors: &Factors, d: &Format, cancelling: bool, seed: u64) -> Factors {
     let Factors { a, b, .. } = factors;
-    let draw = |own: &Matrix, which: u64| {
-        draw(own.rows, own.columns, own.format, d, Values::Magnitudes, random(seed, which))
-    };
+    let draw =
+        |own: &Matrix, which: u64| draw(own.rows, own.columns, own.format, d, Values::Magnitudes, random(seed, which));
     let mut drawn = Factors { a: draw(a, 0), b: draw(b, 1), ..factors.clone() };
     if cancelling {
         let k = factors.k();
@@ -109,6 +108,5 @@ fn drawn(factors: &Factors, d: &Format, cancelling: bool, seed: u64) -> Factors 
 
 /// The code of the negative of a number, where the format has it.
 fn negated(format: &Format, code: u64) -> u64 {
-    use crate::format::{Overflow, Rounding};
     format.encode_f64(-format.to_f64(code), Rounding::Rne, Overflow::Saturate).unwrap_or(code)
 }

@@ -275,11 +275,16 @@ impl Schedule {
         }
         if let Some(OperandRounding { format, rounding }) = self.operands {
             if format.is_integer() || i.a.is_integer() || i.b.is_integer() {
-                return Err(format!("operands.format = \"{format}\": {i} multiplies {} by {}, and only numbers with a \
-                                    floating point are rounded to others", i.a, i.b));
+                return Err(format!(
+                    "operands.format = \"{format}\": {i} multiplies {} by {}, and only numbers with a \
+                                    floating point are rounded to others",
+                    i.a, i.b
+                ));
             }
             if matches!(rounding, Rounding::Sr { .. }) {
-                return Err("operands.rounding: stochastic rounding would round every element by the same random bits".into());
+                return Err(
+                    "operands.rounding: stochastic rounding would round every element by the same random bits".into()
+                );
             }
         }
         let output = &self.output;
