@@ -68,8 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     progress.step(&format!("repeating {}", arguments.file.display()));
     let errors = experiment::run(&experiment, &mut devices, options, &mut report)?;
     if let Some(path) = &arguments.plot {
-        let written =
-            experiment::svg(&errors, &experiment.title).and_then(|text| atomic::write(path, text.as_bytes()));
+        let written = experiment::svg(&errors, &experiment.title).and_then(|text| atomic::write(path, text.as_bytes()));
         written.map_err(|error| error.within("--plot"))?;
     }
     Ok(report)

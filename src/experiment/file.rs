@@ -198,7 +198,8 @@ impl Experiment {
         if let Some(p) = &self.products {
             let wrong = p.k.iter().find_map(|k| checked_shape((p.rows, p.columns, *k)).err());
             let wrong = wrong.or_else(|| p.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
-            let wrong = wrong.or_else(|| (p.k.is_empty() || p.lines.is_empty()).then(|| "it needs a k and a line".into()));
+            let wrong =
+                wrong.or_else(|| (p.k.is_empty() || p.lines.is_empty()).then(|| "it needs a k and a line".into()));
             if let Some(wrong) = wrong {
                 return Some(format!("[products]: {wrong}"));
             }

@@ -77,7 +77,9 @@ pub(super) fn run(
             }
         }
         if rows.len() == before {
-            return Err(Error::unavailable(format!("{name} has none of the instructions of the experiment's products")));
+            return Err(Error::unavailable(format!(
+                "{name} has none of the instructions of the experiment's products"
+            )));
         }
     }
     Ok(rows)

@@ -6,14 +6,7 @@ use super::{
     matching::MatchCandidate,
     sample::Sample,
 };
-use crate::{
-    Result,
-    base::interrupt,
-    device::ModelDevice,
-    format::Format,
-    inputs::random,
-    isa::Codes,
-};
+use crate::{Result, base::interrupt, device::ModelDevice, format::Format, inputs::random, isa::Codes};
 
 /// Rows and columns on which products are judged.
 const JUDGED: (usize, usize) = (8, 16);
@@ -83,9 +76,8 @@ fn groups(candidates: &[MatchCandidate], factors: &Factors, d: &'static Format) 
 /// what is left of a sum is what was lost on the way, which a narrow D shows too.
 fn drawn(factors: &Factors, d: &Format, cancelling: bool, seed: u64) -> Factors {
     let Factors { a, b, .. } = factors;
-    let draw = |own: &Matrix, which: u64| {
-        draw(own.rows, own.columns, own.format, d, Values::Magnitudes, random(seed, which))
-    };
+    let draw =
+        |own: &Matrix, which: u64| draw(own.rows, own.columns, own.format, d, Values::Magnitudes, random(seed, which));
     let mut drawn = Factors { a: draw(a, 0), b: draw(b, 1), ..factors.clone() };
     if cancelling {
         let k = factors.k();

@@ -123,7 +123,9 @@ impl Between {
             Some(Ok(told)) => words.push(match &told.verdict {
                 Verdict::Differ => "The arithmetics of the instructions differ.".into(),
                 Verdict::Same(why) => format!("The arithmetics of the instructions are the same: {why}."),
-                Verdict::NotFound => format!("No input tells the arithmetics apart, of {} that were tried.", told.tried),
+                Verdict::NotFound => {
+                    format!("No input tells the arithmetics apart, of {} that were tried.", told.tried)
+                }
             }),
             Some(Err(why)) => words.push(format!("The arithmetics cannot be compared: {why}.")),
             None if self.keys.is_some() => words.push("The arithmetic is the same.".into()),
@@ -161,7 +163,10 @@ impl Side {
             Maker::Library { library, problem, chosen, made } => {
                 (problem.m, problem.n, problem.k) = (own.a.rows, own.b.columns, own.k());
                 if own.bias.is_some() || own.scale_a.is_some() {
-                    return Err(Error::request(format!("{}: a library is asked for products without bias and scales", self.name)));
+                    return Err(Error::request(format!(
+                        "{}: a library is asked for products without bias and scales",
+                        self.name
+                    )));
                 }
                 let c = own.c.as_ref().map(|c| &c.codes);
                 let product = library.multiply(problem, &own.a.codes, &own.b.codes, c, chosen.as_ref())?;
@@ -199,7 +204,8 @@ impl Side {
             Maker::Library { library, problem, made, .. } => {
                 let model = library.generation().model(&self.name)?.0;
                 let sample = Sample::new(&own, d, JUDGED, 0, None);
-                let predicted = knowledge.library.zip(made.as_ref()).and_then(|(own, made)| own.predict(problem, made).ok());
+                let predicted =
+                    knowledge.library.zip(made.as_ref()).and_then(|(own, made)| own.predict(problem, made).ok());
                 if let Some(predicted) = predicted {
                     let operands = match serves(&sample.factors, &predicted.schedule) {
                         true => suited(&sample.factors, &predicted.schedule)?,
@@ -207,7 +213,11 @@ impl Side {
                     };
                     let replayed = ModelReplay.product(&model, &predicted.schedule, &operands)?;
                     if replayed.codes == sample.d.codes {
-                        return Ok(Some(KnownSchedule { schedule: predicted.schedule, model: Some(model), how: "predicted" }));
+                        return Ok(Some(KnownSchedule {
+                            schedule: predicted.schedule,
+                            model: Some(model),
+                            how: "predicted",
+                        }));
                     }
                 }
                 let knowledge = Knowledge { models: vec![model], ..*knowledge };
@@ -220,7 +230,9 @@ impl Side {
 /// Whether A and B are f32, of which the unit takes tf32.
 fn serves(factors: &Factors, schedule: &Schedule) -> bool {
     let i = &schedule.instruction;
-    [(factors.a.format, i.a), (factors.b.format, i.b)].iter().any(|(own, wanted)| own.name == "f32" && wanted.name == "tf32")
+    [(factors.a.format, i.a), (factors.b.format, i.b)]
+        .iter()
+        .any(|(own, wanted)| own.name == "f32" && wanted.name == "tf32")
 }
 
 /// Whether a device of its own order computes the whole product at once.
@@ -230,8 +242,7 @@ fn is_whole_product(schedule: &Schedule) -> bool {
 
 /// The simplest schedule that gives D, if one that is tried does.
 fn found(factors: &Factors, d: &Matrix, knowledge: &Knowledge) -> Result<Option<KnownSchedule>> {
-    let suspects =
-        Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors };
+    let suspects = Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors };
     match matching::find(&suspects, factors, d, &|_| ()) {
         Ok(matches) => Ok(matches.found.into_iter().next().map(|found| KnownSchedule {
             model: Some(found.arithmetic.model.clone()),
@@ -289,11 +300,13 @@ pub fn between(
         Maker::Library { .. } => None,
     });
     let (d, tries) = (made[0].format, tries(sides, factors));
-    between.smallest = smallest(factors, blocks.as_ref(), (row, column), d, tries, &mut |factors, (row, column), narrowed| {
-        let [x, y] = &mut *sides;
-        let codes = [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];
-        Ok((codes[0] != codes[1]).then_some(codes))
-    })?;
+    between.smallest =
+        smallest(factors, blocks.as_ref(), (row, column), d, tries, &mut |factors, (row, column), narrowed| {
+            let [x, y] = &mut *sides;
+            let codes =
+                [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];
+            Ok((codes[0] != codes[1]).then_some(codes))
+        })?;
     if let Some(own) = between.smallest.as_ref().filter(|own| own.factors.a.rows == 1 && own.factors.b.columns == 1) {
         for (at, side) in sides.iter_mut().enumerate() {
             if let Some(known) = &between.known[at] {
@@ -375,7 +388,8 @@ fn arithmetics(
 fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
     let [x, y] = [x, y].map(|schedule| flat(&schedule.to_toml()));
     let names = sorting::set(x.iter().chain(&y).map(|(key, _)| key.clone()));
-    let of = |all: &[(String, Value)], key: &str| all.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
+    let of =
+        |all: &[(String, Value)], key: &str| all.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
     names
         .into_iter()
         .map(|key| {

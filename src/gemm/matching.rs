@@ -6,8 +6,8 @@ use std::{
 };
 
 use super::{
-    AccumulatorJoin, Accumulators, BiasEntry, Differences, Executor, Factors, KOrder, Matrix, OperandRounding, PartJoin,
-    Residue, Run, ScaleBlocks, ScaleUse, Schedule,
+    AccumulatorJoin, Accumulators, BiasEntry, Differences, Executor, Factors, KOrder, Matrix, OperandRounding,
+    PartJoin, Residue, Run, ScaleBlocks, ScaleUse, Schedule,
     compute::{Start, compute, elements},
     register::Register,
     sample::Sample,
@@ -156,8 +156,9 @@ fn suspected(
     let mut all = Vec::new();
     let mut kin = 0;
     for arithmetic in arithmetics {
-        for (operands, order) in
-            roundings(factors, &arithmetic.instruction).into_iter().flat_map(|own| KOrder::ALL.map(|order| (own, order)))
+        for (operands, order) in roundings(factors, &arithmetic.instruction)
+            .into_iter()
+            .flat_map(|own| KOrder::ALL.map(|order| (own, order)))
         {
             let mut plain = Schedule::new(arithmetic.instruction.clone())?;
             (plain.operands, plain.order, plain.output.format) = (operands, order, output);
@@ -193,7 +194,9 @@ fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     let extent = |what: &str, of: usize, count: usize| {
         let found = BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count);
         found.ok_or_else(|| {
-            Error::request(format!("there are {count} scales along the {of} {what}: blocks of {BLOCKS:?} have other numbers"))
+            Error::request(format!(
+                "there are {count} scales along the {of} {what}: blocks of {BLOCKS:?} have other numbers"
+            ))
         })
     };
     let (m, n, k) = (factors.a.rows, factors.b.columns, factors.k());
@@ -330,7 +333,9 @@ fn schedules(plain: &Schedule, factors: &Factors) -> Vec<Schedule> {
                 let walk = schedule.walk(k);
                 let parts: Vec<Vec<RunKey>> = walk.parts.iter().map(|part| part.iter().map(key).collect()).collect();
                 let several = parts.len() > 1;
-                for (own, (c, bias)) in accumulators.iter().flat_map(|own| entries.iter().map(move |entry| (*own, *entry))) {
+                for (own, (c, bias)) in
+                    accumulators.iter().flat_map(|own| entries.iter().map(move |entry| (*own, *entry)))
+                {
                     (schedule.accumulators, schedule.c, schedule.bias) = (own, c, bias);
                     let usable = (own.count == 1 || *residue == Residue::Last)
                         && schedule.check().is_ok()
@@ -378,7 +383,9 @@ fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)>
     if let Some(scales) = &plain.scales {
         // What is scaled at once has one scale of A and one of B.
         let blocks = [scales.a[1], scales.b[0]];
-        let once = |promote: &usize| multiple(promote) && blocks.iter().all(|block| block.is_multiple_of(*promote) || *promote >= k);
+        let once = |promote: &usize| {
+            multiple(promote) && blocks.iter().all(|block| block.is_multiple_of(*promote) || *promote >= k)
+        };
         let smaller = blocks[0].min(blocks[1]);
         let mut all: Vec<usize> = PROMOTIONS.into_iter().chain([smaller]).filter(once).collect();
         all.dedup();

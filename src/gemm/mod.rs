@@ -48,8 +48,8 @@ pub use matrix::Matrix;
 pub use plan::{Run, Walk};
 pub use read::{ArrayFile, Conversion, writable, write, write_named};
 pub use replay::{CudaReplay, ModelReplay, Replay};
-pub use smallest::Smallest;
 pub use schedule::{
     AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, Residue,
     ScaleBlocks, ScaleUse, Schedule, SplitK,
 };
+pub use smallest::Smallest;

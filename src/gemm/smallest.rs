@@ -93,7 +93,9 @@ impl Frame {
     fn factors(&self, case: &Case) -> Factors {
         let (row, column) = self.place;
         let k = case.b.len();
-        let zeros = |rows: usize, columns: usize, format| Matrix::new(rows, columns, format, isa::Codes::zeros(format, rows * columns));
+        let zeros = |rows: usize, columns: usize, format| {
+            Matrix::new(rows, columns, format, isa::Codes::zeros(format, rows * columns))
+        };
         let mut a = zeros(self.base.a.rows, k, self.base.a.format);
         let mut b = zeros(k, self.base.b.columns, self.base.b.format);
         for at in 0..k {
@@ -145,7 +147,8 @@ impl Search<'_, '_> {
             while from < case.b.len() && case.b.len() > 1 && self.left > 0 {
                 let to = case.b.len().min(from + stretch);
                 let mut less = case.clone();
-                (less.a, less.b) = ([&case.a[..from], &case.a[to..]].concat(), [&case.b[..from], &case.b[to..]].concat());
+                (less.a, less.b) =
+                    ([&case.a[..from], &case.a[to..]].concat(), [&case.b[..from], &case.b[to..]].concat());
                 if !less.b.is_empty() && self.differs(&less)? {
                     case = less;
                 } else {

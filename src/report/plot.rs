@@ -173,7 +173,12 @@ impl ValueFormatter<f64> for Decades {
 impl PlottedLine {
     fn draw(&self, chart: &mut Chart) -> Drawn {
         if self.dashed {
-            chart.draw_series(DashedLineSeries::new(self.points.iter().copied(), 6, 4, self.color().stroke_width(2)))?;
+            chart.draw_series(DashedLineSeries::new(
+                self.points.iter().copied(),
+                6,
+                4,
+                self.color().stroke_width(2),
+            ))?;
         } else {
             chart.draw_series(LineSeries::new(self.points.iter().copied(), self.color().stroke_width(2)))?;
         }

@@ -42,9 +42,15 @@ fn two_models_differ_in_their_arithmetic_and_a_small_product_shows_it() {
     let pair = ["--between", "model:hopper", "model:ampere", "--instr", HALF];
     let report = gemm(&[&pair[..], &["--shape", "20,24,100", "--apart", &file]].concat(), 1);
     let row = &report["tables"]["between"][0];
-    assert_eq!((&row["verdict"], &row["x_known"], &row["keys"]), (&"differ".into(), &"given".into(), &Value::Array(vec![])));
+    assert_eq!(
+        (&row["verdict"], &row["x_known"], &row["keys"]),
+        (&"differ".into(), &"given".into(), &Value::Array(vec![]))
+    );
     let why = row["why"].as_str().unwrap();
-    assert!(why.contains("The schedules are the same.") && why.contains("The arithmetics of the instructions differ."), "{why}");
+    assert!(
+        why.contains("The schedules are the same.") && why.contains("The arithmetics of the instructions differ."),
+        "{why}"
+    );
     assert!(report["tables"]["reasons"].as_array().is_some_and(|rows| !rows.is_empty()), "{report}");
     let own = smallest(&report);
     assert_eq!((&own["m"], &own["n"]), (&1.into(), &1.into()), "{own}");
@@ -124,7 +130,10 @@ fn what_is_not_said_of_two_is_asked_for() {
         (&["--between", "model:hopper@algorithm=3", "model:ampere", "--instr", HALF], "algorithms are of libraries"),
         (&["--between", "model:hopper@missing.toml", "model:ampere"], "missing.toml"),
         (&["--between", "model:hopper", "trace:x", "--instr", HALF], "is a recording"),
-        (&["--between", "model:hopper", "model:hopper", "--instr", HALF, "--apart", "x.npy"], "name a .safetensors file"),
+        (
+            &["--between", "model:hopper", "model:hopper", "--instr", HALF, "--apart", "x.npy"],
+            "name a .safetensors file",
+        ),
         (&["--instr", HALF, "--model", "hopper"], "--model is for --match and --between"),
         (&["--instr", HALF, "--between", "model:hopper", "model:hopper", "--a", &file], "cannot be used with"),
     ] {
@@ -197,7 +206,10 @@ fn one_library_at_two_batch_sizes_differs_in_its_schedule() {
     assert_eq!(found.differences.elements, 64);
     assert!(found.differences.differing > 0);
     let [Some(x), Some(y)] = &found.known else { panic!("{found:?}") };
-    assert_eq!((x.how, x.schedule.parts(320).len(), y.how, y.schedule.parts(320).len()), ("predicted", 3, "predicted", 1));
+    assert_eq!(
+        (x.how, x.schedule.parts(320).len(), y.how, y.schedule.parts(320).len()),
+        ("predicted", 3, "predicted", 1)
+    );
     assert!(found.keys.as_ref().unwrap().iter().any(|(key, _)| key == "split.count"));
     // With one row alone both cut k alike: the other rows stay, as zeros.
     let own = found.smallest.unwrap();

@@ -131,7 +131,8 @@ fn drawn() -> impl Strategy<Value = Drawn> {
     );
     let factors = select(vec![(1.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.3, 1.0), (-2.5, 0.7)]);
     let output = (select(vec!["d", "d", "f32", "bf16", "f16", "e5m2"]), select(Rounding::DETERMINISTIC.to_vec()));
-    let enters = (any::<bool>(), select(BiasEntry::ALL.to_vec()), option::of(select(vec![Rounding::Rne, Rounding::Rz])));
+    let enters =
+        (any::<bool>(), select(BiasEntry::ALL.to_vec()), option::of(select(vec![Rounding::Rne, Rounding::Rz])));
     let ends = (any::<bool>(), any::<bool>(), enters, option::of(select(ScaleUse::ALL.to_vec())), any::<u64>());
     (select(KINDS), shape, steps, factors, output, ends).prop_map(
         |((model, name), shape, steps, factors, output, ends)| {
@@ -218,7 +219,8 @@ fn f32_goes_to_tf32_as_it_is_or_rounded() {
     let code = |x: f32| u64::from(x.to_bits());
     // 1 + 2^-10 - 2^-23: cut it is 1, to nearest 1 + 2^-10.
     let x = code(1.0 + f32::powi(2.0, -10) - f32::powi(2.0, -23));
-    let of = |format| Factors::new(Matrix::of_values(1, 1, format, &[x]), Matrix::of_values(1, 1, format, &[code(1.0)]));
+    let of =
+        |format| Factors::new(Matrix::of_values(1, 1, format, &[x]), Matrix::of_values(1, 1, format, &[code(1.0)]));
     assert_eq!(computed("hopper", &schedule, &of(schedule.instruction.a)).get(0, 0), code(1.0));
     for (rounding, expected) in [(Rounding::Rne, 1.0 + f32::powi(2.0, -10)), (Rounding::Rz, 1.0)] {
         schedule.operands = Some(OperandRounding { format: single, rounding });

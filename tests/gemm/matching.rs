@@ -21,7 +21,8 @@ fn matched(factors: &Factors, d: &Matrix, flags: &[&str], status: i32) -> Value 
     let folder = tempfile::tempdir().unwrap();
     let given = factors.named();
     let file = write(&folder.path().join("all.safetensors"), &[&given[..], &[("d", d)]].concat());
-    let operands = given.iter().flat_map(|(name, _)| [format!("--{}", name.replace('_', "-")), format!("{file}:{name}")]);
+    let operands =
+        given.iter().flat_map(|(name, _)| [format!("--{}", name.replace('_', "-")), format!("{file}:{name}")]);
     let operands: Vec<String> = operands.collect();
     let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
     let d = format!("{file}:d");
@@ -153,7 +154,8 @@ fn scales_of_instructions_take_part_in_the_search() {
     schedule.split = SplitK { count: 3, granule: 64, join: PartJoin::Register };
     let scale = schedule.instruction.scale.unwrap().format;
     let codes = |rows: usize, columns: usize| {
-        let code = |at: usize| scale.encode_f64(2f64.powi(at as i32 % 5 - 2), Rounding::Rne, Overflow::Saturate).unwrap();
+        let code =
+            |at: usize| scale.encode_f64(2f64.powi(at as i32 % 5 - 2), Rounding::Rne, Overflow::Saturate).unwrap();
         Some(Matrix::of_values(rows, columns, scale, &(0..rows * columns).map(code).collect::<Vec<_>>()))
     };
     let factors = Factors { scale_a: codes(24, 20), scale_b: codes(20, 40), ..operands(&schedule, 640) };
@@ -179,7 +181,8 @@ fn whether_f32_was_rounded_to_tf32_is_found() {
     let factors = Factors::new(matrix(24, 100, single, 11), matrix(100, 40, single, 12));
     // Numbers with more digits than tf32 has.
     let more = |matrix: &Matrix| {
-        let codes: Vec<u64> = matrix.codes.iter().enumerate().map(|(at, code)| code ^ (at as u64 * 7919 % 8192)).collect();
+        let codes: Vec<u64> =
+            matrix.codes.iter().enumerate().map(|(at, code)| code ^ (at as u64 * 7919 % 8192)).collect();
         Matrix::of_values(matrix.rows, matrix.columns, single, &codes)
     };
     let factors = Factors::new(more(&factors.a), more(&factors.b));

@@ -4,7 +4,8 @@ use tcnum::{
     arithmetic::Evaluator,
     format::{self, Format, Overflow, Rounding},
     gemm::{
-        AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue, ScaleUse, Schedule,
+        AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue, ScaleUse,
+        Schedule,
     },
     isa::Case,
     softfloat::{Converter, Environment, Unit},

@@ -1,10 +1,16 @@
 //! `tcnum gemm --between`: where the products of two differ, and why.
 
-use super::{Arguments, Progress, computing, factors, invocation, library, models, multiplied, safetensors, scale_factors, schedule};
+use super::{
+    Arguments, Progress, computing, factors, invocation, library, models, multiplied, safetensors, scale_factors,
+    schedule,
+};
 use crate::{
     Error, Result,
     base::sorting,
-    device::{ChosenAlgorithm, OperandLayout, Problem, cuda::{cublaslt, cublaslt::CublasLt}},
+    device::{
+        ChosenAlgorithm, OperandLayout, Problem,
+        cuda::{cublaslt, cublaslt::CublasLt},
+    },
     distinguish::tables as told,
     format::{self, Rounding},
     gemm::{
@@ -79,14 +85,16 @@ pub(super) fn run(arguments: &Arguments, sides: [&String; 2]) -> Result<Report> 
     let named = [Named::parse(sides[0])?, Named::parse(sides[1])?];
     let described = arguments.instruction.is_some() || arguments.schedule.is_some();
     let common = described.then(|| schedule(arguments)).transpose()?;
-    let schedules = named.each_ref().map(|own| own.schedule.clone().or_else(|| common.clone()).filter(|_| !own.is_library()));
+    let schedules =
+        named.each_ref().map(|own| own.schedule.clone().or_else(|| common.clone()).filter(|_| !own.is_library()));
     let problem = named.iter().any(Named::is_library).then(|| problem(arguments)).transpose()?;
     let factors = operands(arguments, &schedules, problem.as_ref(), &mut report.notes)?;
     let attributes = LibrarySchedules::shipped(LIBRARY)?;
     let progress = Progress::new(&arguments.destination);
     let [x, y] = &named;
     let [first, second] = schedules;
-    let mut sides = match (side(arguments, x, first, problem.as_ref())?, side(arguments, y, second, problem.as_ref())?) {
+    let mut sides = match (side(arguments, x, first, problem.as_ref())?, side(arguments, y, second, problem.as_ref())?)
+    {
         (Some(x), Some(y)) => [x, y],
         (Some(mut library), None) => {
             let other = predicted(arguments, y, &mut library, &factors, &attributes)?;
@@ -126,7 +134,9 @@ fn show(report: &mut Report, names: [&str; 2], found: &Between, factors: &Factor
             instruction: known.schedule.instruction.clone(),
         });
         report.tables.push(Table::of("Their instructions told apart", [told::pair([&named[0], &named[1]], own)]));
-        report.tables.extend(Table::of("Why the instructions differ", told::reasons([&named[0], &named[1]], own, 1)).filled());
+        report
+            .tables
+            .extend(Table::of("Why the instructions differ", told::reasons([&named[0], &named[1]], own, 1)).filled());
     }
 }
 
@@ -139,7 +149,9 @@ fn nothing(side: &str) -> Error {
 /// The product that a library is asked for.
 fn problem(arguments: &Arguments) -> Result<Problem> {
     let kind = arguments.product.as_deref().ok_or_else(|| {
-        Error::request("--between: say with --product D.A.B.COMPUTE what the library is to compute (bf16.bf16.bf16.32f, say)")
+        Error::request(
+            "--between: say with --product D.A.B.COMPUTE what the library is to compute (bf16.bf16.bf16.32f, say)",
+        )
     })?;
     let layout = arguments.layout.unwrap_or(OperandLayout::Weights);
     let mut problem = Problem::of_kind(kind, (1, 1, 1), layout).map_err(|error| error.within("--product"))?;
@@ -208,7 +220,10 @@ fn predicted(
     library.product(factors, false).map_err(|error| error.within(&library.name))?;
     let Maker::Library { problem, made: Some(made), .. } = &library.maker else { return Err(nothing(&named.text)) };
     let schedule = schedules.predict(problem, made).map_err(|why| {
-        Error::request(format!("--between {}: nothing says how the product is made, and {why}; give --schedule", named.text))
+        Error::request(format!(
+            "--between {}: nothing says how the product is made, and {why}; give --schedule",
+            named.text
+        ))
     })?;
     let device = computing(&named.device, arguments.timeout)?;
     let maker = Maker::Scheduled { device, schedule: Box::new(schedule.schedule) };

@@ -8,6 +8,7 @@ use crate::{
         Library, OperandLayout, Problem,
         cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
     },
+    format::{self, Format},
     gemm::{
         self, Conversion, CudaReplay, Differences, Factors, ModelReplay, Replay,
         library::{
@@ -17,7 +18,6 @@ use crate::{
         },
         tables,
     },
-    format::{self, Format},
     report::{Report, Table},
 };
 
@@ -210,7 +210,9 @@ fn invariance(
         rows.extend(found);
     }
     report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
-    report.notes.push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
+    report
+        .notes
+        .push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
     report.tables.push(Table::of("The first row at each batch size", rows));
     Ok(report)
 }

@@ -40,9 +40,8 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
     let a = turned(read("--a", a, wanted(|i| i.a))?, arguments.transpose_a);
     let b = turned(read("--b", b, wanted(|i| i.b))?, arguments.transpose_b);
     let scales = instructions.first().and_then(|i| i.scale).map(|scale| scale.format);
-    let mut optional = |flag: &str, file: &Option<ArrayFile>, format| {
-        file.as_ref().map(|file| read(flag, file, format)).transpose()
-    };
+    let mut optional =
+        |flag: &str, file: &Option<ArrayFile>, format| file.as_ref().map(|file| read(flag, file, format)).transpose();
     let factors = Factors {
         c: optional("--c", &arguments.c, None)?,
         bias: optional("--bias", &arguments.bias, None)?,
@@ -84,7 +83,9 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
 /// Writes the product that tells schedules apart, and says what it does.
 fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String> {
     let Some(apart) = told else {
-        return Ok(format!("--apart: no file was written; the {schedules} schedules give every product that was tried the same D."));
+        return Ok(format!(
+            "--apart: no file was written; the {schedules} schedules give every product that was tried the same D."
+        ));
     };
     gemm::write_named(path, &apart.factors.named(), sorting::map([("tcnum.source".to_string(), invocation())]))
         .map_err(|error| error.within("--apart"))?;

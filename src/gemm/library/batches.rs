@@ -67,7 +67,10 @@ pub fn read_layers(path: &Path) -> Result<Vec<Layer>> {
 fn layer(line: Line) -> Result<Layer> {
     let batches: Option<Vec<usize>> = line.batches.split_whitespace().map(|number| number.parse().ok()).collect();
     let batches = batches.filter(|batches| (2..=MOST_BATCHES).contains(&batches.len())).ok_or_else(|| {
-        Error::request(format!("batches is '{}': expected 2 to {MOST_BATCHES} numbers with spaces between", line.batches))
+        Error::request(format!(
+            "batches is '{}': expected 2 to {MOST_BATCHES} numbers with spaces between",
+            line.batches
+        ))
     })?;
     for m in &batches {
         checked_shape((*m, line.n, line.k)).map_err(Error::request)?;
@@ -132,7 +135,8 @@ pub fn batches(
     chosen: Option<&ChosenAlgorithm>,
 ) -> Result<Vec<BatchRow>> {
     let Problem { n, k, a, b, d, .. } = layer.problem;
-    let own = |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
+    let own =
+        |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
     let weights = draw(k, n, b, d, layer.values, own(1));
     let mut reference: Option<Reference> = None;
     let mut rows = Vec::new();
@@ -179,15 +183,19 @@ pub fn batches(
                 match &reference {
                     None => {
                         row.outcome = "first";
-                        reference =
-                            Some(Reference { attributes: product.attributes, schedule: row.schedule.clone(), row: own });
+                        reference = Some(Reference {
+                            attributes: product.attributes,
+                            schedule: row.schedule.clone(),
+                            row: own,
+                        });
                     }
                     Some(first) => {
                         let found = Differences::between(&first.row, &own)?;
                         row.outcome = if found.differing == 0 { "same" } else { "changed" };
                         row.differing = Some(found.differing);
                         row.column = found.first.map(|(_, column, _)| column);
-                        row.why = row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
+                        row.why =
+                            row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
                     }
                 }
             }

@@ -187,7 +187,10 @@ impl<'a> Campaign<'a> {
             },
             ..schedule.clone()
         };
-        let (forth, back) = (ModelReplay.product(&self.model, schedule, &checked.factors)?, ModelReplay.product(&self.model, &reversed, &checked.factors)?);
+        let (forth, back) = (
+            ModelReplay.product(&self.model, schedule, &checked.factors)?,
+            ModelReplay.product(&self.model, &reversed, &checked.factors)?,
+        );
         explained.checked = Agreement::of(&Differences::between(&forth, &checked.d)?);
         explained.told_apart = Differences::between(&forth, &back)?.differing;
         let differences = self.differences(schedule, factors, d)?;
@@ -211,7 +214,8 @@ impl<'a> Campaign<'a> {
             return Ok((differences, first));
         }
         let sample = Sample::new(factors, d, SAMPLED, 2, None);
-        let differences = Differences::between(&ModelReplay.product(&self.model, schedule, &sample.factors)?, &sample.d)?;
+        let differences =
+            Differences::between(&ModelReplay.product(&self.model, schedule, &sample.factors)?, &sample.d)?;
         let first = differences.first.map(|(row, column, codes)| (sample.rows[row], sample.columns[column], codes));
         Ok((differences, first))
     }

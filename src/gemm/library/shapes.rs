@@ -69,7 +69,9 @@ fn parse(text: &str, origin: &str) -> Result<Vec<AskedProduct>> {
 pub fn checked_shape((m, n, k): (usize, usize, usize)) -> std::result::Result<(), String> {
     let largest = [(m, k), (k, n), (m, n)].into_iter().map(|(x, y)| x.saturating_mul(y)).max().unwrap_or(0);
     match m == 0 || n == 0 || k == 0 || largest > MOST_ELEMENTS {
-        true => Err(format!("m = {m}, n = {n}, k = {k}: each is 1 or more, and no matrix has more than {MOST_ELEMENTS} elements")),
+        true => Err(format!(
+            "m = {m}, n = {n}, k = {k}: each is 1 or more, and no matrix has more than {MOST_ELEMENTS} elements"
+        )),
         false => Ok(()),
     }
 }
