@@ -39,16 +39,26 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
 ) -> Result<Vec<ProductErrorRow>> {
-    let mut rows = Vec::new();
+    let mut own = Vec::new();
     for device in devices.iter_mut() {
-        let name = device.identity().name.clone();
-        let before = rows.len();
+        let mut lines = Vec::new();
         for line in &figure.lines {
             match device.has(&line.instruction) {
-                Ok(()) => (),
-                Err(error) if error.is_unavailable() => continue,
+                Ok(()) => lines.push(line),
+                Err(error) if error.is_unavailable() => (),
                 Err(error) => return Err(error),
             }
+        }
+        if lines.is_empty() {
+            let name = &device.identity().name;
+            return Err(Error::unavailable(format!("{name} has none of the instructions of the experiment's products")));
+        }
+        own.push(lines);
+    }
+    let mut rows = Vec::new();
+    for (device, lines) in devices.iter_mut().zip(own) {
+        let name = device.identity().name.clone();
+        for line in lines {
             let schedule = line.schedule()?;
             for &k in &figure.k {
                 let i = &schedule.instruction;
@@ -75,11 +85,6 @@ pub(super) fn run(
                     magnitude,
                 });
             }
-        }
-        if rows.len() == before {
-            return Err(Error::unavailable(format!(
-                "{name} has none of the instructions of the experiment's products"
-            )));
         }
     }
     Ok(rows)

@@ -108,7 +108,7 @@ impl Between {
             }
         }
         let values = |values: &[Option<Value>; 2]| {
-            let [x, y] = values.each_ref().map(|own| own.as_ref().map_or_else(|| "none".into(), Value::to_string));
+            let [x, y] = values.each_ref().map(|own| own.as_ref().map_or_else(|| "as usual".into(), Value::to_string));
             format!("{x}, {y}")
         };
         match self.keys.as_deref() {
@@ -386,7 +386,7 @@ fn arithmetics(
 
 /// The keys of two schedules that have other values.
 fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
-    let [x, y] = [x, y].map(|schedule| flat(&schedule.to_toml()));
+    let [x, y] = [x, y].map(flat);
     let names = sorting::set(x.iter().chain(&y).map(|(key, _)| key.clone()));
     let of =
         |all: &[(String, Value)], key: &str| all.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
@@ -400,10 +400,17 @@ fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
         .collect()
 }
 
-/// The keys of a file with those of its tables, as `split.count`.
-fn flat(text: &str) -> Vec<(String, Value)> {
-    let keys: Table = toml::from_str(text).unwrap_or_default();
-    let mut all = Vec::new();
+/// The keys of a schedule's file with those of its tables, as `split.count`, which all have.
+fn flat(schedule: &Schedule) -> Vec<(String, Value)> {
+    let mut keys: Table = toml::from_str(&schedule.to_toml()).unwrap_or_default();
+    keys.remove("split");
+    let split = schedule.split;
+    let integer = |number: usize| Value::from(number as i64);
+    let mut all = vec![
+        ("split.count".to_string(), integer(split.count)),
+        ("split.granule".to_string(), integer(split.granule)),
+        ("split.join".to_string(), Value::from(split.join.name())),
+    ];
     for (key, value) in keys {
         match value {
             Value::Table(table) => all.extend(table.into_iter().map(|(own, value)| (format!("{key}.{own}"), value))),

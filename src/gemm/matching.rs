@@ -28,9 +28,9 @@ const MOST_PARTS: usize = 16;
 /// What the k of parts may be a multiple of, besides the usual.
 const GRANULES: [usize; 4] = [16, 32, 64, 128];
 /// After how many k sums may be promoted: by kernels of GPUs, and by libraries for processors, which sum a block of k that fits into a
-/// cache, and may halve what is left, to multiples of these.
+/// cache or into registers, and may halve what is left, to multiples of these.
 const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
-const CACHED: [usize; 8] = [128, 192, 240, 256, 320, 384, 448, 512];
+const CACHED: [usize; 11] = [4, 8, 16, 128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
 /// Accumulators side by side, of instructions of processors: of products that are cut in one part.
 const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
@@ -44,6 +44,8 @@ const SLABS: [usize; 4] = [16, 32, 64, 128];
 const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
 /// Of the candidates that do not give D, how many are looked at more closely for the nearest.
 const NEAR: usize = 16;
+/// The fewest elements of a row that are searched for a schedule of their own.
+const FEWEST: usize = 4;
 /// Of the survivors, how many are computed in full.
 const MOST_MATCHES: usize = 64;
 
@@ -136,6 +138,56 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
     let unchecked = agreeing.saturating_sub(MOST_MATCHES);
     let nearest = nearest.filter(|_| found.is_empty());
     Ok(Matches { tried, arithmetics: arithmetics.len(), found, unchecked, nearest })
+}
+
+/// Two schedules of one product: some of its elements are made by the one, the others by the other, as where a library has another kernel for
+/// what is left at the edges.
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    /// The schedule of most elements.
+    pub first: MatchCandidate,
+    /// That of the others.
+    pub second: MatchCandidate,
+    /// Where the first does not give D.
+    pub others: Differences,
+    /// The elements that the second gives.
+    pub by_second: usize,
+}
+
+/// Where no schedule gives `d`: the nearest one and another which together give every element, if the one that is found for a row of what is
+/// left does.
+///
+/// # Errors
+/// As [`find`].
+pub fn mixed(
+    suspects: &Suspects,
+    factors: &Factors,
+    d: &Matrix,
+    matches: &Matches,
+    step: &dyn Fn(&str),
+) -> Result<Option<Mixed>> {
+    let Some((first, others)) = matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|own| own.is_none())) else {
+        return Ok(None);
+    };
+    let near = whole(first, factors)?;
+    let differs = |row: usize, column: usize| near.get(row, column) != d.get(row, column);
+    let left = |row: usize| (0..d.columns).filter(|column| differs(row, *column)).collect::<Vec<usize>>();
+    let Some(row) = others.rows.iter().copied().max_by_key(|row| left(*row).len()) else { return Ok(None) };
+    let columns = left(row);
+    if columns.len() < FEWEST {
+        return Ok(None);
+    }
+    step(&format!("looking for the schedule of what the nearest does not give: row {row}"));
+    let part = find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), step)?;
+    for second in part.found.iter().take(NEAR) {
+        let own = whole(second, factors)?;
+        let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
+        if codes().all(|((x, y), d)| x == d || y == d) {
+            let by_second = codes().filter(|((_, y), d)| y == d).count();
+            return Ok(Some(Mixed { first: first.clone(), second: second.clone(), others: others.clone(), by_second }));
+        }
+    }
+    Ok(None)
 }
 
 /// A candidate, and the number of those with which it shares runs: of one arithmetic, of operands that are rounded alike, in one order.

@@ -40,7 +40,7 @@ pub mod tables;
 
 pub use accuracy::{Accuracy, Yardstick, accuracy};
 pub use compute::{StepSum, compute, steps};
-pub use differences::Differences;
+pub use differences::{Differences, places};
 pub use executor::Executor;
 pub use factors::Factors;
 pub use file::instruction;

@@ -59,7 +59,8 @@ impl Register {
         }
         while numbers.len() > 1 {
             let half = numbers.len().div_ceil(2);
-            let pair = |at: usize| if join == AccumulatorJoin::Pairs { (2 * at, 2 * at + 1) } else { (at, half + at) };
+            let neighbours = join == AccumulatorJoin::Pairs || join == AccumulatorJoin::Lanes && numbers.len() <= 4;
+            let pair = |at: usize| if neighbours { (2 * at, 2 * at + 1) } else { (at, half + at) };
             let sum = |at: usize| {
                 let (x, y) = pair(at);
                 numbers.get(y).map_or(numbers[x], |y| self.add(numbers[x], *y))

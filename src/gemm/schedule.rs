@@ -108,6 +108,7 @@ named! {
         Order = "order": "added in order";
         Pairs = "pairs": "each with its neighbour, and these sums likewise";
         Halves = "halves": "the first half with the second, element by element, and these sums likewise";
+        Lanes = "lanes": "by halves down to four, and those in pairs, as processors add the lanes of a register";
     }
 }
 
@@ -353,6 +354,7 @@ impl Schedule {
                 AccumulatorJoin::Order => "in order",
                 AccumulatorJoin::Pairs => "in pairs",
                 AccumulatorJoin::Halves => "by halves",
+                AccumulatorJoin::Lanes => "by halves down to four, those in pairs",
             };
             words.push(format!("in {count} accumulators in turn, joined {how}"));
         }

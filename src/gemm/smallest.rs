@@ -65,7 +65,12 @@ pub(super) fn smallest(
     }
     let factors = search.frame.factors(&case);
     let Some(found) = (search.differ)(&factors, search.frame.place, search.frame.alone)? else { return Ok(None) };
-    let operands = search.instruction(&case).map_or_else(String::new, |i| operands(&Subject::Matrix(&i), &case));
+    let words = search.instruction(&case).map_or_else(String::new, |i| operands(&Subject::Matrix(&i), &case));
+    // The last is c, which there may be none of.
+    let operands = match (&search.frame.base.c, words.rsplit_once(", ")) {
+        (None, Some((operands, _))) => operands.to_string(),
+        _ => words,
+    };
     Ok(Some(Smallest { factors, place: search.frame.place, d: found, operands }))
 }
 

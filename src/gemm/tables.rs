@@ -7,7 +7,7 @@ use super::{
     between::{Between, KnownSchedule},
     differences::places,
     library::{LibrarySchedules, Values, campaign::ExplainedProduct},
-    matching::{MatchCandidate, Matches},
+    matching::{MatchCandidate, Matches, Mixed},
 };
 use crate::{device::Attributes, format::Format};
 
@@ -293,6 +293,25 @@ pub fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec
 /// A row for each schedule that gives D, or one for the nearest.
 pub fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
     let row = |place: usize, candidate: &MatchCandidate, differing: usize| MatchRow {
+        group: apart.and_then(|apart| apart.groups.get(place).copied()),
+        ..matched(place, candidate, k, [elements - differing, differing])
+    };
+    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
+    found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect()
+}
+
+/// A row for each of two schedules that together give every element.
+pub fn mixed(mixed: &Mixed, k: usize, elements: usize) -> Vec<MatchRow> {
+    let (first, second) = (mixed.others.differing, elements - mixed.by_second);
+    vec![
+        matched(0, &mixed.first, k, [elements - first, first]),
+        matched(1, &mixed.second, k, [elements - second, second]),
+    ]
+}
+
+/// The row of a schedule that gives so many elements, and so many not.
+fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing]: [usize; 2]) -> MatchRow {
+    MatchRow {
         place: place + 1,
         exact: differing == 0,
         model: candidate.arithmetic.model.clone(),
@@ -300,12 +319,10 @@ pub fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize
         alike: candidate.arithmetic.alike.clone(),
         schedule: candidate.schedule.sentence(k),
         schedule_file: candidate.schedule.to_toml(),
-        equal: elements - differing,
+        equal,
         differing,
-        group: apart.and_then(|apart| apart.groups.get(place).copied()),
-    };
-    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect()
+        group: None,
+    }
 }
 
 /// The row of a product.

@@ -230,3 +230,22 @@ fn a_product_is_made_that_tells_schedules_apart() {
         }
     }
 }
+
+#[test]
+fn two_schedules_in_one_product_are_found_together() {
+    let mut schedule = Schedule::new(isa::find("vfmadd.m1n16k1.f32.f32.f32.f32").unwrap()).unwrap();
+    let factors = operands(&schedule, 150);
+    let plain = computed("x86", &schedule, &factors);
+    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order };
+    let other = computed("x86", &schedule, &factors);
+    let mut d = plain.clone();
+    for (row, column) in (0..24).filter(|row| row % 12 < 4).flat_map(|row| (0..40).map(move |column| (row, column))) {
+        d.codes.set(row * 40 + column, other.get(row, column));
+    }
+    let report = matched(&factors, &d, &["--model", "x86"], 1);
+    let rows = report["tables"]["matches"].as_array().unwrap();
+    let schedules: Vec<&str> = rows.iter().map(|row| row["schedule"].as_str().unwrap()).collect();
+    let chain = "vfmadd.m1n16k1.f32.f32.f32.f32, k ascending";
+    assert_eq!(schedules, [chain.to_string(), format!("{chain}, in 2 accumulators in turn, joined in order")]);
+    assert!(report["notes"].to_string().contains("Two schedules together give every element"), "{}", report["notes"]);
+}

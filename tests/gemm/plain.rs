@@ -116,12 +116,12 @@ fn runs<'a>(schedule: &Schedule, steps: &[&'a [Option<usize>]]) -> Vec<Vec<&'a [
 }
 
 /// Numbers added two and two, and their sums likewise: neighbours, or those of two halves.
-fn in_pairs(registers: &Registers, numbers: &[u64], neighbours: bool) -> u64 {
+fn in_pairs(registers: &Registers, numbers: &[u64], neighbours: fn(usize) -> bool) -> u64 {
     if let [one] = numbers {
         return *one;
     }
     let half = numbers.len().div_ceil(2);
-    let pairs = (0..half).map(|at| if neighbours { [2 * at, 2 * at + 1] } else { [at, at + half] });
+    let pairs = (0..half).map(|at| if neighbours(numbers.len()) { [2 * at, 2 * at + 1] } else { [at, at + half] });
     let sums = pairs.map(|[x, y]| match numbers.get(y) {
         Some(y) => registers.add(numbers[x], *y),
         None => numbers[x],
@@ -196,7 +196,9 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
                 raw = match schedule.accumulators.join {
                     _ if chains.len() == 1 => chains[0],
                     AccumulatorJoin::Order => chains.into_iter().reduce(|x, y| registers.add(x, y)).unwrap(),
-                    join => in_pairs(&registers, &chains, join == AccumulatorJoin::Pairs),
+                    AccumulatorJoin::Pairs => in_pairs(&registers, &chains, |_| true),
+                    AccumulatorJoin::Halves => in_pairs(&registers, &chains, |_| false),
+                    AccumulatorJoin::Lanes => in_pairs(&registers, &chains, |left| left <= 4),
                 };
                 let own = registers.from(i.d, raw);
                 let k = run.concat().into_iter().flatten().next();
@@ -232,7 +234,7 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
         };
         let d = match schedule.split.join {
             PartJoin::Register => biased(scaled(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), c)),
-            PartJoin::Pairs => biased(scaled(in_pairs(&registers, &parts, true), c)),
+            PartJoin::Pairs => biased(scaled(in_pairs(&registers, &parts, |_| true), c)),
             PartJoin::Output => {
                 let narrow = |sum: u64| registers.from(output.format, to_output(sum));
                 let parts = parts.iter().map(|sum| if parts.len() > 1 { narrow(*sum) } else { *sum });

@@ -10,7 +10,8 @@ use crate::{
     gemm::{
         self, ArrayFile, Conversion, Factors, Matrix,
         apart::{self, Apart},
-        matching::{self, Matches, Suspects},
+        matching::{self, Matches, Mixed, Suspects},
+        places,
         tables,
     },
     isa::Instruction,
@@ -54,6 +55,7 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
     let progress = Progress::new(&arguments.destination);
     let found = matching::find(&suspects, &factors, &d, &|what| progress.step(what))?;
     report.holds = !found.found.is_empty();
+    let mixed = matching::mixed(&suspects, &factors, &d, &found, &|what| progress.step(what))?;
     report.notes.extend(remarks(&found, factors.k(), d.codes.len()));
     if let (Some(path), Some(first)) = (&arguments.schedule_out, found.found.first()) {
         atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
@@ -72,6 +74,12 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
         (None, _) => None,
     };
     let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
+    if let Some(mixed) = &mixed {
+        report.notes.push(together(mixed, factors.k(), d.codes.len()));
+        let rows = tables::mixed(mixed, factors.k(), d.codes.len());
+        report.tables.push(Table::of("Two schedules that together give every element", rows));
+        return Ok(report);
+    }
     report.tables.push(Table::of(title, tables::matches(&found, told.as_ref(), factors.k(), d.codes.len())));
     if let Some((_, differences)) = &found.nearest {
         let row = tables::comparison(file.label(), d.format, differences);
@@ -95,6 +103,20 @@ fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String
     };
     let file = path.display();
     Ok(format!("Of A and B in {file}, {groups}: have D made of {file}:a and {file}:b as this one was, and match that."))
+}
+
+/// What two schedules give together, in a sentence.
+fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
+    let Mixed { first, second, others, .. } = mixed;
+    format!(
+        "Two schedules together give every element: {} of {elements} {}; the {} others, of rows {} and columns {}, {}.",
+        elements - others.differing,
+        first.schedule.sentence(k),
+        others.differing,
+        places(&others.rows),
+        places(&others.columns),
+        second.schedule.sentence(k)
+    )
 }
 
 /// What was found, in sentences.

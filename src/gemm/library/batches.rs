@@ -2,8 +2,6 @@
 
 use std::path::Path;
 
-use serde::Deserialize;
-
 use super::{LibrarySchedules, Values, checked_shape, draw, shapes::named};
 use crate::{
     Error, Result,
@@ -31,18 +29,8 @@ pub struct Layer {
     pub batches: Vec<usize>,
 }
 
-/// A line of a table of layers.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Line {
-    layer: String,
-    product: String,
-    layout: String,
-    values: String,
-    n: usize,
-    k: usize,
-    batches: String,
-}
+/// The columns of a table of layers.
+const COLUMNS: [&str; 7] = ["layer", "product", "layout", "values", "n", "k", "batches"];
 
 /// The layers of a CSV file with the columns layer, product (D.A.B.COMPUTE), layout (nn, nt), values (normal, magnitudes), n, k and batches
 /// (numbers with spaces between).
@@ -51,12 +39,16 @@ struct Line {
 /// A file that cannot be read, or a line that describes no layer: with its number, and what is expected.
 pub fn read_layers(path: &Path) -> Result<Vec<Layer>> {
     let (text, origin) = (text::read(path, "the table of layers")?, path.display());
+    let wrong = |error: csv::Error| Error::request(format!("{origin}: {error}"));
     let mut layers = Vec::new();
     let mut reader = csv::ReaderBuilder::new().comment(Some(b'#')).trim(csv::Trim::All).from_reader(text.as_bytes());
-    for line in reader.deserialize::<Line>() {
-        let line = line.map_err(|error| Error::request(format!("{origin}: {error}")))?;
+    if reader.headers().map_err(wrong)?.iter().ne(COLUMNS) {
+        return Err(Error::request(format!("{origin}: its columns have to be {}", COLUMNS.join(","))));
+    }
+    for line in reader.into_records() {
+        let line: Vec<String> = line.map_err(wrong)?.iter().map(String::from).collect();
         let number = layers.len() + 1;
-        layers.push(layer(line).map_err(|error| error.within(format!("{origin}: layer {number}")))?);
+        layers.push(layer(&line).map_err(|error| error.within(format!("{origin}: layer {number}")))?);
     }
     match layers.is_empty() {
         true => Err(Error::request(format!("{origin}: no layers in it"))),
@@ -64,20 +56,21 @@ pub fn read_layers(path: &Path) -> Result<Vec<Layer>> {
     }
 }
 
-fn layer(line: Line) -> Result<Layer> {
-    let batches: Option<Vec<usize>> = line.batches.split_whitespace().map(|number| number.parse().ok()).collect();
-    let batches = batches.filter(|batches| (2..=MOST_BATCHES).contains(&batches.len())).ok_or_else(|| {
-        Error::request(format!(
-            "batches is '{}': expected 2 to {MOST_BATCHES} numbers with spaces between",
-            line.batches
-        ))
+fn layer(line: &[String]) -> Result<Layer> {
+    let [name, product, layout, values, n, k, batches] = line else { unreachable!("lines are as long as the first") };
+    let number = |key: &str, text: &str| {
+        text.parse::<usize>().map_err(|_| Error::request(format!("{key} is '{text}': expected a whole number")))
+    };
+    let (n, k) = (number("n", n)?, number("k", k)?);
+    let sizes: Option<Vec<usize>> = batches.split_whitespace().map(|number| number.parse().ok()).collect();
+    let sizes = sizes.filter(|sizes| (2..=MOST_BATCHES).contains(&sizes.len())).ok_or_else(|| {
+        Error::request(format!("batches is '{batches}': expected 2 to {MOST_BATCHES} numbers with spaces between"))
     })?;
-    for m in &batches {
-        checked_shape((*m, line.n, line.k)).map_err(Error::request)?;
+    for m in &sizes {
+        checked_shape((*m, n, k)).map_err(Error::request)?;
     }
-    let layout = named::<OperandLayout>("layout", &line.layout)?;
-    let problem = Problem::of_kind(&line.product, (batches[0], line.n, line.k), layout)?;
-    Ok(Layer { name: line.layer, problem, values: named::<Values>("values", &line.values)?, batches })
+    let problem = Problem::of_kind(product, (sizes[0], n, k), named::<OperandLayout>("layout", layout)?)?;
+    Ok(Layer { name: name.clone(), problem, values: named::<Values>("values", values)?, batches: sizes })
 }
 
 crate::rows! {
@@ -135,8 +128,7 @@ pub fn batches(
     chosen: Option<&ChosenAlgorithm>,
 ) -> Result<Vec<BatchRow>> {
     let Problem { n, k, a, b, d, .. } = layer.problem;
-    let own =
-        |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
+    let own = |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
     let weights = draw(k, n, b, d, layer.values, own(1));
     let mut reference: Option<Reference> = None;
     let mut rows = Vec::new();
@@ -183,19 +175,15 @@ pub fn batches(
                 match &reference {
                     None => {
                         row.outcome = "first";
-                        reference = Some(Reference {
-                            attributes: product.attributes,
-                            schedule: row.schedule.clone(),
-                            row: own,
-                        });
+                        reference =
+                            Some(Reference { attributes: product.attributes, schedule: row.schedule.clone(), row: own });
                     }
                     Some(first) => {
                         let found = Differences::between(&first.row, &own)?;
                         row.outcome = if found.differing == 0 { "same" } else { "changed" };
                         row.differing = Some(found.differing);
                         row.column = found.first.map(|(_, column, _)| column);
-                        row.why =
-                            row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
+                        row.why = row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
                     }
                 }
             }
