@@ -20,6 +20,7 @@ pub fn svg(curves: &[Curve], title: &str) -> String {
         number: |length| length.to_string(),
         y: "relative error, mean over the chains",
         lines: "instruction, initialisation",
+        width: 400,
         cross: "at the next length a chain overflows",
     };
     drawn(&lines(curves), &legend)

@@ -180,7 +180,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = integer(0..=1usize << 20), help_heading = "Library")]
     searches: usize,
     /// The GPU that computes the arithmetic of --device model:NAME, in place of the processor.
-    #[arg(long, value_name = "cuda:N", value_parser = gpu)]
+    #[arg(long, value_name = "cuda:N", value_parser = gpu, conflicts_with_all = ["shapes", "matched", "batches", "between", "product"])]
     on: Option<usize>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]

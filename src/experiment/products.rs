@@ -51,7 +51,9 @@ pub(super) fn run(
         }
         if lines.is_empty() {
             let name = &device.identity().name;
-            return Err(Error::unavailable(format!("{name} has none of the instructions of the experiment's products")));
+            return Err(Error::unavailable(format!(
+                "{name} has none of the instructions of the experiment's products"
+            )));
         }
         own.push(lines);
     }
@@ -127,6 +129,7 @@ pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
         number: |x| (1u64 << x.clamp(0, 63)).to_string(),
         y: "mean error / mean magnitude",
         lines: "device and instruction",
+        width: 560,
         cross: "",
     };
     Ok(drawn(&lines, &legend))

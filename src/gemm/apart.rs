@@ -6,7 +6,14 @@ use super::{
     matching::MatchCandidate,
     sample::Sample,
 };
-use crate::{Result, base::interrupt, device::ModelDevice, format::Format, inputs::random, isa::Codes};
+use crate::{
+    Result,
+    base::interrupt,
+    device::ModelDevice,
+    format::{Format, Overflow, Rounding},
+    inputs::random,
+    isa::Codes,
+};
 
 /// Rows and columns on which products are judged.
 const JUDGED: (usize, usize) = (8, 16);
@@ -101,6 +108,5 @@ fn drawn(factors: &Factors, d: &Format, cancelling: bool, seed: u64) -> Factors 
 
 /// The code of the negative of a number, where the format has it.
 fn negated(format: &Format, code: u64) -> u64 {
-    use crate::format::{Overflow, Rounding};
     format.encode_f64(-format.to_f64(code), Rounding::Rne, Overflow::Saturate).unwrap_or(code)
 }

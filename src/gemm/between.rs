@@ -168,6 +168,14 @@ impl Side {
                         self.name
                     )));
                 }
+                for (name, given, wanted) in [("A", &own.a, problem.a), ("B", &own.b, problem.b)] {
+                    if given.format != wanted && (given.format.name, wanted.name) != ("f32", "tf32") {
+                        return Err(Error::request(format!(
+                            "{name} holds {}, and the library is asked for a product of {wanted}",
+                            given.format
+                        )));
+                    }
+                }
                 let c = own.c.as_ref().map(|c| &c.codes);
                 let product = library.multiply(problem, &own.a.codes, &own.b.codes, c, chosen.as_ref())?;
                 *made = Some(product.attributes);

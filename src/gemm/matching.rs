@@ -109,9 +109,10 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
             shape.1
         )));
     }
+    factors.fit()?;
+    let blocks = scale_blocks(factors)?;
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));
-    let blocks = scale_blocks(factors)?;
     let mut left = suspected(&arithmetics, suspects, factors, d.format, blocks)?;
     let tried = left.len();
     let mut agreeing = 0;
@@ -166,7 +167,9 @@ pub fn mixed(
     matches: &Matches,
     step: &dyn Fn(&str),
 ) -> Result<Option<Mixed>> {
-    let Some((first, others)) = matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|own| own.is_none())) else {
+    let Some((first, others)) =
+        matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|own| own.is_none()))
+    else {
         return Ok(None);
     };
     let near = whole(first, factors)?;
@@ -216,6 +219,7 @@ fn suspected(
             (plain.operands, plain.order, plain.output.format) = (operands, order, output);
             (plain.alpha, plain.beta) = suspects.factors;
             plain.scales = blocks.filter(|_| plain.instruction.scale.is_none());
+            suited(factors, &plain)?.check(&plain)?;
             let candidate = |schedule| MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule };
             let schedules = schedules(&plain, factors);
             all.extend(schedules.into_iter().map(|schedule| Suspect { kin, candidate: candidate(schedule) }));
@@ -239,7 +243,11 @@ fn roundings(factors: &Factors, i: &Instruction) -> Vec<Option<OperandRounding>>
 
 /// The blocks that scales in f32 are of, by their number; `None`: there are none, or they are the instruction's.
 fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
-    let (Some(a), Some(b)) = (&factors.scale_a, &factors.scale_b) else { return Ok(None) };
+    let (a, b) = match (&factors.scale_a, &factors.scale_b) {
+        (None, None) => return Ok(None),
+        (Some(a), Some(b)) => (a, b),
+        _ => return Err(Error::request("of the scales of A and B one is missing (--scale-a and --scale-b)")),
+    };
     if a.format.name != "f32" || b.format.name != "f32" {
         return Ok(None);
     }

@@ -14,8 +14,7 @@ use plotters::{
 
 use crate::base::sorting;
 
-const WIDTH: u32 = 1080;
-const LEGEND_WIDTH: u32 = 400;
+const CHART_WIDTH: u32 = 680;
 const LEGEND_LINE: u32 = 22;
 /// Room for the title and the axis titles above and below the legend's lines.
 const FRAME: u32 = 150;
@@ -53,6 +52,8 @@ pub(crate) struct Legend<'a> {
     pub(crate) y: &'a str,
     /// What the names of lines consist of.
     pub(crate) lines: &'a str,
+    /// The width of the legend.
+    pub(crate) width: u32,
     /// What a cross at the end of a line means.
     pub(crate) cross: &'a str,
 }
@@ -75,7 +76,7 @@ pub(crate) struct PlottedLine {
 pub(crate) fn svg(lines: &[PlottedLine], legend: &Legend) -> String {
     let height = (FRAME + LEGEND_LINE * lines.len() as u32).max(CHART_HEIGHT);
     let mut text = String::new();
-    let root = SVGBackend::with_string(&mut text, (WIDTH, height)).into_drawing_area();
+    let root = SVGBackend::with_string(&mut text, (CHART_WIDTH + legend.width, height)).into_drawing_area();
     draw(&root, lines, legend).expect("a string can always be written to");
     drop(root);
     text
@@ -83,7 +84,7 @@ pub(crate) fn svg(lines: &[PlottedLine], legend: &Legend) -> String {
 
 fn draw(root: &Area, lines: &[PlottedLine], legend: &Legend) -> Drawn {
     root.fill(&WHITE)?;
-    let (left, right) = root.split_horizontally(WIDTH - LEGEND_WIDTH);
+    let (left, right) = root.split_horizontally(CHART_WIDTH);
     let (left, _) = left.split_vertically(CHART_HEIGHT);
     let mut chart = ChartBuilder::on(&left)
         .caption(legend.title, (FONT, 17))

@@ -6,6 +6,7 @@ use tcnum::{
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding, PartJoin,
         Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
+        matching::{self, Suspects},
     },
     isa,
 };
@@ -160,6 +161,38 @@ fn scales_of_instructions_take_part_in_the_search() {
     };
     let factors = Factors { scale_a: codes(24, 20), scale_b: codes(20, 40), ..operands(&schedule, 640) };
     found_again("blackwell-rtx", &schedule, &factors, &["--instr", name]);
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_before_the_search() {
+    let schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap()).unwrap();
+    let [single, half] = ["f32", "f16"].map(|name| format::find(name).unwrap());
+    let factors = operands(&schedule, 64);
+    let d = computed("hopper", &schedule, &factors);
+    let find = |factors: &Factors| {
+        let suspects = Suspects { models: vec!["hopper".into()], instructions: Vec::new(), factors: (1.0, 1.0) };
+        matching::find(&suspects, factors, &d, &|_| ()).unwrap_err().to_string()
+    };
+    for (factors, words) in [
+        (Factors { c: Some(matrix(2, 3, single, 1)), ..factors.clone() }, "C is 2 x 3"),
+        (Factors { bias: Some(matrix(1, 3, single, 1)), ..factors.clone() }, "the bias is 1 x 3"),
+        (
+            Factors { scale_a: Some(matrix(24, 1, single, 1)), ..factors.clone() },
+            "of the scales of A and B one is missing",
+        ),
+        (
+            Factors {
+                scale_a: Some(matrix(24, 7, single, 1)),
+                scale_b: Some(matrix(1, 1, single, 1)),
+                ..factors.clone()
+            },
+            "there are 7 scales along the 64 k of A",
+        ),
+        (Factors { b: matrix(63, 40, half, 1), ..factors.clone() }, "B needs as many rows"),
+    ] {
+        let message = find(&factors);
+        assert!(message.contains(words), "{words}: {message}");
+    }
 }
 
 #[test]

@@ -128,7 +128,8 @@ pub fn batches(
     chosen: Option<&ChosenAlgorithm>,
 ) -> Result<Vec<BatchRow>> {
     let Problem { n, k, a, b, d, .. } = layer.problem;
-    let own = |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
+    let own =
+        |operand: u64| random(seed ^ fnv1a(format!("{} {}", layer.name, layer.problem.kind()).as_bytes()), operand);
     let weights = draw(k, n, b, d, layer.values, own(1));
     let mut reference: Option<Reference> = None;
     let mut rows = Vec::new();
@@ -175,15 +176,19 @@ pub fn batches(
                 match &reference {
                     None => {
                         row.outcome = "first";
-                        reference =
-                            Some(Reference { attributes: product.attributes, schedule: row.schedule.clone(), row: own });
+                        reference = Some(Reference {
+                            attributes: product.attributes,
+                            schedule: row.schedule.clone(),
+                            row: own,
+                        });
                     }
                     Some(first) => {
                         let found = Differences::between(&first.row, &own)?;
                         row.outcome = if found.differing == 0 { "same" } else { "changed" };
                         row.differing = Some(found.differing);
                         row.column = found.first.map(|(_, column, _)| column);
-                        row.why = row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
+                        row.why =
+                            row.why.or_else(|| Some(otherwise(schedules, first, &product.attributes, &row.schedule)));
                     }
                 }
             }
