@@ -5,7 +5,7 @@ use toml::{Table, Value};
 use super::{
     Differences, Executor, Factors, Matrix, ModelReplay, Replay, Schedule, Smallest, StepSum, compute,
     library::LibrarySchedules,
-    matching::{self, Suspects, suited},
+    matching::{self, MatchCandidate, Suspects, suited},
     sample::Sample,
     smallest::smallest,
     steps,
@@ -66,7 +66,8 @@ pub struct KnownSchedule {
     pub schedule: Schedule,
     /// The model whose arithmetic its steps have; `None`: that of a device of which no model is known.
     pub model: Option<String>,
-    /// How it is known: given, predicted (by the attributes of an algorithm), found (by a search).
+    /// How it is known: given, predicted (by the attributes of an algorithm), found (by a search), found of the first element that differs
+    /// (where others have another).
     pub how: &'static str,
 }
 
@@ -199,8 +200,14 @@ impl Side {
         }
     }
 
-    /// How it made `d`.
-    fn known(&mut self, factors: &Factors, d: &Matrix, knowledge: &Knowledge) -> Result<Option<KnownSchedule>> {
+    /// How it made `d`, or at least the element at a row and column.
+    fn known(
+        &mut self,
+        factors: &Factors,
+        d: &Matrix,
+        (row, column): (usize, usize),
+        knowledge: &Knowledge,
+    ) -> Result<Option<KnownSchedule>> {
         let own = self.operands(factors);
         match &self.maker {
             Maker::Scheduled { device, schedule } if !is_whole_product(schedule) => {
@@ -208,7 +215,7 @@ impl Side {
                 let model = device.model().and_then(|_| name.strip_prefix("model:")).map(String::from);
                 Ok(Some(KnownSchedule { schedule: (**schedule).clone(), model, how: "given" }))
             }
-            Maker::Scheduled { .. } => found(&own, d, knowledge),
+            Maker::Scheduled { .. } => found(&own, d, Some(row * d.columns + column), knowledge),
             Maker::Library { library, problem, made, .. } => {
                 let model = library.generation().model(&self.name)?.0;
                 let sample = Sample::new(&own, d, JUDGED, 0, None);
@@ -229,7 +236,7 @@ impl Side {
                     }
                 }
                 let knowledge = Knowledge { models: vec![model], ..*knowledge };
-                found(&sample.factors, &sample.d, &knowledge)
+                found(&sample.factors, &sample.d, None, &knowledge)
             }
         }
     }
@@ -248,19 +255,30 @@ fn is_whole_product(schedule: &Schedule) -> bool {
     isa::gemm(&schedule.instruction.name).is_some()
 }
 
-/// The simplest schedule that gives D, if one that is tried does.
-fn found(factors: &Factors, d: &Matrix, knowledge: &Knowledge) -> Result<Option<KnownSchedule>> {
+/// The simplest schedule that gives D, if one that is tried does; else that of an element, if two together give all.
+fn found(
+    factors: &Factors,
+    d: &Matrix,
+    element: Option<usize>,
+    knowledge: &Knowledge,
+) -> Result<Option<KnownSchedule>> {
     let suspects = Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors };
-    match matching::find(&suspects, factors, d, &|_| ()) {
-        Ok(matches) => Ok(matches.found.into_iter().next().map(|found| KnownSchedule {
-            model: Some(found.arithmetic.model.clone()),
-            schedule: found.schedule,
-            how: "found",
-        })),
-        Err(error @ Error::Interrupted { .. }) => Err(error),
+    let matches = match matching::find(&suspects, factors, d, &|_| ()) {
+        Ok(matches) => matches,
+        Err(error @ Error::Interrupted { .. }) => return Err(error),
         // No instruction of the models has these operands.
-        Err(_) => Ok(None),
+        Err(_) => return Ok(None),
+    };
+    let known = |found: &MatchCandidate, how| KnownSchedule {
+        model: Some(found.arithmetic.model.clone()),
+        schedule: found.schedule.clone(),
+        how,
+    };
+    if let (None, Some(element)) = (matches.found.first(), element) {
+        let mixed = matching::mixed(&suspects, factors, d, &matches, &|_| ())?;
+        return Ok(mixed.map(|mixed| known(mixed.of(element), "found of the first element that differs")));
     }
+    Ok(matches.found.first().map(|found| known(found, "found")))
 }
 
 /// Compares the products of two; `step` is told what is being done.
@@ -295,7 +313,7 @@ pub fn between(
     let Some((row, column, _)) = between.differences.first else { return Ok(between) };
     for (at, side) in sides.iter_mut().enumerate() {
         step(&format!("looking for the schedule of {}", side.name));
-        between.known[at] = side.known(factors, &made[at], knowledge)?;
+        between.known[at] = side.known(factors, &made[at], (row, column), knowledge)?;
     }
     if let [Some(x), Some(y)] = &between.known {
         between.keys = Some(keys(&x.schedule, &y.schedule));

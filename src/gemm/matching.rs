@@ -153,6 +153,15 @@ pub struct Mixed {
     pub others: Differences,
     /// The elements that the second gives.
     pub by_second: usize,
+    /// Of each element, row by row, whether the first gives it.
+    by_first: Vec<bool>,
+}
+
+impl Mixed {
+    /// The schedule of an element: the first, if that gives it. Panics if there is no such element.
+    pub fn of(&self, element: usize) -> &MatchCandidate {
+        if self.by_first[element] { &self.first } else { &self.second }
+    }
 }
 
 /// Where no schedule gives `d`: the nearest one and another which together give every element, if the one that is found for a row of what is
@@ -187,7 +196,9 @@ pub fn mixed(
         let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
         if codes().all(|((x, y), d)| x == d || y == d) {
             let by_second = codes().filter(|((_, y), d)| y == d).count();
-            return Ok(Some(Mixed { first: first.clone(), second: second.clone(), others: others.clone(), by_second }));
+            let by_first = codes().map(|((x, _), d)| x == d).collect();
+            let (first, second, others) = (first.clone(), second.clone(), others.clone());
+            return Ok(Some(Mixed { first, second, others, by_second, by_first }));
         }
     }
     Ok(None)

@@ -115,6 +115,18 @@ fn the_schedule_of_a_program_that_multiplies_whole_matrices_is_found() {
     assert_eq!((&row["x_known"], &row["y_known"]), (&"found".into(), &"given".into()), "{row}");
     assert!(row["x_schedule"].as_str().unwrap().contains("k descending"), "{row}");
     assert_eq!(row["keys"], serde_json::json!(["order"]));
+    // Of a program with two kernels, that of the element.
+    let whole = format!("{program} --two@gemm.m3n8k24.f32");
+    let folder = tempfile::tempdir().unwrap();
+    let schedule = folder.path().join("descending.toml").to_string_lossy().into_owned();
+    let descending = "instruction = \"vfmadd.m1n16k1.f32.f32.f32.f32\"\norder = \"descending\"\n";
+    std::fs::write(&schedule, descending).unwrap();
+    let fma = format!("model:x86@{schedule}");
+    let report = gemm(&["--between", &whole, &fma, "--shape", "3,8,24", "--dist", "magnitudes", "--model", "x86"], 1);
+    let row = &report["tables"]["between"][0];
+    assert_eq!(row["x_known"], "found of the first element that differs", "{row}");
+    assert!(row["x_schedule"].as_str().unwrap().contains("k ascending"), "{row}");
+    assert_eq!(report["tables"]["product_comparison"][0]["which_columns"], "0..3");
 }
 
 #[test]
