@@ -268,21 +268,16 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let begin = Instant::now();
     let (d, sums) = {
         let bar = Bar::new(&progress, "computing", m as u64 * n as u64, 0, 1);
-        let compute = |executor: &mut Executor| {
-            let d = gemm::compute(&schedule, executor, &factors, &|done| bar.show(done, 0))?;
-            Ok((d, executor.seconds_of_sums()))
-        };
-        let at_once = match (arguments.on, device.model()) {
-            (None, _) => Executor::at_once(device.as_mut(), &schedule, &factors)?,
-            (Some(ordinal), Some(model)) => {
-                Some(CudaReplay(CudaDevice::open(ordinal)?).executor(model, &schedule, &factors)?)
+        let mut executor = match arguments.on {
+            None => Executor::for_product(device.as_mut(), &schedule, &factors)?,
+            Some(ordinal) => {
+                let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
+                let model = device.model().ok_or_else(simulated)?;
+                CudaReplay(CudaDevice::open(ordinal)?).executor(model, &schedule, &factors)?
             }
-            (Some(_), None) => return Err(Error::request("--on is for a simulated device: --device model:NAME")),
         };
-        match at_once {
-            Some(mut executor) => compute(&mut executor)?,
-            None => compute(&mut Executor::of(device.as_mut(), &schedule, m, n)?)?,
-        }
+        let d = gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?;
+        (d, executor.seconds_of_sums())
     };
     let seconds = begin.elapsed().as_secs_f64();
     report.device = Some(device.identity().clone());

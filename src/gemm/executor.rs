@@ -44,11 +44,7 @@ impl<'a> Executor<'a> {
     ///
     /// # Errors
     /// The device does not have the instruction, or fails.
-    pub fn at_once(
-        device: &mut dyn Device,
-        schedule: &Schedule,
-        factors: &Factors,
-    ) -> Result<Option<Executor<'static>>> {
+    pub fn at_once(device: &mut dyn Device, schedule: &Schedule, factors: &Factors) -> Result<Option<Executor<'a>>> {
         let factors = &*factors.rounded(schedule)?;
         if schedule.not_at_once(factors).is_some() {
             return Ok(None);
@@ -58,6 +54,17 @@ impl<'a> Executor<'a> {
         let Factors { a, b, .. } = factors;
         let chains = device.products(&schedule.instruction, promoted, shape, &a.codes, &b.codes)?;
         Ok(chains.map(|chains| Executor::chained(chains, schedule)))
+    }
+
+    /// What is fastest for this one product.
+    ///
+    /// # Errors
+    /// The device does not have the instruction, or fails.
+    pub fn for_product(device: &'a mut dyn Device, schedule: &Schedule, factors: &Factors) -> Result<Executor<'a>> {
+        match Executor::at_once(device, schedule, factors)? {
+            Some(executor) => Ok(executor),
+            None => Executor::of(device, schedule, factors.a.rows, factors.b.columns),
+        }
     }
 
     /// Seconds that sums of all elements at once have taken, without moving matrices; `None` of other executors.
