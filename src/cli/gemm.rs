@@ -258,6 +258,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         gemm::writable(path, schedule.output.format)?;
     }
     let mut report = Report::new("gemm", invocation());
+    report.seed = arguments.shape.map(|_| arguments.seed);
     let factors = factors(arguments, &schedule, &mut report.notes)?;
     factors.check(&schedule)?;
     let mut device = open(arguments, &schedule)?;

@@ -76,9 +76,7 @@ impl Named {
 /// As [`super::run`].
 pub(super) fn run(arguments: &Arguments, sides: [&String; 2]) -> Result<Report> {
     let mut report = Report::new("gemm", invocation());
-    if arguments.shape.is_some() {
-        report.seed = Some(arguments.seed);
-    }
+    report.seed = arguments.shape.map(|_| arguments.seed);
     if let Some(path) = &arguments.apart {
         safetensors(path)?;
     }

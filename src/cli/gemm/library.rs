@@ -129,6 +129,7 @@ fn one(arguments: &Arguments, report: &mut Report) -> Result<(AskedProduct, Fact
         gemm::writable(path, problem.d)?;
     }
     let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
+    report.seed = arguments.shape.map(|_| arguments.seed);
     let [a, b] = multiplied(arguments, [given(problem.a), given(problem.b)], problem.d, &mut report.notes)?;
     let c = match &arguments.c {
         Some(file) => {
