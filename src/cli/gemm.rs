@@ -274,7 +274,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             Some(ordinal) => {
                 let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
                 let model = device.model().ok_or_else(simulated)?;
-                CudaReplay(CudaDevice::open(ordinal)?).executor(model, &schedule, &factors)?
+                let gpu = CudaDevice::open(ordinal)?;
+                report.notes.push(format!("Computed on {}, {}.", gpu.identity().name, gpu.identity().description));
+                CudaReplay(gpu).executor(model, &schedule, &factors)?
             }
         };
         let d = gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?;
