@@ -20,11 +20,14 @@ use crate::{
     arithmetic::shipped,
     array::Container,
     base::{atomic, interrupt, sorting},
-    device::{self, ChosenAlgorithm, Device, OperandLayout, cpu},
+    device::{
+        self, ChosenAlgorithm, Device, OperandLayout, cpu,
+        cuda::{self, CudaDevice},
+    },
     format::{self, Format, Rounding},
     gemm::{
-        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, Differences, Executor, Factors, KOrder,
-        Matrix, OperandRounding, PartJoin, Residue, Schedule,
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Factors,
+        KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
         library::{Values, checked_shape, draw},
         tables,
     },
@@ -176,6 +179,9 @@ pub(super) struct Arguments {
     /// Search at most this often for the schedule of a product that is not as predicted.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = integer(0..=1usize << 20), help_heading = "Library")]
     searches: usize,
+    /// The GPU that computes the arithmetic of --device model:NAME, in place of the processor.
+    #[arg(long, value_name = "cuda:N", value_parser = gpu, conflicts_with_all = ["shapes", "matched", "batches", "between", "product"])]
+    on: Option<usize>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -206,6 +212,14 @@ impl Arguments {
     /// Whether there is one D, which `--out` names the file of.
     pub(super) fn computes_one(&self) -> bool {
         self.shapes.is_none() && self.batches.is_none() && self.between.is_empty()
+    }
+}
+
+/// Parses the name of a GPU.
+fn gpu(text: &str) -> std::result::Result<usize, String> {
+    match cuda::ordinal(text) {
+        Some(number) => number.map_err(|error| error.to_string()),
+        None => Err("expected cuda:N".into()),
     }
 }
 
@@ -253,10 +267,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let (m, n) = (factors.a.rows, factors.b.columns);
     progress.note(&format!("computing {m} x {n} x {} on {}", factors.k(), device.identity().name));
     let begin = Instant::now();
-    let d = {
+    let (d, sums) = {
         let bar = Bar::new(&progress, "computing", m as u64 * n as u64, 0, 1);
-        let mut executor = Executor::of(device.as_mut(), &schedule, m, n)?;
-        gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?
+        let mut executor = match arguments.on {
+            None => Executor::for_product(device.as_mut(), &schedule, &factors)?,
+            Some(ordinal) => {
+                let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
+                let model = device.model().ok_or_else(simulated)?;
+                let gpu = CudaDevice::open(ordinal)?;
+                report.notes.push(format!("Computed on {}, {}.", gpu.identity().name, gpu.identity().description));
+                CudaReplay(gpu).executor(model, &schedule, &factors)?
+            }
+        };
+        let d = gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?;
+        (d, executor.seconds_of_sums())
     };
     let seconds = begin.elapsed().as_secs_f64();
     report.device = Some(device.identity().clone());
@@ -274,7 +298,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, &d);
-    report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds)]));
+    report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds, sums)]));
     report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
     let distances = Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy));
     report.tables.extend(distances.filled());

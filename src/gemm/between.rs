@@ -158,7 +158,7 @@ impl Side {
                 let narrow = narrowed || own.a.rows < factors.a.rows;
                 let schedule = if narrow { schedule.narrowed() } else { (**schedule).clone() };
                 let own = if serves(&own, &schedule) { suited(&own, &schedule)? } else { own };
-                let mut executor = Executor::of(device.as_mut(), &schedule, own.a.rows, own.b.columns)?;
+                let mut executor = Executor::for_product(device.as_mut(), &schedule, &own)?;
                 compute(&schedule, &mut executor, &own, &|_| ())
             }
             Maker::Library { library, problem, chosen, made } => {

@@ -188,11 +188,8 @@ impl Work<'_> {
         let Factors { a, b, c, bias, .. } = self.factors;
         let (rows, columns) = (a.rows, b.columns);
         let promoted = self.schedule.promote.is_some();
-        let starts = self.start(0) != Start::Zero || self.schedule.accumulators.count > 1;
-        if self.schedule.scales.is_some() || starts || promoted && register != Register::Single {
-            return Err(Error::unavailable(
-                "sums of all elements at once begin from zero, in one accumulator, without scales, and are promoted to f32 alone",
-            ));
+        if let Some(why) = self.schedule.not_at_once(self.factors) {
+            return Err(Error::unavailable(why));
         }
         let bare = self.schedule.is_bare(self.walk.parts.len(), c.is_some(), bias.is_some());
         let mut parts = Vec::with_capacity(self.walk.parts.len());

@@ -1,6 +1,6 @@
 //! Schedules: how a matrix product is made of instructions.
 
-use super::register::Register;
+use super::{Factors, register::Register};
 use crate::{
     Error, Result,
     base::named::named,
@@ -309,6 +309,16 @@ impl Schedule {
     pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
         let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c == CEntry::End && self.beta != 0.0;
         parts == 1 && self.promote.is_none() && !added && self.alpha == 1.0 && self.output.format == self.instruction.d
+    }
+
+    /// Why the steps of all elements cannot be summed at once, if they cannot.
+    pub(super) fn not_at_once(&self, factors: &Factors) -> Option<&'static str> {
+        let begins =
+            factors.c.is_some() && self.c == CEntry::Start || factors.bias.is_some() && self.bias == BiasEntry::Start;
+        let promotes = self.promote.is_some() && Register::of(self.instruction.d) != Some(Register::Single);
+        (begins || promotes || self.scales.is_some() || self.accumulators.count > 1).then_some(
+            "sums of all elements at once begin from zero, in one accumulator, without scales, and are promoted to f32 alone",
+        )
     }
 
     /// The schedule of some rows and columns of the product ([`Factors::chosen`](super::Factors::chosen)): each has scales of its own.

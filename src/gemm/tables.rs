@@ -42,6 +42,10 @@ crate::rows! {
         seconds: f64 => shown("time").unit("s"),
         /// Dot-product-adds in a second.
         rate: f64 => shown("per second"),
+        /// How long the sums took on the GPU, without moving matrices, where it summed all elements at once.
+        sum_seconds: Option<f64> => shown("sums").unit("s").if_filled(),
+        /// Floating-point operations of the sums in a second: 2*m*n*k of them.
+        sum_rate: Option<f64> => shown("FLOP/s").if_filled(),
     }
 
     /// How far D is from what a yardstick says: on all elements, or on some that are spread over it.
@@ -322,7 +326,13 @@ fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing
 }
 
 /// The row of a product.
-pub fn product(schedule: &Schedule, factors: &Factors, execution: &'static str, seconds: f64) -> ProductRow {
+pub fn product(
+    schedule: &Schedule,
+    factors: &Factors,
+    execution: &'static str,
+    seconds: f64,
+    sum_seconds: Option<f64>,
+) -> ProductRow {
     let (m, n, k) = (factors.a.rows, factors.b.columns, factors.k());
     let steps: usize = schedule.walk(k).parts.iter().flatten().map(|run| run.steps.len()).sum();
     let dot_product_adds = m as u64 * n as u64 * steps as u64;
@@ -342,6 +352,8 @@ pub fn product(schedule: &Schedule, factors: &Factors, execution: &'static str, 
         dot_product_adds,
         seconds,
         rate: dot_product_adds as f64 / seconds,
+        sum_seconds,
+        sum_rate: sum_seconds.map(|seconds| 2.0 * m as f64 * n as f64 * k as f64 / seconds),
     }
 }
 
