@@ -11,6 +11,8 @@ use super::{
 };
 use crate::base::{interrupt, parallel, sorting};
 
+/// The work of a whole search.
+const WHOLE: u64 = 1 << 33;
 /// What it takes to judge a move, and a pair of changes, about.
 const MOVE: u64 = 1 << 17;
 const PAIR: u64 = 1 << 18;
@@ -29,9 +31,9 @@ const NEAR: i64 = 2;
 pub(super) struct Effort(pub u64);
 
 impl Effort {
-    /// So much from now on.
+    /// So much from now on, and no more than [`WHOLE`] in all.
     pub(super) fn of(pool: &Pool, work: u64) -> Effort {
-        Effort(pool.work() + work)
+        Effort((pool.work() + work).min(WHOLE))
     }
 
     fn left(self, pool: &Pool) -> u64 {

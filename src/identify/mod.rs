@@ -11,7 +11,9 @@ mod candidate;
 mod climb;
 mod confirm;
 mod constancy;
+mod directed;
 mod file;
+mod fit;
 mod isolate;
 mod moves;
 mod near;
@@ -20,6 +22,7 @@ mod quick;
 mod run;
 mod search;
 mod starts;
+mod steps;
 mod structure;
 pub mod tables;
 

@@ -14,6 +14,10 @@ fn floors() -> impl Iterator<Item = i64> {
     (-320..=160).filter(|floor| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor))
 }
 
+/// The orders in which NaNs of operands may go through a step.
+const NAN_ORDERS: [&str; 15] =
+    ["abc", "acb", "bac", "bca", "cab", "cba", "ab", "ac", "ba", "bc", "ca", "cb", "a", "b", "c"];
+
 /// Changes that are made together: of one key, or of the same key of several nodes.
 #[derive(Debug, Clone)]
 pub(super) struct Move(pub Vec<Change>);
@@ -286,8 +290,11 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
                 }
             }
         }
-        if whole && absent("nan-operands") {
-            for order in ["abc", "acb", "bac", "bca", "cab", "cba"] {
+        if absent("nan-operands") {
+            // An addition of two values has no third operand.
+            let add_only = table.get("kind").and_then(Value::as_str) == Some("add") && absent("products");
+            let orders = NAN_ORDERS.iter().filter(|order| !add_only || !order.contains('c'));
+            for order in orders.filter(|_| whole || !place.is_empty()) {
                 let letters: Vec<String> = order.chars().map(|letter| format!("\"{letter}\"")).collect();
                 add("nan-operands", &format!("[{}]", letters.join(", ")));
             }

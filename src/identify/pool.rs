@@ -8,7 +8,7 @@ use std::sync::{
 use crate::{
     arithmetic::Evaluator,
     format::{Class, Format},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, Tiles},
 };
 
 /// Tiles with the answers of the device.
@@ -50,6 +50,20 @@ impl Pool {
     /// What judging has cost so far, in products, about.
     pub(super) fn work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
+    }
+
+    /// Counts single cases, by the reference, with so many products in all.
+    pub(super) fn spend(&self, products: u64) {
+        self.work.fetch_add(products * SLOW, Ordering::Relaxed);
+    }
+
+    /// The cases of the tiles from this one on, with the answers.
+    pub(super) fn cases(&self, from: usize) -> Vec<(Case, u64)> {
+        let (m, n) = (self.part.m, self.part.n);
+        let of = |(tile, answers): &(Tiles, Codes)| -> Vec<(Case, u64)> {
+            (0..m * n).map(|at| (tile.case(&self.part, 0, at / n, at % n), answers.get(at))).collect()
+        };
+        self.tiles[from..].iter().flat_map(of).collect()
     }
 
     /// Adds answered tiles.

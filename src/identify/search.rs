@@ -21,6 +21,8 @@ const JUDGED: usize = 12;
 /// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
 const REFINED: usize = 3;
+/// Of the rules of what steps do, the nearest, from which it climbs first.
+const NEAREST: usize = 2;
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
@@ -40,6 +42,8 @@ pub(super) struct Search {
     isolated: Pool,
     /// Whether the device adds two terms at a time, never more.
     pub in_pairs: bool,
+    /// Rules of what the steps do that were looked at one by one.
+    pub fitted: Vec<Table>,
 }
 
 /// A candidate, and what it began from.
@@ -56,7 +60,7 @@ impl Search {
         let mut guides = known.another();
         let step = (known.len() / GUIDES).max(1);
         (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
-        Search { isolated: known.another(), guides, known, in_pairs: false }
+        Search { isolated: known.another(), guides, known, in_pairs: false, fitted: Vec::new() }
     }
 
     /// Lets the tiles from this one on, which show steps alone, come before all others.
@@ -93,6 +97,25 @@ impl Search {
         sorting::by_key(&mut starts, |start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
+        // What is known of every step is near already.
+        let mut near: Vec<Candidate> =
+            parallel::map(&self.fitted, |rule| Candidate::new(rule.clone(), &self.guides, Measure::All, u64::MAX))
+                .into_iter()
+                .flatten()
+                .collect();
+        sorting::by_key(&mut near, |candidate| candidate.penalty);
+        near.truncate(NEAREST);
+        for candidate in near {
+            let before = candidate.penalty;
+            let refined = self.refine(candidate, Steps::Single, LITTLE);
+            if std::env::var_os("FIT_DEBUG").is_some() {
+                eprintln!("refined fit: {before} to {} work {}\n{}", refined.penalty, self.known.work(), refined.rule);
+            }
+            if refined.penalty == 0 {
+                return Some(refined);
+            }
+            reached.push(refined);
+        }
         for start in starts {
             let approached = approach(&first, start);
             let refined = self.refine(approached, Steps::Single, LITTLE);

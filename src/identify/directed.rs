@@ -1,0 +1,260 @@
+//! Tiles that decide what one step of a sum does: only terms that meet there are not zero, but for one that may cancel the largest
+//! of them further on, so that the rounding of the steps behind does not hide what is left.
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+use super::steps::{Part, Step};
+use crate::{
+    format::{Finite, Format, Overflow, Real, Rounding},
+    isa::{Case, Instruction, Tiles},
+    tree::Leaf,
+};
+
+/// The exponent of the largest terms, where the formats have it.
+const TOP: i32 = 20;
+/// How far below the largest term others may be.
+const GAPS: [i32; 6] = [3, 8, 14, 20, 28, 42];
+/// The bits of terms that every step hands on as they are.
+const SHORT: u32 = 3;
+/// The terms of a tile at most, but for the one that cancels.
+const MOST_TERMS: u64 = 4;
+
+/// What a tile shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The alignment and the rounding: terms of few bits, from several parts.
+    Sum,
+    /// What becomes of the products that the step adds itself: all their bits count.
+    Products,
+}
+
+/// Draws tiles.
+pub(super) struct Directed<'a> {
+    i: &'a Instruction,
+    random: ChaCha8Rng,
+}
+
+/// What the rows or the columns of a tile have: a case with the codes of one side each, and the exponents of their scales.
+struct Side {
+    lines: Vec<Case>,
+}
+
+impl<'a> Directed<'a> {
+    /// Tiles of this instruction.
+    pub(super) fn new(i: &'a Instruction, seed: u64) -> Directed<'a> {
+        Directed { i, random: ChaCha8Rng::seed_from_u64(seed) }
+    }
+
+    fn below(&mut self, count: u64) -> u64 {
+        self.random.next_u64() % count.max(1)
+    }
+
+    /// A tile for a step; `None` where it has nothing to show. `all` are the terms of the whole sum.
+    pub(super) fn tile(&mut self, step: &Step, all: &[Leaf], shown: Shown) -> Option<Tiles> {
+        let leaves = match shown {
+            Shown::Sum => self.some(step),
+            Shown::Products => self.products(step),
+        };
+        let first = *leaves.first()?;
+        // What cancels the first term: one that takes no part, of this step or of any other.
+        let outside: Vec<Leaf> = all.iter().copied().filter(|leaf| !leaves.contains(leaf)).collect();
+        let wanted = match shown {
+            Shown::Sum => self.below(2) == 0,
+            Shown::Products => self.below(3) > 0,
+        };
+        let outside = outside.into_iter().filter(|leaf| shown == Shown::Sum || *leaf == Leaf::C).collect::<Vec<_>>();
+        let cancelling = (wanted && !outside.is_empty()).then(|| outside[self.below(outside.len() as u64) as usize]);
+        Some(self.drawn(&leaves, first, cancelling, shown))
+    }
+
+    /// One term of each of two parts or more, in a random order: where only one part is not a product, half of the time it is among
+    /// them.
+    fn some(&mut self, step: &Step) -> Vec<Leaf> {
+        let count = 2 + self.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
+        let mut parts: Vec<usize> = (0..step.parts.len()).collect();
+        let mut drawn = Vec::new();
+        let others: Vec<usize> = parts.iter().copied().filter(|at| step.parts[*at].product().is_none()).collect();
+        if let ([other], true) = (&others[..], step.parts.len() > 2) {
+            parts.remove(*other);
+            if self.below(2) == 0 {
+                drawn.push(*other);
+            }
+        }
+        while drawn.len() < count && !parts.is_empty() {
+            let part = parts.remove(self.below(parts.len() as u64) as usize);
+            let place = self.below(drawn.len() as u64 + 1) as usize;
+            drawn.insert(place, part);
+        }
+        let leaf = |part: usize| {
+            let leaves = &step.leaves[part];
+            leaves[self.below(leaves.len() as u64) as usize]
+        };
+        drawn.into_iter().map(leaf).collect()
+    }
+
+    /// Some of the products that a step adds itself.
+    fn products(&mut self, step: &Step) -> Vec<Leaf> {
+        let mut own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
+        let count = 1 + self.below((own.len() as u64).min(3));
+        let mut some = Vec::new();
+        while (some.len() as u64) < count && !own.is_empty() {
+            some.push(own.remove(self.below(own.len() as u64) as usize));
+        }
+        some
+    }
+
+    fn drawn(&mut self, leaves: &[Leaf], first: Leaf, cancelling: Option<Leaf>, shown: Shown) -> Tiles {
+        let i = self.i;
+        let gap = GAPS[self.below(GAPS.len() as u64) as usize];
+        let gap = if shown == Shown::Products { gap.min(12) } else { gap };
+        let rows = self.side(i.m, true, leaves, (first, cancelling), (gap, shown));
+        let columns = self.side(i.n, false, leaves, (first, cancelling), (gap, shown));
+        let with_c = leaves.contains(&Leaf::C);
+        let mut tiles = Tiles::zeros(i, 1);
+        for (at, row) in rows.lines.iter().enumerate() {
+            for (beside, column) in columns.lines.iter().enumerate() {
+                let mut case = Case { b: column.b.clone(), scale_b: column.scale_b.clone(), ..row.clone() };
+                case.c = match (cancelling, first) {
+                    (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
+                    (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
+                    _ if with_c => {
+                        let far = if first == Leaf::C { 4 } else { gap as u64 + 1 };
+                        let exponent = self.top() - self.below(far) as i32;
+                        self.code(i.c, exponent, SHORT)
+                    }
+                    _ => 0,
+                };
+                tiles.place(i, 0, at, beside, &case);
+            }
+        }
+        tiles
+    }
+
+    /// The exponent of the largest terms.
+    fn top(&self) -> i32 {
+        let emax = |format: &Format| format.float().map_or(0, |float| float.emax());
+        let products = match self.i.scale {
+            Some(_) => i32::MAX,
+            None => emax(self.i.a) + emax(self.i.b),
+        };
+        TOP.min(emax(self.i.d) - 5).min(emax(self.i.c) - 1).min(products)
+    }
+
+    /// The codes of A in each row, or those of B in each column.
+    fn side(
+        &mut self,
+        lines: usize,
+        of_a: bool,
+        leaves: &[Leaf],
+        (first, cancelling): (Leaf, Option<Leaf>),
+        (gap, shown): (i32, Shown),
+    ) -> Side {
+        let i = self.i;
+        let format = if of_a { i.a } else { i.b };
+        let float = format.float();
+        let (least, most) = float.map_or((0, 0), |float| (float.emin(), float.emax() - i32::from(float.emax() > 3)));
+        let high = if of_a { self.top() / 2 } else { self.top() - self.top() / 2 };
+        let bits = match (shown, of_a) {
+            (Shown::Products, _) => 64,
+            (Shown::Sum, true) => SHORT,
+            (Shown::Sum, false) => 1,
+        };
+        let one = |scale: &Format, exponent: i32| encoded(scale, Finite::exact(false, 1, exponent));
+        let mut all = Vec::new();
+        for _ in 0..lines {
+            let mut case = Case::zeros(i);
+            if let Some(scale) = i.scale {
+                case.scale_a.fill(one(scale.format, 0));
+                case.scale_b.fill(one(scale.format, 0));
+            }
+            let mut scaled: Vec<(usize, i32)> = Vec::new();
+            for leaf in leaves {
+                let Leaf::Product(k) = *leaf else { continue };
+                let far = if *leaf == first { 2 } else { gap as u64 / 2 + 1 };
+                let exponent = high - self.below(far) as i32;
+                let at = case.logical(i, k);
+                let mut by = 0;
+                if let Some(scale) = i.scale {
+                    let block = at / scale.block;
+                    by = match scaled.iter().find(|(other, _)| *other == block) {
+                        Some((_, by)) => *by,
+                        None => exponent - exponent.clamp(least, most),
+                    };
+                    let range = scale.format.float().map_or((0, 0), |float| (float.emin(), float.emax()));
+                    by = by.clamp(range.0, range.1);
+                    scaled.push((block, by));
+                    let code = one(scale.format, by);
+                    if of_a { case.scale_a[block] = code } else { case.scale_b[block] = code }
+                }
+                let code = self.code(format, (exponent - by).clamp(least, most), bits);
+                if of_a { case.a[k] = code } else { case.b[at] = code }
+            }
+            if let (Some(Leaf::Product(k)), Leaf::Product(of)) = (cancelling, first) {
+                let (at, from) = (case.logical(i, k), case.logical(i, of));
+                if let Some(scale) = i.scale {
+                    let (block, own) = (at / scale.block, from / scale.block);
+                    if scaled.iter().all(|(other, _)| *other != block) {
+                        case.scale_a[block] = case.scale_a[own];
+                        case.scale_b[block] = case.scale_b[own];
+                    }
+                }
+                if of_a { case.a[k] = negated(format, case.a[of]) } else { case.b[at] = case.b[from] }
+            } else if let (Some(Leaf::Product(k)), Leaf::C) = (cancelling, first) {
+                let exponent = high - self.below(2) as i32;
+                let at = case.logical(i, k);
+                let code = self.code(format, exponent.clamp(least, most), bits);
+                if of_a { case.a[k] = code } else { case.b[at] = code }
+            }
+            all.push(case);
+        }
+        Side { lines: all }
+    }
+
+    /// A number with this exponent and so many bits at most; half of them powers of two where they are to be short.
+    fn code(&mut self, format: &Format, exponent: i32, bits: u32) -> u64 {
+        let Some(float) = format.float() else { return 0 };
+        let precision = float.precision();
+        let leading = 1u64 << (precision - 1);
+        let bits = if bits > 1 && bits <= SHORT && self.below(2) == 0 { 1 } else { bits };
+        let kept = u64::MAX << precision.saturating_sub(bits);
+        let significand = leading | (self.random.next_u64() & (leading - 1) & kept);
+        let exponent = exponent.clamp(float.emin(), float.emax()) - (precision as i32 - 1);
+        let negative = float.signed && self.below(2) == 0;
+        encoded(format, Finite::exact(negative, significand.into(), exponent))
+    }
+
+    /// The element of C that cancels a product, of a product with all its bits only the leading ones.
+    fn opposite(&mut self, case: &Case, k: usize, shown: Shown) -> u64 {
+        let i = self.i;
+        let logical = case.logical(i, k);
+        let mut value = Finite::exact(true, 1, 0);
+        let mut factors = vec![i.a.value(case.a[k]), i.b.value(case.b[logical])];
+        if let Some(scale) = i.scale {
+            let block = logical / scale.block;
+            factors.extend([case.scale_a[block], case.scale_b[block]].map(|code| scale.format.value(code)));
+        }
+        for factor in factors {
+            let Real::Finite(factor) = factor else { return 0 };
+            value = value.times(&factor);
+        }
+        if shown == Shown::Products && !value.is_zero() {
+            value = value.rounded_to_precision(1 + self.below(12) as u32, Rounding::Rz);
+        }
+        encoded(i.c, value)
+    }
+}
+
+/// The code of the number that is nearest in a format.
+fn encoded(format: &Format, value: Finite) -> u64 {
+    format.encode(&Real::Finite(value), Rounding::Rne, Overflow::Saturate).unwrap_or(0)
+}
+
+fn negated(format: &Format, code: u64) -> u64 {
+    match format.float() {
+        Some(float) if float.signed => code ^ 1 << (format.bits - 1),
+        _ => code,
+    }
+}
