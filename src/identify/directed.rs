@@ -1,6 +1,8 @@
 //! Tiles that decide what one step of a sum does: only terms that meet there are not zero, but for one that may cancel the largest
 //! of them further on, so that the rounding of the steps behind does not hide what is left.
 
+use std::collections::BTreeMap;
+
 use rand_chacha::{
     ChaCha8Rng,
     rand_core::{Rng, SeedableRng},
@@ -8,6 +10,7 @@ use rand_chacha::{
 
 use super::steps::{Part, Step};
 use crate::{
+    Result,
     format::{Finite, Format, Overflow, Real, Rounding},
     isa::{Case, Instruction, Tiles},
     tree::Leaf,
@@ -15,8 +18,9 @@ use crate::{
 
 /// The exponent of the largest terms, where the formats have it.
 const TOP: i32 = 20;
-/// How far below the largest term others may be.
+/// How far below the largest term others may be, where D has at most 24 bits, and where it has more.
 const GAPS: [i32; 6] = [3, 8, 14, 20, 28, 42];
+const WIDE_GAPS: [i32; 6] = [3, 12, 24, 36, 48, 60];
 /// The bits of terms that every step hands on as they are.
 const SHORT: u32 = 3;
 /// The terms of a tile at most, but for the one that cancels.
@@ -31,21 +35,93 @@ pub(super) enum Shown {
     Products,
 }
 
+/// Exponents at which terms are tried alone, and how far apart they are.
+const TRIED: std::ops::RangeInclusive<i32> = -48..=20;
+const STRIDE: usize = 4;
+
 /// Draws tiles.
 pub(super) struct Directed<'a> {
     i: &'a Instruction,
     random: ChaCha8Rng,
-}
-
-/// What the rows or the columns of a tile have: a case with the codes of one side each, and the exponents of their scales.
-struct Side {
-    lines: Vec<Case>,
+    /// The exponents with which each term comes out as itself where all others are zero.
+    ranges: BTreeMap<Leaf, (i32, i32)>,
 }
 
 impl<'a> Directed<'a> {
     /// Tiles of this instruction.
     pub(super) fn new(i: &'a Instruction, seed: u64) -> Directed<'a> {
-        Directed { i, random: ChaCha8Rng::seed_from_u64(seed) }
+        Directed { i, random: ChaCha8Rng::seed_from_u64(seed), ranges: BTreeMap::new() }
+    }
+
+    /// Finds out with which exponents each term comes out as itself: `ask` gives the codes of D of cases.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub(super) fn find_ranges(&mut self, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<()> {
+        let mut cases = Vec::new();
+        let mut tried = Vec::new();
+        for leaf in Leaf::all(self.i) {
+            for exponent in TRIED.rev().step_by(STRIDE) {
+                if let Some(case) = self.alone(leaf, exponent) {
+                    cases.push(case);
+                    tried.push((leaf, exponent));
+                }
+            }
+        }
+        let answers = ask(&cases)?;
+        for ((leaf, exponent), answer) in tried.into_iter().zip(answers) {
+            if encoded(self.i.d, Finite::exact(false, 1, exponent)) != answer {
+                continue;
+            }
+            // From the largest one down, as long as all come out.
+            let range = self.ranges.entry(leaf).or_insert((exponent, exponent));
+            if range.0 == exponent + STRIDE as i32 {
+                range.0 = exponent;
+            }
+        }
+        Ok(())
+    }
+
+    /// The case of a power of two as the only term, if the formats have it.
+    fn alone(&self, leaf: Leaf, exponent: i32) -> Option<Case> {
+        let i = self.i;
+        let power = |format: &Format, exponent: i32| {
+            let value = Finite::exact(false, 1, exponent);
+            let code = encoded(format, value);
+            let same = matches!(format.value(code), Real::Finite(own) if own.minus(&value).is_zero());
+            let float = format.float()?;
+            (same && (float.emin()..=float.emax()).contains(&exponent)).then_some(code)
+        };
+        let mut case = Case::zeros(i);
+        if let Some(scale) = i.scale {
+            let one = power(scale.format, 0)?;
+            case.scale_a.fill(one);
+            case.scale_b.fill(one);
+        }
+        let Leaf::Product(k) = leaf else {
+            case.c = power(i.c, exponent)?;
+            return Some(case);
+        };
+        let at = case.logical(i, k);
+        let [a, b] = [i.a, i.b].map(|format| format.float().map_or((0, 0), |float| (float.emin(), float.emax())));
+        let (x, y) = (exponent / 2, exponent - exponent / 2);
+        let (mut x, mut y) = (x.clamp(a.0, a.1), y.clamp(b.0, b.1));
+        if let Some(scale) = i.scale {
+            let rest = exponent - x - y;
+            case.scale_a[at / scale.block] = power(scale.format, rest)?;
+        } else {
+            // What one of them does not reach the other one has to.
+            x = (exponent - y).clamp(a.0, a.1);
+            y = exponent - x;
+        }
+        case.a[k] = power(i.a, x)?;
+        case.b[at] = power(i.b, y)?;
+        Some(case)
+    }
+
+    /// The exponents that a term may have.
+    fn range(&self, leaf: Leaf) -> (i32, i32) {
+        self.ranges.get(&leaf).copied().unwrap_or((*TRIED.start(), TOP))
     }
 
     fn below(&mut self, count: u64) -> u64 {
@@ -59,8 +135,11 @@ impl<'a> Directed<'a> {
             Shown::Products => self.products(step),
         };
         let first = *leaves.first()?;
-        // What cancels the first term: one that takes no part, of this step or of any other.
-        let outside: Vec<Leaf> = all.iter().copied().filter(|leaf| !leaves.contains(leaf)).collect();
+        // What cancels the first term: one that meets none of them before this step.
+        let part = |leaf: &Leaf| step.leaves.iter().position(|part| part.contains(leaf));
+        let taken: Vec<Option<usize>> = leaves.iter().map(part).collect();
+        let free = |leaf: &Leaf| part(leaf).is_none_or(|part| !taken.contains(&Some(part)));
+        let outside: Vec<Leaf> = all.iter().copied().filter(free).collect();
         let wanted = match shown {
             Shown::Sum => self.below(2) == 0,
             Shown::Products => self.below(3) > 0,
@@ -108,22 +187,22 @@ impl<'a> Directed<'a> {
 
     fn drawn(&mut self, leaves: &[Leaf], first: Leaf, cancelling: Option<Leaf>, shown: Shown) -> Tiles {
         let i = self.i;
-        let gap = GAPS[self.below(GAPS.len() as u64) as usize];
-        let gap = if shown == Shown::Products { gap.min(12) } else { gap };
-        let rows = self.side(i.m, true, leaves, (first, cancelling), (gap, shown));
-        let columns = self.side(i.n, false, leaves, (first, cancelling), (gap, shown));
+        let top = leaves.iter().chain(&cancelling).map(|leaf| self.range(*leaf).1).min().unwrap_or(0);
+        let top = self.top().min(top);
+        let rows = self.side(i.m, true, leaves, (first, cancelling), (top, shown));
+        let columns = self.side(i.n, false, leaves, (first, cancelling), (top, shown));
         let with_c = leaves.contains(&Leaf::C);
         let mut tiles = Tiles::zeros(i, 1);
-        for (at, row) in rows.lines.iter().enumerate() {
-            for (beside, column) in columns.lines.iter().enumerate() {
+        for (at, row) in rows.iter().enumerate() {
+            for (beside, column) in columns.iter().enumerate() {
                 let mut case = Case { b: column.b.clone(), scale_b: column.scale_b.clone(), ..row.clone() };
                 case.c = match (cancelling, first) {
                     (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
                     (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
                     _ if with_c => {
-                        let far = if first == Leaf::C { 4 } else { gap as u64 + 1 };
-                        let exponent = self.top() - self.below(far) as i32;
-                        self.code(i.c, exponent, SHORT)
+                        let far = if first == Leaf::C { 4 } else { self.gap(shown) as u64 + 1 };
+                        let exponent = top - self.below(far) as i32;
+                        self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
                     }
                     _ => 0,
                 };
@@ -131,6 +210,14 @@ impl<'a> Directed<'a> {
             }
         }
         tiles
+    }
+
+    /// How far below the largest term others are at most.
+    fn gap(&mut self, shown: Shown) -> i32 {
+        let wide = self.i.d.float().is_some_and(|float| float.precision() > 24);
+        let gaps = if wide { &WIDE_GAPS } else { &GAPS };
+        let gap = gaps[self.below(gaps.len() as u64) as usize];
+        if shown == Shown::Products { gap.min(12) } else { gap }
     }
 
     /// The exponent of the largest terms.
@@ -150,13 +237,13 @@ impl<'a> Directed<'a> {
         of_a: bool,
         leaves: &[Leaf],
         (first, cancelling): (Leaf, Option<Leaf>),
-        (gap, shown): (i32, Shown),
-    ) -> Side {
+        (top, shown): (i32, Shown),
+    ) -> Vec<Case> {
         let i = self.i;
         let format = if of_a { i.a } else { i.b };
         let float = format.float();
         let (least, most) = float.map_or((0, 0), |float| (float.emin(), float.emax() - i32::from(float.emax() > 3)));
-        let high = if of_a { self.top() / 2 } else { self.top() - self.top() / 2 };
+        let high = if of_a { top / 2 } else { top - top / 2 };
         let bits = match (shown, of_a) {
             (Shown::Products, _) => 64,
             (Shown::Sum, true) => SHORT,
@@ -171,10 +258,11 @@ impl<'a> Directed<'a> {
                 case.scale_b.fill(one(scale.format, 0));
             }
             let mut scaled: Vec<(usize, i32)> = Vec::new();
+            let gap = self.gap(shown);
             for leaf in leaves {
                 let Leaf::Product(k) = *leaf else { continue };
-                let far = if *leaf == first { 2 } else { gap as u64 / 2 + 1 };
-                let exponent = high - self.below(far) as i32;
+                let far = if *leaf == first { 1 } else { (gap.min(top - self.range(*leaf).0) / 2).max(0) };
+                let exponent = high - self.below(far as u64 + 1) as i32;
                 let at = case.logical(i, k);
                 let mut by = 0;
                 if let Some(scale) = i.scale {
@@ -210,7 +298,7 @@ impl<'a> Directed<'a> {
             }
             all.push(case);
         }
-        Side { lines: all }
+        all
     }
 
     /// A number with this exponent and so many bits at most; half of them powers of two where they are to be short.

@@ -11,7 +11,7 @@ use crate::{
 };
 
 /// Cases by which possibilities are sifted, and of these the most that one may fail.
-const SIFTED: usize = 40;
+const SIFTED: usize = 48;
 const FAILED: usize = 3;
 /// Possibilities that are held against all cases.
 const KEPT: usize = 48;

@@ -53,7 +53,9 @@ const TELLING: u64 = 1 << 27;
 const MOST_GROUPS: usize = 8;
 /// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
 const MOST_STEPS: usize = 40;
-const SHOWING: usize = 192;
+const SHOWING: usize = 384;
+/// Steps of which no possibility gives all answers, after which only those are tried that other steps have.
+const MISFITS: usize = 3;
 const MOST_SHOWING: usize = 32;
 /// How often the search goes on from the nearest candidate.
 const LED_ON: usize = 3;
@@ -303,8 +305,16 @@ impl Dialogue<'_> {
         if steps.steps.len() > MOST_STEPS {
             return None;
         }
+        let start = std::time::Instant::now();
         let mut directed = Directed::new(&part, self.stream.seed);
-        let (mut found, mut misses): (Vec<Own>, usize) = (Vec::new(), 0);
+        let asker = self.asker.as_mut()?;
+        if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
+            if error.exit_status() == 3 {
+                self.failure = Some(error.to_string());
+            }
+            return None;
+        }
+        let (mut found, mut misses, mut misfits): (Vec<Own>, usize, usize) = (Vec::new(), 0, 0);
         for number in 0..steps.steps.len() {
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(&mut directed, &steps.steps[number], shown)?;
@@ -321,13 +331,25 @@ impl Dialogue<'_> {
                 let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
                 let own = match same {
                     Some(own) => own,
+                    None if misfits == MISFITS => continue,
                     None => {
                         let fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
                             Shown::Products => fit.products(&cases)?,
                         };
                         self.search.known.spend(fitted.cases * part.stored_k() as u64);
+                        if std::env::var_os("FIT_DEBUG").is_some() {
+                            eprintln!(
+                                "step {number} {shown:?}: {} of {} cases missed, {} computed, {:?}\n    {:?}",
+                                fitted.misses,
+                                cases.len(),
+                                fitted.cases,
+                                start.elapsed(),
+                                fitted.own
+                            );
+                        }
                         misses += fitted.misses;
+                        misfits += usize::from(fitted.misses > 0);
                         fitted.own
                     }
                 };
