@@ -13,9 +13,8 @@ use crate::base::{interrupt, parallel, sorting};
 
 /// The work of a whole search.
 const WHOLE: u64 = 1 << 33;
-/// What it takes to judge a move, and a pair of changes, about.
+/// What it takes to judge a move, about.
 const MOVE: u64 = 1 << 17;
-const PAIR: u64 = 1 << 18;
 /// Moves that are looked ahead, candidates that are kept after each, and of these at most with one penalty.
 const AHEAD: usize = 3;
 const KEPT: usize = 32;
@@ -192,23 +191,6 @@ pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Optio
         kept = judged;
     }
     None
-}
-
-/// The best of all pairs of moves that decide ordinary results, by these, if one is better.
-pub(super) fn climb_in_ordinary_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
-    let keys = moves::by_key(&from.rule, &pool.part);
-    let widths = |own: &Move| !own.is_ranged() || own.key().ends_with("bits");
-    let own: Vec<&Move> = keys.iter().flatten().filter(|own| Part::of(own) == Part::Ordinary && widths(own)).collect();
-    in_pairs(pool, from, Measure::Ordinary, &own, effort)
-}
-
-fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], effort: Effort) -> Option<Candidate> {
-    let pairs = moves.iter().enumerate().flat_map(|(at, one)| moves[..at].iter().map(move |other| (*one, *other)));
-    let pairs: Vec<_> = pairs.filter(|(one, other)| one.key() != other.key()).collect();
-    if pairs.len() as u64 > effort.left(pool) / PAIR {
-        return None;
-    }
-    best_of(pool, from, measure, pairs.into_iter().map(|(one, other)| other.applied(&one.applied(&from.rule))))
 }
 
 /// The best candidate that is nearer to the answers than `than`.

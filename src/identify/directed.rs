@@ -19,8 +19,8 @@ use crate::{
 /// The exponent of the largest terms, where the formats have it.
 const TOP: i32 = 20;
 /// How far below the largest term others may be, where D has at most 24 bits, and where it has more.
-const GAPS: [i32; 6] = [3, 8, 14, 20, 28, 42];
-const WIDE_GAPS: [i32; 6] = [3, 12, 24, 36, 48, 60];
+const GAPS: [i32; 10] = [3, 8, 12, 14, 18, 22, 24, 26, 32, 42];
+const WIDE_GAPS: [i32; 11] = [3, 12, 24, 30, 36, 42, 50, 52, 54, 56, 60];
 /// The bits of terms that every step hands on as they are.
 const SHORT: u32 = 3;
 /// The terms of a tile at most, but for the one that cancels.
@@ -200,8 +200,8 @@ impl<'a> Directed<'a> {
                     (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
                     (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
                     _ if with_c => {
-                        let far = if first == Leaf::C { 4 } else { self.gap(shown) as u64 + 1 };
-                        let exponent = top - self.below(far) as i32;
+                        let far = if first == Leaf::C { 3 } else { self.gap(shown) };
+                        let exponent = top - if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
                         self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
                     }
                     _ => 0,
@@ -215,7 +215,7 @@ impl<'a> Directed<'a> {
     /// How far below the largest term others are at most.
     fn gap(&mut self, shown: Shown) -> i32 {
         let wide = self.i.d.float().is_some_and(|float| float.precision() > 24);
-        let gaps = if wide { &WIDE_GAPS } else { &GAPS };
+        let gaps = if wide { &WIDE_GAPS[..] } else { &GAPS };
         let gap = gaps[self.below(gaps.len() as u64) as usize];
         if shown == Shown::Products { gap.min(12) } else { gap }
     }
@@ -262,7 +262,9 @@ impl<'a> Directed<'a> {
             for leaf in leaves {
                 let Leaf::Product(k) = *leaf else { continue };
                 let far = if *leaf == first { 1 } else { (gap.min(top - self.range(*leaf).0) / 2).max(0) };
-                let exponent = high - self.below(far as u64 + 1) as i32;
+                // As far as that, or nearer.
+                let far = if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
+                let exponent = high - far;
                 let at = case.logical(i, k);
                 let mut by = 0;
                 if let Some(scale) = i.scale {
@@ -329,7 +331,7 @@ impl<'a> Directed<'a> {
             value = value.times(&factor);
         }
         if shown == Shown::Products && !value.is_zero() {
-            value = value.rounded_to_precision(1 + self.below(12) as u32, Rounding::Rz);
+            value = value.rounded_to_precision(1 + self.below(u64::from(SHORT)) as u32, Rounding::Rz);
         }
         encoded(i.c, value)
     }

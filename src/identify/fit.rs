@@ -10,9 +10,9 @@ use crate::{
     tree::{Leaf, Manner},
 };
 
-/// Cases by which possibilities are sifted, and of these the most that one may fail.
+/// Cases by which possibilities are sifted, and of these the most that one may fail: first of all none, then some.
 const SIFTED: usize = 48;
-const FAILED: usize = 3;
+const FAILED: [usize; 2] = [0, 3];
 /// Possibilities that are held against all cases.
 const KEPT: usize = 48;
 /// Widths that the language has.
@@ -75,7 +75,7 @@ impl Fit<'_> {
             Manner::Aligned => [&aligned, &exact],
             _ => [&exact, &aligned],
         };
-        let [usual, others] = targets();
+        let [usual, others] = self.targets();
         let mut all = Fitted { own: now, misses: usize::MAX, cases: 0 };
         for (targets, cuts) in [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)] {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
@@ -103,7 +103,7 @@ impl Fit<'_> {
         };
         let without = |(case, _): &&Answered| !step.leaves[other].iter().any(|leaf| is_there(leaf, case));
         let alone: Vec<Answered> = cases.iter().filter(without).cloned().collect();
-        let [targets, _] = targets();
+        let [targets, _] = self.targets();
         let cut = |lanes| {
             let own = move |target, cut| Own { cut: Some(cut), lanes, target, ..step.own };
             targets.iter().map(|target| cuts().map(|cut| own(*target, cut)).collect()).collect::<Vec<_>>()
@@ -159,7 +159,7 @@ impl Fit<'_> {
         }
         let with = |products| Own { products, ..now };
         self.best(&exact, vec![vec![with(Products::Normalised)]], cases, &mut all);
-        let [usual, others] = targets();
+        let [usual, others] = self.targets();
         let rounded =
             |targets: &[Target]| targets.iter().map(|target| vec![with(Products::Rounded(*target))]).collect();
         self.best(&exact, rounded(&usual), cases, &mut all);
@@ -195,23 +195,28 @@ impl Fit<'_> {
     /// Looks for a possibility that fails fewer cases; the first of those that fail as few.
     fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[Answered], best: &mut Fitted) {
         let few = &cases[..SIFTED.min(cases.len())];
-        let sifted = parallel::map(owns, |owns| {
-            let mut program = program.clone();
-            let (mut left, mut taken) = (Vec::new(), 0);
-            for own in owns {
-                set(&mut program, self.number, &own, self.steps.nan);
-                let (misses, cases) = misses(&program, few, FAILED);
-                taken += cases;
-                if misses <= FAILED {
-                    left.push((misses, own));
-                }
-            }
-            (left, taken)
-        });
         let mut left = Vec::new();
-        for (own, taken) in sifted {
-            best.cases += taken;
-            left.extend(own);
+        for failed in FAILED {
+            if !left.is_empty() || best.misses == 0 {
+                break;
+            }
+            let sifted = parallel::map(&owns, |owns| {
+                let mut program = program.clone();
+                let (mut left, mut taken) = (Vec::new(), 0);
+                for own in owns {
+                    set(&mut program, self.number, own, self.steps.nan);
+                    let (misses, cases) = misses(&program, few, failed);
+                    taken += cases;
+                    if misses <= failed {
+                        left.push((misses, *own));
+                    }
+                }
+                (left, taken)
+            });
+            for (own, taken) in sifted {
+                best.cases += taken;
+                left.extend(own);
+            }
         }
         sorting::by_key(&mut left, |(misses, _)| *misses);
         left.truncate(KEPT);
@@ -225,21 +230,22 @@ impl Fit<'_> {
             }
         }
     }
+
+    /// What sums may be rounded to: first D's format and the usual ones.
+    fn targets(&self) -> [Vec<Target>; 2] {
+        let sums =
+            |format: &&Format| format.has_nan() && format.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
+        let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target { format, rounding });
+        let d = self.part.d;
+        let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).filter(|format| *format != d);
+        let others = FORMATS.iter().filter(sums).filter(|format| !USUAL.contains(&format.name));
+        [std::iter::once(d).chain(usual).flat_map(of).collect(), others.flat_map(of).collect()]
+    }
 }
 
 /// Every alignment, the widest first.
 fn cuts() -> impl Iterator<Item = Cut> {
     BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Cut { bits, rounding }))
-}
-
-/// What sums may be rounded to: first the usual formats.
-fn targets() -> [Vec<Target>; 2] {
-    let sums =
-        |format: &&Format| format.has_nan() && format.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
-    let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target { format, rounding });
-    let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).flat_map(of).collect();
-    let others = FORMATS.iter().filter(sums).filter(|format| !USUAL.contains(&format.name)).flat_map(of).collect();
-    [usual, others]
 }
 
 /// How many cases a program fails, or one more than `limit`; and how many were computed. The sign of a zero is a matter of its own.

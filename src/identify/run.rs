@@ -339,13 +339,16 @@ impl Dialogue<'_> {
                         };
                         self.search.known.spend(fitted.cases * part.stored_k() as u64);
                         if std::env::var_os("FIT_DEBUG").is_some() {
+                            let Own { cut, lanes, late, target, products } = fitted.own;
                             eprintln!(
-                                "step {number} {shown:?}: {} of {} cases missed, {} computed, {:?}\n    {:?}",
+                                "step {number} {shown:?}: {} of {} cases missed, {} computed, {:?}\n    {cut:?} {lanes:?} {late:?} {} {:?} {}",
                                 fitted.misses,
                                 cases.len(),
                                 fitted.cases,
                                 start.elapsed(),
-                                fitted.own
+                                target.format,
+                                target.rounding,
+                                format!("{products:?}").chars().take(60).collect::<String>()
                             );
                         }
                         misses += fitted.misses;

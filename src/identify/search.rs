@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{Effort, climb, climb_in_ordinary_pairs, look_ahead},
+    climb::{Effort, climb, look_ahead},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -26,7 +26,7 @@ const NEAREST: usize = 2;
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
-const LITTLE: u64 = 1 << 29;
+const LITTLE: u64 = 1 << 28;
 pub(super) const MUCH: u64 = 1 << 32;
 /// How many of those that the nearest rule fails lead to another one.
 const LEARNT: usize = 12;
@@ -167,11 +167,6 @@ impl Search {
         for _ in 0..ROUNDS {
             best.judge(&self.guides, Measure::All);
             best = climb(&self.guides, best, effort);
-            if best.penalty > 0
-                && let Some(better) = climb_in_ordinary_pairs(&self.guides, &best, effort)
-            {
-                best = climb(&self.guides, better, effort);
-            }
             while best.penalty > 0
                 && steps == Steps::Ahead
                 && let Some(better) = look_ahead(&self.guides, &best, effort)
@@ -222,11 +217,6 @@ fn approach(pool: &Pool, start: Candidate) -> Candidate {
         let few = pool.first(count);
         best = climb(&few, best, effort);
         best.judge(&few, Measure::Ordinary);
-        if best.penalty > 0
-            && let Some(better) = climb_in_ordinary_pairs(&few, &best, effort)
-        {
-            best = climb(&few, better, effort);
-        }
         if count >= pool.len() {
             best.judge(pool, Measure::All);
             return best;
