@@ -244,6 +244,10 @@ impl<'a> Directed<'a> {
         let float = format.float();
         let (least, most) = float.map_or((0, 0), |float| (float.emin(), float.emax() - i32::from(float.emax() > 3)));
         let high = if of_a { top / 2 } else { top - top / 2 };
+        // Of a gap each side takes as much as its format can, the one as the other where both have enough.
+        let [own, other] = [format, if of_a { i.b } else { i.a }]
+            .map(|format| format.float().map_or(1, |float| (float.emax() - float.emin()).min(64)));
+        let share = 100 * own / (own + other).max(1);
         let bits = match (shown, of_a) {
             (Shown::Products, _) => 64,
             (Shown::Sum, true) => SHORT,
@@ -261,7 +265,8 @@ impl<'a> Directed<'a> {
             let gap = self.gap(shown);
             for leaf in leaves {
                 let Leaf::Product(k) = *leaf else { continue };
-                let far = if *leaf == first { 1 } else { (gap.min(top - self.range(*leaf).0) / 2).max(0) };
+                let far = gap.min(top - self.range(*leaf).0);
+                let far = if *leaf == first { 1 } else { (far * share / 100).max(0) };
                 // As far as that, or nearer.
                 let far = if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
                 let exponent = high - far;

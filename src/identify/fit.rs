@@ -14,7 +14,7 @@ use crate::{
 const SIFTED: usize = 48;
 const FAILED: [usize; 2] = [0, 3];
 /// Possibilities that are held against all cases.
-const KEPT: usize = 48;
+const KEPT: usize = 400;
 /// Widths that the language has.
 const BITS: std::ops::RangeInclusive<i32> = 0..=60;
 
@@ -22,6 +22,8 @@ const ROUNDINGS: [Rounding; 6] = [Rounding::Rne, Rounding::Rz, Rounding::Rna, Ro
 /// Formats that sums are rounded to most often.
 const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13"];
 
+/// The part of cases of which a step may fail one and still be taken for what it is: something else may decide them.
+const GOOD: usize = 64;
 /// The most lanes.
 const MOST_LANES: usize = 5;
 /// The fewest cases that say something of lanes, and the part of cases of which a step may fail one where it is worth looking on.
@@ -39,6 +41,13 @@ pub(super) struct Fitted {
     pub misses: usize,
     /// What it took, in cases that were computed.
     pub cases: u64,
+}
+
+impl Fitted {
+    /// Whether it fails so few of so many cases that the step may be taken for what it says.
+    pub(super) fn fits(&self, cases: usize) -> bool {
+        self.misses <= cases / GOOD
+    }
 }
 
 /// The fit of one step of a sum whose steps behind it are known.
@@ -80,7 +89,7 @@ impl Fit<'_> {
         for (targets, cuts) in [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)] {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
             self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
-            if all.misses == 0 {
+            if all.fits(cases.len()) {
                 return Some(all);
             }
         }
@@ -126,7 +135,7 @@ impl Fit<'_> {
             let same: Vec<Answered> = alone.iter().filter(in_one).cloned().collect();
             let lanes = Some((period, Cut { bits: 60, rounding: Rounding::Rne }));
             let mut own = Fitted { misses: usize::MAX, ..base };
-            let Some(program) = self.program(Own { lanes, ..cut(lanes)[0][0] }) else { continue };
+            let Some(program) = self.program(cut(lanes)[0][0]) else { continue };
             if same.len() < FEWEST {
                 continue;
             }
@@ -163,7 +172,7 @@ impl Fit<'_> {
         let rounded =
             |targets: &[Target]| targets.iter().map(|target| vec![with(Products::Rounded(*target))]).collect();
         self.best(&exact, rounded(&usual), cases, &mut all);
-        if all.misses == 0 {
+        if all.fits(cases.len()) {
             return Some(all);
         }
         if matches!(self.step().parts[..], [Part::Product(_), Part::Product(_)]) && now.cut.is_none() {
@@ -173,7 +182,7 @@ impl Fit<'_> {
                 self.best(&program, vec![vec![own]], cases, &mut all);
             }
         }
-        if all.misses == 0 {
+        if all.fits(cases.len()) {
             return Some(all);
         }
         let wide = Target { format: format::find("f64").ok()?, rounding: Rounding::Rne };
@@ -182,11 +191,11 @@ impl Fit<'_> {
             let own = |cut, target| with(Products::Alone(cut, target));
             let cut = |target| cuts().map(|cut| own(Some(cut), target)).collect::<Vec<_>>();
             self.best(&program, vec![cut(wide)], cases, &mut all);
-            if all.misses > 0 {
+            if !all.fits(cases.len()) {
                 self.best(&program, usual.iter().map(|target| cut(*target)).collect(), cases, &mut all);
             }
         }
-        if all.misses > 0 {
+        if !all.fits(cases.len()) {
             self.best(&exact, rounded(&others), cases, &mut all);
         }
         Some(all)
@@ -222,6 +231,9 @@ impl Fit<'_> {
         left.truncate(KEPT);
         let mut program = program.clone();
         for (_, own) in left {
+            if best.misses == 0 {
+                break;
+            }
             set(&mut program, self.number, &own, self.steps.nan);
             let (misses, taken) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
             best.cases += taken;

@@ -278,18 +278,9 @@ impl Dialogue<'_> {
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
         let fitted = self.fit(&order, nan);
-        if std::env::var_os("FIT_DEBUG").is_some() {
-            if let Some((steps, misses)) = &fitted {
-                eprintln!(
-                    "fit: {misses} misses, work {}\n{:?}",
-                    self.search.known.work(),
-                    steps.rule(&part).map(|t| t.to_string())
-                );
-            }
-        }
         let all = all(&structure::groups(&order, MOST_GROUPS));
         let mut fitting = structure::in_order(all.clone(), &order, &part);
-        if let Some((steps, _)) = fitted {
+        if let Some(steps) = fitted {
             self.search.fitted = structure::shaped(&fitting, &steps);
             self.search.fitted.extend(steps.rule(&part));
         }
@@ -298,14 +289,13 @@ impl Dialogue<'_> {
         if fitting.is_empty() { all } else { fitting }
     }
 
-    /// What each step of an order does, the last one first, by tiles that show it alone; and of how many outputs not all are given.
-    fn fit(&mut self, order: &Order, nan: u64) -> Option<(SumSteps, usize)> {
+    /// What each step of an order does, the last one first, by tiles that show it alone.
+    fn fit(&mut self, order: &Order, nan: u64) -> Option<SumSteps> {
         let part = self.search.known.part.clone();
         let mut steps = SumSteps::of(order, nan)?;
         if steps.steps.len() > MOST_STEPS {
             return None;
         }
-        let start = std::time::Instant::now();
         let mut directed = Directed::new(&part, self.stream.seed);
         let asker = self.asker.as_mut()?;
         if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
@@ -314,7 +304,7 @@ impl Dialogue<'_> {
             }
             return None;
         }
-        let (mut found, mut misses, mut misfits): (Vec<Own>, usize, usize) = (Vec::new(), 0, 0);
+        let (mut found, mut misfits): (Vec<Own>, usize) = (Vec::new(), 0);
         for number in 0..steps.steps.len() {
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(&mut directed, &steps.steps[number], shown)?;
@@ -338,21 +328,7 @@ impl Dialogue<'_> {
                             Shown::Products => fit.products(&cases)?,
                         };
                         self.search.known.spend(fitted.cases * part.stored_k() as u64);
-                        if std::env::var_os("FIT_DEBUG").is_some() {
-                            let Own { cut, lanes, late, target, products } = fitted.own;
-                            eprintln!(
-                                "step {number} {shown:?}: {} of {} cases missed, {} computed, {:?}\n    {cut:?} {lanes:?} {late:?} {} {:?} {}",
-                                fitted.misses,
-                                cases.len(),
-                                fitted.cases,
-                                start.elapsed(),
-                                target.format,
-                                target.rounding,
-                                format!("{products:?}").chars().take(60).collect::<String>()
-                            );
-                        }
-                        misses += fitted.misses;
-                        misfits += usize::from(fitted.misses > 0);
+                        misfits += usize::from(!fitted.fits(cases.len()));
                         fitted.own
                     }
                 };
@@ -363,7 +339,7 @@ impl Dialogue<'_> {
                 found.push(own);
             }
         }
-        Some((steps, misses))
+        Some(steps)
     }
 
     /// Cases that show what a step does, with the answers.

@@ -21,8 +21,8 @@ const JUDGED: usize = 12;
 /// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
 const REFINED: usize = 3;
-/// Of the rules of what steps do, the nearest, from which it climbs first.
-const NEAREST: usize = 2;
+/// The work of the climbs from the nearest of the rules of what steps do, with which it begins.
+const NEAREST: [u64; 2] = [1 << 31, 1 << 29];
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
@@ -104,13 +104,8 @@ impl Search {
                 .flatten()
                 .collect();
         sorting::by_key(&mut near, |candidate| candidate.penalty);
-        near.truncate(NEAREST);
-        for candidate in near {
-            let before = candidate.penalty;
-            let refined = self.refine(candidate, Steps::Single, LITTLE);
-            if std::env::var_os("FIT_DEBUG").is_some() {
-                eprintln!("refined fit: {before} to {} work {}\n{}", refined.penalty, self.known.work(), refined.rule);
-            }
+        for (candidate, work) in near.into_iter().zip(NEAREST) {
+            let refined = self.refine(candidate, Steps::Single, work);
             if refined.penalty == 0 {
                 return Some(refined);
             }

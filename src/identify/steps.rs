@@ -161,7 +161,8 @@ impl SumSteps {
 
     /// The rule.
     pub(super) fn rule(&self, i: &Instruction) -> Option<Table> {
-        rule(&self.text(false), i)
+        // Products with scales are added in sums alone.
+        rule(&self.text(i.scale.is_some()), i)
     }
 
     /// The program in which every step that may be one is a sum.
