@@ -61,12 +61,11 @@ fn arrange<T>(items: &mut [T], mut places: Vec<usize>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inputs::random;
 
     #[test]
     fn items_are_sorted_as_the_standard_library_sorts_them() {
         for count in [0, 1, 2, 3, 10, 1000] {
-            let items: Vec<(u64, u64)> = (0..count).map(|at| (random(1, at) % 7, at)).collect();
+            let items: Vec<(u64, u64)> = (0..count).map(|at| (at * at * 3 % 7, at)).collect();
             let (mut expected, mut by_order, mut by_own_key) = (items.clone(), items.clone(), items);
             expected.sort_by_key(|item| item.0);
             by(&mut by_order, |x, y| x.0.cmp(&y.0));
