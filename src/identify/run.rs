@@ -54,8 +54,8 @@ const MOST_GROUPS: usize = 8;
 /// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
 const MOST_STEPS: usize = 40;
 const SHOWING: usize = 384;
-/// Steps of which no possibility gives all answers, after which only those are tried that other steps have.
-const MISFITS: usize = 3;
+/// The work after which only those possibilities are tried that other steps have.
+const FITTING: u64 = 1 << 32;
 const MOST_SHOWING: usize = 32;
 /// How often the search goes on from the nearest candidate.
 const LED_ON: usize = 3;
@@ -304,7 +304,8 @@ impl Dialogue<'_> {
             }
             return None;
         }
-        let (mut found, mut misfits): (Vec<Own>, usize) = (Vec::new(), 0);
+        let before = self.search.known.work();
+        let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(&mut directed, &steps.steps[number], shown)?;
@@ -321,14 +322,13 @@ impl Dialogue<'_> {
                 let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
                 let own = match same {
                     Some(own) => own,
-                    None if misfits == MISFITS => continue,
+                    None if self.search.known.work() - before > FITTING => continue,
                     None => {
                         let fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
                             Shown::Products => fit.products(&cases)?,
                         };
                         self.search.known.spend(fitted.cases * part.stored_k() as u64);
-                        misfits += usize::from(!fitted.fits(cases.len()));
                         fitted.own
                     }
                 };
