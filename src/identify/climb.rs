@@ -119,6 +119,17 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
     }
 }
 
+/// Gives every key that decides special results the value that is nearest: of a candidate whose ordinary results are right already.
+pub(super) fn settle(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
+    let special = |part: Part| part == Part::Special;
+    let mut best = from;
+    best.judge(pool, Measure::All);
+    while let Some(better) = sweep(pool, best.clone(), (&special, Measure::All), effort) {
+        best = better;
+    }
+    best
+}
+
 /// The best of all changes of a part by a measure, if one is better.
 fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: Effort) -> Option<Candidate> {
     let moves: Vec<Move> =

@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{Effort, climb, look_ahead},
+    climb::{Effort, climb, look_ahead, settle},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -105,6 +105,7 @@ impl Search {
                 .collect();
         sorting::by_key(&mut near, |candidate| candidate.penalty);
         for (candidate, work) in near.into_iter().zip(NEAREST) {
+            let candidate = settle(&self.guides.first(JUDGED), candidate, Effort::of(&self.known, work / 2));
             let refined = self.refine(candidate, Steps::Single, work);
             if refined.penalty == 0 {
                 return Some(refined);
