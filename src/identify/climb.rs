@@ -11,8 +11,6 @@ use super::{
 };
 use crate::base::{interrupt, parallel, sorting};
 
-/// The work of a whole search.
-const WHOLE: u64 = 1 << 33;
 /// What it takes to judge a move, about.
 const MOVE: u64 = 1 << 17;
 /// Moves that are looked ahead, candidates that are kept after each, and of these at most with one penalty.
@@ -30,9 +28,9 @@ const NEAR: i64 = 2;
 pub(super) struct Effort(pub u64);
 
 impl Effort {
-    /// So much from now on, and no more than [`WHOLE`] in all.
+    /// So much from now on, and no more than the whole search may take.
     pub(super) fn of(pool: &Pool, work: u64) -> Effort {
-        Effort((pool.work() + work).min(WHOLE))
+        Effort((pool.work() + work).min(pool.most))
     }
 
     fn left(self, pool: &Pool) -> u64 {

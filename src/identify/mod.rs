@@ -32,4 +32,4 @@ pub use confirm::{Confirmation, HeldOut, confirm};
 pub use file::model_file;
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
-pub use run::{Identification, Plan, identify, identify_recording};
+pub use run::{Identification, Plan, WORK, identify, identify_recording};

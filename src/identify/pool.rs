@@ -21,6 +21,8 @@ pub(super) struct Pool {
     ordinary: Vec<Vec<bool>>,
     /// What judging by it, and by the pools made of it, has cost so far.
     work: Arc<AtomicU64>,
+    /// What it may cost.
+    pub most: u64,
 }
 
 /// What it costs to make an evaluator, and how much more one does that is not fast, as products that a fast one computes.
@@ -37,14 +39,14 @@ pub(super) enum Measure {
 }
 
 impl Pool {
-    /// No tiles of an instruction.
-    pub(super) fn new(part: &Instruction) -> Pool {
-        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new(), work: Arc::default() }
+    /// No tiles of an instruction; how much judging by it may cost.
+    pub(super) fn new(part: &Instruction, most: u64) -> Pool {
+        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new(), work: Arc::default(), most }
     }
 
     /// No tiles, of the same instruction; what judging by it costs is counted together.
     pub(super) fn another(&self) -> Pool {
-        Pool { work: self.work.clone(), ..Pool::new(&self.part) }
+        Pool { work: self.work.clone(), ..Pool::new(&self.part, self.most) }
     }
 
     /// What judging has cost so far, in products, about.

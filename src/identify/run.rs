@@ -62,6 +62,9 @@ const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
+/// What a search may compute before it ends without a rule, in products: half a minute of a core, about.
+pub const WORK: u64 = 1 << 33;
+
 /// How an instruction is identified.
 #[derive(Debug, Clone)]
 pub struct Plan {
@@ -75,6 +78,8 @@ pub struct Plan {
     pub also: Vec<Case>,
     /// Rules that were found of other instructions of the device: they are tried before all others.
     pub begun: Vec<Table>,
+    /// What the search may compute before it ends without a rule, in products, about: usually [`WORK`].
+    pub work: u64,
 }
 
 /// What was found out about an instruction.
@@ -126,7 +131,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let answers = asker.ask(&first)?;
     let repeated = REPEATED.min(answers.len() / (part.m * part.n));
     asker.repeat(&first.slice(0, repeated), &answers)?;
-    let mut known = Pool::new(&part);
+    let mut known = Pool::new(&part, plan.work);
     known.add(&first, &answers);
     let known = Search::new(known);
     let mut starts = starts::begun(&plan.begun, &part);
@@ -146,7 +151,7 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
     }
-    let mut known = Pool::new(&part);
+    let mut known = Pool::new(&part, WORK);
     known.add(&trace.inputs, &trace.d);
     let starts = if catalogue { starts::known(&part) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };

@@ -5,7 +5,7 @@ use std::{env, time::Instant};
 use proptest::strategy::{Strategy, ValueTree};
 use tcnum::{
     arithmetic::{Model, shipped},
-    identify::{Identification, Plan, identify},
+    identify::{Identification, Plan, WORK, identify},
     isa::Instruction,
 };
 
@@ -28,7 +28,7 @@ type Drawn = (&'static str, u64, u64);
 /// was recovered: all that was asked and all that was held out agrees.
 fn recovered((campaign, seed, number): Drawn, model: &Model, i: &'static Instruction) -> bool {
     let start = Instant::now();
-    let plan = Plan { seed: 1, budget: 1 << 20, catalogue: false, also: Vec::new(), begun: Vec::new() };
+    let plan = Plan { seed: 1, budget: 1 << 20, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
     let found = identify(&mut BlackBox::new(model), i, plan).unwrap();
     let time = start.elapsed().as_secs_f64();
     let differ = held_out(&found, model, i, HELD_OUT);
