@@ -54,9 +54,9 @@ const MOST_GROUPS: usize = 8;
 /// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
 const MOST_STEPS: usize = 40;
 const SHOWING: usize = 384;
+const MOST_SHOWING: usize = 32;
 /// The work after which only those possibilities are tried that other steps have.
 const FITTING: u64 = 1 << 32;
-const MOST_SHOWING: usize = 32;
 /// How often the search goes on from the nearest candidate.
 const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
