@@ -1,9 +1,11 @@
 //! `tcnum gemm`.
 
+mod between;
 mod library;
+mod matched;
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, Instant},
 };
 
@@ -16,16 +18,20 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::shipped,
+    array::Container,
     base::{atomic, interrupt, sorting},
-    device::{self, ChosenAlgorithm, Device, OperandLayout, cpu},
-    format::{self, Format},
+    device::{
+        self, ChosenAlgorithm, Device, OperandLayout, cpu,
+        cuda::{self, CudaDevice},
+    },
+    format::{self, Format, Rounding},
     gemm::{
-        self, ArrayFile, CEntry, Conversion, Differences, Executor, Factors, KOrder, Matrix, PartJoin, Residue,
-        Schedule,
-        matching::{self, Matches, Suspects},
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Factors,
+        KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
+        library::{Values, checked_shape, draw},
         tables,
     },
-    isa::Instruction,
+    inputs::random,
     report::{Report, Table},
 };
 
@@ -43,19 +49,28 @@ use crate::{
 ///
 /// Example: tcnum gemm --device cublaslt --shapes experiments/cublaslt.csv --output json --out cublaslt.json
 ///
+/// Example: tcnum gemm --between model:hopper model:ampere --instr mma.m16n8k16.f32.f16.f16.f32 --shape 64,64,256
+///
 /// A file is FILE.npy or FILE.safetensors:NAME. Values that the instruction's format does not have are refused, or rounded with
 /// --quantise. Integers are codes. --match D finds the schedule that made D, among split-k of up to 16 parts, ways of joining, promotion
-/// and order, for every arithmetic of the models. --out names the file that gets D; the report (how far D is from plain sums in f32 and f64 and from
-/// the exact one) goes to standard output. Exit status 1 if D differs from --compare, or no
-/// schedule gives that of --match.
+/// and order, for every arithmetic of the models. --between X Y compares the products of two: where they differ, which schedules they follow, and
+/// the smallest product that shows it. --out names the file that gets D; the report (how far D is from plain sums in f32 and f64 and from
+/// the exact one) goes to standard output. Exit status 1 if D differs from --compare, no
+/// schedule gives that of --match, or two differ.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// A: m x k.
-    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present = "shapes")]
+    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present_any = ["shapes", "shape", "batches"])]
     a: Option<ArrayFile>,
     /// B: k x n.
-    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present = "shapes")]
+    #[arg(long, value_name = "FILE", value_parser = array_file, required_unless_present_any = ["shapes", "shape", "batches"])]
     b: Option<ArrayFile>,
+    /// Draw A and B of this shape, in place of files.
+    #[arg(long, value_name = "M,N,K", value_parser = shape, conflicts_with_all = ["a", "b", "shapes", "matched"])]
+    shape: Option<(usize, usize, usize)>,
+    /// What the elements of --shape are drawn from.
+    #[arg(long, value_enum, default_value_t = Values::Normal, requires = "shape")]
+    dist: Values,
     /// C: m x n.
     #[arg(long, value_name = "FILE", value_parser = array_file)]
     c: Option<ArrayFile>,
@@ -84,6 +99,10 @@ pub(super) struct Arguments {
     /// The schedule, a TOML file.
     #[arg(long, value_name = "FILE", help_heading = "Schedule")]
     schedule: Option<PathBuf>,
+    /// Round elements of A and B from f32 to the instruction's formats: RNE, RNA, RZ, RU, RD or RO. [default: those of f32 go to tf32 as they
+    /// are, and others are refused]
+    #[arg(long, value_name = "ROUNDING", value_parser = rounding, conflicts_with = "quantise", help_heading = "Schedule")]
+    round_operands: Option<Rounding>,
     /// The order of the steps along k.
     #[arg(long, value_enum, help_heading = "Schedule")]
     order: Option<KOrder>,
@@ -108,9 +127,18 @@ pub(super) struct Arguments {
     /// Halve what is left where it is less than twice that, to a multiple of this.
     #[arg(long, value_name = "K", value_parser = integer(1..=1usize << 40), help_heading = "Schedule")]
     promote_halves: Option<usize>,
+    /// Deal the steps of what is summed without a break out to so many accumulators, in turn.
+    #[arg(long, value_name = "N", value_parser = integer(1..=1usize << 10), help_heading = "Schedule")]
+    accumulators: Option<usize>,
+    /// How the accumulators are joined.
+    #[arg(long, value_enum, help_heading = "Schedule")]
+    accumulator_join: Option<AccumulatorJoin>,
     /// Where C enters.
     #[arg(long, value_enum, help_heading = "Schedule")]
     c_enters: Option<CEntry>,
+    /// Where the bias enters.
+    #[arg(long, value_enum, help_heading = "Schedule")]
+    bias_enters: Option<BiasEntry>,
     /// The factor of the product.
     #[arg(long, value_name = "NUMBER", help_heading = "Schedule")]
     alpha: Option<f64>,
@@ -141,12 +169,19 @@ pub(super) struct Arguments {
     /// values (normal, magnitudes), m, n, k.
     #[arg(long, value_name = "FILE.csv", help_heading = "Library", conflicts_with_all = ["a", "b", "c", "compare", "matched"])]
     shapes: Option<PathBuf>,
-    /// The seed of the operands of --shapes.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX), help_heading = "Library")]
+    /// The seed of operands that are drawn (--shape, --shapes).
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
+    /// Have the library compute the layers of this table at each of their batch sizes, and tell whether the bits of the first row stay the
+    /// same: layer, product, layout, values, n, k, batches (1 8 64).
+    #[arg(long, value_name = "FILE.csv", help_heading = "Library", conflicts_with_all = ["a", "b", "c", "compare", "matched", "shapes", "product", "shape", "between"])]
+    batches: Option<PathBuf>,
     /// Search at most this often for the schedule of a product that is not as predicted.
     #[arg(long, value_name = "N", default_value_t = 16, value_parser = integer(0..=1usize << 20), help_heading = "Library")]
     searches: usize,
+    /// The GPU that computes the arithmetic of --device model:NAME, in place of the processor.
+    #[arg(long, value_name = "cuda:N", value_parser = gpu, conflicts_with_all = ["shapes", "matched", "batches", "between", "product"])]
+    on: Option<usize>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -155,11 +190,18 @@ pub(super) struct Arguments {
     compare: Option<ArrayFile>,
     /// Find the schedule that gives this D in every bit, among those of the instructions of the models, instead of computing one.
     #[arg(long = "match", value_name = "FILE", value_parser = array_file, conflicts_with_all = ["compare", "out", "device",
-        "schedule", "bias", "scale_a", "scale_b", "order", "slab", "residue", "split_k", "granule", "join", "promote", "promote_halves", "c_enters",
-        "output_format"])]
+        "schedule", "order", "slab", "residue", "split_k", "granule", "join", "promote", "promote_halves", "c_enters",
+        "output_format", "round_operands", "accumulators", "accumulator_join", "bias_enters"])]
     matched: Option<ArrayFile>,
-    /// Models whose arithmetics may have made the D of --match; may be repeated. [default: all that are shipped]
-    #[arg(long = "model", value_name = "MODEL", requires = "matched")]
+    /// Compare the products of two devices, each with what is special about it behind @: a schedule's file (DEVICE@FILE.toml), an instruction
+    /// (DEVICE@NAME), rows=N (only the first N rows are asked for), algorithm=ID,tile=N,... of a library.
+    #[arg(long, value_name = "DEVICE[@WHAT]", num_args = 2, conflicts_with_all = ["matched", "compare", "device", "shapes", "schedule_out", "algorithm"])]
+    between: Vec<String>,
+    /// Write the operands of a product that tells schedules apart: of --match those that are left, of --between both. Arrays a, b (c, ...).
+    #[arg(long, value_name = "FILE.safetensors", value_parser = output_file)]
+    apart: Option<PathBuf>,
+    /// Models whose arithmetics may have made the D of --match or of --between; may be repeated. [default: all that are shipped]
+    #[arg(long = "model", value_name = "MODEL")]
     models: Vec<String>,
     /// Output flags.
     #[command(flatten)]
@@ -169,7 +211,15 @@ pub(super) struct Arguments {
 impl Arguments {
     /// Whether there is one D, which `--out` names the file of.
     pub(super) fn computes_one(&self) -> bool {
-        self.shapes.is_none()
+        self.shapes.is_none() && self.batches.is_none() && self.between.is_empty()
+    }
+}
+
+/// Parses the name of a GPU.
+fn gpu(text: &str) -> std::result::Result<usize, String> {
+    match cuda::ordinal(text) {
+        Some(number) => number.map_err(|error| error.to_string()),
+        None => Err("expected cuda:N".into()),
     }
 }
 
@@ -187,10 +237,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if arguments.computes_one() {
         arguments.destination.one_file()?;
     }
-    if let Some(file) = &arguments.matched {
-        return matched(arguments, file);
+    let searches = arguments.matched.is_some() || !arguments.between.is_empty();
+    let given = [("--model", !arguments.models.is_empty()), ("--apart", arguments.apart.is_some())];
+    if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !searches) {
+        return Err(Error::request(format!("{flag} is for --match and --between")));
     }
-    let of_library = arguments.product.is_some() || arguments.shapes.is_some() || arguments.algorithm.is_some();
+    if let Some(file) = &arguments.matched {
+        return matched::run(arguments, file);
+    }
+    if let [x, y] = &arguments.between[..] {
+        return between::run(arguments, [x, y]);
+    }
+    let tables = arguments.shapes.is_some() || arguments.batches.is_some();
+    let of_library = arguments.product.is_some() || tables || arguments.algorithm.is_some();
     if of_library || arguments.device.as_deref().is_some_and(library::is_library) {
         return library::run(arguments);
     }
@@ -199,6 +258,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         gemm::writable(path, schedule.output.format)?;
     }
     let mut report = Report::new("gemm", invocation());
+    report.seed = arguments.shape.map(|_| arguments.seed);
     let factors = factors(arguments, &schedule, &mut report.notes)?;
     factors.check(&schedule)?;
     let mut device = open(arguments, &schedule)?;
@@ -207,10 +267,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let (m, n) = (factors.a.rows, factors.b.columns);
     progress.note(&format!("computing {m} x {n} x {} on {}", factors.k(), device.identity().name));
     let begin = Instant::now();
-    let d = {
+    let (d, sums) = {
         let bar = Bar::new(&progress, "computing", m as u64 * n as u64, 0, 1);
-        let mut executor = Executor::of(device.as_mut(), &schedule, m, n)?;
-        gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?
+        let mut executor = match arguments.on {
+            None => Executor::for_product(device.as_mut(), &schedule, &factors)?,
+            Some(ordinal) => {
+                let simulated = || Error::request("--on is for a simulated device: --device model:NAME");
+                let model = device.model().ok_or_else(simulated)?;
+                let gpu = CudaDevice::open(ordinal)?;
+                report.notes.push(format!("Computed on {}, {}.", gpu.identity().name, gpu.identity().description));
+                CudaReplay(gpu).executor(model, &schedule, &factors)?
+            }
+        };
+        let d = gemm::compute(&schedule, &mut executor, &factors, &|done| bar.show(done, 0))?;
+        (d, executor.seconds_of_sums())
     };
     let seconds = begin.elapsed().as_secs_f64();
     report.device = Some(device.identity().clone());
@@ -228,7 +298,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, &d);
-    report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds)]));
+    report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds, sums)]));
     report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
     let distances = Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy));
     report.tables.extend(distances.filled());
@@ -248,86 +318,66 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     Ok(report)
 }
 
-/// Finds the schedules that give a D.
-fn matched(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
-    let mut report = Report::new("gemm", invocation());
-    let instructions: Vec<Instruction> =
-        arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
-    let wanted = |of: fn(&Instruction) -> &'static Format| instructions.first().map(of);
-    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut read = |flag: &str, file: &ArrayFile, format: Option<&'static Format>| -> Result<Matrix> {
-        let (matrix, note) = file.read(format, conversion).map_err(|error| error.within(flag))?;
-        report.notes.extend(note);
-        Ok(matrix)
-    };
-    let turned = |matrix: Matrix, turn: bool| if turn { matrix.transposed() } else { matrix };
-    let [a, b] = operands(arguments)?;
-    let a = turned(read("--a", a, wanted(|i| i.a))?, arguments.transpose_a);
-    let b = turned(read("--b", b, wanted(|i| i.b))?, arguments.transpose_b);
-    let c = arguments.c.as_ref().map(|c| read("--c", c, None)).transpose()?;
-    let d = read("--match", file, None)?;
-    let factors = Factors { c, ..Factors::new(a, b) };
-    let models = match arguments.models.is_empty() {
+/// Parses m, n and k.
+fn shape(text: &str) -> std::result::Result<(usize, usize, usize), String> {
+    let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
+    match numbers.as_deref() {
+        Some([m, n, k]) => checked_shape((*m, *n, *k)).map(|()| (*m, *n, *k)),
+        _ => Err("expected M,N,K, such as 64,64,4096".into()),
+    }
+}
+
+/// Parses a rounding that is the same every time.
+fn rounding(text: &str) -> std::result::Result<Rounding, String> {
+    let known = Rounding::DETERMINISTIC.map(|rounding| rounding.name());
+    Rounding::parse(text).ok_or_else(|| format!("expected one of {}", known.join(", ")))
+}
+
+/// Refuses a file of another kind than those that hold several arrays.
+fn safetensors(path: &Path) -> Result<()> {
+    match Container::of(path) {
+        Ok(Container::Safetensors) => Ok(()),
+        _ => Err(Error::request(format!(
+            "--apart {}: it holds several arrays; name a .safetensors file",
+            path.display()
+        ))),
+    }
+}
+
+/// The models that are named, or all that are shipped.
+fn models(arguments: &Arguments) -> Vec<String> {
+    match arguments.models.is_empty() {
         true => shipped().map(String::from).collect(),
         false => arguments.models.iter().map(|name| name.trim_start_matches("model:").to_string()).collect(),
+    }
+}
+
+/// alpha and beta.
+fn scale_factors(arguments: &Arguments) -> (f64, f64) {
+    (arguments.alpha.unwrap_or(1.0), arguments.beta.unwrap_or(1.0))
+}
+
+/// A and B in these formats, read or drawn, for a D of this format.
+fn multiplied(
+    arguments: &Arguments,
+    [a, b]: [&'static Format; 2],
+    d: &Format,
+    notes: &mut Vec<String>,
+) -> Result<[Matrix; 2]> {
+    if let Some((m, n, k)) = arguments.shape {
+        let own = |rows, columns, format, which| {
+            draw(rows, columns, format, d, arguments.dist, random(arguments.seed, which))
+        };
+        return Ok([own(m, k, a, 0), own(k, n, b, 1)]);
+    }
+    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
+    let mut read = |flag: &str, file: &Option<ArrayFile>, format: &'static Format, turn: bool| -> Result<Matrix> {
+        let file = file.as_ref().ok_or_else(|| Error::request("give --a and --b, or --shape"))?;
+        let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
+        notes.extend(note);
+        Ok(if turn { matrix.transposed() } else { matrix })
     };
-    let factor = |given: Option<f64>| given.unwrap_or(1.0);
-    let suspects = Suspects { models, instructions, factors: (factor(arguments.alpha), factor(arguments.beta)) };
-    let progress = Progress::new(&arguments.destination);
-    let found = matching::find(&suspects, &factors, &d, &|what| progress.step(what))?;
-    report.holds = !found.found.is_empty();
-    report.notes.extend(remarks(&found, factors.k(), d.codes.len()));
-    if let (Some(path), Some(first)) = (&arguments.schedule_out, found.found.first()) {
-        atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
-    }
-    let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
-    report.tables.push(Table::of(title, tables::matches(&found, factors.k(), d.codes.len())));
-    if let Some((_, differences)) = &found.nearest {
-        let row = tables::comparison(file.label(), d.format, differences);
-        report.tables.push(Table::of("Where the nearest differs", [row]));
-    }
-    Ok(report)
-}
-
-/// What was found, in sentences.
-fn remarks(found: &Matches, k: usize, elements: usize) -> Vec<String> {
-    let Matches { tried, arithmetics, found, unchecked, nearest } = found;
-    let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
-    let tried = format!("{tried} schedules of {arithmetics} were tried");
-    let mut notes = Vec::new();
-    match (&found[..], nearest) {
-        ([first, others @ ..], _) => {
-            let sentence = first.schedule.sentence(k);
-            let model = &first.arithmetic.model;
-            let more = match others.len() {
-                0 => "no other that was tried gives the same".to_string(),
-                1 => "1 other gives the same D, and nothing in D tells them apart".to_string(),
-                count => format!("{count} others give the same D, and nothing in D tells them apart"),
-            };
-            notes.push(format!("D is, in every bit, {sentence}, with the arithmetic of {model}; {more}. {tried}."));
-        }
-        ([], Some((near, differences))) => notes.push(format!(
-            "No schedule gives D; {tried}. The nearest is {}, with the arithmetic of {}: it gives {} of {elements} elements.",
-            near.schedule.sentence(k),
-            near.arithmetic.model,
-            elements - differences.differing
-        )),
-        ([], None) => notes.push(format!("No schedule gives D; {tried}.")),
-    }
-    if *unchecked > 0 {
-        notes.push(format!(
-            "{unchecked} more agree on the elements that all were judged on, and were not computed in full."
-        ));
-    }
-    notes
-}
-
-/// The files of A and B.
-fn operands(arguments: &Arguments) -> Result<[&ArrayFile; 2]> {
-    match (&arguments.a, &arguments.b) {
-        (Some(a), Some(b)) => Ok([a, b]),
-        _ => Err(Error::request("give --a and --b")),
-    }
+    Ok([read("--a", &arguments.a, a, arguments.transpose_a)?, read("--b", &arguments.b, b, arguments.transpose_b)?])
 }
 
 /// The schedule that the flags describe.
@@ -341,6 +391,10 @@ fn schedule(arguments: &Arguments) -> Result<Schedule> {
             ));
         }
     };
+    if let Some(rounding) = arguments.round_operands {
+        let format = schedule.operands.map_or(format::find("f32")?, |operands| operands.format);
+        schedule.operands = Some(OperandRounding { format, rounding });
+    }
     schedule.order = arguments.order.unwrap_or(schedule.order);
     schedule.slab = arguments.slab.unwrap_or(schedule.slab);
     schedule.residue = arguments.residue.unwrap_or(schedule.residue);
@@ -349,7 +403,10 @@ fn schedule(arguments: &Arguments) -> Result<Schedule> {
     schedule.split.join = arguments.join.unwrap_or(schedule.split.join);
     schedule.promote = arguments.promote.or(schedule.promote);
     schedule.promote_halves = arguments.promote_halves.or(schedule.promote_halves);
+    schedule.accumulators.count = arguments.accumulators.unwrap_or(schedule.accumulators.count);
+    schedule.accumulators.join = arguments.accumulator_join.unwrap_or(schedule.accumulators.join);
     schedule.c = arguments.c_enters.unwrap_or(schedule.c);
+    schedule.bias = arguments.bias_enters.unwrap_or(schedule.bias);
     schedule.alpha = arguments.alpha.unwrap_or(schedule.alpha);
     schedule.beta = arguments.beta.unwrap_or(schedule.beta);
     if let Some(name) = &arguments.output_format {
@@ -363,17 +420,16 @@ fn schedule(arguments: &Arguments) -> Result<Schedule> {
 fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) -> Result<Factors> {
     let i = &schedule.instruction;
     let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
+    let own = schedule.output.format;
+    let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
+    let [a, b] = multiplied(arguments, taken, own, notes)?;
     let mut read = |flag: &str, file: &ArrayFile, format: &'static Format, conversion: Conversion| -> Result<Matrix> {
         let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
         notes.extend(note);
         Ok(matrix)
     };
-    let turned = |matrix: Matrix, turn: bool| if turn { matrix.transposed() } else { matrix };
-    let [a, b] = operands(arguments)?;
-    let a = turned(read("--a", a, i.a, conversion)?, arguments.transpose_a);
-    let b = turned(read("--b", b, i.b, conversion)?, arguments.transpose_b);
-    let own = schedule.output.format;
     let c_format = if schedule.c == CEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
+    let bias_format = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
     let scales = match i.scale {
         Some(scale) => (scale.format, conversion),
         None => (format::find("f32")?, conversion),
@@ -385,7 +441,7 @@ fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) 
         a,
         b,
         c: optional("--c", &arguments.c, c_format)?,
-        bias: optional("--bias", &arguments.bias, (own, Conversion::Keep))?,
+        bias: optional("--bias", &arguments.bias, bias_format)?,
         scale_a: optional("--scale-a", &arguments.scale_a, scales)?,
         scale_b: optional("--scale-b", &arguments.scale_b, scales)?,
     })
@@ -395,11 +451,15 @@ fn factors(arguments: &Arguments, schedule: &Schedule, notes: &mut Vec<String>) 
 fn open(arguments: &Arguments, schedule: &Schedule) -> Result<Box<dyn Device>> {
     let i = &schedule.instruction;
     let on_cpu = || cpu::has(i).is_ok() || i.is_of_processors();
-    let name = arguments.device.clone().unwrap_or_else(|| device::default_name(on_cpu));
+    computing(&arguments.device.clone().unwrap_or_else(|| device::default_name(on_cpu)), arguments.timeout)
+}
+
+/// The device of this name, which computes whatever it is asked.
+fn computing(name: &str, timeout: u64) -> Result<Box<dyn Device>> {
     if name.starts_with("trace:") {
         return Err(Error::request(format!(
             "{name} is a recording, which has no outputs but its own: a product takes a device that computes"
         )));
     }
-    device::open(Some(&name), Duration::from_secs(arguments.timeout))
+    device::open(Some(name), Duration::from_secs(timeout))
 }

@@ -5,7 +5,7 @@ use clap::{ValueEnum, builder::PossibleValue};
 use crate::{
     base::named::Named,
     device::OperandLayout,
-    gemm::{CEntry, KOrder, PartJoin, Residue},
+    gemm::{AccumulatorJoin, BiasEntry, CEntry, KOrder, PartJoin, Residue, library::Values},
     inputs::{Distribution, Init, Op},
 };
 
@@ -22,4 +22,16 @@ macro_rules! option_values {
         }
     )+};
 }
-option_values!(Op, Init, Distribution, CEntry, KOrder, PartJoin, Residue, OperandLayout);
+option_values!(
+    Op,
+    Init,
+    Distribution,
+    AccumulatorJoin,
+    BiasEntry,
+    CEntry,
+    KOrder,
+    PartJoin,
+    Residue,
+    Values,
+    OperandLayout
+);

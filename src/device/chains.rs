@@ -15,4 +15,7 @@ pub trait Chains {
     /// # Errors
     /// A device error.
     fn sum(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> Result<Codes>;
+
+    /// Seconds that the sums have taken so far, without moving matrices.
+    fn seconds(&self) -> f64;
 }

@@ -118,6 +118,25 @@ pub trait Device {
         Ok(None)
     }
 
+    /// What sums the steps of `instruction` for all elements of a product of m x k codes of A and k x n codes of B at once, `promoted` or not;
+    /// `None` if the device has nothing of the kind for it. `shape`: m, n and k.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`]; a device error: the operands do not fit into its memory.
+    ///
+    /// # Panics
+    /// Unless there are as many codes.
+    fn products(
+        &mut self,
+        _instruction: &Instruction,
+        _promoted: bool,
+        _shape: (usize, usize, usize),
+        _a: &Codes,
+        _b: &Codes,
+    ) -> Result<Option<Box<dyn Chains>>> {
+        Ok(None)
+    }
+
     /// How the time of preparation was spent; `None` if it takes none.
     fn times(&self) -> Option<String> {
         None

@@ -9,6 +9,10 @@ use crate::{
     Error, Result,
     base::{named::Named, text},
     chain,
+    gemm::{
+        Schedule,
+        library::{Values, checked_shape},
+    },
     inputs::{Init, Op},
     isa::{self, Instruction},
     probe,
@@ -31,6 +35,8 @@ pub struct Experiment {
     pub profile: Option<ProfileTable>,
     /// Chain matrix multiplication.
     pub chain: Option<ChainFigure>,
+    /// Errors of matrix products.
+    pub products: Option<ProductFigure>,
     /// What has to hold.
     #[serde(default, rename = "finding")]
     pub findings: Vec<Finding>,
@@ -94,6 +100,47 @@ pub struct ChainFigure {
     pub chains: u64,
 }
 
+/// Errors of matrix products of drawn operands against k.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProductFigure {
+    /// Rows of A.
+    pub rows: usize,
+    /// Columns of B.
+    pub columns: usize,
+    /// What the operands are drawn from.
+    #[serde(deserialize_with = "named")]
+    pub values: Values,
+    /// The terms of each sum.
+    pub k: Vec<usize>,
+    /// The lines.
+    #[serde(rename = "line")]
+    pub lines: Vec<ProductLine>,
+}
+
+/// The products of one instruction, on the devices that have it.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProductLine {
+    /// The instruction.
+    #[serde(deserialize_with = "described")]
+    pub instruction: Instruction,
+    /// After how many k sums are promoted to a register.
+    pub promote: Option<usize>,
+}
+
+impl ProductLine {
+    /// The schedule of its products.
+    ///
+    /// # Errors
+    /// The instruction makes no products, or `promote` does not fit it.
+    pub fn schedule(&self) -> Result<Schedule> {
+        let schedule = Schedule { promote: self.promote, ..Schedule::new(self.instruction.clone())? };
+        schedule.check().map_err(Error::request)?;
+        Ok(schedule)
+    }
+}
+
 /// A claim of the source (or about it), and how it is checked.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -145,8 +192,17 @@ impl Experiment {
 
     /// What is wrong that the types cannot say.
     fn defect(&self) -> Option<String> {
-        if self.profile.is_none() && self.chain.is_none() {
-            return Some("nothing to run; give [profile] or [chain]".into());
+        if self.profile.is_none() && self.chain.is_none() && self.products.is_none() {
+            return Some("nothing to run; give [profile], [chain] or [products]".into());
+        }
+        if let Some(p) = &self.products {
+            let wrong = p.k.iter().find_map(|k| checked_shape((p.rows, p.columns, *k)).err());
+            let wrong = wrong.or_else(|| p.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
+            let wrong =
+                wrong.or_else(|| (p.k.is_empty() || p.lines.is_empty()).then(|| "it needs a k and a line".into()));
+            if let Some(wrong) = wrong {
+                return Some(format!("[products]: {wrong}"));
+            }
         }
         if let Some(p) = &self.profile
             && (!(2..=probe::MAX_SAMPLES).contains(&p.samples) || p.published_samples == 0 || p.cells.is_empty())
@@ -168,6 +224,11 @@ impl Experiment {
 
 fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
     executed(&String::deserialize(deserializer)?).map_err(D::Error::custom)
+}
+
+/// An instruction that need not be executed by the program itself.
+fn described<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
+    isa::find(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
 fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Instruction>, D::Error> {

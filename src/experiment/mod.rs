@@ -2,21 +2,27 @@
 //! figure beside the one measured here.
 //!
 //! A file (TOML) has a `source` and a `title`, what to run (`profile`: probes of single operations; `chain`: chain
-//! matrix multiplication), the published cells as printed, and the findings that have to hold.
+//! matrix multiplication; `products`: errors of matrix products against k), the published cells as printed, and the findings that have to hold.
 
 mod chain;
 mod file;
 mod finding;
+mod products;
 mod profile;
 mod sample;
 pub mod table;
 mod verdict;
 
-pub use file::{ChainFigure, ErrorColumn, Experiment, Finding, ProfileCell, ProfileTable};
+pub use file::{ChainFigure, ErrorColumn, Experiment, Finding, ProductFigure, ProductLine, ProfileCell, ProfileTable};
+pub use products::{ProductErrorRow, svg};
 pub use sample::SampleSize;
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 
-use crate::{Result, device::Device, report::Report};
+use crate::{
+    Result,
+    device::Device,
+    report::{Report, Table},
+};
 
 /// What the command line may change about an experiment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -30,7 +36,7 @@ pub struct Options {
 }
 
 /// Runs `experiment` on every device with the same inputs, and fills `report`: its tables, notes and whether all that
-/// is claimed holds.
+/// is claimed holds. Returns the errors of products, for a plot.
 ///
 /// # Errors
 /// Those of the devices; before any work, an instruction that one of them does not have.
@@ -39,7 +45,7 @@ pub fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
-) -> Result<()> {
+) -> Result<Vec<ProductErrorRow>> {
     for device in devices.iter_mut() {
         experiment.instructions().try_for_each(|instruction| device.has(instruction))?;
     }
@@ -55,5 +61,8 @@ pub fn run(
     if let Some(plan) = &experiment.chain {
         chain::run(experiment, plan, devices, options, report)?;
     }
-    Ok(())
+    let Some(plan) = &experiment.products else { return Ok(Vec::new()) };
+    let errors = products::run(plan, devices, options)?;
+    report.tables.push(Table::of("Errors of matrix products", errors.clone()));
+    Ok(errors)
 }

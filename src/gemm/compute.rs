@@ -11,7 +11,7 @@ use super::{
     executor::{ExecutedBy, executed},
     matrix::value,
     register::Register,
-    schedule::{CEntry, PartJoin, ScaleUse},
+    schedule::{AccumulatorJoin, Accumulators, BiasEntry, CEntry, PartJoin, ScaleUse},
 };
 use crate::{
     Error, Result,
@@ -33,6 +33,7 @@ pub fn compute(
 ) -> Result<Matrix> {
     schedule.check().map_err(Error::request)?;
     factors.check(schedule)?;
+    let factors = &*factors.rounded(schedule)?;
     let walk = schedule.walk(factors.k());
     walk.check(schedule, factors)?;
     let (rows, columns) = (factors.a.rows, factors.b.columns);
@@ -71,10 +72,22 @@ pub fn compute(
     Ok(Matrix::new(rows, columns, format, Codes::from_bytes(format, bytes).expect("whole codes")))
 }
 
-/// What a run has summed: given the run, whether it begins from C, and what computes it by executing tiles.
-type Summed<'s> = dyn FnMut(&Run, bool, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
+/// What the unit begins from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Start {
+    /// Zero.
+    Zero,
+    /// C.
+    C,
+    /// The bias.
+    Bias,
+}
 
-/// The elements of a product that is one tile of `tile`; `summed` has the codes of each run, which it may know already.
+/// What a run has summed: given the run (of one accumulator), what it begins from, and what computes it by executing tiles.
+type Summed<'s> = dyn FnMut(&Run, Start, &mut dyn FnMut(&mut Execute) -> Result<Codes>) -> Result<Codes> + 's;
+
+/// The elements of a product that is one tile of `tile`, of operands that are in its formats; `summed` has the codes of each run, which
+/// it may know already.
 pub(super) fn elements(
     schedule: &Schedule,
     factors: &Factors,
@@ -87,6 +100,46 @@ pub(super) fn elements(
     let bytes = work.block(&block, summed)?;
     let format = schedule.output.format;
     Ok(Matrix::new(tile.m, tile.n, format, Codes::from_bytes(format, bytes).expect("whole codes")))
+}
+
+/// What the unit has summed after a step.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StepSum {
+    /// The k that the step takes.
+    pub k: Range<usize>,
+    /// The code of the sum, in the format of the instruction's D.
+    pub sum: u64,
+}
+
+/// The element of a product of one row and one column, and what the unit has summed after each step that takes a k.
+///
+/// # Errors
+/// As [`compute`]; a device that sums all steps at once.
+pub fn steps(schedule: &Schedule, executor: &mut Executor, factors: &Factors) -> Result<(Vec<StepSum>, u64)> {
+    let factors = &*factors.rounded(schedule)?;
+    factors.check(&Schedule { operands: None, ..schedule.clone() })?;
+    let walk = schedule.walk(factors.k());
+    walk.check(schedule, factors)?;
+    let tile = executor.tile.clone();
+    let work = Work { schedule, factors, walk: &walk, tile: &tile };
+    let mut all = Vec::new();
+    let bytes = work.block(&Block { rows: 0..1, columns: 0..1 }, &mut |run, _, sum| {
+        let mut steps = run.steps.iter();
+        sum(&mut |tiles| {
+            let codes = match &mut executor.by {
+                ExecutedBy::Threads(execute) => execute(tiles),
+                ExecutedBy::Device(device) => executed(*device, &tile, tiles)?,
+                ExecutedBy::Chains(_) => return Err(Error::unavailable("all steps are summed at once")),
+            };
+            let k = steps.next().cloned().unwrap_or_default();
+            if !k.is_empty() {
+                all.push(StepSum { k, sum: codes.get(0) });
+            }
+            Ok(codes)
+        })
+    })?;
+    let d = Codes::from_bytes(schedule.output.format, bytes).expect("whole codes").get(0);
+    Ok((all, d))
 }
 
 /// Some elements of D, computed side by side.
@@ -135,11 +188,8 @@ impl Work<'_> {
         let Factors { a, b, c, bias, .. } = self.factors;
         let (rows, columns) = (a.rows, b.columns);
         let promoted = self.schedule.promote.is_some();
-        let starts = c.is_some() && self.schedule.c == CEntry::Start;
-        if self.schedule.scales.is_some() || starts || promoted && register != Register::Single {
-            return Err(Error::unavailable(
-                "sums of all elements at once begin from zero, without scales, and are promoted to f32 alone",
-            ));
+        if let Some(why) = self.schedule.not_at_once(self.factors) {
+            return Err(Error::unavailable(why));
         }
         let bare = self.schedule.is_bare(self.walk.parts.len(), c.is_some(), bias.is_some());
         let mut parts = Vec::with_capacity(self.walk.parts.len());
@@ -179,11 +229,11 @@ impl Work<'_> {
         let bare = self.schedule.is_bare(self.walk.parts.len(), c.is_some(), bias.is_some());
         let mut parts = Vec::with_capacity(self.walk.parts.len());
         for (at, part) in self.walk.parts.iter().enumerate() {
-            let start = c.as_ref().filter(|_| at == 0 && self.schedule.c == CEntry::Start);
+            let start = self.start(at);
             let mut sums = None;
             for run in part {
                 interrupt::check()?;
-                let codes = summed(run, start.is_some(), &mut |execute| self.run(run, block, start, execute))?;
+                let codes = self.accumulated(register, run, block, start, summed)?;
                 if bare {
                     return Ok(self.in_order(block, &codes));
                 }
@@ -194,14 +244,56 @@ impl Work<'_> {
         self.finish(register, block, parts)
     }
 
-    /// The codes of D of the tiles of a block after a run.
-    fn run(&self, run: &Run, block: &Block, start: Option<&Matrix>, execute: &mut Execute) -> Result<Codes> {
+    /// What the first run of a part begins from.
+    fn start(&self, part: usize) -> Start {
+        let Factors { c, bias, .. } = self.factors;
+        match part {
+            0 if c.is_some() && self.schedule.c == CEntry::Start => Start::C,
+            0 if bias.is_some() && self.schedule.bias == BiasEntry::Start => Start::Bias,
+            _ => Start::Zero,
+        }
+    }
+
+    /// The codes of D of the tiles of a block after a run, whose accumulators are joined.
+    fn accumulated(
+        &self,
+        register: Register,
+        run: &Run,
+        block: &Block,
+        start: Start,
+        summed: &mut Summed,
+    ) -> Result<Codes> {
+        let Accumulators { count, join } = self.schedule.accumulators;
+        if count == 1 {
+            return summed(run, start, &mut |execute| self.run(run, block, start, execute));
+        }
+        let mut all = Vec::new();
+        for (at, chain) in run.dealt(count).iter().enumerate() {
+            let start = if at == 0 { start } else { Start::Zero };
+            all.push(summed(chain, start, &mut |execute| self.run(chain, block, start, execute))?);
+        }
+        let d = self.schedule.instruction.d;
+        let mut joined = all[0].clone();
+        if all.len() > 1 {
+            for at in 0..joined.len() {
+                let own = all.iter().map(|codes| value(d, codes.get(at))).collect();
+                joined.set(at, register.code(register.joined(own, join)));
+            }
+        }
+        Ok(joined)
+    }
+
+    /// The codes of D of the tiles of a block after a run of one accumulator.
+    fn run(&self, run: &Run, block: &Block, start: Start, execute: &mut Execute) -> Result<Codes> {
         let i = self.tile;
         let (down, across) = (block.rows.len().div_ceil(i.m), block.columns.len().div_ceil(i.n));
         let count = down * across;
         let mut c = Codes::zeros(i.c, count * i.m * i.n);
-        if let Some(start) = start {
-            self.each(block, |tile, row, column| c.set(tile, start.get(row, column)));
+        let Factors { c: given, bias, .. } = self.factors;
+        match (start, given, bias) {
+            (Start::C, Some(start), _) => self.each(block, |tile, row, column| c.set(tile, start.get(row, column))),
+            (Start::Bias, _, Some(start)) => self.each(block, |tile, _, column| c.set(tile, start.get(0, column))),
+            _ => (),
         }
         for step in &run.steps {
             let rows = |tile: usize| block.rows.start + tile / across * i.m..block.rows.end;
@@ -327,7 +419,11 @@ impl Work<'_> {
         for row in block.rows.clone() {
             for column in block.columns.clone() {
                 let bias = self.factors.bias.as_ref().map(|bias| register.round(bias.value(0, column)));
-                let biased = |sum: f64| bias.map_or(sum, |bias| register.add(sum, bias));
+                let ended = |sum: f64| match (bias, self.schedule.bias) {
+                    (None, _) | (_, BiasEntry::Start) => code(sum),
+                    (Some(bias), BiasEntry::End) => code(register.add(sum, bias)),
+                    (Some(bias), BiasEntry::Rounded) => code(register.add(value(format, code(sum)), bias)),
+                };
                 let mut addend = added.map(|c| register.multiply(beta, register.round(c.value(row, column))));
                 let own = parts.iter().map(|part| part[at]);
                 let d = match split.join {
@@ -336,7 +432,7 @@ impl Work<'_> {
                         let mut d = 0;
                         for (part, sum) in own.enumerate() {
                             let sum = scaled(sum, addend);
-                            d = code(if part == last { biased(sum) } else { sum });
+                            d = if part == last { ended(sum) } else { code(sum) };
                             addend = Some(value(format, d));
                         }
                         d
@@ -346,8 +442,11 @@ impl Work<'_> {
                             PartJoin::Output if parts.len() > 1 => value(format, code(sum)),
                             _ => sum,
                         };
-                        let sum = own.map(rounded).reduce(|sum, own| register.add(sum, own));
-                        code(biased(scaled(sum.expect("a part"), addend)))
+                        let order = match join {
+                            PartJoin::Pairs => AccumulatorJoin::Pairs,
+                            _ => AccumulatorJoin::Order,
+                        };
+                        ended(scaled(register.joined(own.map(rounded).collect(), order), addend))
                     }
                 };
                 if missing.get() {

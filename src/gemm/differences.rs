@@ -66,7 +66,7 @@ impl Differences {
 }
 
 /// Numbers in words: ranges, and those with a common step; at most a dozen.
-pub(super) fn places(numbers: &BTreeSet<usize>) -> String {
+pub fn places(numbers: &BTreeSet<usize>) -> String {
     const MOST: usize = 12;
     let numbers: Vec<usize> = numbers.iter().copied().collect();
     if let [first, second, .., last] = numbers[..]

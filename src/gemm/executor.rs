@@ -1,6 +1,6 @@
 //! What executes the steps of a schedule.
 
-use super::Schedule;
+use super::{Factors, Schedule};
 use crate::{
     Error, Result,
     device::{Chains, Device, LocalExecution},
@@ -38,6 +38,41 @@ impl<'a> Executor<'a> {
     /// What sums the steps of all elements at once, for the one product whose operands it holds.
     pub fn chained(chains: Box<dyn Chains + 'a>, schedule: &Schedule) -> Executor<'a> {
         Executor { tile: schedule.instruction.clone(), together: 1, by: ExecutedBy::Chains(chains) }
+    }
+
+    /// What sums all elements of this one product at once; `None` if the device, or the schedule, lets nothing do so.
+    ///
+    /// # Errors
+    /// The device does not have the instruction, or fails.
+    pub fn at_once(device: &mut dyn Device, schedule: &Schedule, factors: &Factors) -> Result<Option<Executor<'a>>> {
+        let factors = &*factors.rounded(schedule)?;
+        if schedule.not_at_once(factors).is_some() {
+            return Ok(None);
+        }
+        let shape = (factors.a.rows, factors.b.columns, factors.k());
+        let promoted = schedule.promote.is_some();
+        let Factors { a, b, .. } = factors;
+        let chains = device.products(&schedule.instruction, promoted, shape, &a.codes, &b.codes)?;
+        Ok(chains.map(|chains| Executor::chained(chains, schedule)))
+    }
+
+    /// What is fastest for this one product.
+    ///
+    /// # Errors
+    /// The device does not have the instruction, or fails.
+    pub fn for_product(device: &'a mut dyn Device, schedule: &Schedule, factors: &Factors) -> Result<Executor<'a>> {
+        match Executor::at_once(device, schedule, factors)? {
+            Some(executor) => Ok(executor),
+            None => Executor::of(device, schedule, factors.a.rows, factors.b.columns),
+        }
+    }
+
+    /// Seconds that sums of all elements at once have taken, without moving matrices; `None` of other executors.
+    pub fn seconds_of_sums(&self) -> Option<f64> {
+        match &self.by {
+            ExecutedBy::Chains(chains) => Some(chains.seconds()),
+            ExecutedBy::Threads(_) | ExecutedBy::Device(_) => None,
+        }
     }
 
     /// A device, for a D of so many rows and columns.

@@ -1,10 +1,16 @@
 //! What a matrix product is made of: the matrices, and what scales them.
 
+use std::borrow::Cow;
+
 use super::{
     Matrix, Schedule,
-    schedule::{CEntry, ScaleBlocks},
+    schedule::{BiasEntry, CEntry, OperandRounding, ScaleBlocks},
 };
-use crate::{Error, Result, format::Format};
+use crate::{
+    Error, Result,
+    convert::{ConversionTarget, Tensor, convert},
+    format::{Format, Overflow},
+};
 
 /// The operands of a matrix product.
 #[derive(Debug, Clone, PartialEq)]
@@ -29,6 +35,14 @@ impl Factors {
         Factors { a, b, c: None, bias: None, scale_a: None, scale_b: None }
     }
 
+    /// The matrices that are there, by their names in files.
+    pub fn named(&self) -> Vec<(&'static str, &Matrix)> {
+        let Factors { a, b, c, bias, scale_a, scale_b } = self;
+        let sometimes = [("c", c), ("bias", bias), ("scale_a", scale_a), ("scale_b", scale_b)];
+        let sometimes = sometimes.into_iter().filter_map(|(name, own)| Some((name, own.as_ref()?)));
+        [("a", a), ("b", b)].into_iter().chain(sometimes).collect()
+    }
+
     /// The terms of each sum.
     pub fn k(&self) -> usize {
         self.a.columns
@@ -48,6 +62,28 @@ impl Factors {
             scale_a: self.scale_a.as_ref().map(|scales| scales.chosen(&scale_rows, &all(scales).1)),
             scale_b: self.scale_b.as_ref().map(|scales| scales.chosen(&all(scales).0, &scale_columns)),
         }
+    }
+
+    /// The operands in the formats of the schedule's instruction: rounded, where it says how.
+    ///
+    /// # Errors
+    /// A request error: a value without a code in the instruction's format.
+    pub fn rounded(&self, schedule: &Schedule) -> Result<Cow<'_, Factors>> {
+        let Some(operands) = schedule.operands else { return Ok(Cow::Borrowed(self)) };
+        let i = &schedule.instruction;
+        let one = |name: &str, matrix: &Matrix, to: &'static Format| -> Result<Matrix> {
+            if matrix.format == to {
+                return Ok(matrix.clone());
+            }
+            let target =
+                ConversionTarget::Scalar { format: to, rounding: operands.rounding, overflow: Overflow::Standard };
+            let given = Tensor::Scalar(matrix.format, matrix.codes.clone());
+            match convert(&given, 1, &target).map_err(|error| error.within(name))?.0 {
+                Tensor::Scalar(_, codes) => Ok(Matrix { format: to, codes, ..*matrix }),
+                Tensor::Blocks(_) => unreachable!("the target is no block format"),
+            }
+        };
+        Ok(Cow::Owned(Factors { a: one("A", &self.a, i.a)?, b: one("B", &self.b, i.b)?, ..self.clone() }))
     }
 
     /// Refuses matrices A, B and C that do not fit together.
@@ -80,8 +116,12 @@ impl Factors {
         self.fit()?;
         let i = &schedule.instruction;
         let (m, n, k) = (self.a.rows, self.b.columns, self.a.columns);
-        fits("A", &self.a, (m, k), Some(i.a))?;
-        fits("B", &self.b, (k, n), Some(i.b))?;
+        let taken = |own: &Matrix, wanted: &'static Format| match schedule.operands {
+            Some(OperandRounding { format, .. }) if own.format == format => format,
+            _ => wanted,
+        };
+        fits("A", &self.a, (m, k), Some(taken(&self.a, i.a)))?;
+        fits("B", &self.b, (k, n), Some(taken(&self.b, i.b)))?;
         if let Some(c) = &self.c {
             fits("C", c, (m, n), (schedule.c == CEntry::Start).then_some(i.c))?;
             if c.format.is_integer() != i.d.is_integer() {
@@ -89,7 +129,7 @@ impl Factors {
             }
         }
         if let Some(bias) = &self.bias {
-            fits("the bias", bias, (1, n), None)?;
+            fits("the bias", bias, (1, n), (schedule.bias == BiasEntry::Start).then_some(i.c))?;
             if bias.format.is_integer() != i.d.is_integer() {
                 return Err(Error::request(format!("the bias holds {}, and the sums of {i} are {}", bias.format, i.d)));
             }

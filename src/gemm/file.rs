@@ -6,7 +6,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::{
-    OutputRounding, Schedule, SplitK,
+    Accumulators, OperandRounding, OutputRounding, Schedule, SplitK,
     schedule::{ScaleBlocks, ScaleUse},
 };
 use crate::{
@@ -16,11 +16,15 @@ use crate::{
     isa::{self, Instruction},
 };
 
+/// The format of elements that are rounded to the instruction's, where none is named.
+const GIVEN: &str = "f32";
+
 /// The keys of a schedule; what is missing is as in [`Schedule::new`].
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct ScheduleKeys {
     instruction: String,
+    operands: Option<OperandKeys>,
     order: Option<String>,
     slab: Option<usize>,
     residue: Option<String>,
@@ -29,9 +33,25 @@ struct ScheduleKeys {
     c: Option<String>,
     alpha: Option<f64>,
     beta: Option<f64>,
+    bias: Option<String>,
     split: Option<SplitKeys>,
+    accumulators: Option<AccumulatorKeys>,
     scales: Option<ScalesKeys>,
     output: Option<OutputKeys>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct OperandKeys {
+    format: Option<String>,
+    rounding: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct AccumulatorKeys {
+    count: usize,
+    join: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -91,6 +111,11 @@ impl Schedule {
 
     fn of_keys(keys: ScheduleKeys) -> Result<Schedule> {
         let mut schedule = Schedule::new(instruction(&keys.instruction).map_err(|error| error.within("instruction"))?)?;
+        if let Some(OperandKeys { format, rounding }) = keys.operands {
+            let format = format::find(format.as_deref().unwrap_or(GIVEN)).map_err(|e| e.within("operands.format"))?;
+            let rounding = deterministic("operands.rounding", rounding, Rounding::Rne)?;
+            schedule.operands = Some(OperandRounding { format, rounding });
+        }
         schedule.order = or("order", keys.order, schedule.order)?;
         schedule.slab = keys.slab.unwrap_or(schedule.slab);
         schedule.residue = or("residue", keys.residue, schedule.residue)?;
@@ -98,6 +123,11 @@ impl Schedule {
         schedule.c = or("c", keys.c, schedule.c)?;
         schedule.alpha = keys.alpha.unwrap_or(schedule.alpha);
         schedule.beta = keys.beta.unwrap_or(schedule.beta);
+        schedule.bias = or("bias", keys.bias, schedule.bias)?;
+        if let Some(AccumulatorKeys { count, join }) = keys.accumulators {
+            let join = or("accumulators.join", join, schedule.accumulators.join)?;
+            schedule.accumulators = Accumulators { count, join };
+        }
         if let Some(SplitKeys { count, granule, join }) = keys.split {
             let standard = schedule.split;
             let join = or("split.join", join, standard.join)?;
@@ -125,6 +155,12 @@ impl Schedule {
         let integer = |number: usize| Value::from(number as i64);
         let usual = |of: &dyn Fn(&Schedule) -> Value| plain.as_ref().map(of);
         set("instruction", name(&self.instruction.name), None);
+        if let Some(OperandRounding { format, rounding }) = self.operands {
+            let mut table = Table::new();
+            table.insert("format".into(), name(format.name));
+            table.insert("rounding".into(), name(rounding.name()));
+            set("operands", Value::Table(table), None);
+        }
         set("order", name(self.order.name()), usual(&|s| name(s.order.name())));
         set("slab", integer(self.slab), usual(&|s| integer(s.slab)));
         set("residue", name(self.residue.name()), usual(&|s| name(s.residue.name())));
@@ -136,6 +172,14 @@ impl Schedule {
         set("c", name(self.c.name()), usual(&|s| name(s.c.name())));
         set("alpha", Value::from(self.alpha), usual(&|s| Value::from(s.alpha)));
         set("beta", Value::from(self.beta), usual(&|s| Value::from(s.beta)));
+        set("bias", name(self.bias.name()), usual(&|s| name(s.bias.name())));
+        let Accumulators { count, join } = self.accumulators;
+        if count > 1 {
+            let mut table = Table::new();
+            table.insert("count".into(), integer(count));
+            table.insert("join".into(), name(join.name()));
+            set("accumulators", Value::Table(table), None);
+        }
         let mut split = Table::new();
         split.insert("count".into(), integer(self.split.count));
         split.insert("granule".into(), integer(self.split.granule));
@@ -181,18 +225,21 @@ fn or<T: Named>(key: &str, given: Option<String>, usual: T) -> Result<T> {
     })
 }
 
+/// The rounding of this name, or the usual one where none is given.
+fn deterministic(key: &str, given: Option<String>, usual: Rounding) -> Result<Rounding> {
+    let Some(given) = given else { return Ok(usual) };
+    Rounding::parse(&given).ok_or_else(|| {
+        let known = Rounding::DETERMINISTIC.map(|rounding| rounding.name());
+        Error::request(format!("{key} = \"{given}\": it is one of {}", known.join(", ")))
+    })
+}
+
 fn output(keys: OutputKeys, usual: OutputRounding) -> Result<OutputRounding> {
     let format: &'static Format = match keys.format {
         Some(name) => format::find(&name).map_err(|error| error.within("output.format"))?,
         None => usual.format,
     };
-    let rounding = match keys.rounding {
-        Some(name) => Rounding::parse(&name).ok_or_else(|| {
-            let known = Rounding::DETERMINISTIC.map(|rounding| rounding.name());
-            Error::request(format!("output.rounding = \"{name}\": it is one of {}", known.join(", ")))
-        })?,
-        None => usual.rounding,
-    };
+    let rounding = deterministic("output.rounding", keys.rounding, usual.rounding)?;
     let overflow = match keys.overflow {
         Some(name) => {
             let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];

@@ -6,8 +6,12 @@ use std::{
 };
 
 use super::{
-    Differences, Executor, Factors, KOrder, Matrix, PartJoin, Residue, Run, Schedule, compute::compute,
-    compute::elements, register::Register, schedule::CEntry,
+    AccumulatorJoin, Accumulators, BiasEntry, Differences, Executor, Factors, KOrder, Matrix, OperandRounding,
+    PartJoin, Residue, Run, ScaleBlocks, ScaleUse, Schedule,
+    compute::{Start, compute, elements},
+    register::Register,
+    sample::Sample,
+    schedule::CEntry,
 };
 use crate::{
     Error, Result,
@@ -15,8 +19,7 @@ use crate::{
     base::{interrupt, parallel, sorting},
     device::ModelDevice,
     exact,
-    format::Format,
-    inputs,
+    format::{Format, Rounding},
     isa::{self, Codes, Instruction},
 };
 
@@ -25,16 +28,24 @@ const MOST_PARTS: usize = 16;
 /// What the k of parts may be a multiple of, besides the usual.
 const GRANULES: [usize; 4] = [16, 32, 64, 128];
 /// After how many k sums may be promoted: by kernels of GPUs, and by libraries for processors, which sum a block of k that fits into a
-/// cache, and may halve what is left, to multiples of these.
+/// cache or into registers, and may halve what is left, to multiples of these.
 const PROMOTIONS: [usize; 6] = [32, 64, 128, 256, 384, 512];
-const CACHED: [usize; 8] = [128, 192, 240, 256, 320, 384, 448, 512];
+const CACHED: [usize; 11] = [4, 8, 16, 128, 192, 240, 256, 320, 384, 448, 512];
 const HALVES: [Option<usize>; 4] = [None, Some(4), Some(8), Some(16)];
+/// Accumulators side by side, of instructions of processors: of products that are cut in one part.
+const ACCUMULATORS: [usize; 5] = [2, 4, 8, 16, 32];
+/// How operands in f32 may be rounded to tf32, besides as the unit does it, which ignores the low bits.
+const OPERANDS: Rounding = Rounding::Rne;
+/// Rows, columns and k of blocks that share a scale.
+const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
 /// The slabs of which the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
 /// Rows and columns of the elements that every candidate is judged on, then those that are left, and so on.
 const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
 /// Of the candidates that do not give D, how many are looked at more closely for the nearest.
 const NEAR: usize = 16;
+/// The fewest elements of a row that are searched for a schedule of their own.
+const FEWEST: usize = 4;
 /// Of the survivors, how many are computed in full.
 const MOST_MATCHES: usize = 64;
 
@@ -98,13 +109,15 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
             shape.1
         )));
     }
+    factors.fit()?;
+    let blocks = scale_blocks(factors)?;
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));
-    let mut left = suspected(&arithmetics, suspects, factors, d.format)?;
+    let mut left = suspected(&arithmetics, suspects, factors, d.format, blocks)?;
     let tried = left.len();
     let mut agreeing = 0;
     for (seed, extents) in SAMPLES.into_iter().enumerate() {
-        let sample = Sample::new(factors, d, extents, seed as u64);
+        let sample = Sample::new(factors, d, extents, seed as u64, blocks.as_ref());
         let mut judged = sample.judge(left)?;
         // The simplest first, of those that are as near.
         sorting::by_key(&mut judged, |(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
@@ -128,7 +141,70 @@ pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&s
     Ok(Matches { tried, arithmetics: arithmetics.len(), found, unchecked, nearest })
 }
 
-/// A candidate, and the number of those with which it shares runs: of one arithmetic, in one order.
+/// Two schedules of one product: some of its elements are made by the one, the others by the other, as where a library has another kernel for
+/// what is left at the edges.
+#[derive(Debug, Clone)]
+pub struct Mixed {
+    /// The schedule of most elements.
+    pub first: MatchCandidate,
+    /// That of the others.
+    pub second: MatchCandidate,
+    /// Where the first does not give D.
+    pub others: Differences,
+    /// The elements that the second gives.
+    pub by_second: usize,
+    /// Of each element, row by row, whether the first gives it.
+    by_first: Vec<bool>,
+}
+
+impl Mixed {
+    /// The schedule of an element: the first, if that gives it. Panics if there is no such element.
+    pub fn of(&self, element: usize) -> &MatchCandidate {
+        if self.by_first[element] { &self.first } else { &self.second }
+    }
+}
+
+/// Where no schedule gives `d`: the nearest one and another which together give every element, if the one that is found for a row of what is
+/// left does.
+///
+/// # Errors
+/// As [`find`].
+pub fn mixed(
+    suspects: &Suspects,
+    factors: &Factors,
+    d: &Matrix,
+    matches: &Matches,
+    step: &dyn Fn(&str),
+) -> Result<Option<Mixed>> {
+    let Some((first, others)) =
+        matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|own| own.is_none()))
+    else {
+        return Ok(None);
+    };
+    let near = whole(first, factors)?;
+    let differs = |row: usize, column: usize| near.get(row, column) != d.get(row, column);
+    let left = |row: usize| (0..d.columns).filter(|column| differs(row, *column)).collect::<Vec<usize>>();
+    let Some(row) = others.rows.iter().copied().max_by_key(|row| left(*row).len()) else { return Ok(None) };
+    let columns = left(row);
+    if columns.len() < FEWEST {
+        return Ok(None);
+    }
+    step(&format!("looking for the schedule of what the nearest does not give: row {row}"));
+    let part = find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), step)?;
+    for second in part.found.iter().take(NEAR) {
+        let own = whole(second, factors)?;
+        let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
+        if codes().all(|((x, y), d)| x == d || y == d) {
+            let by_second = codes().filter(|((_, y), d)| y == d).count();
+            let by_first = codes().map(|((x, _), d)| x == d).collect();
+            let (first, second, others) = (first.clone(), second.clone(), others.clone());
+            return Ok(Some(Mixed { first, second, others, by_second, by_first }));
+        }
+    }
+    Ok(None)
+}
+
+/// A candidate, and the number of those with which it shares runs: of one arithmetic, of operands that are rounded alike, in one order.
 #[derive(Debug, Clone)]
 struct Suspect {
     kin: usize,
@@ -141,21 +217,70 @@ fn suspected(
     suspects: &Suspects,
     factors: &Factors,
     output: &'static Format,
+    blocks: Option<ScaleBlocks>,
 ) -> Result<Vec<Suspect>> {
     let mut all = Vec::new();
-    for (kin, (arithmetic, order)) in
-        arithmetics.iter().flat_map(|arithmetic| KOrder::ALL.map(|order| (arithmetic, order))).enumerate()
-    {
-        let schedules = schedules(arithmetic, order, suspects, factors, output)?;
-        let candidate = |schedule| MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule };
-        all.extend(schedules.into_iter().map(|schedule| Suspect { kin, candidate: candidate(schedule) }));
+    let mut kin = 0;
+    for arithmetic in arithmetics {
+        for (operands, order) in roundings(factors, &arithmetic.instruction)
+            .into_iter()
+            .flat_map(|own| KOrder::ALL.map(|order| (own, order)))
+        {
+            let mut plain = Schedule::new(arithmetic.instruction.clone())?;
+            (plain.operands, plain.order, plain.output.format) = (operands, order, output);
+            (plain.alpha, plain.beta) = suspects.factors;
+            plain.scales = blocks.filter(|_| plain.instruction.scale.is_none());
+            suited(factors, &plain)?.check(&plain)?;
+            let candidate = |schedule| MatchCandidate { arithmetic: Arc::clone(arithmetic), schedule };
+            let schedules = schedules(&plain, factors);
+            all.extend(schedules.into_iter().map(|schedule| Suspect { kin, candidate: candidate(schedule) }));
+            kin += 1;
+        }
     }
     Ok(all)
 }
 
+/// How A and B may become operands of an instruction.
+fn roundings(factors: &Factors, i: &Instruction) -> Vec<Option<OperandRounding>> {
+    let given = |own: &Matrix, wanted: &Format| {
+        let padding = wanted.float().map_or(0, |float| (1u64 << float.padding_bits) - 1);
+        own.format != wanted && own.codes.iter().any(|code| code & padding != 0)
+    };
+    match given(&factors.a, i.a) || given(&factors.b, i.b) {
+        true => vec![None, Some(OperandRounding { format: factors.a.format, rounding: OPERANDS })],
+        false => vec![None],
+    }
+}
+
+/// The blocks that scales in f32 are of, by their number; `None`: there are none, or they are the instruction's.
+fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
+    let (a, b) = match (&factors.scale_a, &factors.scale_b) {
+        (None, None) => return Ok(None),
+        (Some(a), Some(b)) => (a, b),
+        _ => return Err(Error::request("of the scales of A and B one is missing (--scale-a and --scale-b)")),
+    };
+    if a.format.name != "f32" || b.format.name != "f32" {
+        return Ok(None);
+    }
+    let extent = |what: &str, of: usize, count: usize| {
+        let found = BLOCKS.into_iter().chain([of]).find(|block| of.div_ceil(*block) == count);
+        found.ok_or_else(|| {
+            Error::request(format!(
+                "there are {count} scales along the {of} {what}: blocks of {BLOCKS:?} have other numbers"
+            ))
+        })
+    };
+    let (m, n, k) = (factors.a.rows, factors.b.columns, factors.k());
+    Ok(Some(ScaleBlocks {
+        a: [extent("rows of A", m, a.rows)?, extent("k of A", k, a.columns)?],
+        b: [extent("k of B", k, b.rows)?, extent("columns of B", n, b.columns)?],
+        multiply: ScaleUse::Fused,
+    }))
+}
+
 /// D of a candidate.
 fn whole(candidate: &MatchCandidate, factors: &Factors) -> Result<Matrix> {
-    let factors = suited(factors, &candidate.schedule.instruction);
+    let factors = suited(factors, &candidate.schedule)?;
     let mut device = ModelDevice::open(&candidate.arithmetic.model)?;
     let (m, n) = (factors.a.rows, factors.b.columns);
     let mut executor = Executor::of(&mut device, &candidate.schedule, m, n)?;
@@ -163,14 +288,16 @@ fn whole(candidate: &MatchCandidate, factors: &Factors) -> Result<Matrix> {
 }
 
 /// How simple a schedule is.
-fn weight(schedule: &Schedule) -> (usize, usize, usize, usize, usize) {
-    (
+fn weight(schedule: &Schedule) -> [usize; 7] {
+    [
         usize::from(schedule.order == KOrder::Descending),
         schedule.split.count,
+        schedule.accumulators.count,
         usize::from(schedule.promote.is_some()),
         usize::from(schedule.residue == Residue::First),
         usize::from(schedule.split.join != PartJoin::Register),
-    )
+        usize::from(schedule.bias != BiasEntry::End) + usize::from(schedule.operands.is_some()),
+    ]
 }
 
 /// Whether A and B in this format are operands of an instruction that takes that one: f32 is what tf32 is cut from.
@@ -178,11 +305,23 @@ fn serves(own: &Format, wanted: &Format) -> bool {
     own == wanted || (own.name, wanted.name) == ("f32", "tf32")
 }
 
-/// The operands in the instruction's formats.
-fn suited(factors: &Factors, i: &Instruction) -> Factors {
-    let mut factors = factors.clone();
-    (factors.a.format, factors.b.format) = (i.a, i.b);
-    factors
+/// The operands in the formats of the schedule's instruction: rounded as it says, else as they are.
+pub(super) fn suited(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
+    let mut factors = factors.rounded(schedule)?.into_owned();
+    (factors.a.format, factors.b.format) = (schedule.instruction.a, schedule.instruction.b);
+    Ok(factors)
+}
+
+/// Whether the scales of A and B are those of an instruction: its own, or those of blocks in f32 of one that has none.
+fn scaled(factors: &Factors, i: &Instruction) -> bool {
+    let formats = [&factors.scale_a, &factors.scale_b].map(|own| own.as_ref().map(|own| own.format.name));
+    match i.scale {
+        Some(scale) => {
+            let blocks = factors.k().div_ceil(scale.block);
+            formats == [Some(scale.format.name); 2] && factors.scale_a.as_ref().is_some_and(|own| own.columns == blocks)
+        }
+        None => formats == [None; 2] || formats == [Some("f32"); 2],
+    }
 }
 
 /// The arithmetics of the models for the formats, each once.
@@ -190,7 +329,7 @@ fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Resul
     let mut known: Vec<(Program, SuspectedArithmetic)> = Vec::new();
     let usable = |i: &&Instruction| {
         !i.is_sparse()
-            && i.scale.is_none()
+            && scaled(factors, i)
             && i.c == i.d
             && serves(factors.a.format, i.a)
             && serves(factors.b.format, i.b)
@@ -233,21 +372,12 @@ fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Resul
     Ok(known.into_iter().map(|(_, arithmetic)| Arc::new(arithmetic)).collect())
 }
 
-/// The schedules of an arithmetic that are tried: each once, as far as what they compute is known to be the same.
-fn schedules(
-    arithmetic: &SuspectedArithmetic,
-    order: KOrder,
-    suspects: &Suspects,
-    factors: &Factors,
-    output: &'static Format,
-) -> Result<Vec<Schedule>> {
+/// The schedules of an arithmetic that are tried, `plain` among them: each once, as far as what they compute is known to be the same.
+fn schedules(plain: &Schedule, factors: &Factors) -> Vec<Schedule> {
     let k = factors.k();
-    let mut plain = Schedule::new(arithmetic.instruction.clone())?;
-    (plain.order, plain.output.format) = (order, output);
-    (plain.alpha, plain.beta) = suspects.factors;
-    let width = plain.instruction.k;
-    let register = Register::of(plain.instruction.d).map(Register::format);
-    let granules: Vec<usize> = std::iter::once(plain.split.granule).chain(GRANULES).collect();
+    let (i, output) = (&plain.instruction, plain.output.format);
+    let (width, register) = (i.k, Register::of(i.d).map(Register::format));
+    let granules: Vec<usize> = std::iter::once(plain.split.granule).chain(GRANULES).chain([width]).collect();
     let mut splits = HashSet::new();
     let mut cut = Vec::new();
     for (count, granule) in (1..=MOST_PARTS).flat_map(|count| granules.iter().map(move |granule| (count, *granule))) {
@@ -258,70 +388,156 @@ fn schedules(
         }
     }
     let multiple = |k: &usize| k.is_multiple_of(width);
+    let promotions = promotions(plain, k);
+    let slabs: Vec<(usize, Residue)> = std::iter::once((width, Residue::Last))
+        .chain(SLABS.into_iter().chain([width]).filter(multiple).map(|slab| (slab, Residue::First)))
+        .collect();
+    let entries = entries(plain, factors);
+    let mut seen = HashSet::new();
+    let mut all = Vec::new();
+    for mut schedule in cut {
+        let accumulators = accumulators(&schedule);
+        for (promote, halves) in &promotions {
+            (schedule.promote, schedule.promote_halves) = (*promote, *halves);
+            for (slab, residue) in &slabs {
+                (schedule.slab, schedule.residue) = (*slab, *residue);
+                let walk = schedule.walk(k);
+                let parts: Vec<Vec<RunKey>> = walk.parts.iter().map(|part| part.iter().map(key).collect()).collect();
+                let several = parts.len() > 1;
+                for (own, (c, bias)) in
+                    accumulators.iter().flat_map(|own| entries.iter().map(move |entry| (*own, *entry)))
+                {
+                    (schedule.accumulators, schedule.c, schedule.bias) = (own, c, bias);
+                    let usable = (own.count == 1 || *residue == Residue::Last)
+                        && schedule.check().is_ok()
+                        && walk.check(&schedule, factors).is_ok();
+                    if !usable || !seen.insert((parts.clone(), own, promote.is_some(), c, bias)) {
+                        continue;
+                    }
+                    add(&schedule, several, register != Some(output), &mut all);
+                }
+            }
+        }
+    }
+    all
+}
+
+/// Adds a schedule with every way in which its parts may be joined, and its scales used; `narrow`: D is narrower than the register.
+fn add(schedule: &Schedule, several: bool, narrow: bool, all: &mut Vec<Schedule>) {
+    let uses: &[Option<ScaleUse>] = match schedule.scales {
+        Some(_) => &ScaleUse::ALL.map(Some),
+        None => &[None],
+    };
+    for join in PartJoin::ALL {
+        let tried = match join {
+            PartJoin::Register => true,
+            PartJoin::Pairs => several && schedule.split.count > 2,
+            PartJoin::Output | PartJoin::Serial => several && narrow,
+        };
+        for scales in uses.iter().filter(|_| tried) {
+            let mut schedule = schedule.clone();
+            schedule.split.join = join;
+            if let (Some(own), Some(multiply)) = (&mut schedule.scales, scales) {
+                own.multiply = *multiply;
+            }
+            if schedule.check().is_ok() {
+                all.push(schedule);
+            }
+        }
+    }
+}
+
+/// After how many k sums may be promoted, and how what is left is halved.
+fn promotions(plain: &Schedule, k: usize) -> Vec<(Option<usize>, Option<usize>)> {
+    let width = plain.instruction.k;
+    let multiple = |k: &usize| k.is_multiple_of(width);
+    if let Some(scales) = &plain.scales {
+        // What is scaled at once has one scale of A and one of B.
+        let blocks = [scales.a[1], scales.b[0]];
+        let once = |promote: &usize| {
+            multiple(promote) && blocks.iter().all(|block| block.is_multiple_of(*promote) || *promote >= k)
+        };
+        let smaller = blocks[0].min(blocks[1]);
+        let mut all: Vec<usize> = PROMOTIONS.into_iter().chain([smaller]).filter(once).collect();
+        all.dedup();
+        return all.into_iter().map(|promote| (Some(promote), None)).collect();
+    }
     let (every, halves) = match plain.instruction.is_of_processors() {
         true => (&CACHED[..], &HALVES[..]),
         false => (&PROMOTIONS[..], &HALVES[..1]),
     };
-    let promotions = every.iter().filter(|promote| multiple(promote) && **promote < k);
-    let promotions = promotions.flat_map(|promote| halves.iter().map(move |halves| (Some(*promote), *halves)));
-    let promotions = promotions.filter(|(_, halves)| halves.as_ref().is_none_or(multiple));
-    let promotions: Vec<(Option<usize>, Option<usize>)> = std::iter::once((None, None)).chain(promotions).collect();
-    let slabs: Vec<(usize, Residue)> = std::iter::once((width, Residue::Last))
-        .chain(SLABS.into_iter().chain([width]).filter(multiple).map(|slab| (slab, Residue::First)))
-        .collect();
-    let entries: &[CEntry] = if factors.c.is_some() { &CEntry::ALL } else { &[CEntry::End] };
-    let mut seen = HashSet::new();
-    let mut all = Vec::new();
-    for schedule in cut {
-        for ((promote, halves), (slab, residue), c) in promotions
-            .iter()
-            .flat_map(|promote| slabs.iter().map(move |slab| (*promote, *slab)))
-            .flat_map(|(promote, slab)| entries.iter().map(move |c| (promote, slab, *c)))
-        {
-            let mut schedule = schedule.clone();
-            (schedule.promote, schedule.promote_halves) = (promote, halves);
-            (schedule.slab, schedule.residue, schedule.c) = (slab, residue, c);
-            let parts: Vec<Vec<RunKey>> =
-                schedule.walk(k).parts.iter().map(|part| part.iter().map(key).collect()).collect();
-            let several = parts.len() > 1;
-            let wanted = factors.c.as_ref().is_none_or(|own| c == CEntry::End || own.format == schedule.instruction.c);
-            if !wanted || schedule.check().is_err() || !seen.insert((parts, promote.is_some(), c)) {
-                continue;
-            }
-            let joins: &[PartJoin] = match several && register != Some(output) {
-                true => &PartJoin::ALL,
-                false => &[PartJoin::Register],
-            };
-            for join in joins {
-                schedule.split.join = *join;
-                all.push(schedule.clone());
-            }
-        }
+    let mut all = vec![(None, None)];
+    for promote in every.iter().filter(|promote| multiple(promote) && **promote < k) {
+        let halves = halves.iter().filter(|halves| halves.as_ref().is_none_or(multiple));
+        all.extend(halves.map(|halves| (Some(*promote), *halves)));
     }
-    Ok(all)
+    all
 }
 
-/// What tells runs of one arithmetic and order apart: the k that its steps take, as stretches of steps that follow one another and take as
-/// many. Steps on zeros alone leave sums as they are, but for the sign of a zero.
+/// The accumulators that the steps of a schedule may be dealt out to.
+fn accumulators(schedule: &Schedule) -> Vec<Accumulators> {
+    let i = &schedule.instruction;
+    let mut all = vec![schedule.accumulators];
+    if i.is_of_processors() && schedule.split.count == 1 && Register::of(i.d).is_some_and(|own| own.format() == i.d) {
+        for count in ACCUMULATORS {
+            // Of two there is one way.
+            let joins = &AccumulatorJoin::ALL[..if count == 2 { 1 } else { AccumulatorJoin::ALL.len() }];
+            all.extend(joins.iter().map(|join| Accumulators { count, join: *join }));
+        }
+    }
+    all
+}
+
+/// Where C and the bias may enter.
+fn entries(plain: &Schedule, factors: &Factors) -> Vec<(CEntry, BiasEntry)> {
+    let first = plain.instruction.c;
+    let starts = |own: &Option<Matrix>| own.as_ref().is_some_and(|own| own.format == first);
+    let mut all = vec![(CEntry::End, BiasEntry::End)];
+    if starts(&factors.c) {
+        all.push((CEntry::Start, BiasEntry::End));
+    }
+    if factors.bias.is_some() {
+        all.push((CEntry::End, BiasEntry::Rounded));
+    }
+    if starts(&factors.bias) {
+        all.push((CEntry::End, BiasEntry::Start));
+    }
+    all
+}
+
+/// What tells runs of one arithmetic and order apart: the k that its steps take, as stretches of steps that take as many, at equal distances.
+/// Steps on zeros alone leave sums as they are, but for the sign of a zero.
 type RunKey = Vec<Stretch>;
 
-/// Steps that follow one another: their first k, what is behind the last, and how many each takes.
-type Stretch = (usize, usize, usize);
+/// Steps at equal distances.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+struct Stretch {
+    /// The first k of the first step, and of the last.
+    ends: [usize; 2],
+    /// How many k each takes.
+    length: usize,
+    /// From the first k of one to that of the next; 0 of a single one.
+    distance: isize,
+}
 
 fn key(run: &Run) -> RunKey {
     let mut stretches = RunKey::new();
     for step in run.steps.iter().filter(|step| !step.is_empty()) {
         match stretches.last_mut() {
-            Some((_, to, length)) if (*to, *length) == (step.start, step.len()) => *to = step.end,
-            Some((from, _, length)) if (*from, *length) == (step.end, step.len()) => *from = step.start,
-            _ => stretches.push((step.start, step.end, step.len())),
+            Some(Stretch { ends, length, distance })
+                if *length == step.len()
+                    && (*distance == 0 || *distance == step.start.cast_signed() - ends[1].cast_signed()) =>
+            {
+                (*distance, ends[1]) = (step.start.cast_signed() - ends[1].cast_signed(), step.start);
+            }
+            _ => stretches.push(Stretch { ends: [step.start; 2], length: step.len(), distance: 0 }),
         }
     }
     stretches
 }
 
-/// What runs have summed, by what they are, and whether they began from C.
-type Runs = HashMap<(RunKey, bool), Codes>;
+/// What runs have summed, by what they are, and what they began from.
+type Runs = HashMap<(RunKey, Start), Codes>;
 
 /// How far a candidate is from D on a sample: elements that differ, then how many numbers of the format lie between, in bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -336,26 +552,7 @@ impl Score {
     }
 }
 
-/// Some rows and columns of a product.
-struct Sample {
-    factors: Factors,
-    d: Matrix,
-}
-
 impl Sample {
-    /// As many rows and columns, drawn with a seed; all where there are not so many.
-    fn new(factors: &Factors, d: &Matrix, (rows, columns): (usize, usize), seed: u64) -> Sample {
-        let drawn = |count: usize, of: usize, seed: u64| -> Vec<usize> {
-            if of <= count {
-                return (0..of).collect();
-            }
-            (0..count as u64).map(|at| (inputs::random(seed, at) % of as u64) as usize).collect()
-        };
-        let rows = drawn(rows, d.rows, seed);
-        let columns = drawn(columns, d.columns, seed + 1000);
-        Sample { factors: factors.chosen(&rows, &columns, None), d: d.chosen(&rows, &columns) }
-    }
-
     /// How far each of some candidates, of which kin stand together, is from D.
     fn judge(&self, suspects: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
         let mut families: BTreeMap<usize, Vec<Suspect>> = BTreeMap::new();
@@ -371,7 +568,7 @@ impl Sample {
         let MatchCandidate { arithmetic, schedule } = &family.first().expect("a family has a member").candidate;
         let tile = Instruction { m: self.d.rows, n: self.d.columns, ..schedule.instruction.clone() };
         let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
-        let (factors, mut runs) = (suited(&self.factors, &tile), Runs::new());
+        let (factors, mut runs) = (suited(&self.factors, schedule)?, Runs::new());
         let judge = |suspect: Suspect| {
             Ok((self.score(&suspect.candidate.schedule, &tile, &evaluator, &factors, &mut runs)?, suspect))
         };
@@ -387,8 +584,8 @@ impl Sample {
         runs: &mut Runs,
     ) -> Result<Score> {
         interrupt::check()?;
-        let own = elements(schedule, factors, tile, &mut |run, begins_from_c, sum| {
-            let place = (key(run), begins_from_c);
+        let own = elements(&schedule.narrowed(), factors, tile, &mut |run, start, sum| {
+            let place = (key(run), start);
             if let Some(codes) = runs.get(&place) {
                 return Ok(codes.clone());
             }

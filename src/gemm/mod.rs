@@ -19,6 +19,8 @@
 //! ```
 
 mod accuracy;
+pub mod apart;
+pub mod between;
 mod compute;
 mod differences;
 mod executor;
@@ -31,17 +33,23 @@ mod plan;
 mod read;
 mod register;
 mod replay;
+mod sample;
 mod schedule;
+mod smallest;
 pub mod tables;
 
 pub use accuracy::{Accuracy, Yardstick, accuracy};
-pub use compute::compute;
-pub use differences::Differences;
+pub use compute::{StepSum, compute, steps};
+pub use differences::{Differences, places};
 pub use executor::Executor;
 pub use factors::Factors;
 pub use file::instruction;
 pub use matrix::Matrix;
 pub use plan::{Run, Walk};
-pub use read::{ArrayFile, Conversion, writable, write};
+pub use read::{ArrayFile, Conversion, writable, write, write_named};
 pub use replay::{CudaReplay, ModelReplay, Replay};
-pub use schedule::{CEntry, KOrder, OutputRounding, PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK};
+pub use schedule::{
+    AccumulatorJoin, Accumulators, BiasEntry, CEntry, KOrder, OperandRounding, OutputRounding, PartJoin, Residue,
+    ScaleBlocks, ScaleUse, Schedule, SplitK,
+};
+pub use smallest::Smallest;

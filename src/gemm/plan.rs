@@ -120,6 +120,13 @@ impl Walk {
 }
 
 impl Run {
+    /// What each of `count` accumulators sums, to which the steps are dealt out in turn: as many as have a step.
+    pub fn dealt(&self, count: usize) -> Vec<Run> {
+        let count = count.min(self.steps.len()).max(1);
+        let chain = |first: usize| Run { steps: self.steps.iter().skip(first).step_by(count).cloned().collect() };
+        (0..count).map(chain).collect()
+    }
+
     /// A k of the run, if it has one: all of them have one scale.
     pub(super) fn k(&self) -> Option<usize> {
         self.steps.iter().find(|step| !step.is_empty()).map(|step| step.start)

@@ -165,7 +165,17 @@ pub fn writable(path: &Path, format: &Format) -> Result<()> {
 /// As [`writable`]; a file that cannot be written.
 pub fn write(path: &Path, matrix: &Matrix, metadata: BTreeMap<String, String>) -> Result<()> {
     writable(path, matrix.format)?;
-    let bytes = matrix.codes.as_bytes().to_vec();
-    let array = Array::of_codes(NAME, vec![matrix.rows, matrix.columns], matrix.format, bytes);
-    Arrays { arrays: vec![array], metadata }.write(path)
+    write_named(path, &[(NAME, matrix)], metadata)
+}
+
+/// Writes matrices of these names to a safetensors file, beside the metadata, whole or not at all.
+///
+/// # Errors
+/// A file that cannot be written, or not hold them.
+pub fn write_named(path: &Path, matrices: &[(&str, &Matrix)], metadata: BTreeMap<String, String>) -> Result<()> {
+    let array = |(name, matrix): &(&str, &Matrix)| {
+        let bytes = matrix.codes.as_bytes().to_vec();
+        Array::of_codes(*name, vec![matrix.rows, matrix.columns], matrix.format, bytes)
+    };
+    Arrays { arrays: matrices.iter().map(array).collect(), metadata }.write(path)
 }

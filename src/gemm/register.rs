@@ -1,6 +1,7 @@
 //! The arithmetic outside the instruction: IEEE 754 to nearest in f32 or f64, or integers of 32 bits. Values are held as f64, which
 //! holds all of them.
 
+use super::schedule::AccumulatorJoin;
 use crate::format::{self, Format};
 
 /// What sums are promoted, joined and scaled in.
@@ -39,6 +40,34 @@ impl Register {
             Register::Single => f64::from(x as f32),
             Register::Double | Register::Integer => x,
         }
+    }
+
+    /// The code of a number of the format.
+    pub(super) fn code(self, x: f64) -> u64 {
+        match self {
+            _ if x.is_nan() => self.format().nan().unwrap_or_default(),
+            Register::Single => u64::from((x as f32).to_bits()),
+            Register::Double => x.to_bits(),
+            Register::Integer => u64::from(x as i32 as u32),
+        }
+    }
+
+    /// The sum of some numbers, joined in this way. Panics if there are none.
+    pub(super) fn joined(self, mut numbers: Vec<f64>, join: AccumulatorJoin) -> f64 {
+        if join == AccumulatorJoin::Order {
+            return numbers.into_iter().reduce(|sum, own| self.add(sum, own)).expect("numbers to join");
+        }
+        while numbers.len() > 1 {
+            let half = numbers.len().div_ceil(2);
+            let neighbours = join == AccumulatorJoin::Pairs || join == AccumulatorJoin::Lanes && numbers.len() <= 4;
+            let pair = |at: usize| if neighbours { (2 * at, 2 * at + 1) } else { (at, half + at) };
+            let sum = |at: usize| {
+                let (x, y) = pair(at);
+                numbers.get(y).map_or(numbers[x], |y| self.add(numbers[x], *y))
+            };
+            numbers = (0..half).map(sum).collect();
+        }
+        numbers[0]
     }
 
     /// `x + y`.

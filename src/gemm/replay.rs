@@ -45,16 +45,27 @@ impl Replay for ModelReplay {
 /// A GPU that runs the arithmetic of the model, not its own matrix instructions.
 pub struct CudaReplay(pub CudaDevice);
 
-impl Replay for CudaReplay {
-    fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix> {
-        let program = Model::load(model)?.program(&schedule.instruction)?;
-        let Factors { a, b, .. } = factors;
+impl CudaReplay {
+    /// What sums the steps of this one product by the model.
+    ///
+    /// # Errors
+    /// Matrices that do not fit, an instruction that the model does not have or that no kernel computes, a device that fails.
+    pub fn executor<'e>(&mut self, model: &Model, schedule: &Schedule, factors: &Factors) -> Result<Executor<'e>> {
+        let program = model.program(&schedule.instruction)?;
         factors.check(schedule)?;
+        let factors = &*factors.rounded(schedule)?;
+        let Factors { a, b, .. } = factors;
         let shape = (a.rows, b.columns, factors.k());
         let chains = self.0.chains(&program, shape, &a.codes, &b.codes)?.ok_or_else(|| {
             Error::unavailable(format!("no kernel computes products of {} by the model", schedule.instruction))
         })?;
-        compute(schedule, &mut Executor::chained(chains, schedule), factors, &|_| ())
+        Ok(Executor::chained(chains, schedule))
+    }
+}
+
+impl Replay for CudaReplay {
+    fn product(&mut self, model: &str, schedule: &Schedule, factors: &Factors) -> Result<Matrix> {
+        compute(schedule, &mut self.executor(&Model::load(model)?, schedule, factors)?, factors, &|_| ())
     }
 
     fn is_fast(&self) -> bool {

@@ -1,6 +1,6 @@
 //! Schedules: how a matrix product is made of instructions.
 
-use super::register::Register;
+use super::{Factors, register::Register};
 use crate::{
     Error, Result,
     base::named::named,
@@ -12,6 +12,8 @@ use crate::{
 const GRANULE_BITS: usize = 1024;
 /// The most parts of a sum.
 const MOST_PARTS: usize = 1 << 16;
+/// The most accumulators.
+const MOST_ACCUMULATORS: usize = 1 << 10;
 /// The largest slab: a short one is filled up.
 const LARGEST_SLAB: usize = 1 << 16;
 
@@ -26,6 +28,8 @@ const LARGEST_SLAB: usize = 1 << 16;
 pub struct Schedule {
     /// The instruction.
     pub instruction: Instruction,
+    /// How elements of A and B in another format become the instruction's; without, they have to be in those.
+    pub operands: Option<OperandRounding>,
     /// The order of the steps of a part.
     pub order: KOrder,
     /// The k of a slab: a multiple of the instruction's.
@@ -39,6 +43,8 @@ pub struct Schedule {
     /// Where what is left is more than is promoted at once, and less than twice that: half of it, rounded up to a multiple of this, is
     /// promoted first, as in OpenBLAS; without, as much as ever. A multiple of the instruction's k.
     pub promote_halves: Option<usize>,
+    /// The accumulators that the steps of what is summed without a break are dealt out to.
+    pub accumulators: Accumulators,
     /// Scales of blocks of A and B, which multiply what is promoted. (Those of block-scaled instructions are the instruction's.)
     pub scales: Option<ScaleBlocks>,
     /// Where C enters.
@@ -47,6 +53,8 @@ pub struct Schedule {
     pub alpha: f64,
     /// The factor of C.
     pub beta: f64,
+    /// Where the bias enters.
+    pub bias: BiasEntry,
     /// What D is rounded to.
     pub output: OutputRounding,
 }
@@ -71,6 +79,7 @@ named! {
     /// How the parts of a sum are joined.
     pub enum PartJoin {
         Register = "register": "added in order as they are, in the register's format";
+        Pairs = "pairs": "added as they are, each with its neighbour, and these sums likewise, in the register's format";
         Output = "output": "each rounded to the output's format, then added in order in the register's";
         Serial = "serial": "each added to D, which is rounded to the output's format after every part";
     }
@@ -81,6 +90,25 @@ named! {
     pub enum CEntry {
         Start = "start": "the first step adds to it";
         End = "end": "beta*C is added to the joined sum";
+    }
+}
+
+named! {
+    /// Where the bias enters.
+    pub enum BiasEntry {
+        End = "end": "it is added to the scaled sum, before that is rounded";
+        Rounded = "rounded": "the scaled sum is rounded to the output's format, and rounded again after the bias is added";
+        Start = "start": "the first step adds to it";
+    }
+}
+
+named! {
+    /// How accumulators are joined.
+    pub enum AccumulatorJoin {
+        Order = "order": "added in order";
+        Pairs = "pairs": "each with its neighbour, and these sums likewise";
+        Halves = "halves": "the first half with the second, element by element, and these sums likewise";
+        Lanes = "lanes": "by halves down to four, and those in pairs, as processors add the lanes of a register";
     }
 }
 
@@ -101,6 +129,24 @@ pub struct SplitK {
     pub granule: usize,
     /// How they are joined.
     pub join: PartJoin,
+}
+
+/// How elements of A and B become operands of the instruction.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct OperandRounding {
+    /// The format that they have. (Those that are in the instruction's formats already are taken as they are.)
+    pub format: &'static Format,
+    /// How they are rounded.
+    pub rounding: Rounding,
+}
+
+/// Accumulators side by side along k, as processors have them in their registers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Accumulators {
+    /// How many: the first step is of the first, the second one of the second, and so on in turn.
+    pub count: usize,
+    /// How they are joined.
+    pub join: AccumulatorJoin,
 }
 
 /// Which elements share a scale.
@@ -143,16 +189,19 @@ impl Schedule {
             return refused(format!("its D is {}, which cannot be the {} of the next step's C", i.d, i.c));
         }
         let schedule = Schedule {
+            operands: None,
             order: KOrder::Ascending,
             slab: i.k,
             residue: Residue::Last,
             split: SplitK { count: 1, granule: granule(i), join: PartJoin::Register },
             promote: None,
             promote_halves: None,
+            accumulators: Accumulators { count: 1, join: AccumulatorJoin::Order },
             scales: None,
             c: CEntry::End,
             alpha: 1.0,
             beta: 1.0,
+            bias: BiasEntry::End,
             output: OutputRounding { format: i.d, rounding: Rounding::Rne, overflow: Overflow::Standard, nan: None },
             instruction,
         };
@@ -214,6 +263,30 @@ impl Schedule {
         if self.c == CEntry::Start && (!plain || self.promote.is_some()) {
             return Err("c = \"start\": alpha and beta are then 1, and nothing is promoted".into());
         }
+        if self.bias == BiasEntry::Start && (self.alpha != 1.0 || self.promote.is_some() || self.c == CEntry::Start) {
+            return Err("bias = \"start\": alpha is then 1, nothing is promoted, and C is added at the end".into());
+        }
+        let Accumulators { count: accumulators, .. } = self.accumulators;
+        if !(1..=MOST_ACCUMULATORS).contains(&accumulators) {
+            return Err(format!("accumulators.count = {accumulators}: there are 1 to {MOST_ACCUMULATORS}"));
+        }
+        if accumulators > 1 && i.d != register.format() {
+            return Err(format!("accumulators are joined in {}, and {i} has D in {}", register.format(), i.d));
+        }
+        if let Some(OperandRounding { format, rounding }) = self.operands {
+            if format.is_integer() || i.a.is_integer() || i.b.is_integer() {
+                return Err(format!(
+                    "operands.format = \"{format}\": {i} multiplies {} by {}, and only numbers with a \
+                                    floating point are rounded to others",
+                    i.a, i.b
+                ));
+            }
+            if matches!(rounding, Rounding::Sr { .. }) {
+                return Err(
+                    "operands.rounding: stochastic rounding would round every element by the same random bits".into()
+                );
+            }
+        }
         let output = &self.output;
         if (register == Register::Integer) != output.format.is_integer()
             || output.format.is_integer() && output.format != i.d
@@ -226,7 +299,7 @@ impl Schedule {
         if let Some(nan) = output.nan.filter(|nan| *nan > output.format.code_mask()) {
             return Err(format!("output.nan = \"{nan:#x}\": {} has {} bits", output.format, output.format.bits));
         }
-        if join != PartJoin::Register && register == Register::Integer {
+        if !matches!(join, PartJoin::Register | PartJoin::Pairs) && register == Register::Integer {
             return Err(format!("split.join = \"{}\": integers are added as they are", join.name()));
         }
         Ok(())
@@ -234,8 +307,24 @@ impl Schedule {
 
     /// Whether the codes of the last step of the one part are D.
     pub(super) fn is_bare(&self, parts: usize, has_c: bool, has_bias: bool) -> bool {
-        let added = has_bias || has_c && self.c == CEntry::End && self.beta != 0.0;
+        let added = has_bias && self.bias != BiasEntry::Start || has_c && self.c == CEntry::End && self.beta != 0.0;
         parts == 1 && self.promote.is_none() && !added && self.alpha == 1.0 && self.output.format == self.instruction.d
+    }
+
+    /// Why the steps of all elements cannot be summed at once, if they cannot.
+    pub(super) fn not_at_once(&self, factors: &Factors) -> Option<&'static str> {
+        let begins =
+            factors.c.is_some() && self.c == CEntry::Start || factors.bias.is_some() && self.bias == BiasEntry::Start;
+        let promotes = self.promote.is_some() && Register::of(self.instruction.d) != Some(Register::Single);
+        (begins || promotes || self.scales.is_some() || self.accumulators.count > 1).then_some(
+            "sums of all elements at once begin from zero, in one accumulator, without scales, and are promoted to f32 alone",
+        )
+    }
+
+    /// The schedule of some rows and columns of the product ([`Factors::chosen`](super::Factors::chosen)): each has scales of its own.
+    pub fn narrowed(&self) -> Schedule {
+        let scales = self.scales.map(|scales| ScaleBlocks { a: [1, scales.a[1]], b: [scales.b[0], 1], ..scales });
+        Schedule { scales, ..self.clone() }
     }
 
     /// The schedule in a sentence, for a sum of `k` terms.
@@ -243,6 +332,10 @@ impl Schedule {
         let i = &self.instruction;
         let register = Register::of(i.d).map_or(i.d, Register::format);
         let mut words = vec![i.name.clone(), format!("k {}", self.order.name())];
+        if let Some(OperandRounding { format, rounding }) = self.operands {
+            let taken = if i.a == i.b { i.a.to_string() } else { format!("{} and {}", i.a, i.b) };
+            words.insert(1, format!("operands rounded from {format} to {taken} {}", rounding.name()));
+        }
         let parts = self.parts(k);
         let short = parts.iter().any(|part| !part.len().is_multiple_of(self.slab));
         if self.slab != i.k || short && self.residue == Residue::First {
@@ -255,6 +348,16 @@ impl Schedule {
             });
             words.push(format!("promoted to {register} every {promote}{halves}"));
         }
+        let Accumulators { count, join } = self.accumulators;
+        if count > 1 {
+            let how = match join {
+                AccumulatorJoin::Order => "in order",
+                AccumulatorJoin::Pairs => "in pairs",
+                AccumulatorJoin::Halves => "by halves",
+                AccumulatorJoin::Lanes => "by halves down to four, those in pairs",
+            };
+            words.push(format!("in {count} accumulators in turn, joined {how}"));
+        }
         if let Some(scales) = &self.scales {
             let [a, b] = [scales.a, scales.b].map(|[x, y]| format!("{x} x {y}"));
             let how =
@@ -264,9 +367,15 @@ impl Schedule {
         if self.c == CEntry::Start {
             words.push("beginning from C".into());
         }
+        match self.bias {
+            BiasEntry::End => (),
+            BiasEntry::Rounded => words.push(format!("the bias added to what is rounded to {}", self.output.format)),
+            BiasEntry::Start => words.push("beginning from the bias".into()),
+        }
         if let [first, .., _] = &parts[..] {
             let joined = match self.split.join {
                 PartJoin::Register => format!("joined in {register} in order"),
+                PartJoin::Pairs => format!("joined in {register} in pairs"),
                 PartJoin::Output => format!("each rounded to {} and joined in {register} in order", self.output.format),
                 PartJoin::Serial => format!("each added to D in {}", self.output.format),
             };

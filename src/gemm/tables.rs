@@ -3,9 +3,11 @@
 use super::{
     Accuracy, Differences, Factors, Schedule,
     accuracy::bin_name,
+    apart::Apart,
+    between::{Between, KnownSchedule},
     differences::places,
     library::{LibrarySchedules, Values, campaign::ExplainedProduct},
-    matching::{MatchCandidate, Matches},
+    matching::{MatchCandidate, Matches, Mixed},
 };
 use crate::{device::Attributes, format::Format};
 
@@ -40,6 +42,10 @@ crate::rows! {
         seconds: f64 => shown("time").unit("s"),
         /// Dot-product-adds in a second.
         rate: f64 => shown("per second"),
+        /// How long the sums took on the GPU, without moving matrices, where it summed all elements at once.
+        sum_seconds: Option<f64> => shown("sums").unit("s").if_filled(),
+        /// Floating-point operations of the sums in a second: 2*m*n*k of them.
+        sum_rate: Option<f64> => shown("FLOP/s").if_filled(),
     }
 
     /// How far D is from what a yardstick says: on all elements, or on some that are spread over it.
@@ -128,12 +134,184 @@ crate::rows! {
         equal: usize => shown("equal"),
         /// Elements of D that it does not.
         differing: usize => shown("differ"),
+        /// Of the product that tells those that are left apart: the group that gives the same D.
+        group: Option<usize> => shown("apart: group").if_filled(),
+    }
+
+    /// Two that made the same product.
+    pub struct BetweenRow in "between" {
+        /// The first.
+        x: String => shown("first").essential(),
+        /// The second.
+        y: String => shown("second").essential(),
+        /// Whether they agree in every bit.
+        verdict: &'static str => shown("verdict").essential(),
+        /// Rows of the product that both make.
+        rows: usize => hidden(),
+        /// The schedule of the first, in a sentence.
+        x_schedule: Option<String> => shown("first's schedule").if_filled().essential(),
+        /// How that is known: given, predicted by the attributes of an algorithm, found by a search.
+        x_known: Option<&'static str> => shown("known").if_filled().beside(),
+        /// The model whose arithmetic its steps have.
+        x_model: Option<String> => hidden(),
+        /// The same as a file.
+        x_schedule_file: Option<String> => hidden(),
+        /// The schedule of the second, in a sentence.
+        y_schedule: Option<String> => shown("second's schedule").if_filled().essential(),
+        /// How that is known.
+        y_known: Option<&'static str> => shown("known").if_filled().beside(),
+        /// The model whose arithmetic its steps have.
+        y_model: Option<String> => hidden(),
+        /// The same as a file.
+        y_schedule_file: Option<String> => hidden(),
+        /// The keys in which the schedules differ.
+        keys: Vec<String> => hidden(),
+        /// Why they differ.
+        why: Option<String> => shown("why").if_filled().essential(),
+        /// The first step of the smallest product after which the sums differ, by its k.
+        first_step: Option<String> => shown("first step that differs").if_filled(),
+    }
+
+    /// The smallest product on which two differ.
+    pub struct SmallestProductRow in "smallest_product" {
+        /// Rows of A and D.
+        m: usize => shown("m").essential(),
+        /// Columns of B and D.
+        n: usize => shown("n").essential(),
+        /// Terms of each sum.
+        k: usize => shown("k").essential(),
+        /// The row of the element that differs.
+        row: usize => shown("row").if_varied(),
+        /// Its column.
+        column: usize => shown("column").if_varied(),
+        /// Its operands that are not zero.
+        operands: String => shown("operands").essential(),
+        /// Its code by the first.
+        x_d: String => shown("first's D").essential(),
+        /// Its value.
+        x_value: String => shown("its value").beside(),
+        /// Its code by the second.
+        y_d: String => shown("second's D").essential(),
+        /// Its value.
+        y_value: String => shown("its value").beside(),
+        /// The codes of the row of A.
+        a: Vec<String> => hidden(),
+        /// The codes of the column of B.
+        b: Vec<String> => hidden(),
+        /// The code of C, if there is one.
+        c: Option<String> => hidden(),
+    }
+
+    /// A step of the smallest product on which two differ: what the unit of each has summed after it. Where the schedules differ, steps stand
+    /// side by side in their order.
+    pub struct ProductStepRow in "product_steps" {
+        /// Its number.
+        number: usize => shown("#").essential(),
+        /// Whether both have summed the same from the same k.
+        same: bool => shown("same").essential(),
+        /// The k that the first takes.
+        x_k: Option<String> => shown("first: k").if_filled().essential(),
+        /// The code of its sum.
+        x_sum: Option<String> => shown("sum").if_filled().beside(),
+        /// The value.
+        x_value: Option<String> => shown("value").if_filled().beside().essential(),
+        /// The k that the second takes.
+        y_k: Option<String> => shown("second: k").if_filled().essential(),
+        /// The code of its sum.
+        y_sum: Option<String> => shown("sum").if_filled().beside(),
+        /// The value.
+        y_value: Option<String> => shown("value").if_filled().beside().essential(),
     }
 }
 
+/// The row of two that made the same product, and why they differ.
+pub fn between(names: [&str; 2], found: &Between, rows: usize, k: usize) -> BetweenRow {
+    let [x, y] = found.known.each_ref().map(Option::as_ref);
+    let sentence = |own: Option<&KnownSchedule>| own.map(|own| own.schedule.sentence(k));
+    let differ = found.differences.differing > 0;
+    BetweenRow {
+        x: names[0].into(),
+        y: names[1].into(),
+        verdict: if differ { "differ" } else { "agree" },
+        rows,
+        x_schedule: sentence(x),
+        x_known: x.map(|own| own.how),
+        x_model: x.and_then(|own| own.model.clone()),
+        x_schedule_file: x.map(|own| own.schedule.to_toml()),
+        y_schedule: sentence(y),
+        y_known: y.map(|own| own.how),
+        y_model: y.and_then(|own| own.model.clone()),
+        y_schedule_file: y.map(|own| own.schedule.to_toml()),
+        keys: found.keys.iter().flatten().map(|(key, _)| key.clone()).collect(),
+        why: differ.then(|| found.why()),
+        first_step: found.first_step().map(|(number, k)| format!("{number}: k = {k}")),
+    }
+}
+
+/// The row of the smallest product on which two differ, and those of its steps.
+pub fn smallest(found: &Between, d: &Format) -> (Option<SmallestProductRow>, Vec<ProductStepRow>) {
+    let Some(own) = &found.smallest else { return (None, Vec::new()) };
+    let Factors { a, b, c, .. } = &own.factors;
+    let (row, column) = own.place;
+    let decimal = |code: u64| d.decode(code).decimal();
+    let smallest = SmallestProductRow {
+        m: a.rows,
+        n: b.columns,
+        k: a.columns,
+        row,
+        column,
+        operands: own.operands.clone(),
+        x_d: d.hex(own.d[0]),
+        x_value: decimal(own.d[0]),
+        y_d: d.hex(own.d[1]),
+        y_value: decimal(own.d[1]),
+        a: (0..a.columns).map(|k| a.format.hex(a.get(row, k))).collect(),
+        b: (0..b.rows).map(|k| b.format.hex(b.get(k, column))).collect(),
+        c: c.as_ref().map(|c| c.format.hex(c.get(row, column))),
+    };
+    let count = found.steps.iter().map(Vec::len).max().unwrap_or(0);
+    let formats = found.known.each_ref().map(|own| own.as_ref().map(|own| own.schedule.instruction.d));
+    let step = |at: usize| {
+        let of = |side: usize| found.steps[side].get(at).zip(formats[side]);
+        let k = |side: usize| of(side).map(|(step, _)| format!("{}..{}", step.k.start, step.k.end - 1));
+        let sum = |side: usize| of(side).map(|(step, format)| format.hex(step.sum));
+        let value = |side: usize| of(side).map(|(step, format)| format.decode(step.sum).decimal());
+        ProductStepRow {
+            number: at + 1,
+            same: found.steps[0].get(at) == found.steps[1].get(at),
+            x_k: k(0),
+            x_sum: sum(0),
+            x_value: value(0),
+            y_k: k(1),
+            y_sum: sum(1),
+            y_value: value(1),
+        }
+    };
+    (Some(smallest), (0..count).map(step).collect())
+}
+
 /// A row for each schedule that gives D, or one for the nearest.
-pub fn matches(found: &Matches, k: usize, elements: usize) -> Vec<MatchRow> {
+pub fn matches(found: &Matches, apart: Option<&Apart>, k: usize, elements: usize) -> Vec<MatchRow> {
     let row = |place: usize, candidate: &MatchCandidate, differing: usize| MatchRow {
+        group: apart.and_then(|apart| apart.groups.get(place).copied()),
+        ..matched(place, candidate, k, [elements - differing, differing])
+    };
+    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
+    found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect()
+}
+
+/// A row for each of two schedules that together give every element.
+pub fn mixed(mixed: &Mixed, k: usize, elements: usize) -> Vec<MatchRow> {
+    let (first, second) = (mixed.others.differing, elements - mixed.by_second);
+    vec![
+        matched(0, &mixed.first, k, [elements - first, first]),
+        matched(1, &mixed.second, k, [elements - second, second]),
+    ]
+}
+
+/// The row of a schedule that gives so many elements, and so many not.
+fn matched(place: usize, candidate: &MatchCandidate, k: usize, [equal, differing]: [usize; 2]) -> MatchRow {
+    MatchRow {
         place: place + 1,
         exact: differing == 0,
         model: candidate.arithmetic.model.clone(),
@@ -141,15 +319,20 @@ pub fn matches(found: &Matches, k: usize, elements: usize) -> Vec<MatchRow> {
         alike: candidate.arithmetic.alike.clone(),
         schedule: candidate.schedule.sentence(k),
         schedule_file: candidate.schedule.to_toml(),
-        equal: elements - differing,
+        equal,
         differing,
-    };
-    let nearest = found.nearest.iter().map(|(candidate, differences)| row(0, candidate, differences.differing));
-    found.found.iter().enumerate().map(|(place, candidate)| row(place, candidate, 0)).chain(nearest).collect()
+        group: None,
+    }
 }
 
 /// The row of a product.
-pub fn product(schedule: &Schedule, factors: &Factors, execution: &'static str, seconds: f64) -> ProductRow {
+pub fn product(
+    schedule: &Schedule,
+    factors: &Factors,
+    execution: &'static str,
+    seconds: f64,
+    sum_seconds: Option<f64>,
+) -> ProductRow {
     let (m, n, k) = (factors.a.rows, factors.b.columns, factors.k());
     let steps: usize = schedule.walk(k).parts.iter().flatten().map(|run| run.steps.len()).sum();
     let dot_product_adds = m as u64 * n as u64 * steps as u64;
@@ -169,6 +352,8 @@ pub fn product(schedule: &Schedule, factors: &Factors, execution: &'static str, 
         dot_product_adds,
         seconds,
         rate: dot_product_adds as f64 / seconds,
+        sum_seconds,
+        sum_rate: sum_seconds.map(|seconds| 2.0 * m as f64 * n as f64 * k as f64 / seconds),
     }
 }
 

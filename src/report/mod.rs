@@ -11,6 +11,7 @@ mod json;
 mod latex;
 mod markdown;
 mod parts;
+pub(crate) mod plot;
 pub mod schema;
 mod table;
 

@@ -207,3 +207,53 @@ fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
         assert!(error.to_string().contains("it lacks the last one"), "{name}: {error}");
     }
 }
+
+#[test]
+fn promotion_keeps_the_error_of_fp8_products_from_growing_and_a_plot_shows_it() {
+    let folder = tempfile::tempdir().unwrap();
+    let (path, plot) = (folder.path().join("short.toml"), folder.path().join("plot.svg"));
+    let long = "k = [128, 256, 512, 1024, 2048, 4096, 8192, 16384]";
+    let kept = text_of("promotion");
+    assert!(kept.contains(long));
+    std::fs::write(&path, kept.replace(long, "k = [128, 2048]")).unwrap();
+    let devices = ["--device", "model:hopper", "--device", "model:blackwell", "--plot", plot.to_str().unwrap()];
+    let (status, report) = report(path.to_str().unwrap(), &devices);
+    let rows = report["tables"]["product_errors"].as_array().unwrap();
+    assert_eq!((status, rows.len()), (0, 12), "{report}");
+    let error = |device: &str, promote: Value, k: u64| {
+        let own = |row: &&Value| row["instruction"].as_str().is_some_and(|name| name.starts_with("wgmma"));
+        let same = |row: &&Value| row["device"] == device && row["promote"] == promote && row["k"] == k;
+        let row = rows.iter().find(|row| own(row) && same(row)).unwrap();
+        row["error"].as_f64().unwrap()
+    };
+    let hopper = |promote: Value, k| error("model:hopper", promote, k);
+    // What is promoted once is as it was.
+    assert_eq!(hopper(Value::Null, 128), hopper(128.into(), 128));
+    assert!(hopper(Value::Null, 2048) > 2.0 * hopper(128.into(), 2048), "{report}");
+    let plot = std::fs::read_to_string(plot).unwrap();
+    for words in ["model:hopper: wgmma.m64n8k32.f32.e4m3.e4m3, promoted every 128", "model:blackwell: tcgen05", "2048"]
+    {
+        assert!(plot.contains(words), "{words}");
+    }
+}
+
+#[test]
+fn wrong_products_are_refused_with_what_is_wrong() {
+    let good = text_of("promotion");
+    for (from, to, says) in [
+        ("promote = 128", "promote = 100", "promote = 100"),
+        ("k = [128,", "k = [0,", "k = 0"),
+        ("values = \"normal\"", "values = \"odd\"", "magnitudes"),
+        ("rows = 16", "rows = 0", "m = 0"),
+    ] {
+        let (status, said) = status_of(&good.replacen(from, to, 1), &[]);
+        assert!(status == 2 && said.contains(says), "{to}: {status} {said}");
+    }
+    let (status, said) = status_of(&good, &["--device", "model:x86"]);
+    assert!(status == 2 && said.contains("model:x86 has none of the instructions"), "{said}");
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("x.svg");
+    let flags = ["--samples", "2", "--device", "model:hopper", "--plot", plot.to_str().unwrap()];
+    let run = tcnum(&[&["report", &file("figure-17")], &flags[..]].concat());
+    assert!(run.status == 2 && run.stderr.contains("has no [products]"), "{}", run.stderr);
+}

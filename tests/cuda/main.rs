@@ -9,6 +9,7 @@ mod kernels_compile;
 #[path = "../common/machine.rs"]
 mod machine;
 mod model_cuda;
+mod products_cuda;
 mod scalar_recording;
 mod scalar_rules;
 mod stream_cuda;

@@ -8,8 +8,8 @@ use tcnum::{
     device::ModelDevice,
     format::{self, Format, Overflow, Rounding},
     gemm::{
-        self, CEntry, Executor, Factors, KOrder, Matrix, OutputRounding, PartJoin, Residue, ScaleBlocks, ScaleUse,
-        Schedule, SplitK,
+        self, AccumulatorJoin, Accumulators, BiasEntry, CEntry, Executor, Factors, KOrder, Matrix, OperandRounding,
+        OutputRounding, PartJoin, Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
     },
     isa,
 };
@@ -97,11 +97,19 @@ impl Drawn {
                     s + 2,
                 )
             }),
-            bias: self.bias.then(|| matrix(1, n, wide(self.schedule.output.format), s + 3)),
+            bias: self.bias.then(|| {
+                let start = self.schedule.bias == BiasEntry::Start;
+                matrix(1, n, if start { i.c } else { wide(self.schedule.output.format) }, s + 3)
+            }),
             scale_a: scales.as_ref().map(|scales| scales.0.clone()),
             scale_b: scales.map(|scales| scales.1),
-            ..Factors::new(matrix(m, k, i.a, s), matrix(k, n, i.b, s + 1))
+            ..Factors::new(matrix(m, k, self.given(i.a), s), matrix(k, n, self.given(i.b), s + 1))
         }
+    }
+
+    /// The format of the elements that become operands of this one.
+    fn given(&self, own: &'static Format) -> &'static Format {
+        self.schedule.operands.map_or(own, |operands| operands.format)
     }
 }
 
@@ -119,22 +127,31 @@ fn drawn() -> impl Strategy<Value = Drawn> {
         select(Residue::ALL.to_vec()),
         option::of((1..5usize, option::of(1..4usize))),
         splits(),
+        (select(vec![1, 1, 2, 3, 8]), select(AccumulatorJoin::ALL.to_vec())),
     );
     let factors = select(vec![(1.0, 1.0), (1.0, 0.0), (1.0, 0.0), (0.3, 1.0), (-2.5, 0.7)]);
     let output = (select(vec!["d", "d", "f32", "bf16", "f16", "e5m2"]), select(Rounding::DETERMINISTIC.to_vec()));
-    let ends = (any::<bool>(), any::<bool>(), any::<bool>(), option::of(select(ScaleUse::ALL.to_vec())), any::<u64>());
+    let enters =
+        (any::<bool>(), select(BiasEntry::ALL.to_vec()), option::of(select(vec![Rounding::Rne, Rounding::Rz])));
+    let ends = (any::<bool>(), any::<bool>(), enters, option::of(select(ScaleUse::ALL.to_vec())), any::<u64>());
     (select(KINDS), shape, steps, factors, output, ends).prop_map(
         |((model, name), shape, steps, factors, output, ends)| {
             let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
-            let (order, slabs, residue, promote, split) = steps;
-            let (c, bias, start, scales, seed) = ends;
+            let (order, slabs, residue, promote, split, (accumulators, join)) = steps;
+            let (c, bias, (start, entry, operands), scales, seed) = ends;
             let (k, integer) = (schedule.instruction.k, schedule.instruction.d.is_integer());
             (schedule.order, schedule.slab, schedule.residue, schedule.split) = (order, slabs * k, residue, split);
             schedule.promote = promote.map(|(promote, _)| promote * k);
             schedule.promote_halves = promote.and_then(|(_, halves)| halves.map(|halves| halves * k));
+            let register = ["f32", "f64", "s32"].contains(&schedule.instruction.d.name);
+            if accumulators > 1 && register {
+                schedule.accumulators = Accumulators { count: accumulators, join };
+            }
             if integer {
                 schedule.split.join = PartJoin::Register;
             } else {
+                let format = format::find("f32").unwrap();
+                schedule.operands = operands.map(|rounding| OperandRounding { format, rounding });
                 (schedule.alpha, schedule.beta) = factors;
                 let format = if output.0 == "d" { schedule.instruction.d } else { format::find(output.0).unwrap() };
                 schedule.output =
@@ -143,6 +160,10 @@ fn drawn() -> impl Strategy<Value = Drawn> {
             if start && schedule.promote.is_none() && schedule.alpha == 1.0 {
                 schedule.c = CEntry::Start;
                 schedule.beta = 1.0;
+            }
+            schedule.bias = entry;
+            if schedule.check().is_err() {
+                schedule.bias = BiasEntry::End;
             }
             // Blocks of as many k as are promoted at once, which begin where parts do.
             if let (Some(multiply), Some(promote), None, false) =
@@ -188,6 +209,22 @@ proptest! {
             let sum = (0..k).fold(0f32, |sum, k| float(&factors.a, row, k).mul_add(float(&factors.b, k, column), sum));
             prop_assert_eq!(d.get(row, column), u64::from(sum.to_bits()));
         }
+    }
+}
+
+#[test]
+fn f32_goes_to_tf32_as_it_is_or_rounded() {
+    let mut schedule = Schedule::new(isa::find("mma.m16n8k8.f32.tf32.tf32.f32").unwrap()).unwrap();
+    let single = format::find("f32").unwrap();
+    let code = |x: f32| u64::from(x.to_bits());
+    // 1 + 2^-10 - 2^-23: cut it is 1, to nearest 1 + 2^-10.
+    let x = code(1.0 + f32::powi(2.0, -10) - f32::powi(2.0, -23));
+    let of =
+        |format| Factors::new(Matrix::of_values(1, 1, format, &[x]), Matrix::of_values(1, 1, format, &[code(1.0)]));
+    assert_eq!(computed("hopper", &schedule, &of(schedule.instruction.a)).get(0, 0), code(1.0));
+    for (rounding, expected) in [(Rounding::Rne, 1.0 + f32::powi(2.0, -10)), (Rounding::Rz, 1.0)] {
+        schedule.operands = Some(OperandRounding { format: single, rounding });
+        assert_eq!(computed("hopper", &schedule, &of(single)).get(0, 0), code(expected), "{rounding:?}");
     }
 }
 

@@ -9,15 +9,15 @@ use tcnum::{
     gemm::{
         Executor, Factors, Matrix, ModelReplay, PartJoin, Residue, Schedule, compute,
         library::{
-            AskedProduct, LibrarySchedules, Values,
+            AskedProduct, Layer, LibrarySchedules, Values, batches,
             campaign::{Campaign, Outcome},
-            read_shapes,
+            read_layers, read_shapes,
         },
     },
     isa::Codes,
 };
 
-use crate::program::tcnum;
+use crate::{between::ByBatch, program::tcnum};
 
 fn shipped() -> LibrarySchedules {
     LibrarySchedules::shipped("cublaslt").unwrap()
@@ -259,6 +259,56 @@ fn the_kept_table_has_at_least_500_products_of_every_kind() {
         let predicted = shipped().predict(&asked.problem, &attributes(35, 2, 2));
         assert!(predicted.is_ok(), "{}: {predicted:?}", asked.problem.name());
     }
+}
+
+#[test]
+fn the_kept_layers_are_of_a_transformer_at_four_batch_sizes() {
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/experiments/transformer.csv");
+    let layers = read_layers(path.as_ref()).unwrap();
+    assert_eq!(layers.len(), 12);
+    for layer in &layers {
+        assert_eq!((&layer.batches[..], layer.problem.layout), (&[1, 8, 64, 512][..], OperandLayout::Weights));
+        assert!(shipped().predict(&layer.problem, &attributes(35, 2, 2)).is_ok(), "{}", layer.name);
+    }
+}
+
+#[test]
+fn a_wrong_line_of_layers_is_refused_with_its_number() {
+    let head = "layer,product,layout,values,n,k,batches\n";
+    for (line, words) in [
+        ("q,f16.f16.f16.32f,nt,normal,8,16,1", "layer 1: batches is '1': expected 2 to 64 numbers"),
+        ("q,f16.f16.f16.32f,nt,normal,0,16,1 2", "layer 1: m = 1, n = 0"),
+        ("q,f16.f16.f16.32f,tn,normal,8,16,1 2", "layout is 'tn'"),
+        ("q,f16.f16.32f,nt,normal,8,16,1 2", "it has 3 parts"),
+        ("", "no layers in it"),
+    ] {
+        let file = tempfile::Builder::new().suffix(".csv").tempfile().unwrap();
+        std::fs::write(file.path(), format!("{head}{line}\n")).unwrap();
+        let error = read_layers(file.path()).unwrap_err();
+        assert!(error.exit_status() == 2 && error.to_string().contains(words), "{line}: {error}");
+    }
+}
+
+#[test]
+fn a_batch_size_that_changes_the_schedule_changes_the_bits_of_a_row() {
+    let layer = |values| Layer {
+        name: "q".into(),
+        problem: problem("f32.f16.f16.32f", 4, 48, 320),
+        values,
+        batches: vec![4, 8, 12],
+    };
+    let mut library = ByBatch::new();
+    let rows = batches(&mut library, &shipped(), "hopper", &layer(Values::Normal), 1, None).unwrap();
+    let outcomes: Vec<&str> = rows.iter().map(|row| row.outcome).collect();
+    assert_eq!(outcomes, ["first", "same", "changed"]);
+    assert!(rows.iter().all(|row| row.replayed == 48 && row.replayed_equal == 48), "{rows:?}");
+    assert_eq!(rows[1].why.as_deref(), Some("the same algorithm, the same schedule"));
+    assert_eq!(rows[2].why.as_deref(), Some("split-k 4 to 1: another schedule"));
+    assert!(rows[2].differing.unwrap() > 0 && rows[2].column.is_some());
+    // Three terms are one step.
+    let exact = Layer { problem: problem("f32.f16.f16.32f", 4, 48, 3), ..layer(Values::Magnitudes) };
+    let rows = batches(&mut library, &shipped(), "hopper", &exact, 1, None).unwrap();
+    assert!(rows.iter().all(|row| row.outcome != "changed"), "{rows:?}");
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Matrix products made of instructions: computed against a plain loop, schedules as files, and the command.
 
+mod between;
 mod command;
 mod compute;
 mod library;

@@ -2,8 +2,12 @@
 
 use serde_json::Value;
 use tcnum::{
-    format,
-    gemm::{Factors, KOrder, Matrix, OutputRounding, PartJoin, Residue, Schedule, SplitK},
+    format::{self, Overflow, Rounding},
+    gemm::{
+        AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, OutputRounding, PartJoin,
+        Residue, ScaleBlocks, ScaleUse, Schedule, SplitK,
+        matching::{self, Suspects},
+    },
     isa,
 };
 
@@ -16,10 +20,14 @@ use crate::{
 
 fn matched(factors: &Factors, d: &Matrix, flags: &[&str], status: i32) -> Value {
     let folder = tempfile::tempdir().unwrap();
-    let file = write(&folder.path().join("all.safetensors"), &[("a", &factors.a), ("b", &factors.b), ("d", d)]);
-    let named = |name: &str| format!("{file}:{name}");
-    let (a, b, d) = (named("a"), named("b"), named("d"));
-    let run = tcnum(&[&["gemm", "-q", "--a", &a, "--b", &b, "--match", &d, "--output", "json"], flags].concat());
+    let given = factors.named();
+    let file = write(&folder.path().join("all.safetensors"), &[&given[..], &[("d", d)]].concat());
+    let operands =
+        given.iter().flat_map(|(name, _)| [format!("--{}", name.replace('_', "-")), format!("{file}:{name}")]);
+    let operands: Vec<String> = operands.collect();
+    let operands: Vec<&str> = operands.iter().map(String::as_str).collect();
+    let d = format!("{file}:d");
+    let run = tcnum(&[&["gemm", "-q", "--match", &d, "--output", "json"], &operands[..], flags].concat());
     assert_eq!(run.status, status, "{}", run.stderr);
     validate_report(&run.stdout)
 }
@@ -100,4 +108,177 @@ fn without_a_match_the_nearest_is_given() {
     // A D of another product.
     let run = tcnum(&["gemm", "--a", "x.npy", "--b", "x.npy", "--match", "y.npy", "--device", "model:hopper"]);
     assert_eq!(run.status, 2);
+}
+
+/// Whether one of the schedules that are found for what a schedule made is that one.
+fn found_again(model: &str, schedule: &Schedule, factors: &Factors, flags: &[&str]) {
+    let d = computed(model, schedule, factors);
+    let report = matched(factors, &d, &[&["--model", model], flags].concat(), 0);
+    let matches = report["tables"]["matches"].as_array().unwrap();
+    let files: Vec<Schedule> =
+        matches.iter().map(|row| Schedule::parse(row["schedule_file"].as_str().unwrap(), "found").unwrap()).collect();
+    let same = |found: &Schedule| {
+        let keys = |s: &Schedule| (s.operands, s.promote, s.accumulators, s.scales, s.bias, s.split.join);
+        keys(found) == keys(schedule) && found.parts(factors.k()) == schedule.parts(factors.k())
+    };
+    assert!(files.iter().any(same), "{}: {report}", schedule.to_toml());
+}
+
+#[test]
+fn where_a_bias_enters_is_found() {
+    let mut schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap()).unwrap();
+    let factors = Factors { bias: Some(matrix(1, 40, format::find("f32").unwrap(), 13)), ..operands(&schedule, 300) };
+    schedule.bias = BiasEntry::Start;
+    found_again("hopper", &schedule, &factors, &[]);
+    (schedule.bias, schedule.output.format) = (BiasEntry::Rounded, format::find("bf16").unwrap());
+    found_again("hopper", &schedule, &factors, &[]);
+}
+
+#[test]
+fn scales_of_blocks_are_found() {
+    let single = format::find("f32").unwrap();
+    let mut schedule = Schedule::new(isa::find("wgmma.m64n8k32.f32.e4m3.e4m3").unwrap()).unwrap();
+    schedule.promote = Some(128);
+    schedule.scales = Some(ScaleBlocks { a: [1, 128], b: [128, 128], multiply: ScaleUse::Rounded });
+    let factors = Factors {
+        scale_a: Some(matrix(24, 4, single, 3)),
+        scale_b: Some(matrix(4, 1, single, 4)),
+        ..operands(&schedule, 500)
+    };
+    found_again("hopper", &schedule, &factors, &[]);
+}
+
+#[test]
+fn scales_of_instructions_take_part_in_the_search() {
+    let name = "mma.m16n8k32.f32.e4m3.e5m2.f32.ue8m0.block32";
+    let mut schedule = Schedule::new(isa::find(name).unwrap()).unwrap();
+    schedule.split = SplitK { count: 3, granule: 64, join: PartJoin::Register };
+    let scale = schedule.instruction.scale.unwrap().format;
+    let codes = |rows: usize, columns: usize| {
+        let code =
+            |at: usize| scale.encode_f64(2f64.powi(at as i32 % 5 - 2), Rounding::Rne, Overflow::Saturate).unwrap();
+        Some(Matrix::of_values(rows, columns, scale, &(0..rows * columns).map(code).collect::<Vec<_>>()))
+    };
+    let factors = Factors { scale_a: codes(24, 20), scale_b: codes(20, 40), ..operands(&schedule, 640) };
+    found_again("blackwell-rtx", &schedule, &factors, &["--instr", name]);
+}
+
+#[test]
+fn operands_that_do_not_fit_are_refused_before_the_search() {
+    let schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap()).unwrap();
+    let [single, half] = ["f32", "f16"].map(|name| format::find(name).unwrap());
+    let factors = operands(&schedule, 64);
+    let d = computed("hopper", &schedule, &factors);
+    let find = |factors: &Factors| {
+        let suspects = Suspects { models: vec!["hopper".into()], instructions: Vec::new(), factors: (1.0, 1.0) };
+        matching::find(&suspects, factors, &d, &|_| ()).unwrap_err().to_string()
+    };
+    for (factors, words) in [
+        (Factors { c: Some(matrix(2, 3, single, 1)), ..factors.clone() }, "C is 2 x 3"),
+        (Factors { bias: Some(matrix(1, 3, single, 1)), ..factors.clone() }, "the bias is 1 x 3"),
+        (
+            Factors { scale_a: Some(matrix(24, 1, single, 1)), ..factors.clone() },
+            "of the scales of A and B one is missing",
+        ),
+        (
+            Factors {
+                scale_a: Some(matrix(24, 7, single, 1)),
+                scale_b: Some(matrix(1, 1, single, 1)),
+                ..factors.clone()
+            },
+            "there are 7 scales along the 64 k of A",
+        ),
+        (Factors { b: matrix(63, 40, half, 1), ..factors.clone() }, "B needs as many rows"),
+    ] {
+        let message = find(&factors);
+        assert!(message.contains(words), "{words}: {message}");
+    }
+}
+
+#[test]
+fn accumulators_of_processors_are_found() {
+    let mut schedule = Schedule::new(isa::find("vfmadd.m1n16k1.f32.f32.f32.f32").unwrap()).unwrap();
+    schedule.accumulators = Accumulators { count: 8, join: AccumulatorJoin::Halves };
+    let factors = operands(&schedule, 200);
+    found_again("x86", &schedule, &factors, &[]);
+    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order };
+    schedule.promote = Some(128);
+    found_again("x86", &schedule, &factors, &[]);
+}
+
+#[test]
+fn whether_f32_was_rounded_to_tf32_is_found() {
+    let single = format::find("f32").unwrap();
+    let mut schedule = Schedule::new(isa::find("mma.m16n8k8.f32.tf32.tf32.f32").unwrap()).unwrap();
+    schedule.operands = Some(OperandRounding { format: single, rounding: Rounding::Rne });
+    let factors = Factors::new(matrix(24, 100, single, 11), matrix(100, 40, single, 12));
+    // Numbers with more digits than tf32 has.
+    let more = |matrix: &Matrix| {
+        let codes: Vec<u64> =
+            matrix.codes.iter().enumerate().map(|(at, code)| code ^ (at as u64 * 7919 % 8192)).collect();
+        Matrix::of_values(matrix.rows, matrix.columns, single, &codes)
+    };
+    let factors = Factors::new(more(&factors.a), more(&factors.b));
+    found_again("hopper", &schedule, &factors, &[]);
+    // As the unit does it: without the key.
+    schedule.operands = Some(OperandRounding { format: single, rounding: Rounding::Rz });
+    let d = computed("hopper", &schedule, &factors);
+    let report = matched(&factors, &d, &["--model", "hopper"], 0);
+    assert!(!report["tables"]["matches"][0]["schedule_file"].as_str().unwrap().contains("operands"), "{report}");
+}
+
+#[test]
+fn a_product_is_made_that_tells_schedules_apart() {
+    // Sums of ones are exact in any order: many schedules give them.
+    let mut schedule = Schedule::new(isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap()).unwrap();
+    schedule.output.format = format::find("bf16").unwrap();
+    let bf16 = schedule.instruction.a;
+    let ones = |rows, columns| Matrix::of_values(rows, columns, bf16, &vec![0x3f80; rows * columns]);
+    let factors = Factors::new(ones(16, 192), ones(192, 24));
+    let d = computed("hopper", &schedule, &factors);
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("apart.safetensors").to_string_lossy().into_owned();
+    let report = matched(&factors, &d, &["--model", "hopper", "--apart", &file], 0);
+    let matches = report["tables"]["matches"].as_array().unwrap();
+    let groups: std::collections::BTreeSet<u64> = matches.iter().map(|row| row["group"].as_u64().unwrap()).collect();
+    assert!(groups.len() > 5, "{report}");
+    assert!(report["notes"].to_string().contains("apart.safetensors:a"), "{}", report["notes"]);
+    // Of that product, those of one group give the same D, and the others do not.
+    let read = |name: &str| {
+        tcnum::gemm::ArrayFile::parse(&format!("{file}:{name}")).read(None, tcnum::gemm::Conversion::Keep).unwrap().0
+    };
+    let factors = Factors::new(read("a"), read("b"));
+    assert_eq!((factors.a.rows, factors.b.columns, factors.k()), (16, 24, 192));
+    let made: Vec<(u64, Matrix)> = matches
+        .iter()
+        .step_by(amount(7, 1))
+        .map(|row| {
+            let schedule = Schedule::parse(row["schedule_file"].as_str().unwrap(), "found").unwrap();
+            (row["group"].as_u64().unwrap(), computed(row["model"].as_str().unwrap(), &schedule, &factors))
+        })
+        .collect();
+    for (group, d) in &made {
+        for (other, same) in made.iter().map(|(other, own)| (other, own == d)) {
+            assert!(group == other || !same, "groups {group} and {other}");
+        }
+    }
+}
+
+#[test]
+fn two_schedules_in_one_product_are_found_together() {
+    let mut schedule = Schedule::new(isa::find("vfmadd.m1n16k1.f32.f32.f32.f32").unwrap()).unwrap();
+    let factors = operands(&schedule, 150);
+    let plain = computed("x86", &schedule, &factors);
+    schedule.accumulators = Accumulators { count: 2, join: AccumulatorJoin::Order };
+    let other = computed("x86", &schedule, &factors);
+    let mut d = plain.clone();
+    for (row, column) in (0..24).filter(|row| row % 12 < 4).flat_map(|row| (0..40).map(move |column| (row, column))) {
+        d.codes.set(row * 40 + column, other.get(row, column));
+    }
+    let report = matched(&factors, &d, &["--model", "x86"], 1);
+    let rows = report["tables"]["matches"].as_array().unwrap();
+    let schedules: Vec<&str> = rows.iter().map(|row| row["schedule"].as_str().unwrap()).collect();
+    let chain = "vfmadd.m1n16k1.f32.f32.f32.f32, k ascending";
+    assert_eq!(schedules, [chain.to_string(), format!("{chain}, in 2 accumulators in turn, joined in order")]);
+    assert!(report["notes"].to_string().contains("Two schedules together give every element"), "{}", report["notes"]);
 }

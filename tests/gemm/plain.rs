@@ -3,7 +3,10 @@
 use tcnum::{
     arithmetic::Evaluator,
     format::{self, Format, Overflow, Rounding},
-    gemm::{CEntry, Factors, KOrder, Matrix, PartJoin, Residue, ScaleUse, Schedule},
+    gemm::{
+        AccumulatorJoin, BiasEntry, CEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue, ScaleUse,
+        Schedule,
+    },
     isa::Case,
     softfloat::{Converter, Environment, Unit},
 };
@@ -112,10 +115,36 @@ fn runs<'a>(schedule: &Schedule, steps: &[&'a [Option<usize>]]) -> Vec<Vec<&'a [
     runs
 }
 
+/// Numbers added two and two, and their sums likewise: neighbours, or those of two halves.
+fn in_pairs(registers: &Registers, numbers: &[u64], neighbours: fn(usize) -> bool) -> u64 {
+    if let [one] = numbers {
+        return *one;
+    }
+    let half = numbers.len().div_ceil(2);
+    let pairs = (0..half).map(|at| if neighbours(numbers.len()) { [2 * at, 2 * at + 1] } else { [at, at + half] });
+    let sums = pairs.map(|[x, y]| match numbers.get(y) {
+        Some(y) => registers.add(numbers[x], *y),
+        None => numbers[x],
+    });
+    in_pairs(registers, &sums.collect::<Vec<_>>(), neighbours)
+}
+
+/// The elements of a matrix as the instruction takes them.
+fn taken(operands: Option<OperandRounding>, matrix: &Matrix, to: &'static Format) -> Matrix {
+    let Some(OperandRounding { format, rounding }) = operands.filter(|own| own.format == matrix.format) else {
+        return matrix.clone();
+    };
+    let environment = Environment { rounding, ..Environment::default() };
+    let code = |code: u64| Converter::new(format, to, environment).convert(code).code.expect("it has a code");
+    Matrix::of_values(matrix.rows, matrix.columns, to, &matrix.codes.iter().map(code).collect::<Vec<_>>())
+}
+
 /// D, element by element.
 pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Factors) -> Matrix {
     let i = &schedule.instruction;
     let (m, n) = (factors.a.rows, factors.b.columns);
+    let (a, b) = (taken(schedule.operands, &factors.a, i.a), taken(schedule.operands, &factors.b, i.b));
+    let factors = &Factors { a, b, ..factors.clone() };
     let name = if i.d.name == "f64" || i.d.is_integer() { i.d.name } else { "f32" };
     let registers = Registers { format: format::find(name).unwrap() };
     let output = &schedule.output;
@@ -139,8 +168,14 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
             let mut sum = None;
             for run in &runs(schedule, &steps) {
                 let start = part == 0 && schedule.c == CEntry::Start;
-                let mut c = factors.c.as_ref().filter(|_| start).map_or(0, |c| c.get(row, column));
-                for step in run {
+                let first = factors.c.as_ref().filter(|_| start).map_or(0, |c| c.get(row, column));
+                let biased = part == 0 && schedule.bias == BiasEntry::Start;
+                let first = factors.bias.as_ref().filter(|_| biased).map_or(first, |bias| bias.get(0, column));
+                let mut chains = vec![0; schedule.accumulators.count.min(run.len())];
+                chains[0] = first;
+                for (at, step) in run.iter().enumerate() {
+                    let which = at % chains.len();
+                    let c = chains[which];
                     let code = |matrix: &Matrix, at: Option<(usize, usize)>| {
                         at.map_or(0, |(row, column)| matrix.get(row, column))
                     };
@@ -156,10 +191,16 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
                         case.scale_a = blocks.iter().map(|block| code(a, block.map(|block| (row, block)))).collect();
                         case.scale_b = blocks.iter().map(|block| code(b, block.map(|block| (block, column)))).collect();
                     }
-                    c = evaluator.dot(&case);
+                    chains[which] = evaluator.dot(&case);
                 }
-                raw = c;
-                let own = registers.from(i.d, c);
+                raw = match schedule.accumulators.join {
+                    _ if chains.len() == 1 => chains[0],
+                    AccumulatorJoin::Order => chains.into_iter().reduce(|x, y| registers.add(x, y)).unwrap(),
+                    AccumulatorJoin::Pairs => in_pairs(&registers, &chains, |_| true),
+                    AccumulatorJoin::Halves => in_pairs(&registers, &chains, |_| false),
+                    AccumulatorJoin::Lanes => in_pairs(&registers, &chains, |left| left <= 4),
+                };
+                let own = registers.from(i.d, raw);
                 let k = run.concat().into_iter().flatten().next();
                 let scale = k.and_then(|k| scale(&registers, schedule, factors, row, column, k));
                 let before = sum.unwrap_or(registers.of(0.0));
@@ -175,7 +216,8 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
         let (alpha, beta) = (registers.of(schedule.alpha), registers.of(schedule.beta));
         let c = factors.c.as_ref().filter(|_| schedule.c == CEntry::End && schedule.beta != 0.0);
         let c = c.map(|c| registers.multiply(beta, registers.from(c.format, c.get(row, column))));
-        let bias = factors.bias.as_ref().map(|bias| registers.from(bias.format, bias.get(0, column)));
+        let bias = factors.bias.as_ref().filter(|_| schedule.bias != BiasEntry::Start);
+        let bias = bias.map(|bias| registers.from(bias.format, bias.get(0, column)));
         let bare = parts.len() == 1 && schedule.promote.is_none() && c.is_none() && bias.is_none();
         if bare && schedule.alpha == 1.0 && output.format == i.d {
             codes.push(raw);
@@ -185,9 +227,14 @@ pub(crate) fn product(schedule: &Schedule, evaluator: &Evaluator, factors: &Fact
             Some(addend) => registers.fma(alpha, sum, addend),
             None => registers.multiply(alpha, sum),
         };
-        let biased = |sum: u64| bias.map_or(sum, |bias| registers.add(sum, bias));
+        let biased = |sum: u64| match (bias, schedule.bias) {
+            (None, _) => sum,
+            (Some(bias), BiasEntry::Rounded) => registers.add(registers.from(output.format, to_output(sum)), bias),
+            (Some(bias), _) => registers.add(sum, bias),
+        };
         let d = match schedule.split.join {
             PartJoin::Register => biased(scaled(parts.iter().copied().reduce(|x, y| registers.add(x, y)).unwrap(), c)),
+            PartJoin::Pairs => biased(scaled(in_pairs(&registers, &parts, |_| true), c)),
             PartJoin::Output => {
                 let narrow = |sum: u64| registers.from(output.format, to_output(sum));
                 let parts = parts.iter().map(|sum| if parts.len() > 1 { narrow(*sum) } else { *sum });

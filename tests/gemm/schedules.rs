@@ -17,6 +17,15 @@ fn a_schedule_says_what_it_does() {
         sentence("promote = 128\norder = \"descending\"\nalpha = 0.5", 256),
         "mma.m16n8k16.f32.f16.f16.f32, k descending, promoted to f32 every 128, times 0.5"
     );
+    assert_eq!(
+        sentence("operands = { rounding = \"RZ\" }\nbias = \"rounded\"\noutput = { format = \"f16\" }", 64),
+        "mma.m16n8k16.f32.f16.f16.f32, operands rounded from f32 to f16 RZ, k ascending, the bias added to what is rounded to f16, \
+         rounded to f16 RNE"
+    );
+    assert_eq!(
+        sentence("accumulators = { count = 4, join = \"halves\" }\nbias = \"start\"", 64),
+        "mma.m16n8k16.f32.f16.f16.f32, k ascending, in 4 accumulators in turn, joined by halves, beginning from the bias"
+    );
 }
 
 #[test]
@@ -30,6 +39,19 @@ fn parts_are_cut_as_libraries_cut_them() {
     // Fewer parts than asked for, where there is not so much k.
     assert_eq!(parts(8, 64, 320), [64, 64, 64, 64, 64]);
     assert_eq!(parts(5, 128, 100), [100]);
+}
+
+#[test]
+fn steps_are_dealt_out_to_accumulators_in_turn() {
+    let keys = "instruction = \"vfmadd.m1n16k1.f32.f32.f32.f32\"\npromote = 5\naccumulators = { count = 2 }";
+    let schedule = Schedule::parse(keys, "test").unwrap();
+    let walk = schedule.walk(7);
+    let dealt: Vec<Vec<Vec<usize>>> = walk.parts[0]
+        .iter()
+        .map(|run| run.dealt(2).iter().map(|chain| chain.steps.iter().map(|step| step.start).collect()).collect())
+        .collect();
+    assert_eq!(dealt, [vec![vec![0, 2, 4], vec![1, 3]], vec![vec![5], vec![6]]]);
+    assert_eq!(walk.parts[0][1].dealt(9).len(), 2);
 }
 
 #[test]
@@ -56,11 +78,17 @@ fn what_a_schedule_cannot_be_is_said_with_its_key() {
         ("split = { count = 2, granule = 0 }", "split.granule = 0"),
         (
             "split = { count = 2, join = \"tree\" }",
-            "split.join = \"tree\": it is one of \"register\", \"output\", \"serial\"",
+            "split.join = \"tree\": it is one of \"register\", \"pairs\", \"output\", \"serial\"",
         ),
         ("scales = { a = [1, 128], b = [128, 128] }", "give promote"),
         ("promote = 128\nscales = { a = [0, 128], b = [128, 128] }", "a block has one row"),
         ("c = \"start\"\nbeta = 0.5", "c = \"start\""),
+        ("bias = \"start\"\npromote = 128", "bias = \"start\""),
+        ("bias = \"middle\"", "bias = \"middle\": it is one of \"end\", \"rounded\", \"start\""),
+        ("accumulators = { count = 0 }", "accumulators.count = 0"),
+        ("accumulators = { count = 2, join = \"tree\" }", "accumulators.join = \"tree\""),
+        ("operands = { rounding = \"up\" }", "operands.rounding = \"up\": it is one of RNE"),
+        ("operands = { format = \"s8\" }", "operands.format = \"s8\""),
         ("alpha = inf", "alpha = inf"),
         ("output = { format = \"f17\" }", "output.format"),
         ("output = { format = \"s32\" }", "output.format = \"s32\""),

@@ -1,6 +1,6 @@
 //! `tcnum gemm` on a library that computes whole products.
 
-use super::{Arguments, Bar, Progress, invocation};
+use super::{Arguments, Bar, Progress, invocation, multiplied};
 use crate::{
     Error, Result,
     base::sorting,
@@ -8,12 +8,13 @@ use crate::{
         Library, OperandLayout, Problem,
         cuda::{CudaDevice, compile, cublaslt, cublaslt::CublasLt},
     },
+    format::{self, Format},
     gemm::{
-        self, ArrayFile, Conversion, CudaReplay, Differences, Factors, Matrix, ModelReplay, Replay,
+        self, Conversion, CudaReplay, Differences, Factors, ModelReplay, Replay,
         library::{
-            AskedProduct, LibrarySchedules,
+            AskedProduct, BatchRow, Layer, LibrarySchedules, batches,
             campaign::{Campaign, Outcome},
-            read_shapes,
+            read_layers, read_shapes,
         },
         tables,
     },
@@ -38,22 +39,28 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let device = arguments.device.as_deref().unwrap_or(LIBRARY);
     let ordinal = cublaslt::ordinal(device).ok_or_else(|| {
         Error::request(format!(
-            "--device {device}: --product, --algorithm and --shapes are for libraries: --device {LIBRARY}"
+            "--device {device}: --product, --algorithm, --shapes and --batches are for libraries: --device {LIBRARY}"
         ))
     })??;
     refuse_schedule(arguments)?;
+    let layers = arguments.batches.as_ref().map(|path| read_layers(path)).transpose()?;
     let asked = arguments.shapes.as_ref().map(|path| read_shapes(path)).transpose()?;
-    if asked.is_none() && arguments.product.is_none() {
+    if asked.is_none() && layers.is_none() && arguments.product.is_none() {
         return Err(Error::request(format!(
             "{device} computes whole products: say with --product D.A.B.COMPUTE which (bf16.bf16.bf16.32f, say), or with --shapes FILE"
         )));
     }
     let schedules = LibrarySchedules::shipped(LIBRARY)?;
     let mut report = Report::new("gemm", invocation());
-    let one = asked.is_none().then(|| one(arguments, &mut report)).transpose()?;
+    let one = (asked.is_none() && layers.is_none()).then(|| one(arguments, &mut report)).transpose()?;
     let mut library = CublasLt::open(ordinal)?;
     let (model, note) = library.generation().model(device)?;
     report.notes.extend(note);
+    if let Some(layers) = layers {
+        report.seed = Some(arguments.seed);
+        report.device = Some(library.identity().clone());
+        return invariance(arguments, &mut library, &schedules, &model, &layers, report);
+    }
     let mut replay: Box<dyn Replay> = match compile::version() {
         Ok(_) => Box::new(CudaReplay(CudaDevice::open(ordinal)?)),
         Err(error) => {
@@ -78,6 +85,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
 }
 
+/// The format of the elements that a library takes for this one: tf32 it rounds from f32 itself.
+pub(super) fn given(format: &'static Format) -> &'static Format {
+    format::find("f32").ok().filter(|_| format.name == "tf32").unwrap_or(format)
+}
+
 /// Refuses flags that describe a schedule: a library has its own.
 fn refuse_schedule(arguments: &Arguments) -> Result<()> {
     let given = [
@@ -92,6 +104,9 @@ fn refuse_schedule(arguments: &Arguments) -> Result<()> {
         ("--promote", arguments.promote.is_some()),
         ("--promote-halves", arguments.promote_halves.is_some()),
         ("--c-enters", arguments.c_enters.is_some()),
+        ("--bias-enters", arguments.bias_enters.is_some()),
+        ("--round-operands", arguments.round_operands.is_some()),
+        ("--accumulators", arguments.accumulators.is_some()),
         ("--output-format", arguments.output_format.is_some()),
         ("--bias", arguments.bias.is_some()),
         ("--scale-a", arguments.scale_a.is_some()),
@@ -114,15 +129,16 @@ fn one(arguments: &Arguments, report: &mut Report) -> Result<(AskedProduct, Fact
         gemm::writable(path, problem.d)?;
     }
     let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
-    let mut read = |flag: &str, file: &ArrayFile, format, turn: bool| -> Result<Matrix> {
-        let (matrix, note) = file.read(Some(format), conversion).map_err(|error| error.within(flag))?;
-        report.notes.extend(note);
-        Ok(if turn { matrix.transposed() } else { matrix })
+    report.seed = arguments.shape.map(|_| arguments.seed);
+    let [a, b] = multiplied(arguments, [given(problem.a), given(problem.b)], problem.d, &mut report.notes)?;
+    let c = match &arguments.c {
+        Some(file) => {
+            let (c, note) = file.read(Some(problem.c_format()), conversion).map_err(|error| error.within("--c"))?;
+            report.notes.extend(note);
+            Some(c)
+        }
+        None => None,
     };
-    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Err(Error::request("give --a and --b")) };
-    let a = read("--a", a, problem.a, arguments.transpose_a)?;
-    let b = read("--b", b, problem.b, arguments.transpose_b)?;
-    let c = arguments.c.as_ref().map(|c| read("--c", c, problem.c_format(), false)).transpose()?;
     (problem.m, problem.n, problem.k) = (a.rows, b.columns, a.columns);
     problem.alpha = arguments.alpha.unwrap_or(1.0);
     problem.beta = if c.is_some() { arguments.beta.unwrap_or(1.0) } else { 0.0 };
@@ -172,6 +188,33 @@ fn single(
         report.holds &= found.differing == 0;
         report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
     }
+    Ok(report)
+}
+
+/// The layers of a table, each at its batch sizes.
+fn invariance(
+    arguments: &Arguments,
+    library: &mut dyn Library,
+    schedules: &LibrarySchedules,
+    model: &str,
+    layers: &[Layer],
+    mut report: Report,
+) -> Result<Report> {
+    let progress = Progress::new(&arguments.destination);
+    let mut rows: Vec<BatchRow> = Vec::new();
+    let mut changed = 0;
+    for layer in layers {
+        progress.step(&layer.name);
+        let found = batches(library, schedules, model, layer, arguments.seed, arguments.algorithm.as_ref());
+        let Some(found) = report.until_interrupted(found)? else { break };
+        changed += usize::from(found.iter().any(|row| row.outcome == "changed"));
+        rows.extend(found);
+    }
+    report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
+    report
+        .notes
+        .push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
+    report.tables.push(Table::of("The first row at each batch size", rows));
     Ok(report)
 }
 

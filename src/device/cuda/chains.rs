@@ -1,6 +1,6 @@
 //! Whole matrix products by a model on the GPU: all elements at once, step by step along k.
 
-use std::{fmt::Write, ops::Range, sync::Arc};
+use std::{fmt::Write, ops::Range, sync::Arc, time::Instant};
 
 use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
 
@@ -62,6 +62,38 @@ pub(super) struct CudaChains {
     pub a: CudaSlice<u8>,
     /// B, row by row.
     pub b: CudaSlice<u8>,
+    /// Seconds that the sums have taken.
+    pub seconds: f64,
+}
+
+/// The steps of runs, as kernels take them.
+pub(super) struct Steps {
+    /// The first k of each step, and how many it takes.
+    pub taken: Vec<i32>,
+    /// The steps before the end of each run.
+    pub ends: Vec<u64>,
+}
+
+impl Steps {
+    pub(super) fn of(runs: &[Vec<Range<usize>>]) -> Steps {
+        let taken = runs.iter().flatten().flat_map(|step| [step.start as i32, step.len() as i32]).collect();
+        let mut count = 0;
+        let mut ends = Vec::with_capacity(runs.len());
+        for run in runs {
+            count += run.len() as u64;
+            ends.push(count);
+        }
+        Steps { taken, ends }
+    }
+}
+
+/// The launch of a kernel that lays out so many elements.
+pub(super) fn packing(elements: usize) -> LaunchConfig {
+    LaunchConfig {
+        grid_dim: (elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS) as u32, 1, 1),
+        block_dim: (THREADS, 1, 1),
+        shared_mem_bytes: 0,
+    }
 }
 
 impl Chains for CudaChains {
@@ -73,37 +105,33 @@ impl Chains for CudaChains {
         let format = if promoted { format::find("f32")? } else { self.d };
         Codes::from_bytes(format, bytes).ok_or_else(|| Error::device("the GPU answered a part of a code"))
     }
+
+    fn seconds(&self) -> f64 {
+        self.seconds
+    }
 }
 
 impl CudaChains {
     /// The bytes of the sums.
     #[allow(unsafe_code)]
-    fn launch(&self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
+    fn launch(&mut self, runs: &[Vec<Range<usize>>], promoted: bool) -> std::result::Result<Vec<u8>, DriverError> {
         let (m, k, n) = self.shape;
-        let steps: Vec<i32> = runs.iter().flatten().flat_map(|step| [step.start as i32, step.len() as i32]).collect();
-        let mut count = 0;
-        let ends: Vec<u64> = runs
-            .iter()
-            .map(|run| {
-                count += run.len() as u64;
-                count
-            })
-            .collect();
+        let Steps { taken, ends } = Steps::of(runs);
+        let count = taken.len() as u64 / 2;
         let (tiles_down, tiles_across) = (m.div_ceil(TILE.0), n.div_ceil(TILE.1));
         let places = count as usize * self.step;
         let (of_a, of_b) = (tiles_down * TILE.0 * places, tiles_across * TILE.1 * places);
         let stream = &self.stream;
-        let (steps, ends) = (stream.clone_htod(&steps)?, stream.clone_htod(&ends)?);
+        let (steps, ends) = (stream.clone_htod(&taken)?, stream.clone_htod(&ends)?);
         // SAFETY: `pack_a` and `pack_b` write all of it before `chains` reads it.
         let memory = |bytes: usize| unsafe { stream.alloc::<u8>(bytes.max(1)) };
         let (mut a_codes, mut a_factors) = (memory(of_a * self.widths.0)?, memory(of_a * FACTOR_BYTES)?);
         let (mut b_codes, mut b_factors) = (memory(of_b * self.widths.1)?, memory(of_b * FACTOR_BYTES)?);
-        let packing = |elements: usize| LaunchConfig {
-            grid_dim: (elements.div_ceil(THREADS as usize).clamp(1, MOST_BLOCKS) as u32, 1, 1),
-            block_dim: (THREADS, 1, 1),
-            shared_mem_bytes: 0,
-        };
         let (rows, columns, terms) = (m as u64, n as u64, k as u64);
+        let (own, registers) = if promoted { (1, m * n * 4) } else { (m * n * self.d.bytes(), 1) };
+        let (mut d, mut sums) = (stream.alloc_zeros::<u8>(own)?, stream.alloc_zeros::<u8>(registers)?);
+        stream.synchronize()?;
+        let begun = Instant::now();
         let [pack_a, pack_b, chains] = &self.functions;
         let mut launch = stream.launch_builder(pack_a);
         launch.arg(&self.a).arg(&steps).arg(&count).arg(&rows).arg(&terms).arg(&mut a_codes).arg(&mut a_factors);
@@ -114,8 +142,6 @@ impl CudaChains {
         launch.arg(&self.b).arg(&steps).arg(&count).arg(&columns).arg(&mut b_codes).arg(&mut b_factors);
         // SAFETY: as above, of k x n codes and of columns.
         unsafe { launch.launch(packing(of_b))? };
-        let (own, registers) = if promoted { (1, m * n * 4) } else { (m * n * self.d.bytes(), 1) };
-        let (mut d, mut sums) = (stream.alloc_zeros::<u8>(own)?, stream.alloc_zeros::<u8>(registers)?);
         let (count_of_runs, promotes) = (runs.len() as u64, u64::from(promoted));
         let shape = LaunchConfig {
             grid_dim: ((tiles_down * tiles_across) as u32, 1, 1),
@@ -127,8 +153,8 @@ impl CudaChains {
         launch.arg(&rows).arg(&columns).arg(&promotes).arg(&mut d).arg(&mut sums);
         // SAFETY: the kernel reads what was laid out for whole tiles, and writes m x n sums or codes of D, of which there is as much.
         unsafe { launch.launch(shape)? };
-        let bytes = stream.clone_dtoh(if promoted { &sums } else { &d })?;
         stream.synchronize()?;
-        Ok(bytes)
+        self.seconds += begun.elapsed().as_secs_f64();
+        stream.clone_dtoh(if promoted { &sums } else { &d })
     }
 }

@@ -17,6 +17,7 @@ pub mod gpu;
 mod launch;
 pub mod loader;
 mod pool;
+pub mod products;
 pub mod sass;
 pub mod specialise;
 mod statement;
@@ -25,7 +26,7 @@ pub mod sweeper;
 use std::{collections::HashMap, sync::Arc, time::Instant};
 
 use cudarc::{
-    driver::{CudaContext, CudaFunction},
+    driver::{CudaContext, CudaFunction, CudaSlice},
     nvrtc::Ptx,
 };
 
@@ -44,6 +45,7 @@ pub use engine::verifier;
 pub use gpu::{Gpu, count};
 use launch::Launcher;
 use pool::{Job, Pool, Times};
+use products::CudaProducts;
 use specialise::Specialised;
 
 /// Blocks of a launch for each multiprocessor of the GPU: enough to fill it, the rest is a loop.
@@ -120,29 +122,37 @@ impl CudaDevice {
         assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
         let Some(source) = chains::kernel(program) else { return Ok(None) };
         let i = &program.instruction;
-        let key = format!("{i} {:016x}", fnv1a(source.as_bytes()));
-        if !self.chained.contains_key(&key) {
-            let label = format!("{i}-chains");
-            let job = Job { label, source, target: self.architecture.target, listed: false };
-            let compiled = self.compiled(job)?;
-            let functions = self.functions(&compiled, chains::ENTRIES).map_err(|error| error.within(i))?;
-            self.chained.insert(key.clone(), functions);
-        }
-        let stream = self.context.default_stream();
-        let copied = |codes: &Codes| {
-            let failed = |error| Error::device(format!("copying operands to the GPU failed: {error}"));
-            stream.clone_htod(codes.as_bytes()).map_err(failed)
-        };
+        let functions = self.summing(i, source, chains::ENTRIES)?;
         Ok(Some(Box::new(CudaChains {
-            functions: self.chained[&key].clone(),
+            stream: self.context.default_stream(),
+            functions,
             shape: (m, k, n),
             step: i.k,
             widths: (a.width(), b.width()),
             d: i.d,
-            a: copied(a)?,
-            b: copied(b)?,
-            stream,
+            a: self.copied(a)?,
+            b: self.copied(b)?,
+            seconds: 0.0,
         })))
+    }
+
+    /// The entries of a kernel that sums the steps of `instruction`, which is loaded.
+    fn summing(&mut self, instruction: &Instruction, source: String, entries: [&str; 3]) -> Result<[CudaFunction; 3]> {
+        let key = format!("{instruction} {:016x}", fnv1a(source.as_bytes()));
+        if !self.chained.contains_key(&key) {
+            let label = format!("{instruction}-{}", entries[2]);
+            let job = Job { label, source, target: self.architecture.target, listed: false };
+            let compiled = self.compiled(job)?;
+            let functions = self.functions(&compiled, entries).map_err(|error| error.within(instruction))?;
+            self.chained.insert(key.clone(), functions);
+        }
+        Ok(self.chained[&key].clone())
+    }
+
+    /// Codes in the memory of the GPU.
+    fn copied(&self, codes: &Codes) -> Result<CudaSlice<u8>> {
+        let failed = |error| Error::device(format!("copying operands to the GPU failed: {error}"));
+        self.context.default_stream().clone_htod(codes.as_bytes()).map_err(failed)
     }
 
     /// The compiled kernel, once it is there.
@@ -259,6 +269,30 @@ impl Device for CudaDevice {
             form,
             seed,
             execution: Execution { kind, opcodes: compiled.opcodes.clone().unwrap_or_default() },
+        })))
+    }
+
+    fn products(
+        &mut self,
+        instruction: &Instruction,
+        promoted: bool,
+        (m, n, k): (usize, usize, usize),
+        a: &Codes,
+        b: &Codes,
+    ) -> Result<Option<Box<dyn Chains>>> {
+        assert!(a.len() == m * k && b.len() == k * n, "codes of the operands");
+        self.executable(instruction)?;
+        let Some(source) = products::kernel(instruction, promoted) else { return Ok(None) };
+        let functions = self.summing(instruction, source, products::ENTRIES)?;
+        Ok(Some(Box::new(CudaProducts {
+            stream: self.context.default_stream(),
+            functions,
+            shape: (m, k, n),
+            instruction: instruction.clone(),
+            promoted,
+            a: self.copied(a)?,
+            b: self.copied(b)?,
+            seconds: 0.0,
         })))
     }
 

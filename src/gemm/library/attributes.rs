@@ -9,8 +9,8 @@ use crate::{
     arithmetic::Model,
     base::named::Named,
     device::{Attributes, Problem},
-    format::{Format, Overflow},
-    gemm::{PartJoin, Residue, Schedule, instruction},
+    format::{self, Format, Overflow, Rounding},
+    gemm::{OperandRounding, PartJoin, Residue, Schedule, instruction},
 };
 
 /// Name and text, of TOML files without the extension.
@@ -55,6 +55,8 @@ struct Rule {
     algorithms: Option<Vec<u32>>,
     stages: Option<Vec<String>>,
     instruction: String,
+    /// How f32 becomes the instruction's operands.
+    operands: Option<String>,
     slab: Option<Slab>,
     residue: Option<String>,
     promote: Option<usize>,
@@ -136,6 +138,25 @@ impl LibrarySchedules {
         words.join(", ")
     }
 
+    /// What is otherwise in another algorithm, in words: `tile 128x128 to 64x64`.
+    pub fn changes(&self, from: &Attributes, to: &Attributes) -> Vec<String> {
+        let Attributes { id, tile, stages, split_k, reduction, swizzle, custom, inner, cluster } = from;
+        let all = [
+            ("algorithm", *id, to.id),
+            ("tile", *tile, to.tile),
+            ("stages", *stages, to.stages),
+            ("split-k", parts(*split_k) as u32, parts(to.split_k) as u32),
+            ("reduction", *reduction, to.reduction),
+            ("swizzle", *swizzle, to.swizzle),
+            ("custom", *custom, to.custom),
+            ("inner", *inner, to.inner),
+            ("cluster", *cluster, to.cluster),
+        ];
+        let named = |key: &str, number: u32| self.name(key, number).map_or_else(|| number.to_string(), str::to_string);
+        let change = |(key, from, to): &(&str, u32, u32)| format!("{key} {} to {}", named(key, *from), named(key, *to));
+        all.iter().filter(|(_, from, to)| from != to).map(change).collect()
+    }
+
     /// The schedule that is expected of a problem and an algorithm, or why none is.
     pub fn predict(&self, problem: &Problem, attributes: &Attributes) -> std::result::Result<Prediction, String> {
         let stages = self.name("stages", attributes.stages);
@@ -181,6 +202,11 @@ impl Rule {
     fn schedule(&self, stages: Option<&str>) -> std::result::Result<Schedule, String> {
         let named = instruction(&self.instruction).and_then(Schedule::new);
         let mut schedule = named.map_err(|error| error.to_string())?;
+        if let Some(name) = &self.operands {
+            let rounding = Rounding::parse(name).ok_or_else(|| format!("operands = \"{name}\" is no rounding"))?;
+            let format = format::find("f32").map_err(|error| error.to_string())?;
+            schedule.operands = Some(OperandRounding { format, rounding });
+        }
         schedule.slab = match &self.slab {
             None => schedule.slab,
             Some(Slab::Fixed(k)) => *k,

@@ -7,7 +7,8 @@ use crate::{
     device::{Attributes, ChosenAlgorithm, Library},
     gemm::{
         Differences, Factors, KOrder, Matrix, ModelReplay, Replay, Schedule,
-        matching::{self, Suspects},
+        matching::{self, Suspects, suited},
+        sample::Sample,
     },
     inputs::random,
 };
@@ -178,7 +179,7 @@ impl<'a> Campaign<'a> {
         d: &Matrix,
         explained: &mut ExplainedProduct,
     ) -> Result<()> {
-        let checked = Sample::new(factors, d, CHECKED, 1);
+        let checked = Sample::new(factors, d, CHECKED, 1, None);
         let reversed = Schedule {
             order: match schedule.order {
                 KOrder::Ascending => KOrder::Descending,
@@ -186,7 +187,10 @@ impl<'a> Campaign<'a> {
             },
             ..schedule.clone()
         };
-        let (forth, back) = (checked.product(&self.model, schedule)?, checked.product(&self.model, &reversed)?);
+        let (forth, back) = (
+            ModelReplay.product(&self.model, schedule, &checked.factors)?,
+            ModelReplay.product(&self.model, &reversed, &checked.factors)?,
+        );
         explained.checked = Agreement::of(&Differences::between(&forth, &checked.d)?);
         explained.told_apart = Differences::between(&forth, &back)?.differing;
         let differences = self.differences(schedule, factors, d)?;
@@ -209,8 +213,9 @@ impl<'a> Campaign<'a> {
             let first = differences.first;
             return Ok((differences, first));
         }
-        let sample = Sample::new(factors, d, SAMPLED, 2);
-        let differences = Differences::between(&sample.product(&self.model, schedule)?, &sample.d)?;
+        let sample = Sample::new(factors, d, SAMPLED, 2, None);
+        let differences =
+            Differences::between(&ModelReplay.product(&self.model, schedule, &sample.factors)?, &sample.d)?;
         let first = differences.first.map(|(row, column, codes)| (sample.rows[row], sample.columns[column], codes));
         Ok((differences, first))
     }
@@ -221,10 +226,11 @@ impl<'a> Campaign<'a> {
         let (formats, scales) = (problem.kind(), (problem.alpha, problem.beta));
         let known: Vec<Schedule> =
             self.known.iter().filter(|(own, _)| *own == formats).map(|(_, schedule)| schedule.clone()).collect();
-        let sample = Sample::new(factors, d, SEARCHED, 3);
+        let sample = Sample::new(factors, d, SEARCHED, 3, None);
         for schedule in known {
-            let near = Differences::between(&sample.product(&self.model, &schedule)?, &sample.d)?;
-            if near.differing == 0 && self.differences(&schedule, factors, d)?.0.differing == 0 {
+            let operands = suited(&sample.factors, &schedule)?;
+            let near = Differences::between(&ModelReplay.product(&self.model, &schedule, &operands)?, &sample.d)?;
+            if near.differing == 0 && self.differences(&schedule, &suited(factors, &schedule)?, d)?.0.differing == 0 {
                 explained.outcome = Outcome::Found;
                 explained.found = Some(schedule);
                 return Ok(());
@@ -245,7 +251,8 @@ impl<'a> Campaign<'a> {
             }
         };
         for candidate in found.found.iter().take(MOST_FOUND) {
-            if self.differences(&candidate.schedule, factors, d)?.0.differing == 0 {
+            let operands = suited(factors, &candidate.schedule)?;
+            if self.differences(&candidate.schedule, &operands, d)?.0.differing == 0 {
                 explained.outcome = Outcome::Found;
                 explained.found = Some(candidate.schedule.clone());
                 let others = found.found.len() - 1 + found.unchecked;
@@ -283,37 +290,4 @@ fn note(explained: &mut ExplainedProduct, what: &str) {
         explained.remark += "; ";
     }
     explained.remark += what;
-}
-
-/// Some rows and columns of a product.
-struct Sample {
-    rows: Vec<usize>,
-    columns: Vec<usize>,
-    factors: Factors,
-    d: Matrix,
-}
-
-impl Sample {
-    /// As many rows and columns, spread over D; all where there are not so many.
-    fn new(factors: &Factors, d: &Matrix, (rows, columns): (usize, usize), seed: u64) -> Sample {
-        let drawn = |count: usize, of: usize, seed: u64| -> Vec<usize> {
-            if of <= count {
-                return (0..of).collect();
-            }
-            // One of each stretch: the first and the last tiles of D are among them.
-            (0..count)
-                .map(|at| {
-                    let (from, to) = (at * of / count, (at + 1) * of / count);
-                    from + (random(seed, at as u64) % (to - from) as u64) as usize
-                })
-                .collect()
-        };
-        let (rows, columns) = (drawn(rows, d.rows, seed), drawn(columns, d.columns, seed + 1000));
-        Sample { factors: factors.chosen(&rows, &columns, None), d: d.chosen(&rows, &columns), rows, columns }
-    }
-
-    /// The product by the model, on the processor.
-    fn product(&self, model: &str, schedule: &Schedule) -> Result<Matrix> {
-        ModelReplay.product(model, schedule, &self.factors)
-    }
 }

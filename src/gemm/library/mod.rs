@@ -1,10 +1,12 @@
 //! Products of libraries: which schedule an algorithm follows, by its attributes, and whether it does.
 
 mod attributes;
+mod batches;
 pub mod campaign;
 mod operands;
 mod shapes;
 
 pub use attributes::{LibrarySchedules, Prediction};
+pub use batches::{BatchRow, Layer, batches, read_layers};
 pub use operands::{Values, draw};
-pub use shapes::{AskedProduct, read_shapes};
+pub use shapes::{AskedProduct, checked_shape, read_shapes};

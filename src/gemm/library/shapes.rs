@@ -62,19 +62,28 @@ fn parse(text: &str, origin: &str) -> Result<Vec<AskedProduct>> {
     }
 }
 
+/// Refuses shapes of products that nothing is drawn for.
+///
+/// # Errors
+/// What m, n and k may be.
+pub fn checked_shape((m, n, k): (usize, usize, usize)) -> std::result::Result<(), String> {
+    let largest = [(m, k), (k, n), (m, n)].into_iter().map(|(x, y)| x.saturating_mul(y)).max().unwrap_or(0);
+    match m == 0 || n == 0 || k == 0 || largest > MOST_ELEMENTS {
+        true => Err(format!(
+            "m = {m}, n = {n}, k = {k}: each is 1 or more, and no matrix has more than {MOST_ELEMENTS} elements"
+        )),
+        false => Ok(()),
+    }
+}
+
 fn product(line: Line) -> Result<AskedProduct> {
     let Line { m, n, k, .. } = line;
-    let largest = [(m, k), (k, n), (m, n)].into_iter().map(|(x, y)| x.saturating_mul(y)).max().unwrap_or(0);
-    if m == 0 || n == 0 || k == 0 || largest > MOST_ELEMENTS {
-        return Err(Error::request(format!(
-            "m = {m}, n = {n}, k = {k}: each is 1 or more, and no matrix has more than {MOST_ELEMENTS} elements"
-        )));
-    }
+    checked_shape((m, n, k)).map_err(Error::request)?;
     let problem = Problem::of_kind(&line.product, (m, n, k), named::<OperandLayout>("layout", &line.layout)?)?;
     Ok(AskedProduct { problem, values: Some(named::<Values>("values", &line.values)?) })
 }
 
-fn named<T: Named>(key: &str, name: &str) -> Result<T> {
+pub(super) fn named<T: Named>(key: &str, name: &str) -> Result<T> {
     T::all().iter().copied().find(|value| value.name() == name).ok_or_else(|| {
         let known: Vec<&str> = T::all().iter().map(|value| value.name()).collect();
         Error::request(format!("{key} is '{name}': it is one of {}", known.join(", ")))

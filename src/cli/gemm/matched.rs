@@ -1,0 +1,152 @@
+//! `tcnum gemm --match`: the schedules that give a D.
+
+use std::path::Path;
+
+use super::{Arguments, Progress, invocation, models, safetensors, scale_factors};
+use crate::{
+    Error, Result,
+    base::{atomic, sorting},
+    format::Format,
+    gemm::{
+        self, ArrayFile, Conversion, Factors, Matrix,
+        apart::{self, Apart},
+        matching::{self, Matches, Mixed, Suspects},
+        places, tables,
+    },
+    isa::Instruction,
+    report::{Report, Table},
+};
+
+/// Finds the schedules that give a D.
+///
+/// # Errors
+/// As [`super::run`]; formats that no instruction of the models multiplies.
+pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
+    let mut report = Report::new("gemm", invocation());
+    let instructions: Vec<Instruction> =
+        arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
+    let wanted = |of: fn(&Instruction) -> &'static Format| instructions.first().map(of);
+    if let Some(path) = &arguments.apart {
+        safetensors(path)?;
+    }
+    let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
+    let mut read = |flag: &str, file: &ArrayFile, format: Option<&'static Format>| -> Result<Matrix> {
+        let (matrix, note) = file.read(format, conversion).map_err(|error| error.within(flag))?;
+        report.notes.extend(note);
+        Ok(matrix)
+    };
+    let turned = |matrix: Matrix, turn: bool| if turn { matrix.transposed() } else { matrix };
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Err(Error::request("give --a and --b")) };
+    let a = turned(read("--a", a, wanted(|i| i.a))?, arguments.transpose_a);
+    let b = turned(read("--b", b, wanted(|i| i.b))?, arguments.transpose_b);
+    let scales = instructions.first().and_then(|i| i.scale).map(|scale| scale.format);
+    let mut optional =
+        |flag: &str, file: &Option<ArrayFile>, format| file.as_ref().map(|file| read(flag, file, format)).transpose();
+    let factors = Factors {
+        c: optional("--c", &arguments.c, None)?,
+        bias: optional("--bias", &arguments.bias, None)?,
+        scale_a: optional("--scale-a", &arguments.scale_a, scales)?,
+        scale_b: optional("--scale-b", &arguments.scale_b, scales)?,
+        ..Factors::new(a, b)
+    };
+    let d = read("--match", file, None)?;
+    let suspects = Suspects { models: models(arguments), instructions, factors: scale_factors(arguments) };
+    let progress = Progress::new(&arguments.destination);
+    let found = matching::find(&suspects, &factors, &d, &|what| progress.step(what))?;
+    report.holds = !found.found.is_empty();
+    let mixed = matching::mixed(&suspects, &factors, &d, &found, &|what| progress.step(what))?;
+    report.notes.extend(remarks(&found, factors.k(), d.codes.len()));
+    if let (Some(path), Some(first)) = (&arguments.schedule_out, found.found.first()) {
+        atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
+    }
+    let told = match (&arguments.apart, &found.found[..]) {
+        (Some(path), [_, _, ..]) => {
+            progress.step("looking for a product that tells them apart");
+            let told = apart::apart(&found.found, &factors, d.format)?;
+            report.notes.push(written(path, told.as_ref(), found.found.len())?);
+            told
+        }
+        (Some(_), _) => {
+            report.notes.push("--apart: no file was written, since there are no two schedules to tell apart.".into());
+            None
+        }
+        (None, _) => None,
+    };
+    let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
+    if let Some(mixed) = &mixed {
+        report.notes.push(together(mixed, factors.k(), d.codes.len()));
+        let rows = tables::mixed(mixed, factors.k(), d.codes.len());
+        report.tables.push(Table::of("Two schedules that together give every element", rows));
+        return Ok(report);
+    }
+    report.tables.push(Table::of(title, tables::matches(&found, told.as_ref(), factors.k(), d.codes.len())));
+    if let Some((_, differences)) = &found.nearest {
+        let row = tables::comparison(file.label(), d.format, differences);
+        report.tables.push(Table::of("Where the nearest differs", [row]));
+    }
+    Ok(report)
+}
+
+/// Writes the product that tells schedules apart, and says what it does.
+fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String> {
+    let Some(apart) = told else {
+        return Ok(format!(
+            "--apart: no file was written; the {schedules} schedules give every product that was tried the same D."
+        ));
+    };
+    gemm::write_named(path, &apart.factors.named(), sorting::map([("tcnum.source".to_string(), invocation())]))
+        .map_err(|error| error.within("--apart"))?;
+    let groups = match apart.count() == schedules {
+        true => format!("each of the {schedules} schedules gives another D"),
+        false => format!("the {schedules} schedules give {} different D", apart.count()),
+    };
+    let file = path.display();
+    Ok(format!("Of A and B in {file}, {groups}: have D made of {file}:a and {file}:b as this one was, and match that."))
+}
+
+/// What two schedules give together, in a sentence.
+fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
+    let Mixed { first, second, others, .. } = mixed;
+    format!(
+        "Two schedules together give every element: {} of {elements} {}; the {} others, of rows {} and columns {}, {}.",
+        elements - others.differing,
+        first.schedule.sentence(k),
+        others.differing,
+        places(&others.rows),
+        places(&others.columns),
+        second.schedule.sentence(k)
+    )
+}
+
+/// What was found, in sentences.
+fn remarks(found: &Matches, k: usize, elements: usize) -> Vec<String> {
+    let Matches { tried, arithmetics, found, unchecked, nearest } = found;
+    let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
+    let tried = format!("{tried} schedules of {arithmetics} were tried");
+    let mut notes = Vec::new();
+    match (&found[..], nearest) {
+        ([first, others @ ..], _) => {
+            let sentence = first.schedule.sentence(k);
+            let model = &first.arithmetic.model;
+            let more = match others.len() {
+                0 => "no other that was tried gives the same".to_string(),
+                1 => "1 other gives the same D, and nothing in D tells them apart".to_string(),
+                count => format!("{count} others give the same D, and nothing in D tells them apart"),
+            };
+            notes.push(format!("D is, in every bit, {sentence}, with the arithmetic of {model}; {more}. {tried}."));
+        }
+        ([], Some((near, differences))) => notes.push(format!(
+            "No schedule gives D; {tried}. The nearest is {}, with the arithmetic of {}: it gives {} of {elements} elements.",
+            near.schedule.sentence(k),
+            near.arithmetic.model,
+            elements - differences.differing
+        )),
+        ([], None) => notes.push(format!("No schedule gives D; {tried}.")),
+    }
+    if *unchecked > 0 {
+        notes.push(format!(
+            "{unchecked} more agree on the elements that all were judged on, and were not computed in full."
+        ));
+    }
+    notes
+}

@@ -1,0 +1,136 @@
+//! Errors of matrix products against k, with and without promotion.
+
+use super::{Options, ProductFigure};
+use crate::{
+    Error, Result,
+    device::Device,
+    gemm::{Executor, Factors, Yardstick, accuracy, compute, library::draw},
+    inputs::random,
+    report::plot::{Legend, PlottedLine, svg as drawn},
+};
+
+crate::rows! {
+    /// How far products are from the exact sums.
+    pub struct ProductErrorRow in "product_errors" {
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// After how many k sums are promoted to a register of f32; none: never.
+        promote: Option<usize> => shown("promoted every").if_filled().essential(),
+        /// Terms of each sum.
+        k: usize => shown("k").essential(),
+        /// Elements.
+        elements: usize => shown("elements"),
+        /// The mean difference over the mean magnitude of the elements.
+        error: Option<f64> => shown("mean error / mean magnitude").essential(),
+        /// The mean of the relative differences.
+        mean_relative: Option<f64> => shown("mean relative"),
+        /// The largest difference.
+        max_error: Option<f64> => shown("max error"),
+        /// The mean magnitude of the elements.
+        magnitude: f64 => shown("mean magnitude"),
+    }
+}
+
+/// The errors of each line on each device that has its instruction, of the same operands.
+pub(super) fn run(
+    figure: &ProductFigure,
+    devices: &mut [Box<dyn Device>],
+    options: Options,
+) -> Result<Vec<ProductErrorRow>> {
+    let mut own = Vec::new();
+    for device in devices.iter_mut() {
+        let mut lines = Vec::new();
+        for line in &figure.lines {
+            match device.has(&line.instruction) {
+                Ok(()) => lines.push(line),
+                Err(error) if error.is_unavailable() => (),
+                Err(error) => return Err(error),
+            }
+        }
+        if lines.is_empty() {
+            let name = &device.identity().name;
+            return Err(Error::unavailable(format!(
+                "{name} has none of the instructions of the experiment's products"
+            )));
+        }
+        own.push(lines);
+    }
+    let mut rows = Vec::new();
+    for (device, lines) in devices.iter_mut().zip(own) {
+        let name = device.identity().name.clone();
+        for line in lines {
+            let schedule = line.schedule()?;
+            for &k in &figure.k {
+                let i = &schedule.instruction;
+                let operand = |rows, columns, format, which: u64| {
+                    let seed = random(options.seed, (k as u64) << 1 | which);
+                    draw(rows, columns, format, i.d, figure.values, seed)
+                };
+                let factors = Factors::new(operand(figure.rows, k, i.a, 0), operand(k, figure.columns, i.b, 1));
+                let mut executor = Executor::of(device.as_mut(), &schedule, figure.rows, figure.columns)?;
+                let d = compute(&schedule, &mut executor, &factors, &|_| ())?;
+                let magnitude = (0..d.codes.len()).map(|at| d.value(at / d.columns, at % d.columns).abs()).sum::<f64>()
+                    / d.codes.len() as f64;
+                let accuracy = accuracy(&schedule, &factors, &d);
+                let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
+                rows.push(ProductErrorRow {
+                    device: name.clone(),
+                    instruction: i.name.clone(),
+                    promote: line.promote,
+                    k,
+                    elements: exact.map_or(0, |own| own.elements),
+                    error: exact.and_then(|own| own.absolute.mean()).map(|error| error / magnitude),
+                    mean_relative: exact.and_then(|own| own.relative.mean()),
+                    max_error: exact.and_then(|own| own.absolute.maximum()),
+                    magnitude,
+                });
+            }
+        }
+    }
+    Ok(rows)
+}
+
+/// The errors against k, both on logarithmic scales: a line for each device, instruction and promotion, dashed where sums are promoted.
+///
+/// # Errors
+/// A request error: there are no such errors, or k that are no powers of two.
+pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
+    let numbers = || rows.iter().map(|row| row.k);
+    let (Some(least), Some(most)) = (numbers().min(), numbers().max()) else {
+        return Err(Error::request("the experiment has no [products], whose errors a plot shows"));
+    };
+    if let Some(k) = numbers().find(|k| !k.is_power_of_two()) {
+        return Err(Error::request(format!("k = {k}: a plot is of powers of two")));
+    }
+    let mut colors: Vec<(&str, &str)> = Vec::new();
+    let mut lines: Vec<PlottedLine> = Vec::new();
+    for row in rows {
+        let own = (&row.device[..], &row.instruction[..]);
+        let color = colors.iter().position(|known| *known == own).unwrap_or_else(|| {
+            colors.push(own);
+            colors.len() - 1
+        });
+        let promoted = row.promote.map_or_else(String::new, |promote| format!(", promoted every {promote}"));
+        let name = format!("{}: {}{promoted}", row.device, row.instruction);
+        let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
+            lines.push(PlottedLine { name, color, dashed: row.promote.is_some(), crossed: false, points: Vec::new() });
+            lines.len() - 1
+        });
+        if let Some(error) = row.error.filter(|error| *error > 0.0) {
+            lines[at].points.push((row.k.ilog2() as i32, error.log10()));
+        }
+    }
+    let legend = Legend {
+        title,
+        x: "k",
+        range: (least.ilog2() as i32, (most.ilog2() as i32).max(least.ilog2() as i32 + 1)),
+        number: |x| (1u64 << x.clamp(0, 63)).to_string(),
+        y: "mean error / mean magnitude",
+        lines: "device and instruction",
+        width: 560,
+        cross: "",
+    };
+    Ok(drawn(&lines, &legend))
+}

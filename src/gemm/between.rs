@@ -1,0 +1,447 @@
+//! Two that make matrix products: whether they agree, where not, and why.
+
+use toml::{Table, Value};
+
+use super::{
+    Differences, Executor, Factors, Matrix, ModelReplay, Replay, Schedule, Smallest, StepSum, compute,
+    library::LibrarySchedules,
+    matching::{self, MatchCandidate, Suspects, suited},
+    sample::Sample,
+    smallest::smallest,
+    steps,
+};
+use crate::{
+    Error, Result,
+    base::sorting,
+    device::{Attributes, ChosenAlgorithm, Device, Library, ModelDevice, Problem},
+    distinguish::{self, Distinction, Search, Verdict},
+    format::Format,
+    isa,
+};
+
+/// Rows and columns on which the schedule of a library is judged.
+const JUDGED: (usize, usize) = (16, 16);
+/// Products that are asked for to find the smallest one, and terms of all of them together where a device takes whole products alone.
+const TRIES: [usize; 2] = [300, 20_000];
+const TERMS: usize = 1 << 33;
+/// Cases by which arithmetics are told apart.
+const CASES: u64 = 1 << 14;
+
+/// What makes products.
+pub enum Maker {
+    /// A device that executes the steps of a schedule.
+    Scheduled {
+        /// The device.
+        device: Box<dyn Device>,
+        /// The schedule.
+        schedule: Box<Schedule>,
+    },
+    /// A library, by the algorithm of its choice or by a chosen one.
+    Library {
+        /// The library.
+        library: Box<dyn Library>,
+        /// The product, of any shape.
+        problem: Box<Problem>,
+        /// The chosen algorithm.
+        chosen: Option<ChosenAlgorithm>,
+        /// The algorithm that made the last product.
+        made: Option<Attributes>,
+    },
+}
+
+/// One of two.
+pub struct Side {
+    /// Its name in reports.
+    pub name: String,
+    /// What makes its products.
+    pub maker: Maker,
+    /// If it makes only so many of the first rows.
+    pub rows: Option<usize>,
+}
+
+/// How a side makes a product, as far as that is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct KnownSchedule {
+    /// The schedule.
+    pub schedule: Schedule,
+    /// The model whose arithmetic its steps have; `None`: that of a device of which no model is known.
+    pub model: Option<String>,
+    /// How it is known: given, predicted (by the attributes of an algorithm), found (by a search), found of the first element that differs
+    /// (where others have another).
+    pub how: &'static str,
+}
+
+/// What became of two.
+#[derive(Debug, Clone)]
+pub struct Between {
+    /// The format of D.
+    pub format: &'static Format,
+    /// Where they differ, in the rows that both make.
+    pub differences: Differences,
+    /// How each makes the product, if they differ.
+    pub known: [Option<KnownSchedule>; 2],
+    /// The keys in which their schedules differ, with both values; `None`: one is not known.
+    pub keys: Option<Vec<(String, [Option<Value>; 2])>>,
+    /// What tells the arithmetics of their instructions apart, unless they are of one model; or why that cannot be said.
+    pub arithmetics: Option<std::result::Result<Distinction, String>>,
+    /// The smallest product on which they differ.
+    pub smallest: Option<Smallest>,
+    /// Every step of that product, of each whose schedule is known.
+    pub steps: [Vec<StepSum>; 2],
+}
+
+impl Between {
+    /// The number, from 1, and the k of the first step of the smallest product after which both have not summed the same; `None`: there is none,
+    /// or the steps of one are not known.
+    pub fn first_step(&self) -> Option<(usize, String)> {
+        let [x, y] = &self.steps;
+        let at = (0..x.len().min(y.len())).find(|at| x[*at] != y[*at])?;
+        let k = [x, y].map(|own| format!("{}..{}", own[at].k.start, own[at].k.end - 1));
+        Some((at + 1, if k[0] == k[1] { k[0].clone() } else { format!("{} and {}", k[0], k[1]) }))
+    }
+
+    /// Why they differ, in sentences.
+    pub fn why(&self) -> String {
+        let mut words = Vec::new();
+        for (which, known) in ["first", "second"].iter().zip(&self.known) {
+            if known.is_none() {
+                words.push(format!("The schedule of the {which} is not known: none that was tried gives its product."));
+            }
+        }
+        let values = |values: &[Option<Value>; 2]| {
+            let [x, y] = values.each_ref().map(|own| own.as_ref().map_or_else(|| "as usual".into(), Value::to_string));
+            format!("{x}, {y}")
+        };
+        match self.keys.as_deref() {
+            None => (),
+            Some([]) => words.push("The schedules are the same.".into()),
+            Some(keys) => {
+                let keys: Vec<String> = keys.iter().map(|(key, own)| format!("{key} ({})", values(own))).collect();
+                words.push(format!("The schedules differ in {}.", keys.join(", ")));
+            }
+        }
+        match &self.arithmetics {
+            Some(Ok(told)) => words.push(match &told.verdict {
+                Verdict::Differ => "The arithmetics of the instructions differ.".into(),
+                Verdict::Same(why) => format!("The arithmetics of the instructions are the same: {why}."),
+                Verdict::NotFound => {
+                    format!("No input tells the arithmetics apart, of {} that were tried.", told.tried)
+                }
+            }),
+            Some(Err(why)) => words.push(format!("The arithmetics cannot be compared: {why}.")),
+            None if self.keys.is_some() => words.push("The arithmetic is the same.".into()),
+            None => (),
+        }
+        words.join(" ")
+    }
+}
+
+/// What schedules may be found among, where they are not given.
+pub struct Knowledge<'a> {
+    /// The models whose arithmetics may have made a product.
+    pub models: Vec<String>,
+    /// What attributes of algorithms mean.
+    pub library: Option<&'a LibrarySchedules>,
+    /// alpha and beta.
+    pub factors: (f64, f64),
+}
+
+impl Side {
+    /// The product; `narrowed`: of a row and a column that stand for one of many, with scales of their own.
+    ///
+    /// # Errors
+    /// Operands that do not fit, a device or library that fails.
+    pub fn product(&mut self, factors: &Factors, narrowed: bool) -> Result<Matrix> {
+        let own = self.operands(factors);
+        match &mut self.maker {
+            Maker::Scheduled { device, schedule } => {
+                let narrow = narrowed || own.a.rows < factors.a.rows;
+                let schedule = if narrow { schedule.narrowed() } else { (**schedule).clone() };
+                let own = if serves(&own, &schedule) { suited(&own, &schedule)? } else { own };
+                let mut executor = Executor::for_product(device.as_mut(), &schedule, &own)?;
+                compute(&schedule, &mut executor, &own, &|_| ())
+            }
+            Maker::Library { library, problem, chosen, made } => {
+                (problem.m, problem.n, problem.k) = (own.a.rows, own.b.columns, own.k());
+                if own.bias.is_some() || own.scale_a.is_some() {
+                    return Err(Error::request(format!(
+                        "{}: a library is asked for products without bias and scales",
+                        self.name
+                    )));
+                }
+                for (name, given, wanted) in [("A", &own.a, problem.a), ("B", &own.b, problem.b)] {
+                    if given.format != wanted && (given.format.name, wanted.name) != ("f32", "tf32") {
+                        return Err(Error::request(format!(
+                            "{name} holds {}, and the library is asked for a product of {wanted}",
+                            given.format
+                        )));
+                    }
+                }
+                let c = own.c.as_ref().map(|c| &c.codes);
+                let product = library.multiply(problem, &own.a.codes, &own.b.codes, c, chosen.as_ref())?;
+                *made = Some(product.attributes);
+                Ok(Matrix::new(problem.m, problem.n, problem.d, product.d))
+            }
+        }
+    }
+
+    /// The operands of the rows that it makes.
+    fn operands(&self, factors: &Factors) -> Factors {
+        match self.rows.filter(|rows| *rows < factors.a.rows) {
+            Some(rows) => {
+                let blocks = match &self.maker {
+                    Maker::Scheduled { schedule, .. } => schedule.scales.as_ref(),
+                    Maker::Library { .. } => None,
+                };
+                let all = |count: usize| (0..count).collect::<Vec<_>>();
+                factors.chosen(&all(rows), &all(factors.b.columns), blocks)
+            }
+            None => factors.clone(),
+        }
+    }
+
+    /// How it made `d`, or at least the element at a row and column.
+    fn known(
+        &mut self,
+        factors: &Factors,
+        d: &Matrix,
+        (row, column): (usize, usize),
+        knowledge: &Knowledge,
+    ) -> Result<Option<KnownSchedule>> {
+        let own = self.operands(factors);
+        match &self.maker {
+            Maker::Scheduled { device, schedule } if !is_whole_product(schedule) => {
+                let name = &device.identity().name;
+                let model = device.model().and_then(|_| name.strip_prefix("model:")).map(String::from);
+                Ok(Some(KnownSchedule { schedule: (**schedule).clone(), model, how: "given" }))
+            }
+            Maker::Scheduled { .. } => found(&own, d, Some(row * d.columns + column), knowledge),
+            Maker::Library { library, problem, made, .. } => {
+                let model = library.generation().model(&self.name)?.0;
+                let sample = Sample::new(&own, d, JUDGED, 0, None);
+                let predicted =
+                    knowledge.library.zip(made.as_ref()).and_then(|(own, made)| own.predict(problem, made).ok());
+                if let Some(predicted) = predicted {
+                    let operands = match serves(&sample.factors, &predicted.schedule) {
+                        true => suited(&sample.factors, &predicted.schedule)?,
+                        false => sample.factors.clone(),
+                    };
+                    let replayed = ModelReplay.product(&model, &predicted.schedule, &operands)?;
+                    if replayed.codes == sample.d.codes {
+                        return Ok(Some(KnownSchedule {
+                            schedule: predicted.schedule,
+                            model: Some(model),
+                            how: "predicted",
+                        }));
+                    }
+                }
+                let knowledge = Knowledge { models: vec![model], ..*knowledge };
+                found(&sample.factors, &sample.d, None, &knowledge)
+            }
+        }
+    }
+}
+
+/// Whether A and B are f32, of which the unit takes tf32.
+fn serves(factors: &Factors, schedule: &Schedule) -> bool {
+    let i = &schedule.instruction;
+    [(factors.a.format, i.a), (factors.b.format, i.b)]
+        .iter()
+        .any(|(own, wanted)| own.name == "f32" && wanted.name == "tf32")
+}
+
+/// Whether a device of its own order computes the whole product at once.
+fn is_whole_product(schedule: &Schedule) -> bool {
+    isa::gemm(&schedule.instruction.name).is_some()
+}
+
+/// The simplest schedule that gives D, if one that is tried does; else that of an element, if two together give all.
+fn found(
+    factors: &Factors,
+    d: &Matrix,
+    element: Option<usize>,
+    knowledge: &Knowledge,
+) -> Result<Option<KnownSchedule>> {
+    let suspects = Suspects { models: knowledge.models.clone(), instructions: Vec::new(), factors: knowledge.factors };
+    let matches = match matching::find(&suspects, factors, d, &|_| ()) {
+        Ok(matches) => matches,
+        Err(error @ Error::Interrupted { .. }) => return Err(error),
+        // No instruction of the models has these operands.
+        Err(_) => return Ok(None),
+    };
+    let known = |found: &MatchCandidate, how| KnownSchedule {
+        model: Some(found.arithmetic.model.clone()),
+        schedule: found.schedule.clone(),
+        how,
+    };
+    if let (None, Some(element)) = (matches.found.first(), element) {
+        let mixed = matching::mixed(&suspects, factors, d, &matches, &|_| ())?;
+        return Ok(mixed.map(|mixed| known(mixed.of(element), "found of the first element that differs")));
+    }
+    Ok(matches.found.first().map(|found| known(found, "found")))
+}
+
+/// Compares the products of two; `step` is told what is being done.
+///
+/// # Errors
+/// Operands that do not fit, a device or library that fails, [`Error::Interrupted`].
+pub fn between(
+    sides: &mut [Side; 2],
+    factors: &Factors,
+    knowledge: &Knowledge,
+    step: &dyn Fn(&str),
+) -> Result<Between> {
+    factors.fit()?;
+    let mut made = Vec::new();
+    for side in sides.iter_mut() {
+        step(&format!("asking {}", side.name));
+        made.push(side.product(factors, false).map_err(|error| error.within(&side.name))?);
+    }
+    let rows = made[0].rows.min(made[1].rows);
+    let shared = |d: &Matrix| d.chosen(&(0..rows).collect::<Vec<_>>(), &(0..d.columns).collect::<Vec<_>>());
+    let differences = Differences::between(&shared(&made[0]), &shared(&made[1]))
+        .map_err(|error| error.within(format!("{} and {}", sides[1].name, sides[0].name)))?;
+    let mut between = Between {
+        format: made[0].format,
+        differences,
+        known: [None, None],
+        keys: None,
+        arithmetics: None,
+        smallest: None,
+        steps: [Vec::new(), Vec::new()],
+    };
+    let Some((row, column, _)) = between.differences.first else { return Ok(between) };
+    for (at, side) in sides.iter_mut().enumerate() {
+        step(&format!("looking for the schedule of {}", side.name));
+        between.known[at] = side.known(factors, &made[at], (row, column), knowledge)?;
+    }
+    if let [Some(x), Some(y)] = &between.known {
+        between.keys = Some(keys(&x.schedule, &y.schedule));
+        step("telling the arithmetics apart");
+        between.arithmetics = arithmetics(sides, [x, y])?;
+    }
+    step("looking for the smallest product that shows it");
+    let blocks = sides.iter().find_map(|side| match &side.maker {
+        Maker::Scheduled { schedule, .. } => schedule.scales,
+        Maker::Library { .. } => None,
+    });
+    let (d, tries) = (made[0].format, tries(sides, factors));
+    between.smallest =
+        smallest(factors, blocks.as_ref(), (row, column), d, tries, &mut |factors, (row, column), narrowed| {
+            let [x, y] = &mut *sides;
+            let codes =
+                [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];
+            Ok((codes[0] != codes[1]).then_some(codes))
+        })?;
+    if let Some(own) = between.smallest.as_ref().filter(|own| own.factors.a.rows == 1 && own.factors.b.columns == 1) {
+        for (at, side) in sides.iter_mut().enumerate() {
+            if let Some(known) = &between.known[at] {
+                between.steps[at] = side.steps(known, &own.factors)?;
+            }
+        }
+    }
+    Ok(between)
+}
+
+/// How many products two may be asked for.
+fn tries(sides: &[Side; 2], factors: &Factors) -> usize {
+    let terms = |side: &Side| match &side.maker {
+        Maker::Scheduled { schedule, .. } if is_whole_product(schedule) => {
+            let i = &schedule.instruction;
+            i.m * i.n * i.k
+        }
+        Maker::Scheduled { .. } => 1,
+        Maker::Library { .. } => factors.a.rows * factors.b.columns * factors.k(),
+    };
+    (TERMS / sides.iter().map(terms).max().unwrap_or(1)).clamp(TRIES[0], TRIES[1])
+}
+
+impl Side {
+    /// Every step of a product of one element.
+    fn steps(&mut self, known: &KnownSchedule, factors: &Factors) -> Result<Vec<StepSum>> {
+        let schedule = known.schedule.narrowed();
+        let factors = suited(factors, &schedule)?;
+        let mut simulated;
+        let device: &mut dyn Device = match (&mut self.maker, &known.model) {
+            (_, Some(model)) => {
+                simulated = ModelDevice::open(model)?;
+                &mut simulated
+            }
+            (Maker::Scheduled { device, .. }, None) => device.as_mut(),
+            (Maker::Library { .. }, None) => return Ok(Vec::new()),
+        };
+        let mut executor = Executor::of(device, &schedule, 1, 1)?;
+        Ok(steps(&schedule, &mut executor, &factors)?.0)
+    }
+}
+
+/// What tells the arithmetics of two known schedules apart; `None`: they are of one model and instruction.
+fn arithmetics(
+    sides: &mut [Side; 2],
+    known: [&KnownSchedule; 2],
+) -> Result<Option<std::result::Result<Distinction, String>>> {
+    let [x, y] = known.map(|own| (&own.model, &own.schedule.instruction));
+    if x == y && x.0.is_some() {
+        return Ok(None);
+    }
+    let mut simulated = [None, None];
+    for (slot, own) in simulated.iter_mut().zip(known) {
+        *slot = own.model.as_ref().map(|model| ModelDevice::open(model)).transpose()?;
+    }
+    let mut devices: Vec<&mut dyn Device> = Vec::new();
+    for (side, own) in sides.iter_mut().zip(&mut simulated) {
+        match (own, &mut side.maker) {
+            (Some(model), _) => devices.push(model),
+            (None, Maker::Scheduled { device, .. }) => devices.push(device.as_mut()),
+            (None, Maker::Library { .. }) => return Ok(None),
+        }
+    }
+    let mut devices = devices.into_iter();
+    let (Some(one), Some(other)) = (devices.next(), devices.next()) else { return Ok(None) };
+    let told = distinguish::distinguish(
+        distinguish::Side { device: one, instruction: x.1 },
+        distinguish::Side { device: other, instruction: y.1 },
+        &Search { cases: CASES, seed: 0 },
+    );
+    match told {
+        Ok(told) => Ok(Some(Ok(told))),
+        Err(error @ Error::Request { .. }) => Ok(Some(Err(error.to_string()))),
+        Err(error) => Err(error),
+    }
+}
+
+/// The keys of two schedules that have other values.
+fn keys(x: &Schedule, y: &Schedule) -> Vec<(String, [Option<Value>; 2])> {
+    let [x, y] = [x, y].map(flat);
+    let names = sorting::set(x.iter().chain(&y).map(|(key, _)| key.clone()));
+    let of =
+        |all: &[(String, Value)], key: &str| all.iter().find(|(own, _)| own == key).map(|(_, value)| value.clone());
+    names
+        .into_iter()
+        .map(|key| {
+            let values = [of(&x, &key), of(&y, &key)];
+            (key, values)
+        })
+        .filter(|(_, [one, other])| one != other)
+        .collect()
+}
+
+/// The keys of a schedule's file with those of its tables, as `split.count`, which all have.
+fn flat(schedule: &Schedule) -> Vec<(String, Value)> {
+    let mut keys: Table = toml::from_str(&schedule.to_toml()).unwrap_or_default();
+    keys.remove("split");
+    let split = schedule.split;
+    let integer = |number: usize| Value::from(number as i64);
+    let mut all = vec![
+        ("split.count".to_string(), integer(split.count)),
+        ("split.granule".to_string(), integer(split.granule)),
+        ("split.join".to_string(), Value::from(split.join.name())),
+    ];
+    for (key, value) in keys {
+        match value {
+            Value::Table(table) => all.extend(table.into_iter().map(|(own, value)| (format!("{key}.{own}"), value))),
+            value => all.push((key, value)),
+        }
+    }
+    all
+}

@@ -1,0 +1,44 @@
+//! Some elements of a product, which stand for all.
+
+use super::{Factors, Matrix, schedule::ScaleBlocks};
+use crate::inputs::random;
+
+/// Some rows and columns of a product.
+#[derive(Debug, Clone)]
+pub(super) struct Sample {
+    /// The rows of D.
+    pub(super) rows: Vec<usize>,
+    /// The columns of D.
+    pub(super) columns: Vec<usize>,
+    /// Their operands, of which each row and column has scales of its own ([`Schedule::narrowed`](super::Schedule::narrowed)).
+    pub(super) factors: Factors,
+    /// Their elements.
+    pub(super) d: Matrix,
+}
+
+impl Sample {
+    /// As many rows and columns, spread over D, drawn with a seed; all where there are not so many. `blocks` are those of the scales, if
+    /// they are the schedule's.
+    pub(super) fn new(
+        factors: &Factors,
+        d: &Matrix,
+        (rows, columns): (usize, usize),
+        seed: u64,
+        blocks: Option<&ScaleBlocks>,
+    ) -> Sample {
+        let (rows, columns) = (drawn(rows, d.rows, seed), drawn(columns, d.columns, seed + 1000));
+        Sample { factors: factors.chosen(&rows, &columns, blocks), d: d.chosen(&rows, &columns), rows, columns }
+    }
+}
+
+/// `count` of the first `of` numbers: one of each stretch, so that the first and the last tiles of D are among them.
+fn drawn(count: usize, of: usize, seed: u64) -> Vec<usize> {
+    if of <= count {
+        return (0..of).collect();
+    }
+    let one = |at: usize| {
+        let (from, to) = (at * of / count, (at + 1) * of / count);
+        from + (random(seed, at as u64) % (to - from) as u64) as usize
+    };
+    (0..count).map(one).collect()
+}
