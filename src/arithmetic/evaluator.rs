@@ -21,6 +21,15 @@ pub struct Evaluator {
     fast: Option<FastArithmetic>,
 }
 
+impl Program {
+    /// The code of D for the operands of one dot-product-add, by the reference.
+    ///
+    /// Panics if their number is not what the instruction takes.
+    pub(crate) fn dot(&self, case: &Case) -> u64 {
+        reference::run(self, case, &mut Silent)
+    }
+}
+
 impl Evaluator {
     /// Prepares a program.
     pub(super) fn new(program: Program) -> Evaluator {
@@ -49,7 +58,7 @@ impl Evaluator {
     ///
     /// Panics if their number is not what the instruction takes.
     pub fn dot(&self, case: &Case) -> u64 {
-        reference::run(&self.program, case, &mut Silent)
+        self.program.dot(case)
     }
 
     /// The same, step by step.

@@ -21,7 +21,7 @@ use crate::{
     device::{self, Device, Work},
     features::{self, Features},
     identify::{
-        Confirmation, Fingerprint, HeldOut, Identification, Likeness, Plan, confirm, fingerprint, identify,
+        Confirmation, Fingerprint, HeldOut, Identification, Likeness, Plan, WORK, confirm, fingerprint, identify,
         identify_recording, likeness, model_file, quick,
         tables::{self, Outcome},
     },
@@ -405,7 +405,7 @@ fn search(
     // A part is left for the held-out run.
     let budget = arguments.budget.map_or(DEFAULT_BUDGET, |budget| budget - budget / 4);
     let start = Instant::now();
-    let plan = Plan { seed, budget, catalogue: !arguments.from_nothing, also, begun: begun.to_vec() };
+    let plan = Plan { seed, budget, catalogue: !arguments.from_nothing, also, begun: begun.to_vec(), work: WORK };
     let found = identify(device, instruction, plan)?;
     let described = format!("{} ({})", device.identity().name, device.identity().description);
     Ok(Known::new(found, start.elapsed().as_secs_f64(), described))

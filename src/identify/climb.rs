@@ -11,9 +11,8 @@ use super::{
 };
 use crate::base::{interrupt, parallel, sorting};
 
-/// What it takes to judge a move, and a pair of changes, about.
+/// What it takes to judge a move, about.
 const MOVE: u64 = 1 << 17;
-const PAIR: u64 = 1 << 18;
 /// Moves that are looked ahead, candidates that are kept after each, and of these at most with one penalty.
 const AHEAD: usize = 3;
 const KEPT: usize = 32;
@@ -29,9 +28,9 @@ const NEAR: i64 = 2;
 pub(super) struct Effort(pub u64);
 
 impl Effort {
-    /// So much from now on.
+    /// So much from now on, and no more than the whole search may take.
     pub(super) fn of(pool: &Pool, work: u64) -> Effort {
-        Effort(pool.work() + work)
+        Effort((pool.work() + work).min(pool.most))
     }
 
     fn left(self, pool: &Pool) -> u64 {
@@ -118,6 +117,17 @@ pub(super) fn climb(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
     }
 }
 
+/// Gives every key that decides special results the value that is nearest: of a candidate whose ordinary results are right already.
+pub(super) fn settle(pool: &Pool, from: Candidate, effort: Effort) -> Candidate {
+    let special = |part: Part| part == Part::Special;
+    let mut best = from;
+    best.judge(pool, Measure::All);
+    while let Some(better) = sweep(pool, best.clone(), (&special, Measure::All), effort) {
+        best = better;
+    }
+    best
+}
+
 /// The best of all changes of a part by a measure, if one is better.
 fn step(pool: &Pool, from: &Candidate, (part, measure): (Part, Measure), effort: Effort) -> Option<Candidate> {
     let moves: Vec<Move> =
@@ -190,23 +200,6 @@ pub(super) fn look_ahead(pool: &Pool, from: &Candidate, effort: Effort) -> Optio
         kept = judged;
     }
     None
-}
-
-/// The best of all pairs of moves that decide ordinary results, by these, if one is better.
-pub(super) fn climb_in_ordinary_pairs(pool: &Pool, from: &Candidate, effort: Effort) -> Option<Candidate> {
-    let keys = moves::by_key(&from.rule, &pool.part);
-    let widths = |own: &Move| !own.is_ranged() || own.key().ends_with("bits");
-    let own: Vec<&Move> = keys.iter().flatten().filter(|own| Part::of(own) == Part::Ordinary && widths(own)).collect();
-    in_pairs(pool, from, Measure::Ordinary, &own, effort)
-}
-
-fn in_pairs(pool: &Pool, from: &Candidate, measure: Measure, moves: &[&Move], effort: Effort) -> Option<Candidate> {
-    let pairs = moves.iter().enumerate().flat_map(|(at, one)| moves[..at].iter().map(move |other| (*one, *other)));
-    let pairs: Vec<_> = pairs.filter(|(one, other)| one.key() != other.key()).collect();
-    if pairs.len() as u64 > effort.left(pool) / PAIR {
-        return None;
-    }
-    best_of(pool, from, measure, pairs.into_iter().map(|(one, other)| other.applied(&one.applied(&from.rule))))
 }
 
 /// The best candidate that is nearer to the answers than `than`.

@@ -2,16 +2,20 @@
 //!
 //! A device is asked the corners of the instruction and cases of the verification stream. Candidates are rules of the model
 //! language; each has a distance from the answers. The search begins with the arithmetics that are known and with the common
-//! shapes, changes the nearest ones key by key ([`power::changes`](crate::power::changes)), and adds what they fail. A candidate
-//! that agrees with everything is told apart from its neighbours by cases on which they differ, which are asked next; what is
-//! left is one arithmetic, or several that no case that was looked at tells apart.
+//! shapes. Where masks show the order of the sum, what each of its steps does is found before, one after the other from the last
+//! one, among all possibilities, by tiles that show it alone. The search changes the nearest candidates key by key
+//! ([`power::changes`](crate::power::changes)), and adds what they fail. A candidate that agrees with everything is told apart
+//! from its neighbours by cases on which they differ, which are asked next; what is left is one arithmetic, or several that no
+//! case that was looked at tells apart.
 
 mod ask;
 mod candidate;
 mod climb;
 mod confirm;
 mod constancy;
+mod directed;
 mod file;
+mod fit;
 mod isolate;
 mod moves;
 mod near;
@@ -20,6 +24,7 @@ mod quick;
 mod run;
 mod search;
 mod starts;
+mod steps;
 mod structure;
 pub mod tables;
 
@@ -27,4 +32,4 @@ pub use confirm::{Confirmation, HeldOut, confirm};
 pub use file::model_file;
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
-pub use run::{Identification, Plan, identify, identify_recording};
+pub use run::{Identification, Plan, WORK, identify, identify_recording};

@@ -14,6 +14,13 @@ fn floors() -> impl Iterator<Item = i64> {
     (-320..=160).filter(|floor| floor % 8 == 0 || (-156..=-110).contains(floor) || (-36..=0).contains(floor))
 }
 
+/// The orders in which NaNs of operands may go through a step.
+const NAN_ORDERS: [&str; 15] =
+    ["abc", "acb", "bac", "bca", "cab", "cba", "ab", "ac", "ba", "bc", "ca", "cb", "a", "b", "c"];
+
+/// Bits with which an alignment begins.
+const ALIGNED: std::ops::RangeInclusive<i64> = 12..=60;
+
 /// Changes that are made together: of one key, or of the same key of several nodes.
 #[derive(Debug, Clone)]
 pub(super) struct Move(pub Vec<Change>);
@@ -64,20 +71,31 @@ pub(super) fn compound(rule: &Table, reach: i64) -> Vec<Move> {
     let mut all = Vec::new();
     for group in &groups {
         let has = |key: &str| get(rule, &format!("{}{key}", group[0])).is_some_and(Value::is_table);
+        let mut product = Vec::new();
+        let mut begun = |(format, rounding): (&str, &str)| {
+            let keys = [("format", format), ("rounding", rounding)].map(|(key, word)| (key.to_string(), word.into()));
+            let to = Value::Table(Table::from_iter(keys));
+            product.push(Move(group.iter().map(|place| change(format!("{place}product"), to.clone())).collect()));
+        };
         let mut both = |one: (String, Value), other: (String, Value)| {
             let of = |place: &String| [&one, &other].map(|(key, to)| change(format!("{place}{key}"), to.clone()));
             all.push(Move(group.iter().flat_map(of).collect()));
         };
         let kind = get(rule, &format!("{}kind", group[0])).or(rule.get("step")).and_then(Value::as_str);
-        let rounds_products = ["sequential", "pairwise", "sum"].contains(&kind.unwrap_or_default());
-        let own = |target: &&str| has(target) || (*target == "product" && rounds_products);
-        for target in ["result", "product", "between", "addition"].into_iter().filter(own) {
+        let rounds_products =
+            ["sequential", "pairwise", "fused", "exact", "sum", "add"].contains(&kind.unwrap_or_default());
+        let has_products = nodes.is_empty() || get(rule, &format!("{}products", group[0])).is_some();
+        for target in ["result", "product", "between", "addition"] {
             for format in TARGETS {
                 for rounding in ROUNDINGS {
-                    both(
-                        (format!("{target}.format"), (*format).into()),
-                        (format!("{target}.rounding"), (*rounding).into()),
-                    );
+                    if has(target) {
+                        both(
+                            (format!("{target}.format"), (*format).into()),
+                            (format!("{target}.rounding"), (*rounding).into()),
+                        );
+                    } else if target == "product" && rounds_products && has_products {
+                        begun((*format, *rounding));
+                    }
                 }
             }
         }
@@ -91,6 +109,7 @@ pub(super) fn compound(rule: &Table, reach: i64) -> Vec<Move> {
                 }
             }
         }
+        all.append(&mut product);
     }
     all
 }
@@ -208,6 +227,13 @@ fn node_changes(place: &str, node: &Table) -> Vec<Change> {
             _ => {}
         }
     }
+    if kind == "sum" && !node.contains_key("alignment") {
+        let aligned = |bits: i64| ["RNE", "RZ"].map(|rounding| (bits, rounding));
+        for (bits, rounding) in ALIGNED.flat_map(aligned) {
+            let to = Table::from_iter([("bits".into(), Value::Integer(bits)), ("rounding".into(), rounding.into())]);
+            all.push(change(format!("{place}alignment"), Value::Table(to)));
+        }
+    }
     // Single terms of an aligned sum.
     for (at, term) in terms.iter().enumerate().filter(|_| node.contains_key("alignment")) {
         let name = term.get("term").unwrap_or(term).clone();
@@ -286,8 +312,11 @@ fn begun(rule: &Table, instruction: &Instruction) -> Vec<Change> {
                 }
             }
         }
-        if whole && absent("nan-operands") {
-            for order in ["abc", "acb", "bac", "bca", "cab", "cba"] {
+        if absent("nan-operands") {
+            // An addition of two values has no third operand.
+            let add_only = table.get("kind").and_then(Value::as_str) == Some("add") && absent("products");
+            let orders = NAN_ORDERS.iter().filter(|order| !add_only || !order.contains('c'));
+            for order in orders.filter(|_| whole || !place.is_empty()) {
                 let letters: Vec<String> = order.chars().map(|letter| format!("\"{letter}\"")).collect();
                 add("nan-operands", &format!("[{}]", letters.join(", ")));
             }

@@ -8,7 +8,7 @@ use std::sync::{
 use crate::{
     arithmetic::Evaluator,
     format::{Class, Format},
-    isa::{Codes, Instruction, Tiles},
+    isa::{Case, Codes, Instruction, Tiles},
 };
 
 /// Tiles with the answers of the device.
@@ -21,6 +21,8 @@ pub(super) struct Pool {
     ordinary: Vec<Vec<bool>>,
     /// What judging by it, and by the pools made of it, has cost so far.
     work: Arc<AtomicU64>,
+    /// What it may cost.
+    pub most: u64,
 }
 
 /// What it costs to make an evaluator, and how much more one does that is not fast, as products that a fast one computes.
@@ -37,19 +39,33 @@ pub(super) enum Measure {
 }
 
 impl Pool {
-    /// No tiles of an instruction.
-    pub(super) fn new(part: &Instruction) -> Pool {
-        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new(), work: Arc::default() }
+    /// No tiles of an instruction; how much judging by it may cost.
+    pub(super) fn new(part: &Instruction, most: u64) -> Pool {
+        Pool { part: part.clone(), tiles: Vec::new(), ordinary: Vec::new(), work: Arc::default(), most }
     }
 
     /// No tiles, of the same instruction; what judging by it costs is counted together.
     pub(super) fn another(&self) -> Pool {
-        Pool { work: self.work.clone(), ..Pool::new(&self.part) }
+        Pool { work: self.work.clone(), ..Pool::new(&self.part, self.most) }
     }
 
     /// What judging has cost so far, in products, about.
     pub(super) fn work(&self) -> u64 {
         self.work.load(Ordering::Relaxed)
+    }
+
+    /// Counts single cases, by the reference, with so many products in all.
+    pub(super) fn spend(&self, products: u64) {
+        self.work.fetch_add(products * SLOW, Ordering::Relaxed);
+    }
+
+    /// The cases of the tiles from this one on, with the answers.
+    pub(super) fn cases(&self, from: usize) -> Vec<(Case, u64)> {
+        let (m, n) = (self.part.m, self.part.n);
+        let of = |(tile, answers): &(Tiles, Codes)| -> Vec<(Case, u64)> {
+            (0..m * n).map(|at| (tile.case(&self.part, 0, at / n, at % n), answers.get(at))).collect()
+        };
+        self.tiles[from..].iter().flat_map(of).collect()
     }
 
     /// Adds answered tiles.

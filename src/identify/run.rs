@@ -11,11 +11,15 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
-    file, isolate,
+    directed::{Directed, Shown},
+    file,
+    fit::{Answered, Fit},
+    isolate,
     moves::Move,
     pool::{Measure, Pool},
     search::{MUCH, Search, Steps},
     starts::{self, Start},
+    steps::{Own, Products, Step, SumSteps},
     structure,
 };
 use crate::{
@@ -28,7 +32,7 @@ use crate::{
     isa::{Case, Instruction, Tiles},
     power,
     trace::Trace,
-    tree::{self, Manner, Order},
+    tree::{self, Leaf, Manner, Order},
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
@@ -45,10 +49,21 @@ const LOOKED_THROUGH: usize = 1 << 9;
 const MOST_FOR_ORDER: usize = 6000;
 /// The products that this may take to compute.
 const TELLING: u64 = 1 << 27;
+/// The most numbers of k in a group that are tried.
+const MOST_GROUPS: usize = 8;
+/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
+const MOST_STEPS: usize = 40;
+const SHOWING: usize = 384;
+const MOST_SHOWING: usize = 32;
+/// The work after which only those possibilities are tried that other steps have.
+const FITTING: u64 = 1 << 32;
 /// How often the search goes on from the nearest candidate.
 const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
+
+/// What a search may compute before it ends without a rule, in products: half a minute of a core, about.
+pub const WORK: u64 = 1 << 33;
 
 /// How an instruction is identified.
 #[derive(Debug, Clone)]
@@ -63,6 +78,8 @@ pub struct Plan {
     pub also: Vec<Case>,
     /// Rules that were found of other instructions of the device: they are tried before all others.
     pub begun: Vec<Table>,
+    /// What the search may compute before it ends without a rule, in products, about: usually [`WORK`].
+    pub work: u64,
 }
 
 /// What was found out about an instruction.
@@ -114,7 +131,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let answers = asker.ask(&first)?;
     let repeated = REPEATED.min(answers.len() / (part.m * part.n));
     asker.repeat(&first.slice(0, repeated), &answers)?;
-    let mut known = Pool::new(&part);
+    let mut known = Pool::new(&part, plan.work);
     known.add(&first, &answers);
     let known = Search::new(known);
     let mut starts = starts::begun(&plan.begun, &part);
@@ -134,7 +151,7 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     if trace.d.is_empty() {
         return Err(Error::request("the recording has no outputs; nothing can be learned from it"));
     }
-    let mut known = Pool::new(&part);
+    let mut known = Pool::new(&part, WORK);
     known.add(&trace.inputs, &trace.d);
     let starts = if catalogue { starts::known(&part) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
@@ -259,15 +276,92 @@ impl Dialogue<'_> {
     /// device has where that can be found out; and the tree of that order. What shows its steps alone is asked.
     fn starts(&mut self, known: &[Start]) -> Vec<Start> {
         let (part, nan) = (self.search.known.part.clone(), self.nan());
-        let all: Vec<Start> = known.iter().cloned().chain(starts::shapes(&part, nan)).collect();
-        let Some(order) = self.order(&part) else { return all };
+        let all =
+            |groups: &[usize]| known.iter().cloned().chain(starts::shapes(&part, nan, groups)).collect::<Vec<_>>();
+        let Some(order) = self.order(&part) else { return all(&starts::groups(&part)) };
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
+        let fitted = self.fit(&order, nan);
+        let all = all(&structure::groups(&order, MOST_GROUPS));
         let mut fitting = structure::in_order(all.clone(), &order, &part);
+        if let Some(steps) = fitted {
+            self.search.fitted = structure::shaped(&fitting, &steps);
+            self.search.fitted.extend(steps.rule(&part));
+        }
         fitting.extend(structure::trees(&order, &part, nan));
         self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
         if fitting.is_empty() { all } else { fitting }
+    }
+
+    /// What each step of an order does, the last one first, by tiles that show it alone.
+    fn fit(&mut self, order: &Order, nan: u64) -> Option<SumSteps> {
+        let part = self.search.known.part.clone();
+        let mut steps = SumSteps::of(order, nan)?;
+        if steps.steps.len() > MOST_STEPS {
+            return None;
+        }
+        let mut directed = Directed::new(&part, self.stream.seed);
+        let asker = self.asker.as_mut()?;
+        if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
+            if error.exit_status() == 3 {
+                self.failure = Some(error.to_string());
+            }
+            return None;
+        }
+        let before = self.search.known.work();
+        let mut found: Vec<Own> = Vec::new();
+        for number in 0..steps.steps.len() {
+            for shown in [Shown::Sum, Shown::Products] {
+                let cases = self.shown(&mut directed, &steps.steps[number], shown)?;
+                if cases.is_empty() {
+                    continue;
+                }
+                let now = steps.steps[number].own;
+                let fit = Fit { part: &part, steps: &steps, number };
+                // What another step does comes first.
+                let alike = found.iter().map(|other| match shown {
+                    Shown::Sum => Own { products: Products::Exact, ..*other },
+                    Shown::Products => Own { products: other.products, ..now },
+                });
+                let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
+                let own = match same {
+                    Some(own) => own,
+                    None if self.search.known.work() - before > FITTING => continue,
+                    None => {
+                        let fitted = match shown {
+                            Shown::Sum => fit.sum(&cases)?,
+                            Shown::Products => fit.products(&cases)?,
+                        };
+                        self.search.known.spend(fitted.cases * part.stored_k() as u64);
+                        fitted.own
+                    }
+                };
+                steps.steps[number].own = own;
+            }
+            let own = steps.steps[number].own;
+            if !found.contains(&own) {
+                found.push(own);
+            }
+        }
+        Some(steps)
+    }
+
+    /// Cases that show what a step does, with the answers.
+    fn shown(&mut self, directed: &mut Directed<'_>, step: &Step, shown: Shown) -> Option<Vec<Answered>> {
+        let part = self.search.known.part.clone();
+        let all = Leaf::all(&part);
+        let mut tiles = Tiles::zeros(&part, 0);
+        for _ in 0..SHOWING.div_ceil(part.m * part.n).min(MOST_SHOWING) {
+            if let Some(tile) = directed.tile(step, &all, shown) {
+                tiles.extend(&tile);
+            }
+        }
+        let before = self.search.known.len();
+        if tiles.count == 0 {
+            return Some(Vec::new());
+        }
+        self.ask(&tiles).then(|| self.search.known.cases(before))
     }
 
     /// The order in which the device sums, if masks find one that nothing contradicts.

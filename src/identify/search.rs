@@ -7,7 +7,7 @@ use toml::{Table, Value};
 
 use super::{
     candidate::Candidate,
-    climb::{Effort, climb, climb_in_ordinary_pairs, look_ahead},
+    climb::{Effort, climb, look_ahead, settle},
     pool::{Measure, Pool},
     starts::Start,
 };
@@ -21,10 +21,12 @@ const JUDGED: usize = 12;
 /// Starts from which the search climbs, and of these the nearest, from which it goes on.
 const CLIMBED: usize = 8;
 const REFINED: usize = 3;
+/// The work of the climbs from the nearest of the rules of what steps do, with which it begins.
+const NEAREST: [u64; 2] = [1 << 31, 1 << 29];
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
-const LITTLE: u64 = 1 << 29;
+const LITTLE: u64 = 1 << 28;
 pub(super) const MUCH: u64 = 1 << 32;
 /// How many of those that the nearest rule fails lead to another one.
 const LEARNT: usize = 12;
@@ -40,6 +42,8 @@ pub(super) struct Search {
     isolated: Pool,
     /// Whether the device adds two terms at a time, never more.
     pub in_pairs: bool,
+    /// Rules of what the steps do that were looked at one by one.
+    pub fitted: Vec<Table>,
 }
 
 /// A candidate, and what it began from.
@@ -56,7 +60,7 @@ impl Search {
         let mut guides = known.another();
         let step = (known.len() / GUIDES).max(1);
         (0..known.len()).step_by(step).for_each(|tile| guides.take(&known, tile));
-        Search { isolated: known.another(), guides, known, in_pairs: false }
+        Search { isolated: known.another(), guides, known, in_pairs: false, fitted: Vec::new() }
     }
 
     /// Lets the tiles from this one on, which show steps alone, come before all others.
@@ -93,6 +97,21 @@ impl Search {
         sorting::by_key(&mut starts, |start| rank(&start.rule, self.in_pairs));
         let first = first.clone();
         let mut reached = Vec::new();
+        // What is known of every step is near already.
+        let mut near: Vec<Candidate> =
+            parallel::map(&self.fitted, |rule| Candidate::new(rule.clone(), &self.guides, Measure::All, u64::MAX))
+                .into_iter()
+                .flatten()
+                .collect();
+        sorting::by_key(&mut near, |candidate| candidate.penalty);
+        for (candidate, work) in near.into_iter().zip(NEAREST) {
+            let candidate = settle(&self.guides.first(JUDGED), candidate, Effort::of(&self.known, work / 2));
+            let refined = self.refine(candidate, Steps::Single, work);
+            if refined.penalty == 0 {
+                return Some(refined);
+            }
+            reached.push(refined);
+        }
         for start in starts {
             let approached = approach(&first, start);
             let refined = self.refine(approached, Steps::Single, LITTLE);
@@ -144,11 +163,6 @@ impl Search {
         for _ in 0..ROUNDS {
             best.judge(&self.guides, Measure::All);
             best = climb(&self.guides, best, effort);
-            if best.penalty > 0
-                && let Some(better) = climb_in_ordinary_pairs(&self.guides, &best, effort)
-            {
-                best = climb(&self.guides, better, effort);
-            }
             while best.penalty > 0
                 && steps == Steps::Ahead
                 && let Some(better) = look_ahead(&self.guides, &best, effort)
@@ -199,11 +213,6 @@ fn approach(pool: &Pool, start: Candidate) -> Candidate {
         let few = pool.first(count);
         best = climb(&few, best, effort);
         best.judge(&few, Measure::Ordinary);
-        if best.penalty > 0
-            && let Some(better) = climb_in_ordinary_pairs(&few, &best, effort)
-        {
-            best = climb(&few, better, effort);
-        }
         if count >= pool.len() {
             best.judge(pool, Measure::All);
             return best;

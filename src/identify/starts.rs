@@ -69,14 +69,13 @@ fn rules(model: &Model) -> Vec<Table> {
     rules.into_iter().filter_map(|rule| rule.as_table().cloned()).collect()
 }
 
-/// Rules of the common shapes; `nan` is the code of D for NaN.
-pub(super) fn shapes(i: &Instruction, nan: u64) -> Vec<Start> {
+/// Rules of the common shapes, with these numbers of k in a group; `nan` is the code of D for NaN.
+pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> {
     if i.d.is_integer() {
         let text = |wrap| format!("step = \"integer\"\nwrap = \"{wrap}\"\n");
         return plain(["wrap", "saturate"].map(text).iter().filter_map(|text| rule(text, i)));
     }
     let k = i.stored_k();
-    let groups: Vec<usize> = (1..=k).rev().filter(|group| k.is_multiple_of(*group)).collect();
     let parts = [
         "",
         "parts = { period = 2, residues = [[0], [1]] }\n",
@@ -89,7 +88,7 @@ pub(super) fn shapes(i: &Instruction, nan: u64) -> Vec<Start> {
     let mut texts: Vec<String> = Vec::new();
     for target in targets(i.d) {
         let frame = format!("result = {target}\nnan = \"{nan:#x}\"\n");
-        for group in &groups {
+        for group in groups {
             for part in parts.iter().filter(|part| part.is_empty() || k > 1) {
                 for join in joins {
                     let shape = format!("group = {group}\n{part}{join}{frame}");
@@ -103,6 +102,12 @@ pub(super) fn shapes(i: &Instruction, nan: u64) -> Vec<Start> {
         }
     }
     plain(texts.iter().filter_map(|text| rule(text, i)))
+}
+
+/// The numbers of k that a group has most often: the divisors of all, the largest first.
+pub(super) fn groups(i: &Instruction) -> Vec<usize> {
+    let k = i.stored_k();
+    (1..=k).rev().filter(|group| k.is_multiple_of(*group)).collect()
 }
 
 fn plain(rules: impl Iterator<Item = Table>) -> Vec<Start> {

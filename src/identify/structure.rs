@@ -1,6 +1,14 @@
 //! Rules that sum in a given order: which of the common shapes do, and a tree of nodes that does.
 
-use super::{candidate::rule, starts::Start};
+use std::collections::BTreeMap;
+
+use toml::{Table, Value};
+
+use super::{
+    candidate::rule,
+    starts::Start,
+    steps::{Own, Products, SumSteps, target_value},
+};
 use crate::{
     base::sorting,
     isa::Instruction,
@@ -10,6 +18,29 @@ use crate::{
 /// The most nodes of a tree that is searched.
 const MOST_NODES: usize = 40;
 
+/// The numbers of k that groups may have in an order, at most so many besides 1 and all: as many products as steps add most often, or
+/// as there are behind them.
+pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
+    let products = |leaf: &&Leaf| **leaf != Leaf::C;
+    let mut counts: BTreeMap<usize, usize> = BTreeMap::new();
+    let all = order.leaves().iter().filter(products).count();
+    for meeting in order.meetings() {
+        let own = meeting.parts.iter().filter(|part| matches!(part, Order::Leaf(Leaf::Product(_)))).count();
+        let below = meeting.parts.iter().map(|part| part.leaves().iter().filter(products).count());
+        for count in below.chain([own]).filter(|count| (2..all).contains(count)) {
+            *counts.entry(count).or_insert(0) += 1;
+        }
+    }
+    // The most frequent, of those alike the largest.
+    let mut groups: Vec<(usize, usize)> = counts.into_iter().map(|(group, count)| (count, group)).collect();
+    sorting::by(&mut groups, |x, y| y.cmp(x));
+    groups.truncate(most);
+    let mut groups: Vec<usize> = groups.into_iter().map(|(_, group)| group).chain([1, all]).collect();
+    sorting::by(&mut groups, |x, y| y.cmp(x));
+    groups.dedup();
+    groups
+}
+
 /// Those of `starts` that sum in the order that was found, as far as it is decided.
 pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) -> Vec<Start> {
     let fits = |start: &Start| {
@@ -17,6 +48,55 @@ pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) ->
         Some(agrees(order, &of_program(own.program())?))
     };
     starts.into_iter().filter(|start| fits(start) == Some(true)).collect()
+}
+
+/// Shapes with what the steps of the device do, as far as all steps that the shape has alike do the same.
+pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Table> {
+    let owns = || steps.steps.iter().map(|step| step.own);
+    let aligned = most(owns().filter(|own| own.cut.is_some()));
+    let added: Vec<Own> = owns().filter(|own| own.cut.is_none()).collect();
+    let mut all: Vec<Table> = Vec::new();
+    for shape in shapes {
+        let mut rule = shape.rule.clone();
+        let is = |step: &[&str]| step.contains(&rule.get("step").and_then(Value::as_str).unwrap_or_default());
+        // What sums several terms, and what adds two.
+        let (sum, addition) = match (is(&["fused"]), is(&["exact"])) {
+            (true, _) => (aligned, most(added.iter().copied())),
+            (_, true) => (most(added.iter().copied()), most(added.iter().copied())),
+            // The additions of a shape are its last steps, those of its groups come before.
+            _ => (added.last().copied(), added.first().copied()),
+        };
+        let Some(sum) = sum else { continue };
+        let mut set = |key: &str, value: Value| rule.insert(key.into(), value);
+        set("result", target_value(sum.target));
+        if let Some(cut) = sum.cut {
+            set("alignment", cut.value());
+        }
+        match sum.products {
+            Products::Rounded(target) => drop(set("product", target_value(target))),
+            Products::Normalised => drop(set("normalised", true.into())),
+            _ => {}
+        }
+        if let (Some(addition), true) = (addition, shape.rule.contains_key("addition")) {
+            set("addition", target_value(addition.target));
+        }
+        if !all.contains(&rule) {
+            all.push(rule);
+        }
+    }
+    all
+}
+
+/// What most of them are.
+fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
+    let mut counted: Vec<(Own, usize)> = Vec::new();
+    for own in owns {
+        match counted.iter_mut().find(|(other, _)| *other == own) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((own, 1)),
+        }
+    }
+    counted.into_iter().rev().max_by_key(|(_, count)| *count).map(|(own, _)| own)
 }
 
 /// Whether a sum has the order that was found of another.

@@ -3,7 +3,7 @@
 
 use tcnum::{
     arithmetic::Model,
-    identify::{Plan, identify},
+    identify::{Plan, WORK, identify},
     isa::{self, Case, Instruction},
 };
 
@@ -90,7 +90,7 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
     });
     for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)) {
         for catalogue in [true, false] {
-            let plan = Plan { seed: 1, budget: 20_000, catalogue, also: Vec::new(), begun: Vec::new() };
+            let plan = Plan { seed: 1, budget: 20_000, catalogue, also: Vec::new(), begun: Vec::new(), work: WORK };
             let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
             let what = format!("{i}, catalogue {catalogue}:\n{}", found.text());
             assert_eq!((found.misses, held_out(&found, &model, i, 10_000)), (0, 0), "{what}");

@@ -1,0 +1,355 @@
+//! Tiles that decide what one step of a sum does: only terms that meet there are not zero, but for one that may cancel the largest
+//! of them further on, so that the rounding of the steps behind does not hide what is left.
+
+use std::collections::BTreeMap;
+
+use rand_chacha::{
+    ChaCha8Rng,
+    rand_core::{Rng, SeedableRng},
+};
+
+use super::steps::{Part, Step};
+use crate::{
+    Result,
+    format::{Finite, Format, Overflow, Real, Rounding},
+    isa::{Case, Instruction, Tiles},
+    tree::Leaf,
+};
+
+/// The exponent of the largest terms, where the formats have it.
+const TOP: i32 = 20;
+/// How far below the largest term others may be, where D has at most 24 bits, and where it has more.
+const GAPS: [i32; 10] = [3, 8, 12, 14, 18, 22, 24, 26, 32, 42];
+const WIDE_GAPS: [i32; 11] = [3, 12, 24, 30, 36, 42, 50, 52, 54, 56, 60];
+/// The bits of terms that every step hands on as they are.
+const SHORT: u32 = 3;
+/// The terms of a tile at most, but for the one that cancels.
+const MOST_TERMS: u64 = 4;
+
+/// What a tile shows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Shown {
+    /// The alignment and the rounding: terms of few bits, from several parts.
+    Sum,
+    /// What becomes of the products that the step adds itself: all their bits count.
+    Products,
+}
+
+/// Exponents at which terms are tried alone, and how far apart they are.
+const TRIED: std::ops::RangeInclusive<i32> = -48..=20;
+const STRIDE: usize = 4;
+
+/// Draws tiles.
+pub(super) struct Directed<'a> {
+    i: &'a Instruction,
+    random: ChaCha8Rng,
+    /// The exponents with which each term comes out as itself where all others are zero.
+    ranges: BTreeMap<Leaf, (i32, i32)>,
+}
+
+impl<'a> Directed<'a> {
+    /// Tiles of this instruction.
+    pub(super) fn new(i: &'a Instruction, seed: u64) -> Directed<'a> {
+        Directed { i, random: ChaCha8Rng::seed_from_u64(seed), ranges: BTreeMap::new() }
+    }
+
+    /// Finds out with which exponents each term comes out as itself: `ask` gives the codes of D of cases.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub(super) fn find_ranges(&mut self, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<()> {
+        let mut cases = Vec::new();
+        let mut tried = Vec::new();
+        for leaf in Leaf::all(self.i) {
+            for exponent in TRIED.rev().step_by(STRIDE) {
+                if let Some(case) = self.alone(leaf, exponent) {
+                    cases.push(case);
+                    tried.push((leaf, exponent));
+                }
+            }
+        }
+        let answers = ask(&cases)?;
+        for ((leaf, exponent), answer) in tried.into_iter().zip(answers) {
+            if encoded(self.i.d, Finite::exact(false, 1, exponent)) != answer {
+                continue;
+            }
+            // From the largest one down, as long as all come out.
+            let range = self.ranges.entry(leaf).or_insert((exponent, exponent));
+            if range.0 == exponent + STRIDE as i32 {
+                range.0 = exponent;
+            }
+        }
+        Ok(())
+    }
+
+    /// The case of a power of two as the only term, if the formats have it.
+    fn alone(&self, leaf: Leaf, exponent: i32) -> Option<Case> {
+        let i = self.i;
+        let power = |format: &Format, exponent: i32| {
+            let value = Finite::exact(false, 1, exponent);
+            let code = encoded(format, value);
+            let same = matches!(format.value(code), Real::Finite(own) if own.minus(&value).is_zero());
+            let float = format.float()?;
+            (same && (float.emin()..=float.emax()).contains(&exponent)).then_some(code)
+        };
+        let mut case = Case::zeros(i);
+        if let Some(scale) = i.scale {
+            let one = power(scale.format, 0)?;
+            case.scale_a.fill(one);
+            case.scale_b.fill(one);
+        }
+        let Leaf::Product(k) = leaf else {
+            case.c = power(i.c, exponent)?;
+            return Some(case);
+        };
+        let at = case.logical(i, k);
+        let [a, b] = [i.a, i.b].map(|format| format.float().map_or((0, 0), |float| (float.emin(), float.emax())));
+        let (x, y) = (exponent / 2, exponent - exponent / 2);
+        let (mut x, mut y) = (x.clamp(a.0, a.1), y.clamp(b.0, b.1));
+        if let Some(scale) = i.scale {
+            let rest = exponent - x - y;
+            case.scale_a[at / scale.block] = power(scale.format, rest)?;
+        } else {
+            // What one of them does not reach the other one has to.
+            x = (exponent - y).clamp(a.0, a.1);
+            y = exponent - x;
+        }
+        case.a[k] = power(i.a, x)?;
+        case.b[at] = power(i.b, y)?;
+        Some(case)
+    }
+
+    /// The exponents that a term may have.
+    fn range(&self, leaf: Leaf) -> (i32, i32) {
+        self.ranges.get(&leaf).copied().unwrap_or((*TRIED.start(), TOP))
+    }
+
+    fn below(&mut self, count: u64) -> u64 {
+        self.random.next_u64() % count.max(1)
+    }
+
+    /// A tile for a step; `None` where it has nothing to show. `all` are the terms of the whole sum.
+    pub(super) fn tile(&mut self, step: &Step, all: &[Leaf], shown: Shown) -> Option<Tiles> {
+        let leaves = match shown {
+            Shown::Sum => self.some(step),
+            Shown::Products => self.products(step),
+        };
+        let first = *leaves.first()?;
+        // What cancels the first term: one that meets none of them before this step.
+        let part = |leaf: &Leaf| step.leaves.iter().position(|part| part.contains(leaf));
+        let taken: Vec<Option<usize>> = leaves.iter().map(part).collect();
+        let free = |leaf: &Leaf| part(leaf).is_none_or(|part| !taken.contains(&Some(part)));
+        let outside: Vec<Leaf> = all.iter().copied().filter(free).collect();
+        let wanted = match shown {
+            Shown::Sum => self.below(2) == 0,
+            Shown::Products => self.below(3) > 0,
+        };
+        let outside = outside.into_iter().filter(|leaf| shown == Shown::Sum || *leaf == Leaf::C).collect::<Vec<_>>();
+        let cancelling = (wanted && !outside.is_empty()).then(|| outside[self.below(outside.len() as u64) as usize]);
+        Some(self.drawn(&leaves, first, cancelling, shown))
+    }
+
+    /// One term of each of two parts or more, in a random order: where only one part is not a product, half of the time it is among
+    /// them.
+    fn some(&mut self, step: &Step) -> Vec<Leaf> {
+        let count = 2 + self.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
+        let mut parts: Vec<usize> = (0..step.parts.len()).collect();
+        let mut drawn = Vec::new();
+        let others: Vec<usize> = parts.iter().copied().filter(|at| step.parts[*at].product().is_none()).collect();
+        if let ([other], true) = (&others[..], step.parts.len() > 2) {
+            parts.remove(*other);
+            if self.below(2) == 0 {
+                drawn.push(*other);
+            }
+        }
+        while drawn.len() < count && !parts.is_empty() {
+            let part = parts.remove(self.below(parts.len() as u64) as usize);
+            let place = self.below(drawn.len() as u64 + 1) as usize;
+            drawn.insert(place, part);
+        }
+        let leaf = |part: usize| {
+            let leaves = &step.leaves[part];
+            leaves[self.below(leaves.len() as u64) as usize]
+        };
+        drawn.into_iter().map(leaf).collect()
+    }
+
+    /// Some of the products that a step adds itself.
+    fn products(&mut self, step: &Step) -> Vec<Leaf> {
+        let mut own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
+        let count = 1 + self.below((own.len() as u64).min(3));
+        let mut some = Vec::new();
+        while (some.len() as u64) < count && !own.is_empty() {
+            some.push(own.remove(self.below(own.len() as u64) as usize));
+        }
+        some
+    }
+
+    fn drawn(&mut self, leaves: &[Leaf], first: Leaf, cancelling: Option<Leaf>, shown: Shown) -> Tiles {
+        let i = self.i;
+        let top = leaves.iter().chain(&cancelling).map(|leaf| self.range(*leaf).1).min().unwrap_or(0);
+        let top = self.top().min(top);
+        let rows = self.side(i.m, true, leaves, (first, cancelling), (top, shown));
+        let columns = self.side(i.n, false, leaves, (first, cancelling), (top, shown));
+        let with_c = leaves.contains(&Leaf::C);
+        let mut tiles = Tiles::zeros(i, 1);
+        for (at, row) in rows.iter().enumerate() {
+            for (beside, column) in columns.iter().enumerate() {
+                let mut case = Case { b: column.b.clone(), scale_b: column.scale_b.clone(), ..row.clone() };
+                case.c = match (cancelling, first) {
+                    (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
+                    (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
+                    _ if with_c => {
+                        let far = if first == Leaf::C { 3 } else { self.gap(shown) };
+                        let exponent = top - if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
+                        self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
+                    }
+                    _ => 0,
+                };
+                tiles.place(i, 0, at, beside, &case);
+            }
+        }
+        tiles
+    }
+
+    /// How far below the largest term others are at most.
+    fn gap(&mut self, shown: Shown) -> i32 {
+        let wide = self.i.d.float().is_some_and(|float| float.precision() > 24);
+        let gaps = if wide { &WIDE_GAPS[..] } else { &GAPS };
+        let gap = gaps[self.below(gaps.len() as u64) as usize];
+        if shown == Shown::Products { gap.min(12) } else { gap }
+    }
+
+    /// The exponent of the largest terms.
+    fn top(&self) -> i32 {
+        let emax = |format: &Format| format.float().map_or(0, |float| float.emax());
+        let products = match self.i.scale {
+            Some(_) => i32::MAX,
+            None => emax(self.i.a) + emax(self.i.b),
+        };
+        TOP.min(emax(self.i.d) - 5).min(emax(self.i.c) - 1).min(products)
+    }
+
+    /// The codes of A in each row, or those of B in each column.
+    fn side(
+        &mut self,
+        lines: usize,
+        of_a: bool,
+        leaves: &[Leaf],
+        (first, cancelling): (Leaf, Option<Leaf>),
+        (top, shown): (i32, Shown),
+    ) -> Vec<Case> {
+        let i = self.i;
+        let format = if of_a { i.a } else { i.b };
+        let float = format.float();
+        let (least, most) = float.map_or((0, 0), |float| (float.emin(), float.emax() - i32::from(float.emax() > 3)));
+        let high = if of_a { top / 2 } else { top - top / 2 };
+        // Of a gap each side takes as much as its format can, the one as the other where both have enough.
+        let [own, other] = [format, if of_a { i.b } else { i.a }]
+            .map(|format| format.float().map_or(1, |float| (float.emax() - float.emin()).min(64)));
+        let share = 100 * own / (own + other).max(1);
+        let bits = match (shown, of_a) {
+            (Shown::Products, _) => 64,
+            (Shown::Sum, true) => SHORT,
+            (Shown::Sum, false) => 1,
+        };
+        let one = |scale: &Format, exponent: i32| encoded(scale, Finite::exact(false, 1, exponent));
+        let mut all = Vec::new();
+        for _ in 0..lines {
+            let mut case = Case::zeros(i);
+            if let Some(scale) = i.scale {
+                case.scale_a.fill(one(scale.format, 0));
+                case.scale_b.fill(one(scale.format, 0));
+            }
+            let mut scaled: Vec<(usize, i32)> = Vec::new();
+            let gap = self.gap(shown);
+            for leaf in leaves {
+                let Leaf::Product(k) = *leaf else { continue };
+                let far = gap.min(top - self.range(*leaf).0);
+                let far = if *leaf == first { 1 } else { (far * share / 100).max(0) };
+                // As far as that, or nearer.
+                let far = if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
+                let exponent = high - far;
+                let at = case.logical(i, k);
+                let mut by = 0;
+                if let Some(scale) = i.scale {
+                    let block = at / scale.block;
+                    by = match scaled.iter().find(|(other, _)| *other == block) {
+                        Some((_, by)) => *by,
+                        None => exponent - exponent.clamp(least, most),
+                    };
+                    let range = scale.format.float().map_or((0, 0), |float| (float.emin(), float.emax()));
+                    by = by.clamp(range.0, range.1);
+                    scaled.push((block, by));
+                    let code = one(scale.format, by);
+                    if of_a { case.scale_a[block] = code } else { case.scale_b[block] = code }
+                }
+                let code = self.code(format, (exponent - by).clamp(least, most), bits);
+                if of_a { case.a[k] = code } else { case.b[at] = code }
+            }
+            if let (Some(Leaf::Product(k)), Leaf::Product(of)) = (cancelling, first) {
+                let (at, from) = (case.logical(i, k), case.logical(i, of));
+                if let Some(scale) = i.scale {
+                    let (block, own) = (at / scale.block, from / scale.block);
+                    if scaled.iter().all(|(other, _)| *other != block) {
+                        case.scale_a[block] = case.scale_a[own];
+                        case.scale_b[block] = case.scale_b[own];
+                    }
+                }
+                if of_a { case.a[k] = negated(format, case.a[of]) } else { case.b[at] = case.b[from] }
+            } else if let (Some(Leaf::Product(k)), Leaf::C) = (cancelling, first) {
+                let exponent = high - self.below(2) as i32;
+                let at = case.logical(i, k);
+                let code = self.code(format, exponent.clamp(least, most), bits);
+                if of_a { case.a[k] = code } else { case.b[at] = code }
+            }
+            all.push(case);
+        }
+        all
+    }
+
+    /// A number with this exponent and so many bits at most; half of them powers of two where they are to be short.
+    fn code(&mut self, format: &Format, exponent: i32, bits: u32) -> u64 {
+        let Some(float) = format.float() else { return 0 };
+        let precision = float.precision();
+        let leading = 1u64 << (precision - 1);
+        let bits = if bits > 1 && bits <= SHORT && self.below(2) == 0 { 1 } else { bits };
+        let kept = u64::MAX << precision.saturating_sub(bits);
+        let significand = leading | (self.random.next_u64() & (leading - 1) & kept);
+        let exponent = exponent.clamp(float.emin(), float.emax()) - (precision as i32 - 1);
+        let negative = float.signed && self.below(2) == 0;
+        encoded(format, Finite::exact(negative, significand.into(), exponent))
+    }
+
+    /// The element of C that cancels a product, of a product with all its bits only the leading ones.
+    fn opposite(&mut self, case: &Case, k: usize, shown: Shown) -> u64 {
+        let i = self.i;
+        let logical = case.logical(i, k);
+        let mut value = Finite::exact(true, 1, 0);
+        let mut factors = vec![i.a.value(case.a[k]), i.b.value(case.b[logical])];
+        if let Some(scale) = i.scale {
+            let block = logical / scale.block;
+            factors.extend([case.scale_a[block], case.scale_b[block]].map(|code| scale.format.value(code)));
+        }
+        for factor in factors {
+            let Real::Finite(factor) = factor else { return 0 };
+            value = value.times(&factor);
+        }
+        if shown == Shown::Products && !value.is_zero() {
+            value = value.rounded_to_precision(1 + self.below(u64::from(SHORT)) as u32, Rounding::Rz);
+        }
+        encoded(i.c, value)
+    }
+}
+
+/// The code of the number that is nearest in a format.
+fn encoded(format: &Format, value: Finite) -> u64 {
+    format.encode(&Real::Finite(value), Rounding::Rne, Overflow::Saturate).unwrap_or(0)
+}
+
+fn negated(format: &Format, code: u64) -> u64 {
+    match format.float() {
+        Some(float) if float.signed => code ^ 1 << (format.bits - 1),
+        _ => code,
+    }
+}

@@ -1,0 +1,349 @@
+//! The steps of a sum with what each does, and the rule that says so.
+
+use std::fmt::Write as _;
+
+use toml::{Table, Value};
+
+use super::candidate::rule;
+use crate::{
+    arithmetic::{
+        Alignment, Destination, ElementaryOperation, Evaluator, Program, ResultTininess, Rule, Subnormals, ZeroSign,
+    },
+    format::{self, Format, Overflow, Rounding},
+    isa::Instruction,
+    softfloat::ResultTarget,
+    tree::{Leaf, Manner, Meeting, Order},
+};
+
+/// What a step adds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The element of C.
+    C,
+    /// The product with this stored k.
+    Product(usize),
+    /// The result of another step.
+    Step(usize),
+}
+
+impl Part {
+    /// The stored k of a product.
+    pub(super) fn product(&self) -> Option<usize> {
+        match self {
+            Part::Product(k) => Some(*k),
+            _ => None,
+        }
+    }
+}
+
+/// One step of a sum.
+#[derive(Debug, Clone)]
+pub(super) struct Step {
+    /// What it adds.
+    pub parts: Vec<Part>,
+    /// The terms of each part.
+    pub leaves: Vec<Vec<Leaf>>,
+    /// How masks saw the parts meet.
+    pub manner: Manner,
+    /// What it does.
+    pub own: Own,
+}
+
+/// What a step does with its parts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Own {
+    /// How it aligns them; `None`: it adds them exactly.
+    pub cut: Option<Cut>,
+    /// Products whose places differ by remainder are aligned and added apart: the period, and how these sums are aligned.
+    pub lanes: Option<(usize, Cut)>,
+    /// How the sum of the products is aligned with what is not a product, where that comes after them.
+    pub late: Option<Late>,
+    /// What the sum is rounded to.
+    pub target: Target,
+    /// What becomes of each product before.
+    pub products: Products,
+}
+
+/// An alignment without a floor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Cut {
+    pub bits: i32,
+    pub rounding: Rounding,
+}
+
+/// The bits that are kept of a sum of products and of what is added late, and how the rest is cut off.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Late {
+    pub sum: i32,
+    pub other: i32,
+    pub rounding: Rounding,
+}
+
+impl Late {
+    /// The alignment of both.
+    fn cut(self) -> Cut {
+        Cut { bits: self.sum.max(self.other), rounding: self.rounding }
+    }
+}
+
+/// What numbers are rounded to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Target {
+    pub format: &'static Format,
+    pub rounding: Rounding,
+}
+
+/// What becomes of the products of a step before they are added.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Products {
+    /// They stay what they are.
+    Exact,
+    /// They stay what they are; in an alignment the exponent of the leading bit counts.
+    Normalised,
+    /// They are rounded.
+    Rounded(Target),
+    /// Each is cut and rounded in a step of its own.
+    Alone(Option<Cut>, Target),
+    /// The first of two is rounded as the sum is, the first one or the second.
+    Started { second: bool },
+}
+
+impl Own {
+    /// How the sum of the products is aligned.
+    fn whole(&self) -> Option<Cut> {
+        self.lanes.map(|(_, cut)| cut).or(self.cut)
+    }
+
+    /// The last alignment.
+    fn last(&self) -> Option<Cut> {
+        self.late.map(Late::cut).or(self.whole())
+    }
+}
+
+/// The steps of a sum: the last one first, each before those that it takes.
+#[derive(Debug, Clone)]
+pub(super) struct SumSteps {
+    pub steps: Vec<Step>,
+    /// The code of D for NaN.
+    pub nan: u64,
+}
+
+impl SumSteps {
+    /// The steps of an order, as they are where nothing is known: exact, in binary64.
+    pub(super) fn of(order: &Order, nan: u64) -> Option<SumSteps> {
+        let Order::Meeting(last) = order else { return None };
+        let target = Target { format: format::find("f64").ok()?, rounding: Rounding::Rne };
+        let own = Own { cut: None, lanes: None, late: None, target, products: Products::Exact };
+        let mut steps = SumSteps { steps: Vec::new(), nan };
+        // A step takes its number before those that it takes, without recursion: chains are as deep as they are long.
+        let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
+        while let Some((meeting, place)) = open.pop() {
+            let number = steps.steps.len();
+            if let Some((parent, part)) = place {
+                steps.steps[parent].parts[part] = Part::Step(number);
+            }
+            let mut parts = Vec::new();
+            for (at, part) in meeting.parts.iter().enumerate() {
+                parts.push(match part {
+                    Order::Leaf(Leaf::C) => Part::C,
+                    Order::Leaf(Leaf::Product(k)) => Part::Product(*k),
+                    Order::Meeting(below) => {
+                        open.push((below, Some((number, at))));
+                        Part::C
+                    }
+                });
+            }
+            let leaves = meeting.parts.iter().map(|part| part.leaves().into_iter().collect()).collect();
+            steps.steps.push(Step { parts, leaves, manner: meeting.manner, own });
+        }
+        Some(steps)
+    }
+
+    /// The rule.
+    pub(super) fn rule(&self, i: &Instruction) -> Option<Table> {
+        // Products with scales are added in sums alone.
+        rule(&self.text(i.scale.is_some()), i)
+    }
+
+    /// The program in which every step that may be one is a sum.
+    pub(super) fn program(&self, i: &Instruction) -> Option<Program> {
+        let rule = Rule::read(&rule(&self.text(true), i)?).ok()?;
+        Some(Evaluator::of(&rule, i).ok()?.program().clone())
+    }
+
+    /// The steps that are one chain of additions with this one, which is the last of them: the products that they add, in order; and
+    /// the first of them.
+    fn chain(&self, last: usize) -> (Vec<usize>, usize) {
+        let (mut at, mut added) = (last, Vec::new());
+        while let (None, [Part::Product(k), Part::Step(below)] | [Part::Step(below), Part::Product(k)]) =
+            (self.steps[at].own.cut, &self.steps[at].parts[..])
+        {
+            let Step { own, parts, .. } = &self.steps[*below];
+            let started = Products::Started { second: false };
+            let alike = *own == self.steps[at].own || Own { products: started, ..self.steps[at].own } == *own;
+            let adds = parts.len() == 2 && parts.iter().any(|part| matches!(part, Part::Product(_)));
+            if !alike || !adds || matches!(own.products, Products::Alone(..)) {
+                break;
+            }
+            added.push(*k);
+            at = *below;
+        }
+        added.reverse();
+        (added, at)
+    }
+
+    /// The text of the rule; with `sums` what could be ordinary additions are sums, too.
+    fn text(&self, sums: bool) -> String {
+        let mut text = format!("step = \"tree\"\nnan = \"{:#x}\"\n", self.nan);
+        let mut open = vec![0];
+        while let Some(number) = open.pop() {
+            let (chained, first) = if sums { (Vec::new(), number) } else { self.chain(number) };
+            let own = self.steps[first].own;
+            let Own { cut, target, products: form, .. } = own;
+            let (mut products, mut terms) = (Vec::new(), Vec::new());
+            for part in &self.steps[first].parts {
+                match (part, form) {
+                    (Part::Product(k), Products::Alone(cut, target)) => {
+                        let name = format!("n{number}p{k}");
+                        let (cut, to) = (aligned(cut), result("result", target));
+                        let _ = writeln!(text, "node.{name} = {{ kind = \"sum\", products = [{k}]{cut}, {to} }}");
+                        terms.push(format!("\"{name}\""));
+                    }
+                    (Part::Product(k), _) => products.push(*k),
+                    (Part::C, _) => terms.push("\"c\"".into()),
+                    (Part::Step(below), _) => {
+                        terms.push(format!("\"n{below}\""));
+                        open.push(*below);
+                    }
+                }
+            }
+            let kind = match (form, cut) {
+                (Products::Started { .. }, _) => "fma",
+                (_, None) if self.steps[first].parts.len() == 2 && !sums => "add",
+                _ => "sum",
+            };
+            if form == (Products::Started { second: true }) {
+                products.reverse();
+            }
+            products.extend(chained);
+            let form = match form {
+                Products::Normalised if cut.is_some() => ", normalised = true".into(),
+                Products::Rounded(target) => format!(", {}", result("product", target)),
+                _ => String::new(),
+            };
+            let list = |products: &[usize]| match products {
+                [] => String::new(),
+                _ => format!(", products = {products:?}{form}"),
+            };
+            let of = |terms: &[String]| match terms {
+                [] => String::new(),
+                _ => format!(", terms = [{}]", terms.join(", ")),
+            };
+            // What is added before it is rounded.
+            let mut before = list(&products);
+            if let Some((period, _)) = own.lanes {
+                let mut lanes = Vec::new();
+                for lane in 0..period.min(products.len()) {
+                    let own: Vec<usize> = products.iter().copied().skip(lane).step_by(period).collect();
+                    let (name, own, cut) = (format!("n{number}l{lane}"), list(&own), aligned(cut));
+                    let _ = writeln!(text, "node.{name} = {{ kind = \"sum\"{own}{cut}, result = \"aligned\" }}");
+                    lanes.push(format!("\"{name}\""));
+                }
+                lanes.append(&mut terms);
+                (before, terms) = (String::new(), lanes);
+            }
+            if let Some(Late { sum, other, .. }) = own.late {
+                let (last, name) = (terms.pop().unwrap_or_default(), format!("n{number}s"));
+                let cut = aligned(own.whole());
+                let _ = writeln!(
+                    text,
+                    "node.{name} = {{ kind = \"sum\"{before}{}{cut}, result = \"aligned\" }}",
+                    of(&terms)
+                );
+                before = String::new();
+                terms = vec![
+                    format!("{{ term = \"{name}\", bits = {sum} }}"),
+                    format!("{{ term = {last}, bits = {other} }}"),
+                ];
+            }
+            let (cut, terms, to) = (aligned(own.last()), of(&terms), result("result", target));
+            let _ = writeln!(text, "node.n{number} = {{ kind = \"{kind}\"{cut}{before}{terms}, {to} }}");
+        }
+        text
+    }
+}
+
+impl Cut {
+    /// The value of the key `alignment`.
+    pub(super) fn value(self) -> Value {
+        let Cut { bits, rounding } = self;
+        let keys = [("bits", Value::from(bits)), ("rounding", rounding.name().into())];
+        Value::Table(keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+    }
+}
+
+/// The value of a key that says what numbers are rounded to.
+pub(super) fn target_value(Target { format, rounding }: Target) -> Value {
+    let keys = [("format", Value::from(format.name)), ("rounding", rounding.name().into())];
+    Value::Table(keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+}
+
+fn aligned(cut: Option<Cut>) -> String {
+    cut.map_or_else(String::new, |Cut { bits, rounding }| {
+        format!(", alignment = {{ bits = {bits}, rounding = \"{}\" }}", rounding.name())
+    })
+}
+
+fn result(key: &str, Target { format, rounding }: Target) -> String {
+    format!("{key} = {{ format = \"{format}\", rounding = \"{}\" }}", rounding.name())
+}
+
+/// Lets the step with this number of a program do something else, as far as that takes no other operations.
+pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
+    let d = program.instruction.d;
+    let name = format!("n{number}");
+    for step in &mut program.steps {
+        let Some(rest) = step.name.strip_prefix(&name) else { continue };
+        // The step itself, or a part of it.
+        let kind = rest.chars().next();
+        if kind.is_some_and(|kind| !['p', 'l', 's'].contains(&kind)) {
+            continue;
+        }
+        let alone = kind == Some('p');
+        let (cut, target) = match (own.products, kind) {
+            (Products::Alone(cut, target), Some('p')) => (cut, target),
+            (_, Some('l')) => (own.cut, own.target),
+            (_, Some(_)) => (own.whole(), own.target),
+            (_, None) => (own.last(), own.target),
+        };
+        match &mut step.operation {
+            ElementaryOperation::Sum(sum) => {
+                sum.alignment = cut.map(|Cut { bits, rounding }| Alignment { bits, rounding, floor: None });
+                if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
+                    (sum.bits, other.bits) = (Some(late.sum), Some(late.other));
+                }
+            }
+            ElementaryOperation::Round { to, .. } | ElementaryOperation::Fma { to, .. } => {
+                *to = destination(target, d, nan, to.zero);
+            }
+            ElementaryOperation::Multiply(multiply) if !alone => {
+                multiply.normalised = own.products == Products::Normalised;
+                multiply.rounded = match own.products {
+                    Products::Rounded(target) => Some(destination(target, d, nan, ZeroSign::Ieee)),
+                    _ => None,
+                };
+            }
+            _ => {}
+        }
+    }
+}
+
+fn destination(Target { format, rounding }: Target, d: &Format, nan: u64, zero: ZeroSign) -> Destination {
+    let nan = if format == d { nan } else { format.nan().unwrap_or(0) };
+    Destination {
+        target: ResultTarget { format, rounding, overflow: Overflow::Standard, nan },
+        subnormals: Subnormals::Keep,
+        tininess: ResultTininess::After,
+        zero,
+    }
+}
