@@ -100,6 +100,10 @@ impl Chains for HostChains<'_> {
         let format = if promoted { format::find("f32").unwrap() } else { self.d };
         Ok(Codes::from_values(format, &codes))
     }
+
+    fn seconds(&self) -> f64 {
+        0.0
+    }
 }
 
 /// Instructions, and what schedules of them say besides.
