@@ -1,6 +1,7 @@
 //! The threads that share the work, where a machine may not give as many as it has cores.
 
 use std::{
+    hint::black_box,
     io,
     sync::{
         Mutex,
@@ -13,6 +14,9 @@ use rayon::{ThreadBuilder, ThreadPoolBuilder};
 
 use super::error::{Error, Result};
 
+/// Bytes of addresses that the threads of the pool leave to the rest.
+const ROOM: usize = 256 << 20;
+
 /// Makes the pool of threads, one for each core or as many as `RAYON_NUM_THREADS` says. Where so many cannot be had (a limit on
 /// processes or on memory), it has half of those that can, so that there is room for others; where none can, the thread that
 /// calls does all of the work.
@@ -22,6 +26,9 @@ use super::error::{Error, Result};
 pub(crate) fn start_pool() -> Result<()> {
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
     let wanted = asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
+    // Every thread reserves addresses for what it allocates; where they are limited, this is kept free of that. Without it they do.
+    let mut room: Vec<u8> = Vec::new();
+    let _ = black_box(&mut room).try_reserve_exact(ROOM);
     let workers = workers(wanted, |work| Builder::new().spawn(work));
     let pool = ThreadPoolBuilder::new();
     let made = match workers.len() {
@@ -35,6 +42,7 @@ pub(crate) fn start_pool() -> Result<()> {
             pool.num_threads(count).spawn_handler(hand_out).build_global()
         }
     };
+    drop(black_box(room));
     made.map_err(|error| Error::device(format!("the threads that share the work cannot be started: {error}")))
 }
 
@@ -49,10 +57,16 @@ fn workers(
     let (mut workers, mut threads) = (Vec::new(), Vec::new());
     while workers.len() < wanted {
         let (sender, receiver) = channel::<ThreadBuilder>();
-        // A thread whose sender is dropped ends.
-        let work = move || receiver.recv().map_or((), ThreadBuilder::run);
+        let (ready, is_ready) = channel();
+        // A thread reserves addresses when it first allocates something, which this message is; one whose sender is dropped ends.
+        let work = move || {
+            let _ = ready.send(());
+            receiver.recv().map_or((), ThreadBuilder::run)
+        };
         match spawn(Box::new(work)) {
             Ok(thread) => {
+                // One that ends at once is not waited for.
+                let _ = is_ready.recv();
                 workers.push(sender);
                 threads.push(thread);
             }
