@@ -181,11 +181,12 @@ impl Draw<'_> {
 }
 
 /// The code of the number that is nearest in a format.
-fn encoded(format: &Format, value: Finite) -> u64 {
+pub(super) fn encoded(format: &Format, value: Finite) -> u64 {
     format.encode(&Real::Finite(value), Rounding::Rne, Overflow::Saturate).unwrap_or(0)
 }
 
-fn negated(format: &Format, code: u64) -> u64 {
+/// The code with the other sign, where the format has signs.
+pub(super) fn negated(format: &Format, code: u64) -> u64 {
     match format.float() {
         Some(float) if float.signed => code ^ 1 << (format.bits - 1),
         _ => code,

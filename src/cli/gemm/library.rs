@@ -171,9 +171,10 @@ fn single(
         gemm::write(path, &d, sorting::map(metadata))?;
     }
     report.holds = explained.outcome == Outcome::Predicted;
-    report
-        .tables
-        .push(Table::of("Product of the library", [tables::library_product(1, &explained, campaign.schedules)]));
+    report.tables.push(Table::of(
+        "Product of the library",
+        [gemm::library::tables::library_product(1, &explained, campaign.schedules)],
+    ));
     if let Some(schedule) = schedule {
         if let Some(path) = &arguments.schedule_out {
             crate::base::atomic::write(path, schedule.to_toml().as_bytes())
@@ -230,7 +231,7 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
             failures = if explained.outcome == Outcome::Failed { failures + 1 } else { 0 };
             let holds = matches!(explained.outcome, Outcome::Predicted | Outcome::Refused);
             differing += u64::from(!holds);
-            rows.push(tables::library_product(place + 1, &explained, campaign.schedules));
+            rows.push(gemm::library::tables::library_product(place + 1, &explained, campaign.schedules));
             bar.show(place as u64 + 1, differing);
             if failures == MOST_FAILURES {
                 report.notes.push(format!(
@@ -241,7 +242,7 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
         }
     }
     report.holds = differing == 0;
-    let summary = tables::library_summary(&rows);
+    let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));
     report.tables.push(Table::of("Products of the library", rows));
     Ok(report)

@@ -5,6 +5,7 @@ mod batches;
 pub mod campaign;
 mod operands;
 mod shapes;
+pub mod tables;
 
 pub use attributes::{LibrarySchedules, Prediction};
 pub use batches::{BatchRow, Layer, batches, read_layers};
