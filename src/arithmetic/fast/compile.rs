@@ -4,15 +4,14 @@ use super::{
     decoder::NumberDecoder,
     encoder::NumberEncoder,
     floating::{FastOperation, Floating, FloatingStep, Input, OrderedProduct},
-    fused::{FusedAddend, FusedSum, Width},
+    fused::{FusedAddend, FusedSum},
     scale::Scales,
     stage::Stage,
     step::SumStep,
 };
 use crate::{
     arithmetic::{
-        Addend, Alignment, Destination, ElementaryOperation, Multiply, Program, Scaling, Source, Sum as ProgramSum,
-        ZeroSign,
+        Addend, Destination, ElementaryOperation, Multiply, Program, Scaling, Source, Sum as ProgramSum, ZeroSign,
     },
     format::Rounding,
 };
@@ -218,8 +217,7 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        let sum =
-            FusedSum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
+        let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // What is not rounded has to reach the next operation as it is.
         let bits = own
@@ -230,7 +228,7 @@ impl Compiler<'_> {
         if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
             return None;
         }
-        let mut step = SumStep {
+        Some(SumStep {
             width,
             sum,
             group: (begin, begin + multiply.factors.len()),
@@ -241,35 +239,7 @@ impl Compiler<'_> {
             runs: scales.filter(|_| matches!(multiply.scaling, Scaling::Sums(_))).cloned(),
             ieee,
             rounding,
-        };
-        if let Some(lifted) = self.lifted(&step) {
-            step.sum.lifted = lifted;
-            step.sum.term_bits += lifted as u32;
-        }
-        // Narrow terms are shifted left before they are multiplied, or not at all.
-        let short = |alignment: Alignment| step.sum.fraction_bits + step.sum.lifted < alignment.bits;
-        if width == Width::Narrow && own.alignment.is_some_and(short) {
-            step.width = Width::Middle;
-        }
-        Some(step)
-    }
-
-    /// Bits by which the factors of a sum are shifted left: as many as every sum of the program takes, so that A is
-    /// shifted once.
-    fn lifted(&self, step: &SumStep) -> Option<i32> {
-        let alignment = step.sum.alignment.filter(|_| step.is_simple())?;
-        let alike = self.program.operations().all(|operation| match operation {
-            ElementaryOperation::Multiply(multiply) => {
-                multiply.rounded.is_none() && !multiply.normalised && !matches!(multiply.scaling, Scaling::Sums(_))
-            }
-            ElementaryOperation::Sum(sum) => {
-                sum.products.is_empty() || sum.alignment.is_some_and(|other| other.bits == alignment.bits)
-            }
-            ElementaryOperation::Fma { .. } => false,
-            other => other.sources().iter().all(|source| !matches!(source, Source::Product(..))),
-        });
-        let bits = self.factors[0].precision + self.scales.map_or(0, Scales::factor_bits);
-        alike.then(|| (alignment.bits - step.sum.fraction_bits).clamp(0, 31 - bits as i32))
+        })
     }
 
     /// Bits that a sum may have before the binary point of the exponent that it is aligned to.

@@ -93,13 +93,10 @@ pub(super) struct Workspace {
 }
 
 impl Floating {
-    /// Bits by which the significands of A are to be shifted left.
-    pub(super) fn lifted(&self) -> u32 {
-        let sums = self.steps.iter().filter_map(|step| match &step.operation {
-            FastOperation::Sum(sum, _) => Some(sum.sum.lifted as u32),
-            _ => None,
-        });
-        sums.max().unwrap_or(0)
+    /// Whether a sum takes its factors in binary32.
+    pub(super) fn takes_values(&self) -> bool {
+        let narrow = |step: &FloatingStep| matches!(&step.operation, FastOperation::Sum(sum, _) if sum.takes_values());
+        self.steps.iter().any(narrow)
     }
 
     /// D for some pieces, with the elements of C.

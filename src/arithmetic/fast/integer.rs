@@ -4,8 +4,8 @@ use super::{
     floating::RoundedCodes,
     number::COUNT,
     pieces::Pieces,
-    terms::FusedTerms,
-    word::{LANES, Lane, PieceLanes, each, over, piece, set_piece},
+    terms::GroupFactors,
+    word::{LANES, Lane, PieceLanes, TURNS, each, over, piece, set_piece},
 };
 use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
 
@@ -42,7 +42,7 @@ vectorised! {
             let sum: Lane<i64> = if integer.wide {
                 let mut sum = [0i64; LANES];
                 for term in 0..pieces.terms() {
-                    let product: Lane<i32> = factors.value(term);
+                    let product = products(&factors, term);
                     for l in 0..LANES {
                         sum[l] += i64::from(product[l]);
                     }
@@ -51,11 +51,11 @@ vectorised! {
             } else {
                 let mut sum = [0i32; LANES];
                 for term in 0..pieces.terms() {
-                    let terms: Lane<i32> = if integer.xor {
-                        let (a, b) = (factors.a.significands[term], &factors.b.significands[term]);
-                        over(b, |b| a ^ b)
+                    let terms = if integer.xor {
+                        let (a, b) = (&factors.a.significands[term], &factors.b.significands[term]);
+                        each(|l| a[l % TURNS] ^ b[l])
                     } else {
-                        factors.value(term)
+                        products(&factors, term)
                     };
                     for l in 0..LANES {
                         sum[l] = sum[l].wrapping_add(terms[l]);
@@ -71,4 +71,11 @@ vectorised! {
             }));
         }
     }
+}
+
+/// Products of integers.
+#[inline(always)]
+fn products(factors: &GroupFactors, term: usize) -> Lane<i32> {
+    let (a, b) = (&factors.a.significands[term], &factors.b.significands[term]);
+    each(|l| a[l % TURNS].wrapping_mul(b[l]))
 }

@@ -57,9 +57,9 @@ impl Scales {
         self.table[code as usize & (self.table.len() - 1)]
     }
 
-    /// Bits that scaling adds to the significand of A.
-    pub(super) fn factor_bits(&self) -> u32 {
-        if self.run == 0 { self.precision } else { 0 }
+    /// Bits that scaling adds behind the binary point of a factor.
+    pub(super) fn factor_fraction_bits(&self) -> i32 {
+        if self.run == 0 { self.fraction_bits } else { 0 }
     }
 
     /// Bits after the binary point, and in all, of terms whose unscaled products have `fraction_bits` and `bits`. `None`: too

@@ -7,7 +7,7 @@ use super::{
     scale::Scales,
     stage::Stage,
     terms::{FusedTerms, GroupFactors, Stored},
-    word::{LANES, Lane, PIECES, each, over, piece, set_piece},
+    word::{LANES, Lane, PIECES, TURNS, Turn, array, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
@@ -36,8 +36,13 @@ pub(super) struct SumStep {
 
 impl SumStep {
     /// Whether the terms are the products.
-    pub(super) fn is_simple(&self) -> bool {
+    fn is_simple(&self) -> bool {
         self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
+    }
+
+    /// Whether it takes its factors in binary32.
+    pub(super) fn takes_values(&self) -> bool {
+        self.is_simple() && self.width == Width::Narrow
     }
 
     /// Computes the terms; what a sum of them is if one is not finite by its rounding or its scales.
@@ -65,7 +70,7 @@ impl SumStep {
         }
         let Some(stage) = &self.product else {
             for term in 0..count {
-                self.push(stored, (factors.value(term), exponent(factors, term)), factors.negative(term));
+                self.push(stored, (factors.value(term), factors.exponent_sum(term)), factors.negative(term));
             }
             return [0; LANES];
         };
@@ -80,7 +85,7 @@ impl SumStep {
                 if pieces.special {
                     set_piece(&mut exact.special, at, &factors.special(first + at));
                 }
-                let quantum = over(&exponent(factors, first + at), |e| e - self.fraction_bits);
+                let quantum = over(&factors.exponent_sum(first + at), |e| e - self.fraction_bits);
                 set_piece(&mut exact.exponent, at, &quantum);
             }
             let mut rounded = Number::ZERO;
@@ -120,7 +125,7 @@ impl SumStep {
         }
         if self.is_simple() {
             for term in 0..factors.a.significands.len() {
-                zeros.add(&factors.value(term), &factors.negative(term));
+                zeros.add(&FusedTerms::<i64>::value(factors, term), &factors.negative(term));
             }
         } else {
             for (values, negative) in stored.values.iter().zip(&stored.negative) {
@@ -137,6 +142,7 @@ impl SumStep {
 vectorised! {
     /// The sums of a group and its addends, not yet rounded. Of pieces that are not there nothing is said.
     pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored, number: &mut Number) {
+        let scale = step.sum.unit_scale(&pieces.range);
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             // One addend, as hardware has it, needs no room elsewhere.
@@ -153,7 +159,7 @@ vectorised! {
             };
             let mut special = [0; LANES];
             let sum = if step.is_simple() {
-                step.sum.of_factors(step.width, &factors, values)
+                step.sum.of_factors(step.width, scale.as_ref(), &factors, values)
             } else {
                 special = step.store(&factors, pieces, at, stored);
                 step.sum.of_stored(step.width, stored, values)
@@ -194,12 +200,6 @@ impl ZeroSigns {
     }
 }
 
-/// The exponents of products.
-#[inline(always)]
-fn exponent(factors: &GroupFactors, term: usize) -> Lane<i32> {
-    FusedTerms::<i64>::exponent(factors, term)
-}
-
 /// The exact sum of products times their common scales.
 #[inline(always)]
 fn scaled_sum(runs: &Scales, run: &GroupFactors, scales: &GroupFactors, first: usize) -> (Lane<i64>, Lane<i32>) {
@@ -207,14 +207,15 @@ fn scaled_sum(runs: &Scales, run: &GroupFactors, scales: &GroupFactors, first: u
         |significand: i32, exponent: i32, lowest: i32| i64::from(significand) << (exponent - lowest).clamp(0, 62);
     let mut sum = [0i64; LANES];
     for term in 0..run.a.significands.len() {
-        let x = fixed(run.a.significands[term], run.a.exponents[term], runs.lowest[0]);
+        let (x, x_exponent) = (&run.a.significands[term], &run.a.exponents[term]);
+        let x: Turn<i64> = array(|t| fixed(x[t], x_exponent[t], runs.lowest[0]));
         let (y, y_exponent) = (&run.b.significands[term], &run.b.exponents[term]);
         for l in 0..LANES {
-            sum[l] += x * fixed(y[l], y_exponent[l], runs.lowest[1]);
+            sum[l] += x[l % TURNS] * fixed(y[l], y_exponent[l], runs.lowest[1]);
         }
     }
     let scale: Lane<i64> = scales.value(first);
-    let scale_exponent = exponent(scales, first);
+    let scale_exponent = scales.exponent_sum(first);
     let sum: Lane<i64> = each(|l| sum[l] * scale[l]);
     (sum, each(|l| if sum[l] == 0 { ZERO } else { scale_exponent[l] }))
 }
