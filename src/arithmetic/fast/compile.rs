@@ -4,7 +4,7 @@ use super::{
     decoder::NumberDecoder,
     encoder::NumberEncoder,
     floating::{FastOperation, Floating, FloatingStep, Input, OrderedProduct},
-    fused::{FusedAddend, FusedSum},
+    fused::{FusedAddend, FusedSum, Width},
     scale::Scales,
     stage::Stage,
     step::SumStep,
@@ -228,7 +228,7 @@ impl Compiler<'_> {
         if to.is_none() && bits.is_none_or(|bits| bits + self.headroom(own) > 61) {
             return None;
         }
-        Some(SumStep {
+        let mut step = SumStep {
             width,
             sum,
             group: (begin, begin + multiply.factors.len()),
@@ -239,7 +239,39 @@ impl Compiler<'_> {
             runs: scales.filter(|_| matches!(multiply.scaling, Scaling::Sums(_))).cloned(),
             ieee,
             rounding,
-        })
+        };
+        if self.is_narrow(&step, own, to) {
+            step.width = Width::Narrow;
+        }
+        Some(step)
+    }
+
+    /// Whether a sum fits 32 bits, and is rounded there.
+    fn is_narrow(&self, step: &SumStep, own: &ProgramSum, to: Option<&Destination>) -> bool {
+        let (Some(alignment), Some(bits)) = (step.sum.alignment, step.sum.short_bits()) else { return false };
+        if !step.is_simple() || step.limit.is_some() {
+            return false;
+        }
+        let Some(encoder) = to.and_then(NumberEncoder::new) else { return to.is_none() };
+        let add = |x: (i32, i32), y: (i32, i32)| (x.0 + y.0, x.1 + y.1);
+        let [a, b] = self.factors.map(NumberDecoder::exponents);
+        let scale = self.scales.map_or((0, 0), Scales::exponents);
+        let products = (!own.products.is_empty()).then(|| add(add(a, b), add(scale, scale)));
+        let addend = own.addends.first().and_then(|addend| match addend.source {
+            Source::C => Some(self.c.exponents()),
+            Source::Value(value) => {
+                let to = self.program.steps[value].operation.destination()?;
+                Some(NumberDecoder::plain(to.target.format)?.exponents())
+            }
+            _ => None,
+        });
+        let parts = || products.iter().chain(&addend);
+        let low = parts().map(|part| part.0).min().unwrap_or(0);
+        let high = parts().map(|part| part.1).max().unwrap_or(0);
+        let (low, high) = alignment.floor.map_or((low, high), |floor| (low.max(floor), high.max(floor)));
+        // Exponents of the first bit that a sum may have, if it has `bits`.
+        let first = bits as i32 - alignment.bits;
+        encoder.rounds_short(bits, (low + first, high + first))
     }
 
     /// Bits that a sum may have before the binary point of the exponent that it is aligned to.

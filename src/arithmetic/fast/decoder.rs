@@ -2,7 +2,7 @@
 
 use super::{
     number::{INFINITY, NAN, Number, TRUE, ZERO},
-    word::PieceLanes,
+    word::{LANES, Lane, PieceLanes, each, over, set_piece},
 };
 use crate::{
     arithmetic::Subnormals,
@@ -20,6 +20,15 @@ pub(super) struct DecodedCode {
     pub(super) exponent: i32,
     /// [`INFINITY`] (of either sign), [`NAN`] or 0.
     pub(super) special: u32,
+}
+
+/// Decoded codes side by side.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct DecodedLanes {
+    pub(super) significand: Lane<u32>,
+    pub(super) negative: Lane<u32>,
+    pub(super) exponent: Lane<i32>,
+    pub(super) special: Lane<u32>,
 }
 
 /// How the codes of a format of at most 32 bits decode.
@@ -142,34 +151,21 @@ impl NumberDecoder {
         }
     }
 
-    /// Calls `each` with the place and the datum of every code: one plain loop for every kind of format.
+    /// Calls `put` with the place and the data of every [`LANES`] codes: one plain loop for every kind of format.
     #[inline(always)]
-    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, DecodedCode)) {
+    pub(super) fn operands(&self, codes: &[Lane<u32>], put: impl FnMut(usize, &DecodedLanes)) {
         // A copy: what a loop reads of it stays in registers.
         let own = *self;
-        // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
         match (self.integer, self.unpacked_emin) {
-            (Some((unused, true)), _) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, integer(*code, unused, true));
-                }
-            }
-            (Some((unused, false)), _) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, integer(*code, unused, false));
-                }
-            }
-            (None, Some(emin)) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, own.unpacked(*code, emin));
-                }
-            }
-            (None, None) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, own.decode(*code));
-                }
-            }
+            (Some((unused, signed)), _) => all(codes, |code| integer(code, unused, signed), put),
+            (None, Some(emin)) => all(codes, |code| own.unpacked(code, emin), put),
+            (None, None) => all(codes, |code| own.decode(code), put),
         }
+    }
+
+    /// The smallest and the largest exponent of unpacked numbers.
+    pub(super) fn exponents(&self) -> (i32, i32) {
+        (self.unpacked_emin.unwrap_or(self.emin), self.emax)
     }
 
     /// The datum as a format with this smallest exponent has it.
@@ -192,13 +188,30 @@ impl NumberDecoder {
 vectorised! {
     /// The numbers of codes.
     pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
-        decoder.operands(codes, |at, element| {
-            number.magnitude[at] = element.significand.into();
-            number.negative[at] = element.negative;
-            number.exponent[at] = element.exponent - decoder.fraction_bits as i32;
-            let infinite = element.special == INFINITY;
-            number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
+        decoder.operands(codes.as_chunks().0, |at, element| {
+            set_piece(&mut number.magnitude, at, &over(&element.significand, u64::from));
+            set_piece(&mut number.negative, at, &element.negative);
+            set_piece(&mut number.exponent, at, &over(&element.exponent, |e| e - decoder.fraction_bits as i32));
+            let minus = each(|l| u32::from((element.special[l] == INFINITY) & (element.negative[l] != 0)));
+            set_piece(&mut number.special, at, &each(|l| element.special[l] + minus[l]));
         });
+    }
+}
+
+/// Calls `put` with the place and the data of every [`LANES`] codes.
+#[inline(always)]
+fn all(codes: &[Lane<u32>], datum: impl Fn(u32) -> DecodedCode, mut put: impl FnMut(usize, &DecodedLanes)) {
+    // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
+    for (at, codes) in codes.iter().enumerate() {
+        let mut lanes = DecodedLanes::default();
+        for l in 0..LANES {
+            let own = datum(codes[l]);
+            lanes.significand[l] = own.significand;
+            lanes.negative[l] = own.negative;
+            lanes.exponent[l] = own.exponent;
+            lanes.special[l] = own.special;
+        }
+        put(at, &lanes);
     }
 }
 

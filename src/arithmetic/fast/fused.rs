@@ -5,7 +5,7 @@ use std::hint::black_box;
 use super::{
     number::{NONE, Number, UNKNOWN, ZERO},
     terms::{FusedTerms, GroupFactors, Stored},
-    word::{LANES, Lane, SignedWord, TURNS, each, over, piece},
+    word::{LANES, Lane, SignedWord, each, over, piece},
 };
 use crate::{arithmetic::Alignment, format::Rounding};
 
@@ -109,7 +109,7 @@ pub(super) struct UnroundedSum {
 /// The widths that serve: of terms and of sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Width {
-    /// Products in binary32, which is exact, and cut to integers of 32 bits, which hold their sum; the rest in 64.
+    /// 32 bits, where the operands serve ([`FusedSum::unit_scale`]), else 64.
     Narrow,
     /// 64 bits.
     Middle,
@@ -117,49 +117,13 @@ pub(super) enum Width {
     Wide,
 }
 
-/// The exponents of the factors that are not zero, of A and of B.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct FactorRange {
-    pub(super) low: [i32; 2],
-    pub(super) high: [i32; 2],
-}
-
-/// What scales products in binary32 to the units of a sum.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct UnitScale {
-    /// The exponent field of the scale, and the largest exponent of a term together.
-    unit: i32,
-    /// The least field: every product is cut to zero.
-    least: i32,
-}
-
-/// The exponents of the normal numbers of binary32, and its bias.
-const NORMAL: (i32, i32) = (-126, 127);
-
 impl FusedSum {
-    /// What scales products of these factors; `None` where a factor, a product, scaled or not, or a scale might not be a normal
-    /// number of binary32.
-    pub(super) fn unit_scale(&self, range: &FactorRange) -> Option<UnitScale> {
-        let alignment = self.alignment?;
-        let (smallest, bias) = NORMAL;
-        let FactorRange { low, high } = range;
-        // Magnitudes of products are below 2^(e + headroom), of factors too.
-        let headroom = self.term_bits as i32 - self.fraction_bits;
-        let (lowest, highest) = (low[0] + low[1], high[0] + high[1] + headroom);
-        let least = -1 - highest;
-        let normal = |low: i32, high: i32| low - self.fraction_bits >= smallest && high < bias;
-        let factors = (0..2).all(|of| normal(low[of], high[of] + headroom));
-        let fits = factors && normal(lowest, highest) && normal(lowest + least.min(0), highest);
-        let scales = least > smallest && alignment.bits - lowest <= bias;
-        (fits && scales).then_some(UnitScale { unit: bias + alignment.bits, least: bias + least })
-    }
-
     /// The bits after the binary point of the sum.
     fn bits(&self, alignment: &Alignment) -> i32 {
         self.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
     }
 
-    /// The narrowest width that serves; `None` if none is wide enough.
+    /// The narrowest width that serves all operands; `None` if none is wide enough.
     pub(super) fn width(&self) -> Option<Width> {
         let count = |terms: usize| usize::BITS - terms.leading_zeros();
         let Some(alignment) = &self.alignment else { return Some(Width::Wide) };
@@ -172,31 +136,20 @@ impl FusedSum {
             sum = sum.max(addend.precision + 1 + lift(bits, addend.fraction_bits) + lift(common, bits));
         }
         sum += count(self.addends.len());
-        let narrow = alignment.rounding == Rounding::Rz
-            && self.term_bits <= f32::MANTISSA_DIGITS
-            && term + count(self.terms.saturating_sub(1)) < i32::BITS;
         match sum {
-            sum if sum <= i64::CAPACITY && narrow => Some(Width::Narrow),
             sum if sum <= i64::CAPACITY => Some(Width::Middle),
             sum if sum <= i128::CAPACITY => Some(Width::Wide),
             _ => None,
         }
     }
 
-    /// The sum of products and addends, before it is rounded; in [`Width::Narrow`] if products can be scaled.
+    /// The sum of products and addends, before it is rounded.
     #[inline(always)]
-    pub(super) fn of_factors(
-        &self,
-        width: Width,
-        scale: Option<&UnitScale>,
-        terms: &GroupFactors,
-        addends: &[AddendValue],
-    ) -> UnroundedSum {
-        match (width, &self.alignment, scale) {
-            (_, None, _) => exact(self, terms, addends),
-            (Width::Wide, Some(alignment), _) => wide(self, terms, addends, alignment),
-            (Width::Narrow, Some(alignment), Some(scale)) => self.narrow(scale, terms, addends, alignment),
-            (_, Some(alignment), _) => self.run::<i64, _>(terms, addends, alignment),
+    pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
+        match (width, &self.alignment) {
+            (_, None) => exact(self, terms, addends),
+            (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
+            (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
         }
     }
 
@@ -250,36 +203,6 @@ impl FusedSum {
             term += step;
         }
         self.with_addends(&products, &largest, addends, alignment, rounding)
-    }
-
-    /// The same in [`Width::Narrow`], of factors that [`FusedSum::unit_scale`] serves.
-    #[allow(unsafe_code)]
-    #[inline(always)]
-    fn narrow(
-        &self,
-        &UnitScale { unit, least }: &UnitScale,
-        terms: &GroupFactors,
-        addends: &[AddendValue],
-        alignment: &Alignment,
-    ) -> UnroundedSum {
-        let largest = largest::<i64, _>(terms, addends, alignment);
-        // Without any product that is not zero, every scale serves.
-        let scale = over(&largest, |e| f32::from_bits((unit.wrapping_sub(e).clamp(least, 254) as u32) << 23));
-        let count = terms.a.values.len();
-        let (a, b) = (terms.a.values, &terms.b.values[..count]);
-        let step = black_box(1);
-        let mut products = [0i32; LANES];
-        let mut term = 0;
-        while term < count {
-            let (x, y) = (&a[term], &b[term]);
-            let value = each(|l| x[l % TURNS] * y[l]);
-            let scaled = each(|l| value[l] * scale[l]);
-            // SAFETY: finite, and of fewer than 32 bits by `FusedSum::width`: no exponent of a product is above the largest.
-            let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
-            products = each(|l| products[l].wrapping_add(units[l]));
-            term += step;
-        }
-        self.with_addends(&over(&products, i64::from), &largest, addends, alignment, Rounding::Rz)
     }
 
     /// A sum of products, and addends cut as they are aligned to the largest exponents.

@@ -17,6 +17,7 @@ mod floating;
 mod fused;
 mod integer;
 mod kernel;
+mod narrow;
 mod number;
 mod pieces;
 mod product;

@@ -1,7 +1,7 @@
 //! The operands of pieces of D that are computed together.
 
 use super::{
-    fused::FactorRange,
+    narrow::FactorRange,
     terms::{DecodedRow, GroupFactors},
     word::{LANES, PIECES, TURNS},
 };

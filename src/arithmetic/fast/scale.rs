@@ -51,6 +51,12 @@ impl Scales {
         })
     }
 
+    /// The smallest and the largest exponent of a scale that is not zero.
+    pub(super) fn exponents(&self) -> (i32, i32) {
+        let exponents = || self.table.iter().filter(|scale| scale.significand != 0).map(|scale| scale.exponent);
+        (exponents().min().unwrap_or(0), exponents().max().unwrap_or(0))
+    }
+
     /// The scale with this code.
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> DecodedCode {

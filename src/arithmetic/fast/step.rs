@@ -7,7 +7,7 @@ use super::{
     scale::Scales,
     stage::Stage,
     terms::{FusedTerms, GroupFactors, Stored},
-    word::{LANES, Lane, PIECES, TURNS, Turn, array, each, over, piece, set_piece},
+    word::{LANES, Lane, PIECES, PieceLanes, TURNS, Turn, array, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
@@ -36,13 +36,8 @@ pub(super) struct SumStep {
 
 impl SumStep {
     /// Whether the terms are the products.
-    fn is_simple(&self) -> bool {
+    pub(super) fn is_simple(&self) -> bool {
         self.product.is_none() && self.normalised.is_none() && self.runs.is_none()
-    }
-
-    /// Whether it takes its factors in binary32.
-    pub(super) fn takes_values(&self) -> bool {
-        self.is_simple() && self.width == Width::Narrow
     }
 
     /// Computes the terms; what a sum of them is if one is not finite by its rounding or its scales.
@@ -116,20 +111,26 @@ impl SumStep {
         stored.negative.push(negative);
     }
 
-    /// The signs of zero sums by IEEE 754, as masks.
-    #[inline(always)]
-    fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: &Stored) -> Lane<u32> {
+    /// The signs of zero sums by IEEE 754, as masks; of stored terms, if there are. Such sums are rare: compiled once.
+    #[inline(never)]
+    pub(super) fn zero_signs(
+        &self,
+        factors: &GroupFactors,
+        addends: &[&Number],
+        at: usize,
+        stored: Option<&Stored>,
+    ) -> Lane<u32> {
         let mut zeros = ZeroSigns { minus: [true; LANES], plus: [true; LANES] };
         for addend in addends {
             zeros.add(&over(&piece(&addend.magnitude, at), |units| units as i64), &piece(&addend.negative, at));
         }
-        if self.is_simple() {
-            for term in 0..factors.a.significands.len() {
-                zeros.add(&FusedTerms::<i64>::value(factors, term), &factors.negative(term));
-            }
-        } else {
+        if let Some(stored) = stored {
             for (values, negative) in stored.values.iter().zip(&stored.negative) {
                 zeros.add(values, negative);
+            }
+        } else {
+            for term in 0..factors.a.significands.len() {
+                zeros.add(&FusedTerms::<i64>::value(factors, term), &factors.negative(term));
             }
         }
         each(|l| {
@@ -142,7 +143,6 @@ impl SumStep {
 vectorised! {
     /// The sums of a group and its addends, not yet rounded. Of pieces that are not there nothing is said.
     pub(super) fn sums(step: &SumStep, pieces: &Pieces<'_>, addends: &[&Number], stored: &mut Stored, number: &mut Number) {
-        let scale = step.sum.unit_scale(&pieces.range);
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             // One addend, as hardware has it, needs no room elsewhere.
@@ -159,18 +159,14 @@ vectorised! {
             };
             let mut special = [0; LANES];
             let sum = if step.is_simple() {
-                step.sum.of_factors(step.width, scale.as_ref(), &factors, values)
+                step.sum.of_factors(step.width, &factors, values)
             } else {
                 special = step.store(&factors, pieces, at, stored);
                 step.sum.of_stored(step.width, stored, values)
             };
-            if pieces.special && step.product.is_none() {
-                let own = factors.specials();
-                special = each(|l| special[l] | own[l]);
-            }
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
             if step.ieee && sum.units.contains(&0) {
-                let signs = step.zero_signs(&factors, addends, at, stored);
+                let signs = step.zero_signs(&factors, addends, at, (!step.is_simple()).then_some(&*stored));
                 negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
             }
             set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
@@ -180,6 +176,20 @@ vectorised! {
         }
         for addend in addends {
             number.add_special(&addend.special);
+        }
+        if pieces.special && step.product.is_none() {
+            add_specials(pieces, &mut number.special);
+        }
+    }
+}
+
+vectorised! {
+    /// Adds the marks of infinities and NaN of the sums of all products of a group.
+    pub(super) fn add_specials(pieces: &Pieces<'_>, special: &mut PieceLanes<u32>) {
+        for at in 0..pieces.count {
+            let own = pieces.factors(at).specials();
+            let all = piece(special, at);
+            set_piece(special, at, &each(|l| all[l] | own[l]));
         }
     }
 }

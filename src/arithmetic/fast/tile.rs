@@ -1,15 +1,17 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
+use std::hint::black_box;
+
 use super::{
     decoder::{DecodedCode, NumberDecoder},
     floating::{RoundedCodes, Workspace},
-    fused::FactorRange,
     kernel::FastKernel,
+    narrow::FactorRange,
     number::{COUNT, NAN, UNKNOWN, ZERO},
     pieces::Pieces,
     scale::Scales,
     terms::{DecodedRow, GroupFactors},
-    word::{LANES, PIECES, TURNS, array, each},
+    word::{LANES, Lane, PIECES, TURNS, array, each, over},
 };
 use crate::{
     base::vectors::vectorised,
@@ -140,7 +142,7 @@ impl Elements {
 
     /// Multiplies by the scale of each element.
     fn scale(&mut self, scales: &Elements) {
-        for at in 0..self.significands.len() {
+        for at in 0..scales.significands.len() {
             self.significands[at] *= scales.significands[at];
             let zero = self.significands[at] == 0;
             self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
@@ -221,18 +223,22 @@ impl DecodedTile {
     /// Decodes A.
     fn load_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.a, tile * i.m * i.stored, i.m * i.stored, &mut self.codes);
+        let count = kernel.order.len();
         self.ordered.clear();
-        for first in (0..i.m).step_by(i.rows) {
+        self.ordered.resize((i.m.div_ceil(i.rows) * count * TURNS).next_multiple_of(LANES), 0);
+        for (first, out) in (0..i.m).step_by(i.rows).zip(self.ordered.chunks_exact_mut(count * TURNS)) {
             let second = (first + i.rows - 1).min(i.m - 1);
             let row = |row: usize| &self.codes[row * i.stored..][..i.stored];
-            let (x, y) = (row(first), row(second));
+            let (x, y, out) = (row(first), row(second), out.as_chunks_mut().0);
             if kernel.ordered {
-                self.ordered.extend(x.iter().zip(y).flat_map(|(x, y)| [*x, *y]));
+                in_turn(x, y, out);
             } else {
-                self.ordered.extend(kernel.order.iter().flat_map(|at| [x[*at], y[*at]]));
+                for (out, at) in out.iter_mut().zip(&kernel.order) {
+                    *out = [x[*at], y[*at]];
+                }
             }
         }
-        decode(&mut self.a, &kernel.a, &self.ordered);
+        decode(&mut self.a, &kernel.a, &self.ordered, false);
         if let Some([masks, _]) = &kernel.masks {
             self.a.take_pieces(masks.iter().cycle().map(|mask| (*mask, TURNS)));
         }
@@ -241,20 +247,23 @@ impl DecodedTile {
     /// Decodes B.
     fn load_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
-        self.ordered.clear();
-        for first in (0..i.n).step_by(i.columns()) {
-            let columns = i.columns().min(i.n - first);
-            for position in 0..kernel.rows_of_b(i) {
-                let k = if i.chunk.is_some() { position } else { kernel.order[position] };
-                let row = &self.codes[k * i.n + first..][..columns];
-                self.ordered.extend_from_slice(&match (row.first_chunk::<{ LANES / TURNS }>(), row.first_chunk()) {
-                    (_, Some(row)) => *row,
-                    (Some(row), None) if i.rows == TURNS => each(|l| row[l / TURNS]),
-                    _ => each(|l| row.get(l / i.rows).copied().unwrap_or(0)),
-                });
+        let (width, count) = (i.columns(), kernel.rows_of_b(i));
+        let codes = if i.n == width && (kernel.ordered || i.chunk.is_some()) {
+            self.codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
+            &self.codes
+        } else {
+            self.ordered.clear();
+            self.ordered.resize((i.n.div_ceil(width) * count * width).next_multiple_of(LANES), 0);
+            for (first, block) in (0..i.n).step_by(width).zip(self.ordered.chunks_exact_mut(count * width)) {
+                let columns = width.min(i.n - first);
+                for (position, out) in block.chunks_exact_mut(width).enumerate() {
+                    let k = if i.chunk.is_some() { position } else { kernel.order[position] };
+                    out[..columns].copy_from_slice(&self.codes[k * i.n + first..][..columns]);
+                }
             }
-        }
-        decode(&mut self.b, &kernel.b, &self.ordered);
+            &self.ordered
+        };
+        decode(&mut self.b, &kernel.b, codes, i.rows == TURNS);
         if let Some([_, masks]) = kernel.masks.as_ref().filter(|_| i.chunk.is_none()) {
             self.b.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
@@ -377,39 +386,72 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 }
 
 vectorised! {
-    /// The data of codes that `decoder` decodes.
-    fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32]) {
-        elements.resize(codes.len());
-        let mut special = 0;
-        let count = codes.len();
-        let (significands, exponents) = (&mut elements.significands[..count], &mut elements.exponents[..count]);
-        let (negative, specials) = (&mut elements.negative[..count], &mut elements.special[..count]);
-        decoder.operands(codes, |at, element| {
-            let flip = element.negative as i32;
-            significands[at] = (element.significand as i32 ^ flip).wrapping_sub(flip);
-            exponents[at] = element.exponent;
-            negative[at] = element.negative;
-            specials[at] = element.special;
-            special |= element.special;
+    /// The data of codes, whole [`LANES`] of them, that `decoder` decodes; each [`TURNS`] times if it is for `turns`.
+    fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32], turns: bool) {
+        elements.resize(if turns { codes.len() * TURNS } else { codes.len() });
+        let mut special = [0; LANES];
+        decoder.operands(codes.as_chunks().0, |at, element| {
+            let flip = over(&element.negative, |negative| negative as i32);
+            let signed = each(|l| (element.significand[l] as i32 ^ flip[l]).wrapping_sub(flip[l]));
+            put(&mut elements.significands, at, &signed, turns);
+            put(&mut elements.exponents, at, &element.exponent, turns);
+            put(&mut elements.negative, at, &element.negative, turns);
+            put(&mut elements.special, at, &element.special, turns);
+            special = each(|l| special[l] | element.special[l]);
         });
-        elements.any_special = special != 0;
+        elements.any_special = special != [0; LANES];
+    }
+}
+
+/// Sets the elements of one place; each [`TURNS`] times if it is for `turns`.
+#[inline(always)]
+fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
+    let out = out.as_chunks_mut().0;
+    if turns {
+        out[at * TURNS] = each(|l| lanes[l / TURNS]);
+        out[at * TURNS + 1] = each(|l| lanes[(LANES + l) / TURNS]);
+    } else {
+        out[at] = *lanes;
+    }
+}
+
+vectorised! {
+    /// The elements of two rows in turn.
+    fn in_turn(x: &[u32], y: &[u32], out: &mut [[u32; TURNS]]) {
+        const HALF: usize = LANES / TURNS;
+        // A step that the compiler does not know: it is to make vectors of elements, not of these.
+        let next = black_box(HALF);
+        let count = out.len();
+        let (x, y) = (&x[..count], &y[..count]);
+        let mut at = 0;
+        while let (Some(x), Some(y), Some(out)) =
+            (x[at..].first_chunk::<HALF>(), y[at..].first_chunk::<HALF>(), out[at..].first_chunk_mut::<HALF>())
+        {
+            *out = array(|l| [x[l], y[l]]);
+            at += next;
+        }
+        for at in at..count {
+            out[at] = [x[at], y[at]];
+        }
     }
 }
 
 vectorised! {
     /// Sets the values and the range of elements of which so many bits are behind the binary point.
     fn values(elements: &mut Elements, fraction_bits: i32) {
-        let count = elements.significands.len();
-        let (significands, exponents) = (&elements.significands[..count], &elements.exponents[..count]);
-        let values = &mut elements.values[..count];
-        let (mut low, mut high) = (i32::MAX, i32::MIN);
-        for at in 0..count {
-            let exponent = exponents[at];
-            low = low.min(if exponent == ZERO { i32::MAX } else { exponent });
-            high = high.max(exponent);
-            let field = (exponent - fraction_bits + 127).clamp(1, 254) as u32;
-            values[at] = significands[at] as f32 * f32::from_bits(field << 23);
+        let (significands, exponents) = (elements.significands.as_chunks().0, elements.exponents.as_chunks().0);
+        let values: &mut [Lane<f32>] = elements.values.as_chunks_mut().0;
+        let (mut low, mut high) = ([i32::MAX; LANES], [i32::MIN; LANES]);
+        for (value, (significand, exponent)) in values.iter_mut().zip(significands.iter().zip(exponents)) {
+            let own: Lane<i32> = over(exponent, |exponent| if exponent == ZERO { i32::MAX } else { exponent });
+            low = each(|l| low[l].min(own[l]));
+            high = each(|l| high[l].max(exponent[l]));
+            let field = over(exponent, |exponent| (exponent - fraction_bits + 127).clamp(1, 254) as u32);
+            let scale = over(&field, |field| f32::from_bits(field << 23));
+            let whole: Lane<i32> = *significand;
+            *value = each(|l| whole[l] as f32 * scale[l]);
         }
+        let (low, high) = (low.into_iter().fold(i32::MAX, i32::min), high.into_iter().fold(i32::MIN, i32::max));
         elements.range = if high <= ZERO { (0, 0) } else { (low, high) };
     }
 }
@@ -417,28 +459,26 @@ vectorised! {
 vectorised! {
     /// `count` codes from `first` on.
     fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
-    let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-    resize(out, count);
-    let out = &mut out[..count];
-    match codes.width() {
-        1 => {
-            for (at, code) in out.iter_mut().enumerate() {
-                *code = bytes[at].into();
-            }
-        }
-        2 => {
-            let codes = &bytes.as_chunks().0[..count];
-            for (at, code) in out.iter_mut().enumerate() {
-                *code = u16::from_le_bytes(codes[at]).into();
-            }
-        }
-        _ => {
-            let codes = &bytes.as_chunks().0[..count];
-            for (at, code) in out.iter_mut().enumerate() {
-                *code = u32::from_le_bytes(codes[at]);
-            }
+        let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
+        resize(out, count);
+        match codes.width() {
+            1 => widen_all(bytes.as_chunks().0, out, |code: [u8; 1]| code[0].into()),
+            2 => widen_all(bytes.as_chunks().0, out, |code| u16::from_le_bytes(code).into()),
+            _ => widen_all(bytes.as_chunks().0, out, u32::from_le_bytes),
         }
     }
+}
+
+/// The codes of so many bytes each.
+#[inline(always)]
+fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
+    let (lanes, rest) = codes.as_chunks::<LANES>();
+    let (out, out_rest) = out.as_chunks_mut();
+    for (lanes, out) in lanes.iter().zip(out) {
+        *out = each(|l| widen(lanes[l]));
+    }
+    for (code, out) in rest.iter().zip(out_rest) {
+        *out = widen(*code);
     }
 }
 
