@@ -1,8 +1,10 @@
 //! Decoding: elements and numbers from codes.
 
+use std::hint::black_box;
+
 use super::{
     number::{INFINITY, NAN, Number, TRUE, ZERO},
-    word::{LANES, Lane, PieceLanes, each, over, set_piece},
+    word::{LANES, Lane, PIECES, PieceLanes, each, over, piece, set_piece},
 };
 use crate::{
     arithmetic::Subnormals,
@@ -29,6 +31,21 @@ pub(super) struct DecodedLanes {
     pub(super) negative: Lane<u32>,
     pub(super) exponent: Lane<i32>,
     pub(super) special: Lane<u32>,
+}
+
+impl DecodedLanes {
+    #[inline(always)]
+    fn new(datum: impl Fn(usize) -> DecodedCode) -> DecodedLanes {
+        let mut lanes = DecodedLanes::default();
+        for l in 0..LANES {
+            let own = datum(l);
+            lanes.significand[l] = own.significand;
+            lanes.negative[l] = own.negative;
+            lanes.exponent[l] = own.exponent;
+            lanes.special[l] = own.special;
+        }
+        lanes
+    }
 }
 
 /// How the codes of a format of at most 32 bits decode.
@@ -151,15 +168,13 @@ impl NumberDecoder {
         }
     }
 
-    /// Calls `put` with the place and the data of every [`LANES`] codes: one plain loop for every kind of format.
+    /// The data of codes.
     #[inline(always)]
-    pub(super) fn operands(&self, codes: &[Lane<u32>], put: impl FnMut(usize, &DecodedLanes)) {
-        // A copy: what a loop reads of it stays in registers.
-        let own = *self;
+    pub(super) fn lanes(&self, codes: &Lane<u32>) -> DecodedLanes {
         match (self.integer, self.unpacked_emin) {
-            (Some((unused, signed)), _) => all(codes, |code| integer(code, unused, signed), put),
-            (None, Some(emin)) => all(codes, |code| own.unpacked(code, emin), put),
-            (None, None) => all(codes, |code| own.decode(code), put),
+            (Some((unused, signed)), _) => DecodedLanes::new(|l| integer(codes[l], unused, signed)),
+            (None, Some(emin)) => DecodedLanes::new(|l| self.unpacked(codes[l], emin)),
+            (None, None) => DecodedLanes::new(|l| self.decode(codes[l])),
         }
     }
 
@@ -188,30 +203,19 @@ impl NumberDecoder {
 vectorised! {
     /// The numbers of codes.
     pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
-        decoder.operands(codes.as_chunks().0, |at, element| {
-            set_piece(&mut number.magnitude, at, &over(&element.significand, u64::from));
-            set_piece(&mut number.negative, at, &element.negative);
-            set_piece(&mut number.exponent, at, &over(&element.exponent, |e| e - decoder.fraction_bits as i32));
-            let minus = each(|l| u32::from((element.special[l] == INFINITY) & (element.negative[l] != 0)));
-            set_piece(&mut number.special, at, &each(|l| element.special[l] + minus[l]));
-        });
-    }
-}
-
-/// Calls `put` with the place and the data of every [`LANES`] codes.
-#[inline(always)]
-fn all(codes: &[Lane<u32>], datum: impl Fn(u32) -> DecodedCode, mut put: impl FnMut(usize, &DecodedLanes)) {
-    // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
-    for (at, codes) in codes.iter().enumerate() {
-        let mut lanes = DecodedLanes::default();
-        for l in 0..LANES {
-            let own = datum(codes[l]);
-            lanes.significand[l] = own.significand;
-            lanes.negative[l] = own.negative;
-            lanes.exponent[l] = own.exponent;
-            lanes.special[l] = own.special;
+        // A copy: what the loop reads of it stays in registers.
+        let decoder = *decoder;
+        // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+        let (next, mut at) = (black_box(1), 0);
+        while at < PIECES {
+            let own = decoder.lanes(&piece(codes, at));
+            set_piece(&mut number.magnitude, at, &over(&own.significand, u64::from));
+            set_piece(&mut number.negative, at, &own.negative);
+            set_piece(&mut number.exponent, at, &over(&own.exponent, |e| e - decoder.fraction_bits as i32));
+            let minus = each(|l| u32::from((own.special[l] == INFINITY) & (own.negative[l] != 0)));
+            set_piece(&mut number.special, at, &each(|l| own.special[l] + minus[l]));
+            at += next;
         }
-        put(at, &lanes);
     }
 }
 

@@ -189,7 +189,7 @@ impl FastOperation {
                 if step.width == Width::Narrow
                     && let Some(scale) = step.sum.unit_scale(&pieces.range)
                 {
-                    narrow_sums(step, &scale, &pieces, addends.first().copied(), short);
+                    narrow_sums(step, &scale, &pieces, addends.first().unwrap_or(&&Number::ZERO), short);
                     return Computed::Short;
                 }
                 sums(step, &pieces, addends, stored, value);

@@ -12,6 +12,7 @@
 mod compile;
 mod decoder;
 mod double;
+mod elements;
 mod encoder;
 mod floating;
 mod fused;

@@ -34,6 +34,12 @@ impl<'a> Pieces<'a> {
         self.group.1 - self.group.0
     }
 
+    /// Where the elements of A and of B of the group begin for one piece.
+    #[inline(always)]
+    pub(super) fn begins(&self, piece: usize) -> (usize, usize) {
+        (self.starts[piece].0 + self.group.0, self.starts[piece].1 + self.group.0)
+    }
+
     /// The factors of the group for one piece.
     #[inline(always)]
     pub(super) fn factors(&self, piece: usize) -> GroupFactors<'a> {

@@ -1,22 +1,17 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
-use std::hint::black_box;
-
 use super::{
-    decoder::{DecodedCode, NumberDecoder},
+    elements::{Elements, decode, in_turn, values, widen},
     floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
     narrow::FactorRange,
-    number::{COUNT, NAN, UNKNOWN, ZERO},
+    number::{COUNT, UNKNOWN},
     pieces::Pieces,
     scale::Scales,
-    terms::{DecodedRow, GroupFactors},
-    word::{LANES, Lane, PIECES, TURNS, array, each, over},
+    terms::GroupFactors,
+    word::{LANES, PIECES, TURNS, array, each},
 };
-use crate::{
-    base::vectors::vectorised,
-    isa::{Chunk, Codes, Instruction, Tiles},
-};
+use crate::isa::{Chunk, Instruction, Tiles};
 
 /// The shape of an instruction.
 #[derive(Debug, Clone)]
@@ -77,21 +72,6 @@ impl Piece {
     }
 }
 
-/// Decoded elements.
-#[derive(Debug, Default)]
-struct Elements {
-    significands: Vec<i32>,
-    exponents: Vec<i32>,
-    /// See [`DecodedRow::values`].
-    values: Vec<f32>,
-    negative: Vec<u32>,
-    special: Vec<u32>,
-    /// Whether one of them is infinite or NaN.
-    any_special: bool,
-    /// The exponents of those that are not zero.
-    range: (i32, i32),
-}
-
 /// The decoded operands of a tile.
 #[derive(Debug, Default)]
 pub(super) struct DecodedTile {
@@ -115,72 +95,6 @@ pub(super) struct DecodedTile {
     outcome: RoundedCodes,
     /// The elements of D that are left to the reference evaluator.
     pub(super) unknown: Vec<usize>,
-}
-
-impl Elements {
-    fn resize(&mut self, count: usize) {
-        resize(&mut self.significands, count);
-        resize(&mut self.exponents, count);
-        resize(&mut self.values, count);
-        resize(&mut self.negative, count);
-        resize(&mut self.special, count);
-    }
-
-    fn clear(&mut self) {
-        self.resize(0);
-        self.any_special = false;
-    }
-
-    /// Keeps the masked bits of the significands; each mask serves so many elements.
-    fn take_pieces(&mut self, masks: impl Iterator<Item = (u32, usize)>) {
-        let masks = masks.flat_map(|(mask, times)| std::iter::repeat_n(mask, times));
-        for ((significand, exponent), mask) in self.significands.iter_mut().zip(&mut self.exponents).zip(masks) {
-            *significand = significand.signum() * (significand.unsigned_abs() & mask) as i32;
-            *exponent = if *significand == 0 { ZERO } else { *exponent };
-        }
-    }
-
-    /// Multiplies by the scale of each element.
-    fn scale(&mut self, scales: &Elements) {
-        for at in 0..scales.significands.len() {
-            self.significands[at] *= scales.significands[at];
-            let zero = self.significands[at] == 0;
-            self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
-            // A scale of zero makes an infinity NaN.
-            let nan = (self.special[at] != 0) & (scales.significands[at] == 0) | (scales.special[at] != 0);
-            self.special[at] = if nan { NAN } else { self.special[at] };
-        }
-        self.any_special |= scales.any_special;
-    }
-
-    /// Appends an element of `other` for each lane: of those for [`LANES`] lanes that begin at each turn's place.
-    #[inline]
-    fn push_lanes(&mut self, other: &Elements, places: [usize; TURNS]) {
-        let at = places.map(|place| place * LANES);
-        self.significands.extend_from_slice(&each(|l| other.significands[at[l % TURNS] + l]));
-        self.exponents.extend_from_slice(&each(|l| other.exponents[at[l % TURNS] + l]));
-        self.negative.extend_from_slice(&each(|l| other.negative[at[l % TURNS] + l]));
-        self.special.extend_from_slice(&each(|l| other.special[at[l % TURNS] + l]));
-    }
-
-    fn push(&mut self, element: &DecodedCode) {
-        self.significands.push(element.significand as i32);
-        self.exponents.push(element.exponent);
-        self.values.push(0.0);
-        self.negative.push(element.negative);
-        self.special.push(element.special);
-        self.any_special |= element.special != 0;
-    }
-
-    fn rows<const N: usize>(&self) -> DecodedRow<'_, N> {
-        DecodedRow {
-            significands: self.significands.as_chunks().0,
-            exponents: self.exponents.as_chunks().0,
-            values: self.values.as_chunks().0,
-            negative: self.negative.as_chunks().0,
-            special: self.special.as_chunks().0,
-        }
-    }
 }
 
 impl DecodedTile {
@@ -365,8 +279,6 @@ impl DecodedTile {
                 }
             }
         }
-        resize(&mut self.chosen.values, self.chosen.significands.len());
-        resize(&mut self.chosen_scales.values, self.chosen_scales.significands.len());
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
@@ -382,111 +294,6 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
     for (at, place) in places.iter().enumerate() {
         let unknown = place.elements(i).filter(|(lane, _)| special[at * LANES + lane] & UNKNOWN != 0);
         notes.extend(unknown.map(|(_, element)| element));
-    }
-}
-
-vectorised! {
-    /// The data of codes, whole [`LANES`] of them, that `decoder` decodes; each [`TURNS`] times if it is for `turns`.
-    fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32], turns: bool) {
-        elements.resize(if turns { codes.len() * TURNS } else { codes.len() });
-        let mut special = [0; LANES];
-        decoder.operands(codes.as_chunks().0, |at, element| {
-            let flip = over(&element.negative, |negative| negative as i32);
-            let signed = each(|l| (element.significand[l] as i32 ^ flip[l]).wrapping_sub(flip[l]));
-            put(&mut elements.significands, at, &signed, turns);
-            put(&mut elements.exponents, at, &element.exponent, turns);
-            put(&mut elements.negative, at, &element.negative, turns);
-            put(&mut elements.special, at, &element.special, turns);
-            special = each(|l| special[l] | element.special[l]);
-        });
-        elements.any_special = special != [0; LANES];
-    }
-}
-
-/// Sets the elements of one place; each [`TURNS`] times if it is for `turns`.
-#[inline(always)]
-fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
-    let out = out.as_chunks_mut().0;
-    if turns {
-        out[at * TURNS] = each(|l| lanes[l / TURNS]);
-        out[at * TURNS + 1] = each(|l| lanes[(LANES + l) / TURNS]);
-    } else {
-        out[at] = *lanes;
-    }
-}
-
-vectorised! {
-    /// The elements of two rows in turn.
-    fn in_turn(x: &[u32], y: &[u32], out: &mut [[u32; TURNS]]) {
-        const HALF: usize = LANES / TURNS;
-        // A step that the compiler does not know: it is to make vectors of elements, not of these.
-        let next = black_box(HALF);
-        let count = out.len();
-        let (x, y) = (&x[..count], &y[..count]);
-        let mut at = 0;
-        while let (Some(x), Some(y), Some(out)) =
-            (x[at..].first_chunk::<HALF>(), y[at..].first_chunk::<HALF>(), out[at..].first_chunk_mut::<HALF>())
-        {
-            *out = array(|l| [x[l], y[l]]);
-            at += next;
-        }
-        for at in at..count {
-            out[at] = [x[at], y[at]];
-        }
-    }
-}
-
-vectorised! {
-    /// Sets the values and the range of elements of which so many bits are behind the binary point.
-    fn values(elements: &mut Elements, fraction_bits: i32) {
-        let (significands, exponents) = (elements.significands.as_chunks().0, elements.exponents.as_chunks().0);
-        let values: &mut [Lane<f32>] = elements.values.as_chunks_mut().0;
-        let (mut low, mut high) = ([i32::MAX; LANES], [i32::MIN; LANES]);
-        for (value, (significand, exponent)) in values.iter_mut().zip(significands.iter().zip(exponents)) {
-            let own: Lane<i32> = over(exponent, |exponent| if exponent == ZERO { i32::MAX } else { exponent });
-            low = each(|l| low[l].min(own[l]));
-            high = each(|l| high[l].max(exponent[l]));
-            let field = over(exponent, |exponent| (exponent - fraction_bits + 127).clamp(1, 254) as u32);
-            let scale = over(&field, |field| f32::from_bits(field << 23));
-            let whole: Lane<i32> = *significand;
-            *value = each(|l| whole[l] as f32 * scale[l]);
-        }
-        let (low, high) = (low.into_iter().fold(i32::MAX, i32::min), high.into_iter().fold(i32::MIN, i32::max));
-        elements.range = if high <= ZERO { (0, 0) } else { (low, high) };
-    }
-}
-
-vectorised! {
-    /// `count` codes from `first` on.
-    fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
-        let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-        resize(out, count);
-        match codes.width() {
-            1 => widen_all(bytes.as_chunks().0, out, |code: [u8; 1]| code[0].into()),
-            2 => widen_all(bytes.as_chunks().0, out, |code| u16::from_le_bytes(code).into()),
-            _ => widen_all(bytes.as_chunks().0, out, u32::from_le_bytes),
-        }
-    }
-}
-
-/// The codes of so many bytes each.
-#[inline(always)]
-fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
-    let (lanes, rest) = codes.as_chunks::<LANES>();
-    let (out, out_rest) = out.as_chunks_mut();
-    for (lanes, out) in lanes.iter().zip(out) {
-        *out = each(|l| widen(lanes[l]));
-    }
-    for (code, out) in rest.iter().zip(out_rest) {
-        *out = widen(*code);
-    }
-}
-
-/// Makes a vector as long as `count`, which it mostly is.
-#[inline]
-fn resize<T: Copy + Default>(vector: &mut Vec<T>, count: usize) {
-    if vector.len() != count {
-        vector.resize(count, T::default());
     }
 }
 

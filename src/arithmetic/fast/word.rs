@@ -45,8 +45,8 @@ pub(super) type PieceLanes<T> = [T; PIECES * LANES];
 
 /// The lanes of one piece.
 #[inline(always)]
-pub(super) fn piece<T: Copy + Default>(batch: &PieceLanes<T>, piece: usize) -> Lane<T> {
-    each(|lane| batch[piece * LANES + lane])
+pub(super) fn piece<T: Copy>(batch: &PieceLanes<T>, piece: usize) -> Lane<T> {
+    batch.as_chunks().0[piece]
 }
 
 /// Sets the lanes of one piece.
