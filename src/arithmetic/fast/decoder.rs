@@ -25,7 +25,7 @@ pub(super) struct DecodedCode {
 }
 
 /// Decoded codes side by side.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 pub(super) struct DecodedLanes {
     pub(super) significand: Lane<u32>,
     pub(super) negative: Lane<u32>,
@@ -36,7 +36,8 @@ pub(super) struct DecodedLanes {
 impl DecodedLanes {
     #[inline(always)]
     fn new(datum: impl Fn(usize) -> DecodedCode) -> DecodedLanes {
-        let mut lanes = DecodedLanes::default();
+        let mut lanes =
+            DecodedLanes { significand: [0; LANES], negative: [0; LANES], exponent: [0; LANES], special: [0; LANES] };
         for l in 0..LANES {
             let own = datum(l);
             lanes.significand[l] = own.significand;

@@ -6,7 +6,7 @@ use super::{
     decoder::{DecodedCode, NumberDecoder},
     number::{NAN, ZERO},
     terms::DecodedRow,
-    word::{LANES, Lane, TURNS, array, each, over},
+    word::{LANES, Lane, TURNS, each, over},
 };
 use crate::{base::vectors::vectorised, isa::Codes};
 
@@ -129,22 +129,29 @@ fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool
 }
 
 vectorised! {
-    /// The elements of two rows in turn.
-    pub(super) fn in_turn(x: &[u32], y: &[u32], out: &mut [[u32; TURNS]]) {
+    /// The codes of so many rows at a time in turn, `length` codes each; a row without a second one counts twice.
+    pub(super) fn in_turn(codes: &[u32], length: usize, rows: usize, out: &mut [[u32; TURNS]]) {
         const HALF: usize = LANES / TURNS;
         // A step that the compiler does not know: it is to make vectors of elements, not of these.
         let next = black_box(HALF);
-        let count = out.len();
-        let (x, y) = (&x[..count], &y[..count]);
-        let mut at = 0;
-        while let (Some(x), Some(y), Some(out)) =
-            (x[at..].first_chunk::<HALF>(), y[at..].first_chunk::<HALF>(), out[at..].first_chunk_mut::<HALF>())
-        {
-            *out = array(|l| [x[l], y[l]]);
-            at += next;
-        }
-        for at in at..count {
-            out[at] = [x[at], y[at]];
+        let last = codes.len() / length - 1;
+        let mut first = 0;
+        while first <= last {
+            let (x, y) = (&codes[first * length..][..length], &codes[(first + rows - 1).min(last) * length..][..length]);
+            let out = &mut out[first / rows * length..][..length];
+            let mut at = 0;
+            while at + HALF <= length {
+                let (x, y, out) = (&x[at..][..HALF], &y[at..][..HALF], &mut out[at..][..HALF]);
+                for l in 0..HALF {
+                    out[l] = [x[l], y[l]];
+                }
+                at += next;
+            }
+            while at < length {
+                out[at] = [x[at], y[at]];
+                at += 1;
+            }
+            first += rows;
         }
     }
 }
@@ -183,13 +190,16 @@ vectorised! {
 /// The codes of so many bytes each.
 #[inline(always)]
 fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
-    let (lanes, rest) = codes.as_chunks::<LANES>();
-    let (out, out_rest) = out.as_chunks_mut();
-    for (lanes, out) in lanes.iter().zip(out) {
-        *out = each(|l| widen(lanes[l]));
+    let (lanes, wide) = (codes.as_chunks::<LANES>().0, out.as_chunks_mut::<LANES>().0);
+    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    let (next, mut at) = (black_box(1), 0);
+    while at < wide.len() {
+        let codes = &lanes[at];
+        wide[at] = each(|l| widen(codes[l]));
+        at += next;
     }
-    for (code, out) in rest.iter().zip(out_rest) {
-        *out = widen(*code);
+    for at in codes.len() / LANES * LANES..codes.len() {
+        out[at] = widen(codes[at]);
     }
 }
 

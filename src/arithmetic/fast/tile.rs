@@ -1,7 +1,7 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
-    elements::{Elements, decode, in_turn, values, widen},
+    elements::{Elements, decode, in_turn, resize, values, widen},
     floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
     narrow::FactorRange,
@@ -9,7 +9,7 @@ use super::{
     pieces::Pieces,
     scale::Scales,
     terms::GroupFactors,
-    word::{LANES, PIECES, TURNS, array, each},
+    word::{LANES, PIECES, TURNS, each},
 };
 use crate::isa::{Chunk, Instruction, Tiles};
 
@@ -46,6 +46,9 @@ impl Shape {
         self.chunk.map_or(at, |chunk| at / chunk.kept * chunk.length + positions[at] as usize)
     }
 }
+
+/// Columns of a piece of [`TURNS`] rows.
+const HALF: usize = LANES / TURNS;
 
 /// A piece of D: lanes take its rows in turn, column by column; some lanes may be beyond the last row or column.
 #[derive(Debug, Clone, Copy, Default)]
@@ -138,16 +141,16 @@ impl DecodedTile {
     fn load_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         widen(&tiles.a, tile * i.m * i.stored, i.m * i.stored, &mut self.codes);
         let count = kernel.order.len();
-        self.ordered.clear();
-        self.ordered.resize((i.m.div_ceil(i.rows) * count * TURNS).next_multiple_of(LANES), 0);
-        for (first, out) in (0..i.m).step_by(i.rows).zip(self.ordered.chunks_exact_mut(count * TURNS)) {
-            let second = (first + i.rows - 1).min(i.m - 1);
-            let row = |row: usize| &self.codes[row * i.stored..][..i.stored];
-            let (x, y, out) = (row(first), row(second), out.as_chunks_mut().0);
-            if kernel.ordered {
-                in_turn(x, y, out);
-            } else {
-                for (out, at) in out.iter_mut().zip(&kernel.order) {
+        let used = i.m.div_ceil(i.rows) * count * TURNS;
+        resize(&mut self.ordered, used.next_multiple_of(LANES));
+        self.ordered[used..].fill(0);
+        if kernel.ordered {
+            in_turn(&self.codes, i.stored, i.rows, self.ordered.as_chunks_mut().0);
+        } else {
+            for (first, out) in (0..i.m).step_by(i.rows).zip(self.ordered.chunks_exact_mut(count * TURNS)) {
+                let row = |row: usize| &self.codes[row * i.stored..][..i.stored];
+                let (x, y) = (row(first), row((first + i.rows - 1).min(i.m - 1)));
+                for (out, at) in out.as_chunks_mut().0.iter_mut().zip(&kernel.order) {
                     *out = [x[*at], y[*at]];
                 }
             }
@@ -166,8 +169,8 @@ impl DecodedTile {
             self.codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
             &self.codes
         } else {
-            self.ordered.clear();
-            self.ordered.resize((i.n.div_ceil(width) * count * width).next_multiple_of(LANES), 0);
+            resize(&mut self.ordered, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
+            self.ordered.fill(0);
             for (first, block) in (0..i.n).step_by(width).zip(self.ordered.chunks_exact_mut(count * width)) {
                 let columns = width.min(i.n - first);
                 for (position, out) in block.chunks_exact_mut(width).enumerate() {
@@ -300,10 +303,9 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 /// The codes of each lane; void for lanes without an element.
 #[inline(always)]
 fn gather(codes: &[u32], piece: &Piece, i: &Shape, lanes: &mut [u32; LANES]) {
-    const HALF: usize = LANES / TURNS;
     let row = |row: usize| &codes[piece.element + row * i.n..];
-    if piece.columns == LANES {
-        lanes.copy_from_slice(&row(0)[..LANES]);
+    if let (LANES, Some(row)) = (piece.columns, row(0).first_chunk()) {
+        *lanes = *row;
     } else if let (TURNS, HALF) = (piece.rows, piece.columns) {
         let (x, y) = (&row(0)[..HALF], &row(1)[..HALF]);
         *lanes = each(|l| if l % TURNS == 0 { x[l / TURNS] } else { y[l / TURNS] });
@@ -315,22 +317,17 @@ fn gather(codes: &[u32], piece: &Piece, i: &Shape, lanes: &mut [u32; LANES]) {
 /// Writes the code of each lane that has an element.
 #[inline(always)]
 fn scatter(lanes: &[u32; LANES], piece: &Piece, i: &Shape, d: &mut [u8]) {
-    const HALF: usize = LANES / TURNS;
     let bytes = &mut d[piece.element * i.width..];
     match (piece.rows, piece.columns, i.width) {
-        (_, LANES, 4) => write(bytes, &lanes.map(u32::to_le_bytes)),
-        (_, LANES, 2) => write(bytes, &lanes.map(|code| (code as u16).to_le_bytes())),
+        (_, LANES, 4) => write::<4, LANES>(bytes, |l| lanes[l].to_le_bytes()),
+        (_, LANES, 2) => write::<2, LANES>(bytes, |l| (lanes[l] as u16).to_le_bytes()),
         (TURNS, HALF, 4) => {
-            for row in 0..TURNS {
-                let own: [_; HALF] = array(|column| lanes[column * TURNS + row].to_le_bytes());
-                write(&mut bytes[row * i.n * 4..], &own);
-            }
+            write::<4, HALF>(bytes, |l| lanes[l * TURNS].to_le_bytes());
+            write::<4, HALF>(&mut bytes[i.n * 4..], |l| lanes[l * TURNS + 1].to_le_bytes());
         }
         (TURNS, HALF, 2) => {
-            for row in 0..TURNS {
-                let own: [_; HALF] = array(|column| (lanes[column * TURNS + row] as u16).to_le_bytes());
-                write(&mut bytes[row * i.n * 2..], &own);
-            }
+            write::<2, HALF>(bytes, |l| (lanes[l * TURNS] as u16).to_le_bytes());
+            write::<2, HALF>(&mut bytes[i.n * 2..], |l| (lanes[l * TURNS + 1] as u16).to_le_bytes());
         }
         _ => {
             for (lane, element) in piece.elements(i) {
@@ -340,7 +337,11 @@ fn scatter(lanes: &[u32; LANES], piece: &Piece, i: &Shape, d: &mut [u8]) {
     }
 }
 
+/// Writes codes of so many bytes.
 #[inline(always)]
-fn write<const N: usize, const COUNT: usize>(bytes: &mut [u8], codes: &[[u8; N]; COUNT]) {
-    bytes.as_chunks_mut::<N>().0[..COUNT].copy_from_slice(codes);
+fn write<const N: usize, const M: usize>(bytes: &mut [u8], code: impl Fn(usize) -> [u8; N]) {
+    let out = &mut bytes.as_chunks_mut().0[..M];
+    for l in 0..M {
+        out[l] = code(l);
+    }
 }
