@@ -142,8 +142,8 @@ vectorised! {
             let mut at = 0;
             while at + HALF <= length {
                 let (x, y, out) = (&x[at..][..HALF], &y[at..][..HALF], &mut out[at..][..HALF]);
-                for l in 0..HALF {
-                    out[l] = [x[l], y[l]];
+                for (l, out) in out.iter_mut().enumerate() {
+                    *out = [x[l], y[l]];
                 }
                 at += next;
             }
@@ -163,12 +163,12 @@ vectorised! {
         let (significands, exponents) = (&elements.significands[..count], &elements.exponents[..count]);
         let values = &mut elements.values[..count];
         let (mut low, mut high) = (i32::MAX, i32::MIN);
-        for at in 0..count {
+        for (at, value) in values.iter_mut().enumerate() {
             let exponent = exponents[at];
             low = low.min(if exponent == ZERO { i32::MAX } else { exponent });
             high = high.max(exponent);
             let field = (exponent - fraction_bits + 127).clamp(1, 254) as u32;
-            values[at] = significands[at] as f32 * f32::from_bits(field << 23);
+            *value = significands[at] as f32 * f32::from_bits(field << 23);
         }
         elements.range = if high <= ZERO { (0, 0) } else { (low, high) };
     }
@@ -198,8 +198,9 @@ fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn(
         wide[at] = each(|l| widen(codes[l]));
         at += next;
     }
-    for at in codes.len() / LANES * LANES..codes.len() {
-        out[at] = widen(codes[at]);
+    let rest = codes.len() / LANES * LANES;
+    for (at, out) in out[rest..].iter_mut().enumerate() {
+        *out = widen(codes[rest + at]);
     }
 }
 

@@ -2,7 +2,7 @@
 
 use super::{
     decoder::supported,
-    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number},
+    number::{INFINITY, MINUS_INFINITY, NAN, Number},
     word::PieceLanes,
 };
 use crate::{
@@ -63,7 +63,7 @@ macro_rules! magnitude {
                 let Carries { half, odd, one, any: [any, minus], sticky } = own.carries;
                 let (half, odd, one, sticky) = (mask(half), odd as $word, one as $word, sticky as $word);
                 let largest = own.largest as $word;
-                for l in 0..COUNT {
+                for (l, out) in codes.iter_mut().enumerate() {
                     let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
                     let leading = exponent + LAST - (magnitude | 1).leading_zeros() as i32;
                     let quantum = (leading - trailing_bits).max(smallest);
@@ -82,7 +82,7 @@ macro_rules! magnitude {
                     let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
                     let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
                     let overflowed = own.overflowed[0] ^ negative & beyond;
-                    codes[l] = if fields > largest { overflowed } else { code };
+                    *out = if fields > largest { overflowed } else { code };
                 }
             }
         }

@@ -341,7 +341,7 @@ fn scatter(lanes: &[u32; LANES], piece: &Piece, i: &Shape, d: &mut [u8]) {
 #[inline(always)]
 fn write<const N: usize, const M: usize>(bytes: &mut [u8], code: impl Fn(usize) -> [u8; N]) {
     let out = &mut bytes.as_chunks_mut().0[..M];
-    for l in 0..M {
-        out[l] = code(l);
+    for (l, out) in out.iter_mut().enumerate() {
+        *out = code(l);
     }
 }
