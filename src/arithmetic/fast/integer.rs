@@ -1,5 +1,7 @@
 //! Exact integer sums.
 
+use std::hint::black_box;
+
 use super::{
     floating::RoundedCodes,
     number::COUNT,
@@ -37,29 +39,31 @@ vectorised! {
     pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>, d: &mut RoundedCodes) {
         let RoundedCodes { codes, special } = d;
         *special = [0; COUNT];
+        // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        let (next, count) = (black_box(1), pieces.terms());
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             let sum: Lane<i64> = if integer.wide {
                 let mut sum = [0i64; LANES];
-                for term in 0..pieces.terms() {
+                let mut term = 0;
+                while term < count {
                     let product = products(&factors, term);
-                    for l in 0..LANES {
-                        sum[l] += i64::from(product[l]);
-                    }
+                    sum = each(|l| sum[l] + i64::from(product[l]));
+                    term += next;
                 }
                 sum
             } else {
                 let mut sum = [0i32; LANES];
-                for term in 0..pieces.terms() {
+                let mut term = 0;
+                while term < count {
                     let terms = if integer.xor {
                         let (a, b) = (&factors.a.significands[term], &factors.b.significands[term]);
                         each(|l| a[l % TURNS] ^ b[l])
                     } else {
                         products(&factors, term)
                     };
-                    for l in 0..LANES {
-                        sum[l] = sum[l].wrapping_add(terms[l]);
-                    }
+                    sum = each(|l| sum[l].wrapping_add(terms[l]));
+                    term += next;
                 }
                 over(&sum, i64::from)
             };
