@@ -1,0 +1,151 @@
+//! Sums in 32 bits: products in binary32, which holds them exactly, cut to integers.
+
+use std::hint::black_box;
+
+use super::{
+    fused::FusedSum,
+    number::{COUNT, NONE, Number, ShortNumber, ZERO},
+    pieces::Pieces,
+    step::{SumStep, add_specials},
+    word::{LANES, Lane, TURNS, each, over, piece, set_piece},
+};
+use crate::{base::vectors::vectorised, format::Rounding};
+
+/// The exponents of the factors that are not zero, of A and of B.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct FactorRange {
+    pub(super) low: [i32; 2],
+    pub(super) high: [i32; 2],
+}
+
+/// What scales products in binary32 to the units of a sum.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct UnitScale {
+    /// The exponent field of the scale, and the largest exponent of a term, together.
+    unit: i32,
+    /// The least field: with it every product is cut to zero.
+    least: i32,
+}
+
+/// The exponents of the normal numbers of binary32, and its bias.
+const NORMAL: (i32, i32) = (-126, 127);
+
+impl FusedSum {
+    /// The bits of the sum, if it fits 32 bits, and its products and its addend 31.
+    pub(super) fn short_bits(&self) -> Option<u32> {
+        let alignment = self.alignment.filter(|alignment| alignment.rounding == Rounding::Rz)?;
+        let term = (self.term_bits as i32 + alignment.bits - self.fraction_bits).max(0) as u32;
+        let products = term + usize::BITS - self.terms.saturating_sub(1).leading_zeros();
+        let addend = match self.addends[..] {
+            [] => 0,
+            [own] if own.bits.is_none() && own.drop.is_none() && !own.is_sum => {
+                own.precision + (alignment.bits - own.fraction_bits).max(0) as u32
+            }
+            _ => return None,
+        };
+        let bits = products.max(addend);
+        (self.term_bits <= f32::MANTISSA_DIGITS && bits < i32::BITS).then_some(bits + 1)
+    }
+
+    /// What scales products of these factors; `None` where a factor, a product, scaled or not, or a scale might not be a normal
+    /// number of binary32.
+    pub(super) fn unit_scale(&self, range: &FactorRange) -> Option<UnitScale> {
+        let bits = self.alignment?.bits;
+        let (smallest, bias) = NORMAL;
+        let FactorRange { low, high } = range;
+        // Magnitudes of products are below 2^(e + headroom), and those of factors.
+        let headroom = self.term_bits as i32 - self.fraction_bits;
+        let (lowest, highest) = (low[0] + low[1], high[0] + high[1] + headroom);
+        let least = -1 - highest;
+        let normal = |low: i32, high: i32| low - self.fraction_bits >= smallest && high < bias;
+        let factors = (0..2).all(|of| normal(low[of], high[of] + headroom));
+        let fits = factors && normal(lowest, highest) && normal(lowest + least.min(0), highest);
+        let scales = least > smallest && bits - lowest <= bias;
+        (fits && scales).then_some(UnitScale { unit: bias + bits, least: bias + least })
+    }
+}
+
+vectorised! {
+    /// The sums of a group and its addend (zero where there is none), not yet rounded. Of pieces that are not there nothing is said.
+    pub(super) fn narrow_sums(
+        step: &SumStep,
+        scale: &UnitScale,
+        pieces: &Pieces<'_>,
+        addend: &Number,
+        sum: &mut ShortNumber,
+    ) {
+        let UnitScale { unit, least } = *scale;
+        let alignment = step.sum.alignment.expect("a narrow sum is aligned");
+        let floor = alignment.floor.unwrap_or(NONE);
+        let fraction_bits = step.sum.addends.first().map_or(alignment.bits, |own| own.fraction_bits);
+        let excess = fraction_bits - alignment.bits;
+        let (left, right) = ((-excess).max(0) as u32, excess.max(0));
+        // Stage by stage on all pieces. A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        let (next, count) = (black_box(1), pieces.terms());
+        for at in 0..pieces.count {
+            let (a, b) = pieces.begins(at);
+            let (a, b) = (&pieces.a.exponents[a..][..count], &pieces.b.exponents[b..][..count]);
+            let mut largest = [ZERO; LANES];
+            let mut term = 0;
+            while term < count {
+                let (x, y) = (&a[term], &b[term]);
+                largest = each(|l| largest[l].max(x[l % TURNS].wrapping_add(y[l])));
+                term += next;
+            }
+            set_piece(&mut sum.exponent, at, &largest);
+        }
+        for l in 0..COUNT {
+            // A zero's exponent is as far below every other with these bits as without.
+            let largest = sum.exponent[l].max(addend.exponent[l] + fraction_bits);
+            // Without any term there is nothing to align.
+            sum.exponent[l] = if largest > NONE { largest.max(floor) } else { largest };
+        }
+        for at in 0..pieces.count {
+            let (a, b) = pieces.begins(at);
+            let (a, b) = (&pieces.a.values[a..][..count], &pieces.b.values[b..][..count]);
+            // Without any product that is not zero, every scale serves.
+            let field = over(&piece(&sum.exponent, at), |e| unit.wrapping_sub(e).max(least).min(254) as u32);
+            let scale = over(&field, |field| f32::from_bits(field << 23));
+            let mut products: Lane<i32> = [0; LANES];
+            let mut term = 0;
+            while term < count {
+                let (x, y) = (&a[term], &b[term]);
+                let value = each(|l| x[l % TURNS] * y[l]);
+                let scaled = each(|l| value[l] * scale[l]);
+                // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
+                let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
+                products = each(|l| products[l].wrapping_add(units[l]));
+                term += next;
+            }
+            set_piece(&mut sum.magnitude, at, &over(&products, |units| units as u32));
+        }
+        let mut zeros = 0;
+        for l in 0..COUNT {
+            let (products, largest) = (sum.magnitude[l] as i32, sum.exponent[l]);
+            let shift = largest.wrapping_sub(addend.exponent[l] + fraction_bits).wrapping_add(right) as u32;
+            let cut = ((addend.magnitude[l] as u32) << left).checked_shr(shift).unwrap_or(0);
+            let own = (cut ^ addend.negative[l]).wrapping_sub(addend.negative[l]) as i32;
+            let total = products.wrapping_add(own);
+            // Where both have one sign it is that of the sum, which may have 32 bits besides.
+            let sign = products & own | (products | own) & total;
+            let minus = (sign >> 31) as u32;
+            let magnitude = (total as u32 ^ minus).wrapping_sub(minus);
+            zeros |= u32::from(magnitude == 0);
+            sum.magnitude[l] = magnitude;
+            sum.negative[l] = minus;
+            sum.exponent[l] = largest.wrapping_sub(alignment.bits);
+        }
+        if step.ieee && zeros != 0 {
+            for at in 0..pieces.count {
+                let signs = step.zero_signs(&pieces.factors(at), &[addend][..step.sum.addends.len()], at, None);
+                let (magnitude, minus) = (piece(&sum.magnitude, at), piece(&sum.negative, at));
+                let minus = each(|l| if magnitude[l] == 0 { signs[l] } else { minus[l] });
+                set_piece(&mut sum.negative, at, &minus);
+            }
+        }
+        sum.special = addend.special;
+        if pieces.special {
+            add_specials(pieces, &mut sum.special);
+        }
+    }
+}
