@@ -8,7 +8,7 @@ use super::{
     terms::DecodedRow,
     word::{LANES, Lane, TURNS, each, over},
 };
-use crate::{base::vectors::vectorised, isa::Codes};
+use crate::base::vectors::vectorised;
 
 /// Decoded elements.
 #[derive(Debug, Default)]
@@ -32,6 +32,15 @@ impl Elements {
         resize(&mut self.values, count);
         resize(&mut self.negative, count);
         resize(&mut self.special, count);
+    }
+
+    /// Makes room for so many values and exponents, and for nothing else.
+    pub(super) fn keep_values(&mut self, count: usize) {
+        self.significands.clear();
+        resize(&mut self.exponents, count);
+        resize(&mut self.values, count);
+        self.negative.clear();
+        self.special.clear();
     }
 
     pub(super) fn clear(&mut self) {
@@ -61,15 +70,15 @@ impl Elements {
         self.any_special |= scales.any_special;
     }
 
-    /// Appends an element of `other` for each lane: of those for [`LANES`] lanes that begin at each turn's place.
-    #[inline]
+    /// Appends an element of `other` for each lane, as far as it has them: of those for [`LANES`] lanes that begin at each turn's
+    /// place.
     pub(super) fn push_lanes(&mut self, other: &Elements, places: [usize; TURNS]) {
         let at = places.map(|place| place * LANES);
-        self.significands.extend_from_slice(&each(|l| other.significands[at[l % TURNS] + l]));
-        self.exponents.extend_from_slice(&each(|l| other.exponents[at[l % TURNS] + l]));
-        self.negative.extend_from_slice(&each(|l| other.negative[at[l % TURNS] + l]));
-        self.special.extend_from_slice(&each(|l| other.special[at[l % TURNS] + l]));
-        self.values.extend_from_slice(&[0.0; LANES]);
+        take(&mut self.significands, &other.significands, at);
+        take(&mut self.exponents, &other.exponents, at);
+        take(&mut self.values, &other.values, at);
+        take(&mut self.negative, &other.negative, at);
+        take(&mut self.special, &other.special, at);
     }
 
     pub(super) fn push(&mut self, element: &DecodedCode) {
@@ -116,9 +125,17 @@ vectorised! {
     }
 }
 
+/// Appends those of the elements `other` that begin at each turn's place, if there are any.
+#[inline(always)]
+fn take<T: Copy + Default>(own: &mut Vec<T>, other: &[T], at: [usize; TURNS]) {
+    if !other.is_empty() {
+        own.extend_from_slice(&each(|l| other[at[l % TURNS] + l]));
+    }
+}
+
 /// Sets the elements of one place; each [`TURNS`] times if it is for `turns`.
 #[inline(always)]
-fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
+pub(super) fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
     let out = out.as_chunks_mut().0;
     if turns {
         out[at * TURNS] = each(|l| lanes[l / TURNS]);
@@ -128,84 +145,9 @@ fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool
     }
 }
 
-vectorised! {
-    /// The codes of so many rows at a time in turn, `length` codes each; a row without a second one counts twice.
-    pub(super) fn in_turn(codes: &[u32], length: usize, rows: usize, out: &mut [[u32; TURNS]]) {
-        const HALF: usize = LANES / TURNS;
-        // A step that the compiler does not know: it is to make vectors of elements, not of these.
-        let next = black_box(HALF);
-        let last = codes.len() / length - 1;
-        let mut first = 0;
-        while first <= last {
-            let (x, y) = (&codes[first * length..][..length], &codes[(first + rows - 1).min(last) * length..][..length]);
-            let out = &mut out[first / rows * length..][..length];
-            let mut at = 0;
-            while at + HALF <= length {
-                let (x, y, out) = (&x[at..][..HALF], &y[at..][..HALF], &mut out[at..][..HALF]);
-                for (l, out) in out.iter_mut().enumerate() {
-                    *out = [x[l], y[l]];
-                }
-                at += next;
-            }
-            while at < length {
-                out[at] = [x[at], y[at]];
-                at += 1;
-            }
-            first += rows;
-        }
-    }
-}
-
-vectorised! {
-    /// Sets the values and the range of elements of which so many bits are behind the binary point.
-    pub(super) fn values(elements: &mut Elements, fraction_bits: i32) {
-        let count = elements.significands.len();
-        let (significands, exponents) = (&elements.significands[..count], &elements.exponents[..count]);
-        let values = &mut elements.values[..count];
-        let (mut low, mut high) = (i32::MAX, i32::MIN);
-        for (at, value) in values.iter_mut().enumerate() {
-            let exponent = exponents[at];
-            low = low.min(if exponent == ZERO { i32::MAX } else { exponent });
-            high = high.max(exponent);
-            let field = (exponent - fraction_bits + 127).clamp(1, 254) as u32;
-            *value = significands[at] as f32 * f32::from_bits(field << 23);
-        }
-        elements.range = if high <= ZERO { (0, 0) } else { (low, high) };
-    }
-}
-
-vectorised! {
-    /// `count` codes from `first` on.
-    pub(super) fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
-        let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-        resize(out, count);
-        match codes.width() {
-            1 => widen_all(bytes.as_chunks().0, out, |code: [u8; 1]| code[0].into()),
-            2 => widen_all(bytes.as_chunks().0, out, |code| u16::from_le_bytes(code).into()),
-            _ => widen_all(bytes.as_chunks().0, out, u32::from_le_bytes),
-        }
-    }
-}
-
-/// The codes of so many bytes each.
-#[inline(always)]
-fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
-    let (lanes, wide) = (codes.as_chunks::<LANES>().0, out.as_chunks_mut::<LANES>().0);
-    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
-    let (next, mut at) = (black_box(1), 0);
-    while at < wide.len() {
-        let codes = &lanes[at];
-        wide[at] = each(|l| widen(codes[l]));
-        at += next;
-    }
-    let rest = codes.len() / LANES * LANES;
-    for (at, out) in out[rest..].iter_mut().enumerate() {
-        *out = widen(codes[rest + at]);
-    }
-}
 
 /// Makes a vector as long as `count`, which it mostly is.
-#[inline]
+#[inline(always)]
 pub(super) fn resize<T: Copy + Default>(vector: &mut Vec<T>, count: usize) {
     if vector.len() != count {
         vector.resize(count, T::default());

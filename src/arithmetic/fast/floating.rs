@@ -4,7 +4,7 @@ use super::{
     decoder::{NumberDecoder, numbers},
     encoder::{Magnitude, NumberEncoder, encode},
     fused::Width,
-    narrow::narrow_sums,
+    narrow::{FactorRange, narrow_sums},
     number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, ShortNumber, UNKNOWN, add},
     pieces::Pieces,
     product::exact,
@@ -101,6 +101,25 @@ impl Floating {
         let narrow =
             |step: &FloatingStep| matches!(&step.operation, FastOperation::Sum(sum, _) if sum.width == Width::Narrow);
         self.steps.iter().any(narrow)
+    }
+
+    /// Whether all products are taken by sums that take their factors in binary32.
+    pub(super) fn takes_only_values(&self) -> bool {
+        let free = |inputs: &[Input]| !inputs.iter().any(|input| matches!(input, Input::Product(_)));
+        self.steps.iter().all(|step| match &step.operation {
+            FastOperation::Sum(sum, inputs) => sum.width == Width::Narrow && free(inputs),
+            FastOperation::Copy(input) => free(std::slice::from_ref(input)),
+            FastOperation::Add(inputs, _) => free(inputs),
+            FastOperation::Fma(..) => false,
+        })
+    }
+
+    /// Whether those sums serve factors of this range.
+    pub(super) fn serves(&self, range: &FactorRange) -> bool {
+        self.steps.iter().all(|step| match &step.operation {
+            FastOperation::Sum(sum, _) => sum.sum.unit_scale(range).is_some(),
+            _ => true,
+        })
     }
 
     /// D for some pieces, with the elements of C.

@@ -4,9 +4,11 @@ use super::{
     decoder::NumberDecoder,
     floating::{Floating, RoundedCodes, Workspace},
     integer::{Integer, integers},
+    narrow::FactorRange,
     pieces::Pieces,
     scale::Scales,
     tile::Shape,
+    values::ValueDecoder,
     word::PieceLanes,
 };
 use crate::arithmetic::{ElementaryOperation, Factors, Program, Scaling};
@@ -24,6 +26,8 @@ pub(super) struct FastKernel {
     pub(super) masks: Option<[Vec<u32>; 2]>,
     /// Bits after the binary point of the factors of products, where a sum takes them in binary32.
     pub(super) values: Option<[i32; 2]>,
+    /// How codes become those values, where all operations take them so, as they are.
+    pub(super) direct: Option<[ValueDecoder; 2]>,
     pub(super) scales: Option<Scales>,
     arithmetic: Arithmetic,
 }
@@ -48,6 +52,7 @@ impl FastKernel {
                 order,
                 masks: None,
                 values: None,
+                direct: None,
                 scales: None,
                 arithmetic,
                 a,
@@ -77,14 +82,24 @@ impl FastKernel {
             let of = |mask: fn(&Factors) -> u64| factors.iter().map(|factors| mask(factors) as u32).collect::<Vec<_>>();
             [of(|factors| factors.a), of(|factors| factors.b)]
         });
+        let direct = (floating.takes_only_values() && masks.is_none() && scales.is_none())
+            .then(|| Some([ValueDecoder::new(i.a, &program.unpack[0])?, ValueDecoder::new(i.b, &program.unpack[1])?]));
         let ordered = masks.is_none() && order.iter().copied().eq(0..i.stored_k());
         let arithmetic = Arithmetic::Floating(Box::new(floating));
-        Some(FastKernel { ordered, order, masks, values, scales, arithmetic, a, b })
+        Some(FastKernel { ordered, order, masks, values, direct: direct.flatten(), scales, arithmetic, a, b })
     }
 
     /// Rows of B that are decoded: of sparse forms all of them, from which those of A choose.
     pub(super) fn rows_of_b(&self, i: &Shape) -> usize {
         if i.chunk.is_some() { i.k } else { self.order.len() }
+    }
+
+    /// Whether all operations take factors of this range in binary32.
+    pub(super) fn serves(&self, range: &FactorRange) -> bool {
+        match &self.arithmetic {
+            Arithmetic::Integer(_) => false,
+            Arithmetic::Floating(floating) => floating.serves(range),
+        }
     }
 
     /// D for some pieces, with the elements of C.

@@ -9,6 +9,7 @@
 //! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits. Programs of fused multiply-adds and additions in
 //! binary32 alone are computed in the host's binary64.
 
+mod codes;
 mod compile;
 mod decoder;
 mod double;
@@ -28,6 +29,7 @@ mod stage;
 mod step;
 mod terms;
 mod tile;
+mod values;
 mod word;
 
 use double::{Double, chains};

@@ -3,10 +3,11 @@
 use std::hint::black_box;
 
 use super::{
+    elements::Elements,
     fused::FusedSum,
     number::{COUNT, NONE, Number, ShortNumber, ZERO},
     pieces::Pieces,
-    step::{SumStep, add_specials},
+    step::{SumStep, ZeroSigns, add_specials},
     word::{LANES, Lane, TURNS, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
@@ -29,6 +30,12 @@ pub(super) struct UnitScale {
 
 /// The exponents of the normal numbers of binary32, and its bias.
 const NORMAL: (i32, i32) = (-126, 127);
+
+impl FactorRange {
+    pub(super) fn new(a: &Elements, b: &Elements) -> FactorRange {
+        FactorRange { low: [a.range.0, b.range.0], high: [a.range.1, b.range.1] }
+    }
+}
 
 impl FusedSum {
     /// The bits of the sum, if it fits 32 bits, and its products and its addend 31.
@@ -137,7 +144,7 @@ vectorised! {
         }
         if step.ieee && zeros != 0 {
             for at in 0..pieces.count {
-                let signs = step.zero_signs(&pieces.factors(at), &[addend][..step.sum.addends.len()], at, None);
+                let signs = zero_signs(step, pieces, addend, at);
                 let (magnitude, minus) = (piece(&sum.magnitude, at), piece(&sum.negative, at));
                 let minus = each(|l| if magnitude[l] == 0 { signs[l] } else { minus[l] });
                 set_piece(&mut sum.negative, at, &minus);
@@ -148,4 +155,21 @@ vectorised! {
             add_specials(pieces, &mut sum.special);
         }
     }
+}
+
+/// The signs of zero sums by IEEE 754, as masks. Such sums are rare: compiled once.
+#[inline(never)]
+fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> Lane<u32> {
+    let mut zeros = ZeroSigns::default();
+    if !step.sum.addends.is_empty() {
+        zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
+    }
+    let (a, b) = pieces.begins(at);
+    for term in 0..pieces.terms() {
+        // No product of factors that are not zero is: it is a normal number.
+        let (x, y) = (&pieces.a.values[a + term], &pieces.b.values[b + term]);
+        let product = each(|l| x[l % TURNS] * y[l]);
+        zeros.add(&over(&product, |product| product == 0.0), &over(&product, |product| product.to_bits() >> 31));
+    }
+    zeros.signs(step.rounding)
 }

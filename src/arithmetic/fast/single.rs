@@ -3,7 +3,7 @@
 //! The host's binary64 computes them: products of operands are exact there; the error of a sum is known exactly (Knuth's two-sum),
 //! and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once. The host's binary32 takes no part.
 
-use super::word::array;
+use super::{elements::resize, word::array};
 use crate::{
     arithmetic::{Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack},
     base::vectors::vectorised,
@@ -235,10 +235,9 @@ impl SingleOperand {
     #[inline(always)]
     fn read(&self, codes: &Codes, first: usize, count: usize, numbers: &mut Vec<f64>, nans: &mut Vec<u32>) -> bool {
         let bytes = &codes.as_bytes()[first * self.width..][..count * self.width];
-        numbers.clear();
-        numbers.resize(count, 0.0);
-        nans.clear();
-        nans.resize(count, 0);
+        // A piece may have more lanes than there are columns.
+        resize(numbers, count + LANES);
+        resize(nans, count + LANES);
         let mut any = 0;
         let (numbers, nans) = (&mut numbers[..count], &mut nans[..count]);
         let mut put = |at: usize, code: u32| {
@@ -389,9 +388,6 @@ vectorised! {
         for (at, (codes, count)) in arrays.into_iter().enumerate() {
             let (numbers, own) = (&mut scratch.numbers[at], &mut scratch.nans[at]);
             nans |= single.operands[at].read(codes, tile * count, count, numbers, own);
-            // A piece may have more lanes than there are columns.
-            numbers.resize(count + LANES, 0.0);
-            own.resize(count + LANES, 0);
         }
         scratch.values.resize(single.slots, ZERO);
         let mut places = [(0, 0); SIDE];

@@ -113,30 +113,28 @@ impl SumStep {
 
     /// The signs of zero sums by IEEE 754, as masks; of stored terms, if there are. Such sums are rare: compiled once.
     #[inline(never)]
-    pub(super) fn zero_signs(
+    fn zero_signs(
         &self,
         factors: &GroupFactors,
         addends: &[&Number],
         at: usize,
         stored: Option<&Stored>,
     ) -> Lane<u32> {
-        let mut zeros = ZeroSigns { minus: [true; LANES], plus: [true; LANES] };
+        let mut zeros = ZeroSigns::default();
         for addend in addends {
-            zeros.add(&over(&piece(&addend.magnitude, at), |units| units as i64), &piece(&addend.negative, at));
+            zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
         }
         if let Some(stored) = stored {
             for (values, negative) in stored.values.iter().zip(&stored.negative) {
-                zeros.add(values, negative);
+                zeros.add(&over(values, |value| value == 0), negative);
             }
         } else {
             for term in 0..factors.a.significands.len() {
-                zeros.add(&FusedTerms::<i64>::value(factors, term), &factors.negative(term));
+                let value: Lane<i64> = factors.value(term);
+                zeros.add(&over(&value, |value| value == 0), &factors.negative(term));
             }
         }
-        each(|l| {
-            let negative = zeros.minus[l] || self.rounding == Rounding::Rd && !zeros.plus[l];
-            if negative { TRUE } else { 0 }
-        })
+        zeros.signs(self.rounding)
     }
 }
 
@@ -195,18 +193,32 @@ vectorised! {
 }
 
 /// Whether all terms are negative zeros, or positive ones.
-struct ZeroSigns {
+pub(super) struct ZeroSigns {
     minus: Lane<bool>,
     plus: Lane<bool>,
 }
 
+impl Default for ZeroSigns {
+    fn default() -> ZeroSigns {
+        ZeroSigns { minus: [true; LANES], plus: [true; LANES] }
+    }
+}
+
 impl ZeroSigns {
-    #[inline(always)]
-    fn add(&mut self, values: &Lane<i64>, negative: &Lane<u32>) {
+    /// Adds a term, by whether it is zero and whether it has a sign.
+    pub(super) fn add(&mut self, zero: &Lane<bool>, negative: &Lane<u32>) {
         for l in 0..LANES {
-            self.minus[l] &= values[l] == 0 && negative[l] != 0;
-            self.plus[l] &= values[l] == 0 && negative[l] == 0;
+            self.minus[l] &= zero[l] && negative[l] != 0;
+            self.plus[l] &= zero[l] && negative[l] == 0;
         }
+    }
+
+    /// The signs of the sums, as masks.
+    pub(super) fn signs(&self, rounding: Rounding) -> Lane<u32> {
+        each(|l| {
+            let negative = self.minus[l] || rounding == Rounding::Rd && !self.plus[l];
+            if negative { TRUE } else { 0 }
+        })
     }
 }
 

@@ -1,7 +1,8 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
-    elements::{Elements, decode, in_turn, resize, values, widen},
+    codes::{widen, widen_in_turn},
+    elements::{Elements, decode, resize},
     floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
     narrow::FactorRange,
@@ -9,9 +10,13 @@ use super::{
     pieces::Pieces,
     scale::Scales,
     terms::GroupFactors,
-    word::{LANES, PIECES, TURNS, each},
+    values::{decode_values, values},
+    word::{LANES, PIECES, PieceLanes, TURNS, each},
 };
-use crate::isa::{Chunk, Instruction, Tiles};
+use crate::{
+    base::vectors::vectorised,
+    isa::{Chunk, Instruction, Tiles},
+};
 
 /// The shape of an instruction.
 #[derive(Debug, Clone)]
@@ -79,7 +84,9 @@ impl Piece {
 #[derive(Debug, Default)]
 pub(super) struct DecodedTile {
     codes: Vec<u32>,
-    ordered: Vec<u32>,
+    /// The codes of A and B in the order of their elements.
+    a_codes: Vec<u32>,
+    b_codes: Vec<u32>,
     c: Vec<u32>,
     positions: Vec<u32>,
     /// The scales of A and B.
@@ -108,16 +115,10 @@ impl DecodedTile {
             widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
         widen(&tiles.c, tile * i.m * i.n, i.m * i.n, &mut self.c);
-        self.load_a(kernel, i, tiles, tile);
-        self.load_b(kernel, i, tiles, tile);
-        if let Some(scales) = &kernel.scales {
-            self.load_scales(kernel, scales, i, tiles, tile);
-        }
-        if let Some([a, b]) = kernel.values {
-            values(&mut self.a, a);
-            if i.chunk.is_none() {
-                values(&mut self.b, b);
-            }
+        self.order_a(kernel, i, tiles, tile);
+        self.order_b(kernel, i, tiles, tile);
+        if !self.decode_values(kernel, i) {
+            self.decode(kernel, i, tiles, tile);
         }
         let mut places = [Piece::default(); PIECES];
         let mut count = 0;
@@ -137,52 +138,71 @@ impl DecodedTile {
         }
     }
 
-    /// Decodes A.
-    fn load_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
-        widen(&tiles.a, tile * i.m * i.stored, i.m * i.stored, &mut self.codes);
+    /// Brings the codes of A into the order of its elements.
+    fn order_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+        let (codes, elements) = (tile * i.m * i.stored, i.m * i.stored);
         let count = kernel.order.len();
         let used = i.m.div_ceil(i.rows) * count * TURNS;
-        resize(&mut self.ordered, used.next_multiple_of(LANES));
-        self.ordered[used..].fill(0);
+        resize(&mut self.a_codes, used.next_multiple_of(LANES));
+        self.a_codes[used..].fill(0);
         if kernel.ordered {
-            in_turn(&self.codes, i.stored, i.rows, self.ordered.as_chunks_mut().0);
-        } else {
-            for (first, out) in (0..i.m).step_by(i.rows).zip(self.ordered.chunks_exact_mut(count * TURNS)) {
-                let row = |row: usize| &self.codes[row * i.stored..][..i.stored];
-                let (x, y) = (row(first), row((first + i.rows - 1).min(i.m - 1)));
-                for (out, at) in out.as_chunks_mut().0.iter_mut().zip(&kernel.order) {
-                    *out = [x[*at], y[*at]];
-                }
-            }
+            return widen_in_turn(&tiles.a, codes, elements, i.stored, i.rows, self.a_codes.as_chunks_mut().0);
         }
-        decode(&mut self.a, &kernel.a, &self.ordered, false);
-        if let Some([masks, _]) = &kernel.masks {
-            self.a.take_pieces(masks.iter().cycle().map(|mask| (*mask, TURNS)));
+        widen(&tiles.a, codes, elements, &mut self.codes);
+        for (first, out) in (0..i.m).step_by(i.rows).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
+            let row = |row: usize| &self.codes[row * i.stored..][..i.stored];
+            let (x, y) = (row(first), row((first + i.rows - 1).min(i.m - 1)));
+            for (out, at) in out.as_chunks_mut().0.iter_mut().zip(&kernel.order) {
+                *out = [x[*at], y[*at]];
+            }
         }
     }
 
-    /// Decodes B.
-    fn load_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
-        widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
+    /// Brings the codes of B into the order of its elements.
+    fn order_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         let (width, count) = (i.columns(), kernel.rows_of_b(i));
-        let codes = if i.n == width && (kernel.ordered || i.chunk.is_some()) {
-            self.codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
-            &self.codes
-        } else {
-            resize(&mut self.ordered, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
-            self.ordered.fill(0);
-            for (first, block) in (0..i.n).step_by(width).zip(self.ordered.chunks_exact_mut(count * width)) {
-                let columns = width.min(i.n - first);
-                for (position, out) in block.chunks_exact_mut(width).enumerate() {
-                    let k = if i.chunk.is_some() { position } else { kernel.order[position] };
-                    out[..columns].copy_from_slice(&self.codes[k * i.n + first..][..columns]);
-                }
+        if i.n == width && (kernel.ordered || i.chunk.is_some()) {
+            widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
+            return self.b_codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
+        }
+        widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
+        resize(&mut self.b_codes, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
+        self.b_codes.fill(0);
+        for (first, block) in (0..i.n).step_by(width).zip(self.b_codes.chunks_exact_mut(count * width)) {
+            let columns = width.min(i.n - first);
+            for (position, out) in block.chunks_exact_mut(width).enumerate() {
+                let k = if i.chunk.is_some() { position } else { kernel.order[position] };
+                out[..columns].copy_from_slice(&self.codes[k * i.n + first..][..columns]);
             }
-            &self.ordered
-        };
-        decode(&mut self.b, &kernel.b, codes, i.rows == TURNS);
-        if let Some([_, masks]) = kernel.masks.as_ref().filter(|_| i.chunk.is_none()) {
-            self.b.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
+        }
+    }
+
+    /// Decodes A and B as far as sums in binary32 need them; whether those serve.
+    fn decode_values(&mut self, kernel: &FastKernel, i: &Shape) -> bool {
+        let Some([a, b]) = &kernel.direct else { return false };
+        decode_values(&mut self.a, a, &self.a_codes, false);
+        decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS);
+        !self.a.any_special && !self.b.any_special && kernel.serves(&FactorRange::new(&self.a, &self.b))
+    }
+
+    /// Decodes A and B.
+    fn decode(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+        decode(&mut self.a, &kernel.a, &self.a_codes, false);
+        decode(&mut self.b, &kernel.b, &self.b_codes, i.rows == TURNS);
+        if let Some([a, b]) = &kernel.masks {
+            self.a.take_pieces(a.iter().cycle().map(|mask| (*mask, TURNS)));
+            if i.chunk.is_none() {
+                self.b.take_pieces(b.iter().cycle().map(|mask| (*mask, LANES)));
+            }
+        }
+        if let Some(scales) = &kernel.scales {
+            self.load_scales(kernel, scales, i, tiles, tile);
+        }
+        if let Some([a, b]) = kernel.values {
+            values(&mut self.a, a);
+            if i.chunk.is_none() {
+                values(&mut self.b, b);
+            }
         }
     }
 
@@ -224,10 +244,9 @@ impl DecodedTile {
     /// The elements of D in some pieces.
     fn batch(&mut self, kernel: &FastKernel, i: &Shape, places: &[Piece], d: &mut [u8]) {
         let mut c = [0; COUNT];
+        gather(&self.c, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
-            let lanes = &mut c.as_chunks_mut().0[at];
-            gather(&self.c, place, i, lanes);
             let length = kernel.order.len();
             let b = if i.chunk.is_some() { at } else { place.block };
             starts[at] = (place.row / i.rows * length, b * length);
@@ -241,7 +260,7 @@ impl DecodedTile {
         let pieces = Pieces {
             a: self.a.rows(),
             b: b.rows(),
-            range: FactorRange { low: [self.a.range.0, b.range.0], high: [self.a.range.1, b.range.1] },
+            range: FactorRange::new(&self.a, b),
             scales: sums.then(|| GroupFactors { a: self.a_scales.rows(), b: b_scales.rows() }),
             starts: &starts,
             special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
@@ -251,9 +270,7 @@ impl DecodedTile {
         };
         kernel.run(&pieces, &c, &mut self.workspace, &mut self.outcome);
         let outcome = &self.outcome;
-        for (at, place) in places.iter().enumerate() {
-            scatter(&outcome.codes.as_chunks().0[at], place, i, d);
-        }
+        scatter(&outcome.codes, places, i, d);
         if pieces.special && kernel.masks.is_some() {
             // Infinities and NaN have no pieces.
             let all = places.iter().flat_map(|place| place.elements(i).map(|(_, element)| element));
@@ -285,8 +302,9 @@ impl DecodedTile {
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
-        if let Some([_, b]) = kernel.values {
-            values(&mut self.chosen, b);
+        match kernel.values {
+            Some([_, b]) if !self.b.significands.is_empty() => values(&mut self.chosen, b),
+            _ => self.chosen.range = self.b.range,
         }
     }
 }
@@ -300,38 +318,44 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
     }
 }
 
-/// The codes of each lane; void for lanes without an element.
-#[inline(always)]
-fn gather(codes: &[u32], piece: &Piece, i: &Shape, lanes: &mut [u32; LANES]) {
-    let row = |row: usize| &codes[piece.element + row * i.n..];
-    if let (LANES, Some(row)) = (piece.columns, row(0).first_chunk()) {
-        *lanes = *row;
-    } else if let (TURNS, HALF) = (piece.rows, piece.columns) {
-        let (x, y) = (&row(0)[..HALF], &row(1)[..HALF]);
-        *lanes = each(|l| if l % TURNS == 0 { x[l / TURNS] } else { y[l / TURNS] });
-    } else {
-        piece.elements(i).for_each(|(lane, element)| lanes[lane] = codes[element]);
+vectorised! {
+    /// The codes of each lane of some pieces; void for lanes without an element.
+    fn gather(codes: &[u32], places: &[Piece], i: &Shape, lanes: &mut PieceLanes<u32>) {
+        for (lanes, piece) in lanes.as_chunks_mut().0.iter_mut().zip(places) {
+            let row = |row: usize| &codes[piece.element + row * i.n..];
+            if let (LANES, Some(row)) = (piece.columns, row(0).first_chunk()) {
+                *lanes = *row;
+            } else if let (TURNS, HALF) = (piece.rows, piece.columns) {
+                let (x, y) = (&row(0)[..HALF], &row(1)[..HALF]);
+                *lanes = each(|l| if l % TURNS == 0 { x[l / TURNS] } else { y[l / TURNS] });
+            } else {
+                piece.elements(i).for_each(|(lane, element)| lanes[lane] = codes[element]);
+            }
+        }
     }
 }
 
-/// Writes the code of each lane that has an element.
-#[inline(always)]
-fn scatter(lanes: &[u32; LANES], piece: &Piece, i: &Shape, d: &mut [u8]) {
-    let bytes = &mut d[piece.element * i.width..];
-    match (piece.rows, piece.columns, i.width) {
-        (_, LANES, 4) => write::<4, LANES>(bytes, |l| lanes[l].to_le_bytes()),
-        (_, LANES, 2) => write::<2, LANES>(bytes, |l| (lanes[l] as u16).to_le_bytes()),
-        (TURNS, HALF, 4) => {
-            write::<4, HALF>(bytes, |l| lanes[l * TURNS].to_le_bytes());
-            write::<4, HALF>(&mut bytes[i.n * 4..], |l| lanes[l * TURNS + 1].to_le_bytes());
-        }
-        (TURNS, HALF, 2) => {
-            write::<2, HALF>(bytes, |l| (lanes[l * TURNS] as u16).to_le_bytes());
-            write::<2, HALF>(&mut bytes[i.n * 2..], |l| (lanes[l * TURNS + 1] as u16).to_le_bytes());
-        }
-        _ => {
-            for (lane, element) in piece.elements(i) {
-                d[element * i.width..][..i.width].copy_from_slice(&lanes[lane].to_le_bytes()[..i.width]);
+vectorised! {
+    /// Writes the code of each lane of some pieces that has an element.
+    fn scatter(codes: &PieceLanes<u32>, places: &[Piece], i: &Shape, d: &mut [u8]) {
+        for (lanes, piece) in codes.as_chunks::<LANES>().0.iter().zip(places) {
+            let bytes = &mut d[piece.element * i.width..];
+            match (piece.rows, piece.columns, i.width) {
+                (_, LANES, 4) => write::<4, LANES>(bytes, |l| lanes[l].to_le_bytes()),
+                (_, LANES, 2) => write::<2, LANES>(bytes, |l| (lanes[l] as u16).to_le_bytes()),
+                (TURNS, HALF, 4) => {
+                    write::<4, HALF>(bytes, |l| lanes[l * TURNS].to_le_bytes());
+                    write::<4, HALF>(&mut bytes[i.n * 4..], |l| lanes[l * TURNS + 1].to_le_bytes());
+                }
+                (TURNS, HALF, 2) => {
+                    write::<2, HALF>(bytes, |l| (lanes[l * TURNS] as u16).to_le_bytes());
+                    write::<2, HALF>(&mut bytes[i.n * 2..], |l| (lanes[l * TURNS + 1] as u16).to_le_bytes());
+                }
+                _ => {
+                    for (lane, element) in piece.elements(i) {
+                        d[element * i.width..][..i.width].copy_from_slice(&lanes[lane].to_le_bytes()[..i.width]);
+                    }
+                }
             }
         }
     }
