@@ -136,15 +136,15 @@ fn take<T: Copy + Default>(own: &mut Vec<T>, other: &[T], at: [usize; TURNS]) {
 /// Sets the elements of one place; each [`TURNS`] times if it is for `turns`.
 #[inline(always)]
 pub(super) fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
-    let out = out.as_chunks_mut().0;
     if turns {
-        out[at * TURNS] = each(|l| lanes[l / TURNS]);
-        out[at * TURNS + 1] = each(|l| lanes[(LANES + l) / TURNS]);
+        let out = &mut out.as_chunks_mut::<TURNS>().0.as_chunks_mut::<LANES>().0[at];
+        for l in 0..LANES {
+            out[l] = [lanes[l]; TURNS];
+        }
     } else {
-        out[at] = *lanes;
+        out.as_chunks_mut().0[at] = *lanes;
     }
 }
-
 
 /// Makes a vector as long as `count`, which it mostly is.
 #[inline(always)]

@@ -8,7 +8,7 @@ use super::{
     number::{COUNT, NONE, Number, ShortNumber, ZERO},
     pieces::Pieces,
     step::{SumStep, ZeroSigns, add_specials},
-    word::{LANES, Lane, TURNS, each, over, piece, set_piece},
+    word::{LANES, Lane, TURNS, array, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
@@ -72,6 +72,9 @@ impl FusedSum {
     }
 }
 
+/// Pieces that are computed side by side, where there are any: one waits for the sums of the others.
+const SIDE: usize = 4;
+
 vectorised! {
     /// The sums of a group and its addend (zero where there is none), not yet rounded. Of pieces that are not there nothing is said.
     pub(super) fn narrow_sums(
@@ -89,17 +92,22 @@ vectorised! {
         let (left, right) = ((-excess).max(0) as u32, excess.max(0));
         // Stage by stage on all pieces. A step that the compiler does not know: it is to make vectors of lanes, not of terms.
         let (next, count) = (black_box(1), pieces.terms());
-        for at in 0..pieces.count {
-            let (a, b) = pieces.begins(at);
-            let (a, b) = (&pieces.a.exponents[a..][..count], &pieces.b.exponents[b..][..count]);
-            let mut largest = [ZERO; LANES];
+        let mut at = 0;
+        while at < pieces.count {
+            let factors: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a.exponents, pieces.b.exponents));
+            let mut largest = [[ZERO; LANES]; SIDE];
             let mut term = 0;
             while term < count {
-                let (x, y) = (&a[term], &b[term]);
-                largest = each(|l| largest[l].max(x[l % TURNS].wrapping_add(y[l])));
+                for side in 0..SIDE {
+                    let (x, y) = (&factors[side].0[term], &factors[side].1[term]);
+                    largest[side] = each(|l| largest[side][l].max(x[l % TURNS].wrapping_add(y[l])));
+                }
                 term += next;
             }
-            set_piece(&mut sum.exponent, at, &largest);
+            for side in 0..SIDE {
+                set_piece(&mut sum.exponent, at + side, &largest[side]);
+            }
+            at += SIDE;
         }
         for l in 0..COUNT {
             // A zero's exponent is as far below every other with these bits as without.
@@ -107,24 +115,30 @@ vectorised! {
             // Without any term there is nothing to align.
             sum.exponent[l] = if largest > NONE { largest.max(floor) } else { largest };
         }
-        for at in 0..pieces.count {
-            let (a, b) = pieces.begins(at);
-            let (a, b) = (&pieces.a.values[a..][..count], &pieces.b.values[b..][..count]);
+        let mut at = 0;
+        while at < pieces.count {
+            let factors: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a.values, pieces.b.values));
             // Without any product that is not zero, every scale serves.
-            let field = over(&piece(&sum.exponent, at), |e| unit.wrapping_sub(e).max(least).min(254) as u32);
-            let scale = over(&field, |field| f32::from_bits(field << 23));
-            let mut products: Lane<i32> = [0; LANES];
+            let field = |e: i32| unit.wrapping_sub(e).max(least).min(254) as u32;
+            let scale: [Lane<f32>; SIDE] =
+                array(|side| over(&piece(&sum.exponent, at + side), |e| f32::from_bits(field(e) << 23)));
+            let mut products = [[0i32; LANES]; SIDE];
             let mut term = 0;
             while term < count {
-                let (x, y) = (&a[term], &b[term]);
-                let value = each(|l| x[l % TURNS] * y[l]);
-                let scaled = each(|l| value[l] * scale[l]);
-                // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
-                let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
-                products = each(|l| products[l].wrapping_add(units[l]));
+                for side in 0..SIDE {
+                    let (x, y) = (&factors[side].0[term], &factors[side].1[term]);
+                    let value = each(|l| x[l % TURNS] * y[l]);
+                    let scaled = each(|l| value[l] * scale[side][l]);
+                    // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
+                    let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
+                    products[side] = each(|l| products[side][l].wrapping_add(units[l]));
+                }
                 term += next;
             }
-            set_piece(&mut sum.magnitude, at, &over(&products, |units| units as u32));
+            for side in 0..SIDE {
+                set_piece(&mut sum.magnitude, at + side, &over(&products[side], |units| units as u32));
+            }
+            at += SIDE;
         }
         let mut zeros = 0;
         for l in 0..COUNT {
@@ -164,10 +178,9 @@ fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> La
     if !step.sum.addends.is_empty() {
         zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
     }
-    let (a, b) = pieces.begins(at);
-    for term in 0..pieces.terms() {
+    let (a, b) = pieces.of_group(at, pieces.a.values, pieces.b.values);
+    for (x, y) in a.iter().zip(b) {
         // No product of factors that are not zero is: it is a normal number.
-        let (x, y) = (&pieces.a.values[a + term], &pieces.b.values[b + term]);
         let product = each(|l| x[l % TURNS] * y[l]);
         zeros.add(&over(&product, |product| product == 0.0), &over(&product, |product| product.to_bits() >> 31));
     }

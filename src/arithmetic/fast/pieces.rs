@@ -34,10 +34,16 @@ impl<'a> Pieces<'a> {
         self.group.1 - self.group.0
     }
 
-    /// Where the elements of A and of B of the group begin for one piece.
+    /// What the group takes of A and of B for one piece; for one that is not there, anything.
     #[inline(always)]
-    pub(super) fn begins(&self, piece: usize) -> (usize, usize) {
-        (self.starts[piece].0 + self.group.0, self.starts[piece].1 + self.group.0)
+    pub(super) fn of_group<'b, T>(
+        &self,
+        piece: usize,
+        a: &'b [[T; TURNS]],
+        b: &'b [[T; LANES]],
+    ) -> (&'b [[T; TURNS]], &'b [[T; LANES]]) {
+        let ((a_start, b_start), (from, count)) = (self.starts[piece], (self.group.0, self.terms()));
+        (&a[a_start + from..][..count], &b[b_start + from..][..count])
     }
 
     /// The factors of the group for one piece.

@@ -11,7 +11,7 @@ use super::{
     scale::Scales,
     terms::GroupFactors,
     values::{decode_values, values},
-    word::{LANES, PIECES, PieceLanes, TURNS, each},
+    word::{LANES, PIECES, PieceLanes, TURNS, array, each, piece},
 };
 use crate::{
     base::vectors::vectorised,
@@ -141,37 +141,40 @@ impl DecodedTile {
     /// Brings the codes of A into the order of its elements.
     fn order_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         let (codes, elements) = (tile * i.m * i.stored, i.m * i.stored);
+        let (stored, pairs) = (i.stored, i.m.div_ceil(i.rows));
         let count = kernel.order.len();
-        let used = i.m.div_ceil(i.rows) * count * TURNS;
+        let used = pairs * count * TURNS;
         resize(&mut self.a_codes, used.next_multiple_of(LANES));
         self.a_codes[used..].fill(0);
         if kernel.ordered {
-            return widen_in_turn(&tiles.a, codes, elements, i.stored, i.rows, self.a_codes.as_chunks_mut().0);
+            return widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.a_codes.as_chunks_mut().0);
         }
-        widen(&tiles.a, codes, elements, &mut self.codes);
-        for (first, out) in (0..i.m).step_by(i.rows).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
-            let row = |row: usize| &self.codes[row * i.stored..][..i.stored];
-            let (x, y) = (row(first), row((first + i.rows - 1).min(i.m - 1)));
-            for (out, at) in out.as_chunks_mut().0.iter_mut().zip(&kernel.order) {
-                *out = [x[*at], y[*at]];
-            }
+        resize(&mut self.codes, pairs * stored * TURNS);
+        widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
+        for (own, out) in self.codes.chunks_exact(stored * TURNS).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
+            reorder::<TURNS>(own.as_chunks().0, &kernel.order, out.as_chunks_mut().0);
         }
     }
 
     /// Brings the codes of B into the order of its elements.
     fn order_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
         let (width, count) = (i.columns(), kernel.rows_of_b(i));
-        if i.n == width && (kernel.ordered || i.chunk.is_some()) {
+        let ordered = kernel.ordered || i.chunk.is_some();
+        if i.n == width && ordered {
             widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
             return self.b_codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
         }
         widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
         resize(&mut self.b_codes, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
+        if i.n == HALF && width == HALF {
+            self.b_codes[count * HALF..].fill(0);
+            return reorder::<HALF>(self.codes.as_chunks().0, &kernel.order, self.b_codes.as_chunks_mut().0);
+        }
         self.b_codes.fill(0);
         for (first, block) in (0..i.n).step_by(width).zip(self.b_codes.chunks_exact_mut(count * width)) {
             let columns = width.min(i.n - first);
             for (position, out) in block.chunks_exact_mut(width).enumerate() {
-                let k = if i.chunk.is_some() { position } else { kernel.order[position] };
+                let k = if ordered { position } else { kernel.order[position] };
                 out[..columns].copy_from_slice(&self.codes[k * i.n + first..][..columns]);
             }
         }
@@ -270,15 +273,11 @@ impl DecodedTile {
         };
         kernel.run(&pieces, &c, &mut self.workspace, &mut self.outcome);
         let outcome = &self.outcome;
-        scatter(&outcome.codes, places, i, d);
+        let special = scatter(outcome, places, i, d);
         if pieces.special && kernel.masks.is_some() {
             // Infinities and NaN have no pieces.
             let all = places.iter().flat_map(|place| place.elements(i).map(|(_, element)| element));
             return self.unknown.extend(all);
-        }
-        let mut special = 0;
-        for own in &outcome.special[..places.len() * LANES] {
-            special |= own;
         }
         if special & UNKNOWN != 0 {
             note_unknown(&mut self.unknown, &outcome.special, places, i);
@@ -309,6 +308,13 @@ impl DecodedTile {
     }
 }
 
+/// Codes that belong together, in another order.
+fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
+    for (at, own) in order.iter().enumerate() {
+        out[at] = codes[*own];
+    }
+}
+
 /// Notes the elements that are unknown.
 #[cold]
 fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece], i: &Shape) {
@@ -321,51 +327,62 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 vectorised! {
     /// The codes of each lane of some pieces; void for lanes without an element.
     fn gather(codes: &[u32], places: &[Piece], i: &Shape, lanes: &mut PieceLanes<u32>) {
-        for (lanes, piece) in lanes.as_chunks_mut().0.iter_mut().zip(places) {
-            let row = |row: usize| &codes[piece.element + row * i.n..];
-            if let (LANES, Some(row)) = (piece.columns, row(0).first_chunk()) {
+        for (at, place) in places.iter().enumerate() {
+            let lanes = &mut lanes.as_chunks_mut::<LANES>().0[at];
+            let row = |row: usize| &codes[place.element + row * i.n..];
+            if let (LANES, Some(row)) = (place.columns, row(0).first_chunk()) {
                 *lanes = *row;
-            } else if let (TURNS, HALF) = (piece.rows, piece.columns) {
+            } else if let (TURNS, HALF) = (place.rows, place.columns) {
                 let (x, y) = (&row(0)[..HALF], &row(1)[..HALF]);
                 *lanes = each(|l| if l % TURNS == 0 { x[l / TURNS] } else { y[l / TURNS] });
             } else {
-                piece.elements(i).for_each(|(lane, element)| lanes[lane] = codes[element]);
+                place.elements(i).for_each(|(lane, element)| lanes[lane] = codes[element]);
             }
         }
     }
 }
 
 vectorised! {
-    /// Writes the code of each lane of some pieces that has an element.
-    fn scatter(codes: &PieceLanes<u32>, places: &[Piece], i: &Shape, d: &mut [u8]) {
-        for (lanes, piece) in codes.as_chunks::<LANES>().0.iter().zip(places) {
-            let bytes = &mut d[piece.element * i.width..];
-            match (piece.rows, piece.columns, i.width) {
-                (_, LANES, 4) => write::<4, LANES>(bytes, |l| lanes[l].to_le_bytes()),
-                (_, LANES, 2) => write::<2, LANES>(bytes, |l| (lanes[l] as u16).to_le_bytes()),
+    /// Writes the code of each lane of some pieces that has an element; gives the marks of what is special in them.
+    fn scatter(outcome: &RoundedCodes, places: &[Piece], i: &Shape, d: &mut [u8]) -> u32 {
+        let mut special = [0; LANES];
+        for (at, place) in places.iter().enumerate() {
+            let (lanes, marks) = (piece(&outcome.codes, at), piece(&outcome.special, at));
+            special = each(|l| special[l] | marks[l]);
+            let row = |row: usize| (place.element + row * i.n) * i.width;
+            // In turn those of one row, and of the next.
+            let (x, y): ([u32; HALF], [u32; HALF]) = (array(|l| lanes[l * TURNS]), array(|l| lanes[l * TURNS + 1]));
+            match (place.rows, place.columns, i.width) {
+                (_, LANES, 4) => write(&mut d[row(0)..], &lanes, u32::to_le_bytes),
+                (_, LANES, 2) => write(&mut d[row(0)..], &lanes, |code| (code as u16).to_le_bytes()),
                 (TURNS, HALF, 4) => {
-                    write::<4, HALF>(bytes, |l| lanes[l * TURNS].to_le_bytes());
-                    write::<4, HALF>(&mut bytes[i.n * 4..], |l| lanes[l * TURNS + 1].to_le_bytes());
+                    write(&mut d[row(0)..], &x, u32::to_le_bytes);
+                    write(&mut d[row(1)..], &y, u32::to_le_bytes);
                 }
                 (TURNS, HALF, 2) => {
-                    write::<2, HALF>(bytes, |l| (lanes[l * TURNS] as u16).to_le_bytes());
-                    write::<2, HALF>(&mut bytes[i.n * 2..], |l| (lanes[l * TURNS + 1] as u16).to_le_bytes());
+                    write(&mut d[row(0)..], &x, |code| (code as u16).to_le_bytes());
+                    write(&mut d[row(1)..], &y, |code| (code as u16).to_le_bytes());
                 }
                 _ => {
-                    for (lane, element) in piece.elements(i) {
+                    for (lane, element) in place.elements(i) {
                         d[element * i.width..][..i.width].copy_from_slice(&lanes[lane].to_le_bytes()[..i.width]);
                     }
                 }
             }
         }
+        let mut all = 0;
+        for own in special {
+            all |= own;
+        }
+        all
     }
 }
 
-/// Writes codes of so many bytes.
+/// Writes codes of so many bytes each.
 #[inline(always)]
-fn write<const N: usize, const M: usize>(bytes: &mut [u8], code: impl Fn(usize) -> [u8; N]) {
+fn write<const N: usize, const M: usize>(bytes: &mut [u8], codes: &[u32; M], code: impl Fn(u32) -> [u8; N]) {
     let out = &mut bytes.as_chunks_mut().0[..M];
-    for (l, out) in out.iter_mut().enumerate() {
-        *out = code(l);
+    for l in 0..M {
+        out[l] = code(codes[l]);
     }
 }

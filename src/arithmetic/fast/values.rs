@@ -6,7 +6,7 @@ use super::{
     decoder::supported,
     elements::{Elements, put, resize},
     number::ZERO,
-    word::{LANES, TURNS, each, over},
+    word::{LANES, Lane, TURNS, each, over},
 };
 use crate::{
     arithmetic::{Subnormals, Unpack},
@@ -81,20 +81,21 @@ vectorised! {
         // A step that the compiler does not know: it is to make vectors of lanes, not of these.
         let (next, mut at) = (black_box(1), 0);
         while at < codes.len() {
-            let codes: &[u32; LANES] = &codes[at];
+            let codes: Lane<u32> = codes[at];
             special = each(|l| special[l].max(codes[l] & own.special_mask));
-            let fields = over(codes, |code| (code & own.fields) << own.left);
-            let normal = over(&fields, |fields| f32::from_bits(fields.wrapping_add(own.bias)));
+            let fields = over(&codes, |code| (code & own.fields) << own.left);
+            let normal = over(&fields, |fields| fields.wrapping_add(own.bias));
             // A subnormal number has the smallest exponent, and no leading bit.
             let leading = f32::from_bits(own.bias.wrapping_add(1 << TRAILING));
-            let lifted = over(&normal, |normal| f32::from_bits(normal.to_bits().wrapping_add(1 << TRAILING)));
+            let lifted = over(&normal, |normal| f32::from_bits(normal.wrapping_add(1 << TRAILING)));
             let subnormal = over(&lifted, |lifted| (lifted - leading).to_bits() & own.subnormal);
-            let bits = each(|l| if fields[l] >> TRAILING == 0 { subnormal[l] } else { normal[l].to_bits() });
+            let bits = each(|l| if fields[l] >> TRAILING == 0 { subnormal[l] } else { normal[l] });
             let exponent = over(&bits, |bits| ((bits >> TRAILING) as i32 - BIAS).max(own.emin));
             let exponent = each(|l| if bits[l] == 0 { ZERO } else { exponent[l] });
             low = each(|l| low[l].min(if bits[l] == 0 { i32::MAX } else { exponent[l] }));
             high = each(|l| high[l].max(exponent[l]));
-            let value = each(|l| f32::from_bits(bits[l] | (codes[l] & own.sign) << own.sign_left));
+            let sign = over(&codes, |code| (code & own.sign) << own.sign_left);
+            let value = each(|l| f32::from_bits(bits[l] | sign[l]));
             put(exponents, at, &exponent, turns);
             put(values, at, &value, turns);
             at += next;
