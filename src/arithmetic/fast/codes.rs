@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::{
     elements::resize,
-    word::{LANES, TURNS, each},
+    word::{LANES, TURNS, array, each},
 };
 use crate::{base::vectors::vectorised, isa::Codes};
 
@@ -75,24 +75,25 @@ fn in_turn<const N: usize>(
 ) {
     const HALF: usize = LANES / TURNS;
     // A step that the compiler does not know: it is to make vectors of elements, not of these.
-    let next = black_box(HALF);
+    let next = black_box(1);
     let last = codes.len() / length - 1;
-    let mut first = 0;
+    let (mut first, mut begin) = (0, 0);
     while first <= last {
         let (x, y) = (&codes[first * length..][..length], &codes[(first + rows - 1).min(last) * length..][..length]);
-        let out = &mut out[first / rows * length..][..length];
+        let out = &mut out[begin..][..length];
+        let (halves, rest) = (length / HALF, length / HALF * HALF);
+        let (x_halves, y_halves) = (&x.as_chunks::<HALF>().0[..halves], &y.as_chunks::<HALF>().0[..halves]);
+        let out_halves = &mut out.as_chunks_mut::<HALF>().0[..halves];
         let mut at = 0;
-        while at + HALF <= length {
-            let (x, y, out) = (&x[at..][..HALF], &y[at..][..HALF], &mut out[at..][..HALF]);
-            for l in 0..HALF {
-                out[l] = [widen(x[l]), widen(y[l])];
-            }
+        while at < halves {
+            let (x, y) = (x_halves[at], y_halves[at]);
+            out_halves[at] = array(|l| [widen(x[l]), widen(y[l])]);
             at += next;
         }
-        while at < length {
+        for at in rest..length {
             out[at] = [widen(x[at]), widen(y[at])];
-            at += 1;
         }
         first += rows;
+        begin += length;
     }
 }

@@ -114,10 +114,10 @@ impl Floating {
         })
     }
 
-    /// Whether those sums serve factors of this range.
+    /// Whether sums that take their factors in binary32 serve those of this range as they are.
     pub(super) fn serves(&self, range: &FactorRange) -> bool {
         self.steps.iter().all(|step| match &step.operation {
-            FastOperation::Sum(sum, _) => sum.sum.unit_scale(range).is_some(),
+            FastOperation::Sum(sum, _) if sum.width == Width::Narrow => sum.sum.unit_scale(range).is_some(),
             _ => true,
         })
     }
@@ -205,8 +205,12 @@ impl FastOperation {
                         &many[..]
                     }
                 };
+                let scale = match &pieces.range {
+                    Some(range) => step.sum.unit_scale(range),
+                    None => step.sum.own_scale(),
+                };
                 if step.width == Width::Narrow
-                    && let Some(scale) = step.sum.unit_scale(&pieces.range)
+                    && let Some(scale) = scale
                 {
                     narrow_sums(step, &scale, &pieces, addends.first().unwrap_or(&&Number::ZERO), short);
                     return Computed::Short;

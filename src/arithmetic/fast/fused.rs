@@ -109,7 +109,7 @@ pub(super) struct UnroundedSum {
 /// The widths that serve: of terms and of sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Width {
-    /// 32 bits, where the operands serve ([`FusedSum::unit_scale`]), else 64.
+    /// 32 bits, products in binary32.
     Narrow,
     /// 64 bits.
     Middle,

@@ -94,7 +94,7 @@ impl FastKernel {
         if i.chunk.is_some() { i.k } else { self.order.len() }
     }
 
-    /// Whether all operations take factors of this range in binary32.
+    /// Whether operations that take their factors in binary32 serve those of this range as they are.
     pub(super) fn serves(&self, range: &FactorRange) -> bool {
         match &self.arithmetic {
             Arithmetic::Integer(_) => false,

@@ -26,6 +26,8 @@ pub(super) struct UnitScale {
     unit: i32,
     /// The least field: with it every product is cut to zero.
     least: i32,
+    /// Whether values are the factors, so that one scale serves all terms of a sum; else they are as if exponents were 0.
+    common: bool,
 }
 
 /// The exponents of the normal numbers of binary32, and its bias.
@@ -54,21 +56,32 @@ impl FusedSum {
         (self.term_bits <= f32::MANTISSA_DIGITS && bits < i32::BITS).then_some(bits + 1)
     }
 
-    /// What scales products of these factors; `None` where a factor, a product, scaled or not, or a scale might not be a normal
+    /// What scales products of these factors by one scale; `None` where a factor, a product, scaled or not, or a scale might not be a normal
     /// number of binary32.
     pub(super) fn unit_scale(&self, range: &FactorRange) -> Option<UnitScale> {
         let bits = self.alignment?.bits;
         let (smallest, bias) = NORMAL;
         let FactorRange { low, high } = range;
         // Magnitudes of products are below 2^(e + headroom), and those of factors.
-        let headroom = self.term_bits as i32 - self.fraction_bits;
+        let headroom = self.headroom();
         let (lowest, highest) = (low[0] + low[1], high[0] + high[1] + headroom);
         let least = -1 - highest;
         let normal = |low: i32, high: i32| low - self.fraction_bits >= smallest && high < bias;
         let factors = (0..2).all(|of| normal(low[of], high[of] + headroom));
         let fits = factors && normal(lowest, highest) && normal(lowest + least.min(0), highest);
         let scales = least > smallest && bits - lowest <= bias;
-        (fits && scales).then_some(UnitScale { unit: bias + bits, least: bias + least })
+        (fits && scales).then_some(UnitScale { unit: bias + bits, least: bias + least, common: true })
+    }
+
+    /// What scales each product of any factors.
+    pub(super) fn own_scale(&self) -> Option<UnitScale> {
+        let (_, bias) = NORMAL;
+        Some(UnitScale { unit: bias + self.alignment?.bits, least: bias - 1 - self.headroom(), common: false })
+    }
+
+    /// Bits before the binary point of products as if exponents were 0.
+    fn headroom(&self) -> i32 {
+        self.term_bits as i32 - self.fraction_bits
     }
 }
 
@@ -84,7 +97,7 @@ vectorised! {
         addend: &Number,
         sum: &mut ShortNumber,
     ) {
-        let UnitScale { unit, least } = *scale;
+        let UnitScale { unit, least, common } = *scale;
         let alignment = step.sum.alignment.expect("a narrow sum is aligned");
         let floor = alignment.floor.unwrap_or(NONE);
         let fraction_bits = step.sum.addends.first().map_or(alignment.bits, |own| own.fraction_bits);
@@ -118,17 +131,26 @@ vectorised! {
         let mut at = 0;
         while at < pieces.count {
             let factors: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a.values, pieces.b.values));
+            let exponents: [_; SIDE] =
+                array(|side| pieces.of_group(at + side, pieces.a.exponents, pieces.b.exponents));
             // Without any product that is not zero, every scale serves.
-            let field = |e: i32| unit.wrapping_sub(e).max(least).min(254) as u32;
-            let scale: [Lane<f32>; SIDE] =
-                array(|side| over(&piece(&sum.exponent, at + side), |e| f32::from_bits(field(e) << 23)));
+            let scale = |field: i32| f32::from_bits((field.max(least).min(254) as u32) << 23);
+            let field: [Lane<i32>; SIDE] =
+                array(|side| over(&piece(&sum.exponent, at + side), |e| unit.wrapping_sub(e)));
+            let common_scale: [Lane<f32>; SIDE] = array(|side| over(&field[side], scale));
             let mut products = [[0i32; LANES]; SIDE];
             let mut term = 0;
             while term < count {
                 for side in 0..SIDE {
                     let (x, y) = (&factors[side].0[term], &factors[side].1[term]);
                     let value = each(|l| x[l % TURNS] * y[l]);
-                    let scaled = each(|l| value[l] * scale[side][l]);
+                    let scaled = if common {
+                        each(|l| value[l] * common_scale[side][l])
+                    } else {
+                        let (x, y) = (&exponents[side].0[term], &exponents[side].1[term]);
+                        let own = each(|l| field[side][l].wrapping_add(x[l % TURNS].wrapping_add(y[l])));
+                        each(|l| value[l] * scale(own[l]))
+                    };
                     // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
                     let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
                     products[side] = each(|l| products[side][l].wrapping_add(units[l]));

@@ -11,8 +11,8 @@ use super::{
 pub(super) struct Pieces<'a> {
     pub(super) a: DecodedRow<'a, TURNS>,
     pub(super) b: DecodedRow<'a, LANES>,
-    /// The exponents of those elements.
-    pub(super) range: FactorRange,
+    /// The exponents of those elements, where values in binary32 serve as they are.
+    pub(super) range: Option<FactorRange>,
     /// Scales of the same elements, where those are not scaled already.
     pub(super) scales: Option<GroupFactors<'a>>,
     /// Where the elements of A and of B begin that a piece takes.

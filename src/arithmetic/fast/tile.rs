@@ -10,12 +10,12 @@ use super::{
     pieces::Pieces,
     scale::Scales,
     terms::GroupFactors,
-    values::{decode_values, values},
-    word::{LANES, PIECES, PieceLanes, TURNS, array, each, piece},
+    values::{decode_values, find_range, values},
+    word::{LANES, Lane, PIECES, PieceLanes, TURNS, array, each, piece, set_piece},
 };
 use crate::{
     base::vectors::vectorised,
-    isa::{Chunk, Instruction, Tiles},
+    isa::{Chunk, Codes, Instruction, Tiles},
 };
 
 /// The shape of an instruction.
@@ -87,7 +87,6 @@ pub(super) struct DecodedTile {
     /// The codes of A and B in the order of their elements.
     a_codes: Vec<u32>,
     b_codes: Vec<u32>,
-    c: Vec<u32>,
     positions: Vec<u32>,
     /// The scales of A and B.
     scales: [Vec<u32>; 2],
@@ -98,6 +97,8 @@ pub(super) struct DecodedTile {
     /// The scales of those elements, where they are not scaled already.
     a_scales: Elements,
     b_scales: Elements,
+    /// The range of A and B, where values in binary32 serve as they are.
+    range: Option<FactorRange>,
     /// The elements of B that the rows of a sparse A choose.
     chosen: Elements,
     chosen_scales: Elements,
@@ -114,7 +115,6 @@ impl DecodedTile {
         if let Some(positions) = &tiles.positions {
             widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
-        widen(&tiles.c, tile * i.m * i.n, i.m * i.n, &mut self.c);
         self.order_a(kernel, i, tiles, tile);
         self.order_b(kernel, i, tiles, tile);
         if !self.decode_values(kernel, i) {
@@ -128,13 +128,13 @@ impl DecodedTile {
                 places[count] = Piece { row, block, rows, columns, element: row * i.n + first };
                 count += 1;
                 if count == PIECES {
-                    self.batch(kernel, i, &places, d);
+                    self.batch(kernel, i, tiles, tile, &places, d);
                     count = 0;
                 }
             }
         }
         if count > 0 {
-            self.batch(kernel, i, &places[..count], d);
+            self.batch(kernel, i, tiles, tile, &places[..count], d);
         }
     }
 
@@ -185,7 +185,9 @@ impl DecodedTile {
         let Some([a, b]) = &kernel.direct else { return false };
         decode_values(&mut self.a, a, &self.a_codes, false);
         decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS);
-        !self.a.any_special && !self.b.any_special && kernel.serves(&FactorRange::new(&self.a, &self.b))
+        let range = FactorRange::new(&self.a, &self.b);
+        self.range = Some(range);
+        !self.a.any_special && !self.b.any_special && kernel.serves(&range)
     }
 
     /// Decodes A and B.
@@ -202,9 +204,12 @@ impl DecodedTile {
             self.load_scales(kernel, scales, i, tiles, tile);
         }
         if let Some([a, b]) = kernel.values {
-            values(&mut self.a, a);
+            find_range(&mut self.a);
+            find_range(&mut self.b);
+            self.range = Some(FactorRange::new(&self.a, &self.b)).filter(|range| kernel.serves(range));
+            values(&mut self.a, a, self.range.is_none());
             if i.chunk.is_none() {
-                values(&mut self.b, b);
+                values(&mut self.b, b, self.range.is_none());
             }
         }
     }
@@ -245,9 +250,17 @@ impl DecodedTile {
     }
 
     /// The elements of D in some pieces.
-    fn batch(&mut self, kernel: &FastKernel, i: &Shape, places: &[Piece], d: &mut [u8]) {
+    fn batch(
+        &mut self,
+        kernel: &FastKernel,
+        i: &Shape,
+        tiles: &Tiles,
+        tile: usize,
+        places: &[Piece],
+        d: &mut [u8],
+    ) {
         let mut c = [0; COUNT];
-        gather(&self.c, places, i, &mut c);
+        gather(&tiles.c, tile * i.m * i.n, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
             let length = kernel.order.len();
@@ -263,7 +276,7 @@ impl DecodedTile {
         let pieces = Pieces {
             a: self.a.rows(),
             b: b.rows(),
-            range: FactorRange::new(&self.a, b),
+            range: self.range,
             scales: sums.then(|| GroupFactors { a: self.a_scales.rows(), b: b_scales.rows() }),
             starts: &starts,
             special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
@@ -301,9 +314,9 @@ impl DecodedTile {
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
-        match kernel.values {
-            Some([_, b]) if !self.b.significands.is_empty() => values(&mut self.chosen, b),
-            _ => self.chosen.range = self.b.range,
+        // What was decoded to values alone has them already.
+        if let Some([_, b]) = kernel.values.filter(|_| !self.b.significands.is_empty()) {
+            values(&mut self.chosen, b, self.range.is_none());
         }
     }
 }
@@ -325,21 +338,44 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 }
 
 vectorised! {
-    /// The codes of each lane of some pieces; void for lanes without an element.
-    fn gather(codes: &[u32], places: &[Piece], i: &Shape, lanes: &mut PieceLanes<u32>) {
+    /// The codes of each lane of some pieces, of those that begin at `first`; void for lanes without an element.
+    fn gather(codes: &Codes, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
+        let (width, bytes) = (codes.width(), codes.as_bytes());
         for (at, place) in places.iter().enumerate() {
-            let lanes = &mut lanes.as_chunks_mut::<LANES>().0[at];
-            let row = |row: usize| &codes[place.element + row * i.n..];
-            if let (LANES, Some(row)) = (place.columns, row(0).first_chunk()) {
-                *lanes = *row;
-            } else if let (TURNS, HALF) = (place.rows, place.columns) {
-                let (x, y) = (&row(0)[..HALF], &row(1)[..HALF]);
-                *lanes = each(|l| if l % TURNS == 0 { x[l / TURNS] } else { y[l / TURNS] });
-            } else {
-                place.elements(i).for_each(|(lane, element)| lanes[lane] = codes[element]);
-            }
+            let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
+            let lanes = match (place.rows, place.columns, width) {
+                (_, LANES, 4) => read(row(0), u32::from_le_bytes),
+                (_, LANES, 2) => read(row(0), |code| u16::from_le_bytes(code).into()),
+                (TURNS, HALF, 4) => turns(&read(row(0), u32::from_le_bytes), &read(row(1), u32::from_le_bytes)),
+                (TURNS, HALF, 2) => {
+                    let half = |row| read(row, |code| u16::from_le_bytes(code).into());
+                    turns(&half(row(0)), &half(row(1)))
+                }
+                _ => {
+                    let mut lanes = [0; LANES];
+                    for (lane, element) in place.elements(i) {
+                        lanes[lane] = codes.get(first + element) as u32;
+                    }
+                    lanes
+                }
+            };
+            set_piece(out, at, &lanes);
         }
     }
+}
+
+/// Codes of so many bytes each.
+#[inline(always)]
+fn read<const N: usize, const M: usize>(bytes: &[u8], code: impl Fn([u8; N]) -> u32) -> [u32; M] {
+    let codes: &[[u8; N]; M] = bytes.as_chunks().0.first_chunk().expect("a piece is not beyond its codes");
+    array(|l| code(codes[l]))
+}
+
+/// Lanes that take those of two rows in turn.
+#[inline(always)]
+fn turns(x: &[u32; HALF], y: &[u32; HALF]) -> Lane<u32> {
+    let pairs: [[u32; TURNS]; HALF] = array(|l| [x[l], y[l]]);
+    each(|l| pairs[l / TURNS][l % TURNS])
 }
 
 vectorised! {

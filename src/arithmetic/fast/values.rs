@@ -112,21 +112,30 @@ vectorised! {
 }
 
 vectorised! {
-    /// Sets the values and the range of decoded elements of which so many bits are behind the binary point.
-    pub(super) fn values(elements: &mut Elements, fraction_bits: i32) {
+    /// Finds the range of decoded elements.
+    pub(super) fn find_range(elements: &mut Elements) {
+        let (mut low, mut high) = (i32::MAX, ZERO);
+        for exponent in &elements.exponents {
+            low = low.min(if *exponent == ZERO { i32::MAX } else { *exponent });
+            high = high.max(*exponent);
+        }
+        elements.range = if high == ZERO { (0, 0) } else { (low, high) };
+    }
+}
+
+vectorised! {
+    /// Sets the values of decoded elements of which so many bits are behind the binary point; of `spread` ones, as if their exponents
+    /// were 0.
+    pub(super) fn values(elements: &mut Elements, fraction_bits: i32, spread: bool) {
         let count = elements.significands.len();
         resize(&mut elements.values, count);
         let (significands, exponents) = (&elements.significands[..count], &elements.exponents[..count]);
         let (negative, values) = (&elements.negative[..count], &mut elements.values[..count]);
-        let (mut low, mut high) = (i32::MAX, i32::MIN);
+        let kept = if spread { 0 } else { i32::MAX };
         for (at, value) in values.iter_mut().enumerate() {
-            let exponent = exponents[at];
-            low = low.min(if exponent == ZERO { i32::MAX } else { exponent });
-            high = high.max(exponent);
-            let field = (exponent - fraction_bits + BIAS).clamp(1, 254) as u32;
+            let field = (exponents[at].min(kept).max(-kept) - fraction_bits + BIAS).clamp(1, 254) as u32;
             let magnitude = significands[at] as f32 * f32::from_bits(field << TRAILING);
             *value = f32::from_bits(magnitude.to_bits() | negative[at] & SIGN);
         }
-        elements.range = if high <= ZERO { (0, 0) } else { (low, high) };
     }
 }
