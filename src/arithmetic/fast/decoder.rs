@@ -53,7 +53,7 @@ impl DecodedLanes {
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NumberDecoder {
     /// Of an integer format, the unused bits of 32, and whether codes have a sign.
-    integer: Option<(u32, bool)>,
+    pub(super) integer: Option<(u32, bool)>,
     padding_bits: u32,
     trailing_bits: u32,
     trailing_mask: u32,
@@ -172,10 +172,9 @@ impl NumberDecoder {
     /// The data of codes.
     #[inline(always)]
     pub(super) fn lanes(&self, codes: &Lane<u32>) -> DecodedLanes {
-        match (self.integer, self.unpacked_emin) {
-            (Some((unused, signed)), _) => DecodedLanes::new(|l| integer(codes[l], unused, signed)),
-            (None, Some(emin)) => DecodedLanes::new(|l| self.unpacked(codes[l], emin)),
-            (None, None) => DecodedLanes::new(|l| self.decode(codes[l])),
+        match self.unpacked_emin {
+            Some(emin) => DecodedLanes::new(|l| self.unpacked(codes[l], emin)),
+            None => DecodedLanes::new(|l| self.decode(codes[l])),
         }
     }
 
@@ -218,15 +217,6 @@ vectorised! {
             at += next;
         }
     }
-}
-
-/// An integer of which some upper bits of 32 are unused.
-#[inline(always)]
-fn integer(code: u32, unused: u32, signed: bool) -> DecodedCode {
-    let aligned = code << unused;
-    let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
-    let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
-    DecodedCode { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
 }
 
 /// The record of a format that the kernel has.

@@ -43,6 +43,16 @@ impl Elements {
         self.special.clear();
     }
 
+    /// Makes room for so many integers, and for nothing else.
+    fn keep_integers(&mut self, count: usize) {
+        resize(&mut self.significands, count);
+        self.exponents.clear();
+        self.values.clear();
+        self.negative.clear();
+        self.special.clear();
+        self.any_special = false;
+    }
+
     pub(super) fn clear(&mut self) {
         self.resize(0);
         self.any_special = false;
@@ -68,17 +78,6 @@ impl Elements {
             self.special[at] = if nan { NAN } else { self.special[at] };
         }
         self.any_special |= scales.any_special;
-    }
-
-    /// Appends an element of `other` for each lane, as far as it has them: of those for [`LANES`] lanes that begin at each turn's
-    /// place.
-    pub(super) fn push_lanes(&mut self, other: &Elements, places: [usize; TURNS]) {
-        let at = places.map(|place| place * LANES);
-        take(&mut self.significands, &other.significands, at);
-        take(&mut self.exponents, &other.exponents, at);
-        take(&mut self.values, &other.values, at);
-        take(&mut self.negative, &other.negative, at);
-        take(&mut self.special, &other.special, at);
     }
 
     pub(super) fn push(&mut self, element: &DecodedCode) {
@@ -125,11 +124,50 @@ vectorised! {
     }
 }
 
-/// Appends those of the elements `other` that begin at each turn's place, if there are any.
+vectorised! {
+    /// Elements of `other`, as far as it has them, values only where it has nothing else: for each place of the turns, of those for [`LANES`] lanes that begin there.
+    pub(super) fn choose(elements: &mut Elements, other: &Elements, places: &[[usize; TURNS]]) {
+        take(&mut elements.significands, &other.significands, places);
+        take(&mut elements.exponents, &other.exponents, places);
+        if other.significands.is_empty() {
+            take(&mut elements.values, &other.values, places);
+        }
+        take(&mut elements.negative, &other.negative, places);
+        take(&mut elements.special, &other.special, places);
+    }
+}
+
+/// What begins at each place of the turns, if there is anything.
 #[inline(always)]
-fn take<T: Copy + Default>(own: &mut Vec<T>, other: &[T], at: [usize; TURNS]) {
-    if !other.is_empty() {
-        own.extend_from_slice(&each(|l| other[at[l % TURNS] + l]));
+fn take<T: Copy + Default>(out: &mut Vec<T>, other: &[T], places: &[[usize; TURNS]]) {
+    if other.is_empty() {
+        return out.clear();
+    }
+    resize(out, places.len() * LANES);
+    let (out, other) = (out.as_chunks_mut::<LANES>().0, other.as_chunks::<LANES>().0);
+    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    let (next, mut at) = (black_box(1), 0);
+    while at < places.len() {
+        let [x, y] = places[at];
+        let (x, y) = (other[x], other[y]);
+        out[at] = each(|l| if l % TURNS == 0 { x[l] } else { y[l] });
+        at += next;
+    }
+}
+
+vectorised! {
+    /// The integers of codes, whole [`LANES`] of them, of which `unused` upper bits of 32 are unused; each [`TURNS`] times if it
+    /// is for `turns`.
+    pub(super) fn decode_integers(elements: &mut Elements, unused: u32, signed: bool, codes: &[u32], turns: bool) {
+        elements.keep_integers(if turns { codes.len() * TURNS } else { codes.len() });
+        let codes = codes.as_chunks().0;
+        let (next, mut at) = (black_box(1), 0);
+        while at < codes.len() {
+            let aligned: Lane<u32> = over(&codes[at], |code: u32| code << unused);
+            let own = over(&aligned, |code| if signed { code as i32 >> unused } else { (code >> unused) as i32 });
+            put(&mut elements.significands, at, &own, turns);
+            at += next;
+        }
     }
 }
 

@@ -48,7 +48,7 @@ pub(super) trait Magnitude: Copy + Into<u64> {
 }
 
 macro_rules! magnitude {
-    ($word:ty, $signed:ty) => {
+    ($word:ty, $signed:ty, $leading:expr) => {
         impl Magnitude for $word {
             #[inline(always)]
             fn round(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
@@ -65,7 +65,7 @@ macro_rules! magnitude {
                 let largest = own.largest as $word;
                 for (l, out) in codes.iter_mut().enumerate() {
                     let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
-                    let leading = exponent + LAST - (magnitude | 1).leading_zeros() as i32;
+                    let leading = exponent + $leading(magnitude);
                     let quantum = (leading - trailing_bits).max(smallest);
                     let distance = quantum - exponent;
                     let (right, left) = (distance.clamp(0, LAST) as u32, (-distance).clamp(0, LAST) as u32);
@@ -89,8 +89,17 @@ macro_rules! magnitude {
     };
 }
 
-magnitude!(u32, i32);
-magnitude!(u64, i64);
+magnitude!(u32, i32, leading_bit);
+magnitude!(u64, i64, |magnitude: u64| 63 - (magnitude | 1).leading_zeros() as i32);
+
+/// The leading bit of a number, of zero the last: by a conversion to binary32, for which there are vector instructions everywhere.
+#[inline(always)]
+fn leading_bit(magnitude: u32) -> i32 {
+    let half = magnitude >> 1;
+    // Without the bits that the conversion might round up.
+    let field = ((half & !(half >> 1)) as i32 as f32).to_bits() >> 23;
+    (field as i32 - 126).max(0)
+}
 
 /// How numbers are rounded to a target.
 #[derive(Debug, Clone, Copy)]

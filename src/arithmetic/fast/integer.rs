@@ -6,7 +6,6 @@ use super::{
     floating::RoundedCodes,
     number::COUNT,
     pieces::Pieces,
-    terms::GroupFactors,
     word::{LANES, Lane, PieceLanes, TURNS, each, over, piece, set_piece},
 };
 use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
@@ -42,12 +41,12 @@ vectorised! {
         // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
         let (next, count) = (black_box(1), pieces.terms());
         for at in 0..pieces.count {
-            let factors = pieces.factors(at);
+            let factors = pieces.of_group(at, pieces.a.significands, pieces.b.significands);
             let sum: Lane<i64> = if integer.wide {
                 let mut sum = [0i64; LANES];
                 let mut term = 0;
                 while term < count {
-                    let product = products(&factors, term);
+                    let product = products(factors, term);
                     sum = each(|l| sum[l] + i64::from(product[l]));
                     term += next;
                 }
@@ -57,10 +56,10 @@ vectorised! {
                 let mut term = 0;
                 while term < count {
                     let terms = if integer.xor {
-                        let (a, b) = (&factors.a.significands[term], &factors.b.significands[term]);
+                        let (a, b) = (&factors.0[term], &factors.1[term]);
                         each(|l| a[l % TURNS] ^ b[l])
                     } else {
-                        products(&factors, term)
+                        products(factors, term)
                     };
                     sum = each(|l| sum[l].wrapping_add(terms[l]));
                     term += next;
@@ -79,7 +78,7 @@ vectorised! {
 
 /// Products of integers.
 #[inline(always)]
-fn products(factors: &GroupFactors, term: usize) -> Lane<i32> {
-    let (a, b) = (&factors.a.significands[term], &factors.b.significands[term]);
+fn products((a, b): (&[[i32; TURNS]], &[[i32; LANES]]), term: usize) -> Lane<i32> {
+    let (a, b) = (&a[term], &b[term]);
     each(|l| a[l % TURNS].wrapping_mul(b[l]))
 }

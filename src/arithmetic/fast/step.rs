@@ -113,13 +113,7 @@ impl SumStep {
 
     /// The signs of zero sums by IEEE 754, as masks; of stored terms, if there are. Such sums are rare: compiled once.
     #[inline(never)]
-    fn zero_signs(
-        &self,
-        factors: &GroupFactors,
-        addends: &[&Number],
-        at: usize,
-        stored: Option<&Stored>,
-    ) -> Lane<u32> {
+    fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: Option<&Stored>) -> Lane<u32> {
         let mut zeros = ZeroSigns::default();
         for addend in addends {
             zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));

@@ -2,7 +2,7 @@
 
 use super::{
     codes::{widen, widen_in_turn},
-    elements::{Elements, decode, resize},
+    elements::{Elements, choose, decode, decode_integers, resize},
     floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
     narrow::FactorRange,
@@ -99,7 +99,8 @@ pub(super) struct DecodedTile {
     b_scales: Elements,
     /// The range of A and B, where values in binary32 serve as they are.
     range: Option<FactorRange>,
-    /// The elements of B that the rows of a sparse A choose.
+    /// The places of the elements of B that the rows of a sparse A choose, and those elements.
+    chosen_places: Vec<[usize; TURNS]>,
     chosen: Elements,
     chosen_scales: Elements,
     workspace: Workspace,
@@ -192,8 +193,13 @@ impl DecodedTile {
 
     /// Decodes A and B.
     fn decode(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+        let turns = i.rows == TURNS;
+        if let (Some((a, a_signed)), Some((b, b_signed))) = (kernel.a.integer, kernel.b.integer) {
+            decode_integers(&mut self.a, a, a_signed, &self.a_codes, false);
+            return decode_integers(&mut self.b, b, b_signed, &self.b_codes, turns);
+        }
         decode(&mut self.a, &kernel.a, &self.a_codes, false);
-        decode(&mut self.b, &kernel.b, &self.b_codes, i.rows == TURNS);
+        decode(&mut self.b, &kernel.b, &self.b_codes, turns);
         if let Some([a, b]) = &kernel.masks {
             self.a.take_pieces(a.iter().cycle().map(|mask| (*mask, TURNS)));
             if i.chunk.is_none() {
@@ -250,15 +256,7 @@ impl DecodedTile {
     }
 
     /// The elements of D in some pieces.
-    fn batch(
-        &mut self,
-        kernel: &FastKernel,
-        i: &Shape,
-        tiles: &Tiles,
-        tile: usize,
-        places: &[Piece],
-        d: &mut [u8],
-    ) {
+    fn batch(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, places: &[Piece], d: &mut [u8]) {
         let mut c = [0; COUNT];
         gather(&tiles.c, tile * i.m * i.n, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
@@ -299,17 +297,16 @@ impl DecodedTile {
 
     /// Collects the elements of B that the rows of a sparse A are multiplied by.
     fn choose(&mut self, kernel: &FastKernel, i: &Shape, places: &[Piece], scales: bool) {
-        self.chosen.clear();
-        self.chosen_scales.clear();
+        self.chosen_places.clear();
         for &Piece { row, block, rows, .. } in places {
-            let turns = [0, TURNS - 1].map(|turn| &self.positions[(row + turn.min(rows - 1)) * i.stored..]);
+            let [x, y] = [0, TURNS - 1].map(|turn| &self.positions[(row + turn.min(rows - 1)) * i.stored..]);
             for &at in &kernel.order {
-                let places = turns.map(|positions| block * i.k + i.logical(positions, at));
-                self.chosen.push_lanes(&self.b, places);
-                if scales {
-                    self.chosen_scales.push_lanes(&self.b_scales, places);
-                }
+                self.chosen_places.push([block * i.k + i.logical(x, at), block * i.k + i.logical(y, at)]);
             }
+        }
+        choose(&mut self.chosen, &self.b, &self.chosen_places);
+        if scales {
+            choose(&mut self.chosen_scales, &self.b_scales, &self.chosen_places);
         }
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));

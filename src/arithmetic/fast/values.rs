@@ -39,13 +39,14 @@ const SIGN: u32 = 1 << 31;
 const BIAS: i32 = f32::MAX_EXP - 1;
 
 impl ValueDecoder {
-    /// `None` for formats whose normal numbers are not all normal in binary32, and those that the table of its fields does not hold.
+    /// `None` for formats whose normal numbers are not all normal in binary32, whose NaN is the negative zero, or whose subnormal
+    /// numbers lose their sign.
     pub(super) fn new(format: &Format, unpack: &Unpack) -> Option<ValueDecoder> {
         let f = supported(format)?;
         let low = f.trailing_bits + f.padding_bits;
         let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), Float::emin);
-        let normal = |emin: i32| emin >= f32::MIN_EXP - 1;
-        if !normal(emin) || !normal(f.emin()) || f.emax() >= f32::MAX_EXP || low > TRAILING || unpack.subnormals == Subnormals::PositiveZero {
+        let exponents = emin.min(f.emin()) >= f32::MIN_EXP - 1 && f.emax() < f32::MAX_EXP;
+        if !exponents || low > TRAILING || unpack.subnormals == Subnormals::PositiveZero {
             return None;
         }
         let magnitude = (1u64 << (format.bits - u32::from(f.signed))) as u32;
