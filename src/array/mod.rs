@@ -2,10 +2,12 @@
 
 mod npy;
 mod safetensors;
+mod stream;
 
 use std::{borrow::Cow, collections::BTreeMap, io::BufReader, path::Path};
 
 pub(crate) use safetensors::{LONGEST_HEADER, header};
+pub use stream::{ArrayFile, StreamedArray};
 
 use crate::{
     Error, Result,
