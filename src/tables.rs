@@ -78,6 +78,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<probe::table::ProfileRow>(),
         Declaration::of::<probe::table::SummaryRow>(),
         Declaration::of::<quantise::QuantisationRow>(),
+        Declaration::of::<quantise::TensorQuantisationRow>(),
         Declaration::of::<quantise::WorstRunRow>(),
         Declaration::of::<record::RecordingRow>(),
         Declaration::of::<tree::table::ContradictionRow>(),

@@ -3,9 +3,9 @@
 use super::{
     Quantisation,
     losses::WorstRun,
-    table::{self, Of, QuantisationRow, WorstRunRow},
+    table::{self, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
-    view::{RowView, is_floating},
+    view::RowView,
 };
 use crate::{
     Error, Result,
@@ -47,7 +47,7 @@ impl Choice {
         let matches = |patterns: &[String], name: &str| patterns.iter().any(|own| pattern::matches(own, name));
         let chosen = |array: &&StreamedArray| {
             let wanted = match self.include.is_empty() {
-                true => is_floating(array.kind),
+                true => array.kind.is_floating(),
                 false => matches(&self.include, &array.name),
             };
             wanted && !matches(&self.exclude, &array.name)
@@ -68,7 +68,7 @@ pub struct Found {
     all: Vec<TensorLosses>,
     /// The tensors and columns of the worst runs of each target.
     worst: Vec<Vec<(WorstRun, String, usize)>>,
-    tensors: Vec<QuantisationRow>,
+    tensors: Vec<TensorQuantisationRow>,
     /// Tensors, and values of them.
     pub counted: (u64, u64),
 }
@@ -88,7 +88,11 @@ impl Found {
         self.all.resize_with(how.targets.len(), TensorLosses::default);
         self.worst.resize_with(how.targets.len(), Vec::new);
         for (at, (target, own)) in how.targets.iter().zip(&found).enumerate() {
-            self.tensors.push(table::row(target, Some(Of { name: &array.name, shape: &array.shape }), own));
+            self.tensors.push(TensorQuantisationRow {
+                tensor: array.name.clone(),
+                shape: array.shape.clone(),
+                quantisation: table::row(target, own),
+            });
             let runs = own.losses.worst.iter().map(|run| (*run, array.name.clone(), columns));
             self.worst[at].extend(runs);
             crate::base::sorting::by(&mut self.worst[at], |x, y| y.0.ratio.total_cmp(&x.0.ratio));
@@ -107,7 +111,7 @@ impl Found {
     /// The tables: of all tensors together, of each where there are several, and of the worst runs.
     pub fn tables(self, how: &Quantisation) -> Vec<Table> {
         let (tensors, values) = self.counted;
-        let of_all = how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, None, own));
+        let of_all = how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own));
         let plural = if tensors == 1 { "tensor" } else { "tensors" };
         let mut tables = vec![Table::of(format!("{tensors} {plural}, {values} values"), of_all)];
         if tensors > 1 {

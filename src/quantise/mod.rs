@@ -17,6 +17,6 @@ mod view;
 
 pub use file::{Choice, Found};
 pub use product::Activations;
-pub use table::{QuantisationRow, WorstRunRow};
+pub use table::{QuantisationRow, TensorQuantisationRow, WorstRunRow};
 pub use target::{BlockScale, PLAIN_RULES, PlainRule, QuantisationTarget, Sharing, sharing, targets};
 pub use tensor::Quantisation;

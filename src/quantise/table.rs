@@ -18,10 +18,6 @@ crate::rows! {
         rule: Option<&'static str> => shown("rule").beside().essential(),
         /// Which values share a scale: those of a tensor, channel or row, or of blocks of rows x columns; or none.
         per: String => shown("per").beside().essential(),
-        /// The tensor; none in the table of all together.
-        tensor: Option<String> => shown("tensor").if_filled().essential(),
-        /// Its extents.
-        shape: Option<Vec<usize>> => shown("shape").if_filled(),
         /// How many values there are.
         values: u64 => shown("values"),
         /// The energy of the values over that of the errors.
@@ -58,6 +54,16 @@ crate::rows! {
         scales: Vec<u64> => hidden(),
     }
 
+    /// What quantisation did to one tensor.
+    pub struct TensorQuantisationRow in "tensor_quantisation" {
+        /// The tensor.
+        tensor: String => shown("tensor").essential(),
+        /// Its extents.
+        shape: Vec<usize> => shown("shape"),
+        /// What it did.
+        quantisation: QuantisationRow => hidden(),
+    }
+
     /// Values that lost most: a run of a row that shares a scale (up to 128 values where more share one).
     pub struct WorstRunRow in "worst_runs" {
         /// The format.
@@ -79,15 +85,8 @@ crate::rows! {
     }
 }
 
-/// A tensor, by name and shape.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Of<'a> {
-    pub(super) name: &'a str,
-    pub(super) shape: &'a [usize],
-}
-
 /// The row of a tensor, or of all.
-pub(super) fn row(target: &QuantisationTarget, of: Option<Of>, found: &TensorLosses) -> QuantisationRow {
+pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {
     let losses = &found.losses;
     let share = |count: u64| (losses.values > 0).then(|| count as f64 / losses.values as f64);
     let (error_exponents, errors) = filled(&losses.errors);
@@ -96,8 +95,6 @@ pub(super) fn row(target: &QuantisationTarget, of: Option<Of>, found: &TensorLos
         to: target.format_name(),
         rule: target.rule_name(),
         per: target.sharing_name(),
-        tensor: of.map(|of| of.name.to_string()),
-        shape: of.map(|of| of.shape.to_vec()),
         values: losses.values,
         sqnr: losses.sqnr(),
         rms_error: losses.rms_error(),

@@ -48,7 +48,7 @@ fn quantised(
     let how = Quantisation { targets, axis, rounding, seed: 7, activations: None };
     let view = view::RowView::new(&file, &file.arrays[0], axis).unwrap();
     let found = how.tensor(view).unwrap();
-    targets.iter().zip(&found).map(|(target, losses)| table::row(target, None, losses)).collect()
+    targets.iter().zip(&found).map(|(target, losses)| table::row(target, losses)).collect()
 }
 
 /// The values in rows along an axis of a shape of three extents.

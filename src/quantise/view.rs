@@ -76,11 +76,6 @@ enum Elements {
     },
 }
 
-/// Whether the elements are floating-point numbers.
-pub(super) fn is_floating(kind: Content) -> bool {
-    matches!(kind, Content::Format(format) if matches!(format.encoding, Encoding::Float(_)))
-}
-
 impl<'a> RowView<'a> {
     /// The tensor `array` along `axis`: from 0, or from -1 backwards. A single number is a row of its own.
     ///
