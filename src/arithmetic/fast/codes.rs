@@ -45,8 +45,8 @@ fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn(
 }
 
 vectorised! {
-    /// `count` codes from `first` on, in rows of `length`: those of so many rows at a time in turn; a row without a second one counts
-    /// twice.
+    /// `count` codes from `first` on, in rows of `length`: those of so many rows at a time in turn; a row without a second one
+    /// counts twice.
     pub(super) fn widen_in_turn(
         codes: &Codes,
         first: usize,

@@ -15,7 +15,7 @@ use crate::base::vectors::vectorised;
 pub(super) struct Elements {
     pub(super) significands: Vec<i32>,
     pub(super) exponents: Vec<i32>,
-    /// See [`DecodedRow::values`].
+    /// The numbers in binary32, where it holds them and all their products; else as if exponents were 0.
     pub(super) values: Vec<f32>,
     pub(super) negative: Vec<u32>,
     pub(super) special: Vec<u32>,
@@ -93,7 +93,6 @@ impl Elements {
         DecodedRow {
             significands: self.significands.as_chunks().0,
             exponents: self.exponents.as_chunks().0,
-            values: self.values.as_chunks().0,
             negative: self.negative.as_chunks().0,
             special: self.special.as_chunks().0,
         }
@@ -125,7 +124,8 @@ vectorised! {
 }
 
 vectorised! {
-    /// Elements of `other`, as far as it has them, values only where it has nothing else: for each place of the turns, of those for [`LANES`] lanes that begin there.
+    /// Elements of `other`, as far as it has them, and values only where it has no significands: for each place of the turns, of
+    /// those for [`LANES`] lanes that begin there.
     pub(super) fn choose(elements: &mut Elements, other: &Elements, places: &[[usize; TURNS]]) {
         take(&mut elements.significands, &other.significands, places);
         take(&mut elements.exponents, &other.exponents, places);

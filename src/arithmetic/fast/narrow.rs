@@ -56,8 +56,8 @@ impl FusedSum {
         (self.term_bits <= f32::MANTISSA_DIGITS && bits < i32::BITS).then_some(bits + 1)
     }
 
-    /// What scales products of these factors by one scale; `None` where a factor, a product, scaled or not, or a scale might not be a normal
-    /// number of binary32.
+    /// What scales all products of these factors alike; `None` where a factor, a product, scaled or not, or a scale might not be a
+    /// normal number of binary32.
     pub(super) fn unit_scale(&self, range: &FactorRange) -> Option<UnitScale> {
         let bits = self.alignment?.bits;
         let (smallest, bias) = NORMAL;
@@ -97,7 +97,6 @@ vectorised! {
         addend: &Number,
         sum: &mut ShortNumber,
     ) {
-        let UnitScale { unit, least, common } = *scale;
         let alignment = step.sum.alignment.expect("a narrow sum is aligned");
         let floor = alignment.floor.unwrap_or(NONE);
         let fraction_bits = step.sum.addends.first().map_or(alignment.bits, |own| own.fraction_bits);
@@ -128,39 +127,10 @@ vectorised! {
             // Without any term there is nothing to align.
             sum.exponent[l] = if largest > NONE { largest.max(floor) } else { largest };
         }
-        let mut at = 0;
-        while at < pieces.count {
-            let factors: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a.values, pieces.b.values));
-            let exponents: [_; SIDE] =
-                array(|side| pieces.of_group(at + side, pieces.a.exponents, pieces.b.exponents));
-            // Without any product that is not zero, every scale serves.
-            let scale = |field: i32| f32::from_bits((field.max(least).min(254) as u32) << 23);
-            let field: [Lane<i32>; SIDE] =
-                array(|side| over(&piece(&sum.exponent, at + side), |e| unit.wrapping_sub(e)));
-            let common_scale: [Lane<f32>; SIDE] = array(|side| over(&field[side], scale));
-            let mut products = [[0i32; LANES]; SIDE];
-            let mut term = 0;
-            while term < count {
-                for side in 0..SIDE {
-                    let (x, y) = (&factors[side].0[term], &factors[side].1[term]);
-                    let value = each(|l| x[l % TURNS] * y[l]);
-                    let scaled = if common {
-                        each(|l| value[l] * common_scale[side][l])
-                    } else {
-                        let (x, y) = (&exponents[side].0[term], &exponents[side].1[term]);
-                        let own = each(|l| field[side][l].wrapping_add(x[l % TURNS].wrapping_add(y[l])));
-                        each(|l| value[l] * scale(own[l]))
-                    };
-                    // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
-                    let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
-                    products[side] = each(|l| products[side][l].wrapping_add(units[l]));
-                }
-                term += next;
-            }
-            for side in 0..SIDE {
-                set_piece(&mut sum.magnitude, at + side, &over(&products[side], |units| units as u32));
-            }
-            at += SIDE;
+        if scale.common {
+            cut_products::<true>(scale, pieces, next, sum);
+        } else {
+            cut_products::<false>(scale, pieces, next, sum);
         }
         let mut zeros = 0;
         for l in 0..COUNT {
@@ -193,6 +163,47 @@ vectorised! {
     }
 }
 
+/// The products in units of the exponents of the sums, cut and added; with one scale for all products of a sum, or one for each.
+#[allow(unsafe_code)]
+#[inline(always)]
+fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: usize, sum: &mut ShortNumber) {
+    let UnitScale { unit, least, .. } = *scale;
+    // Without any product that is not zero, every scale serves.
+    let scale = |field: i32| f32::from_bits((field.max(least).min(254) as u32) << 23);
+    let count = pieces.terms();
+    let mut at = 0;
+    while at < pieces.count {
+        let values: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a_values, pieces.b_values));
+        let exponents: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a.exponents, pieces.b.exponents));
+        let scales: [Lane<f32>; SIDE] =
+            array(|side| over(&piece(&sum.exponent, at + side), |largest| scale(unit.wrapping_sub(largest))));
+        let mut products = [[0i32; LANES]; SIDE];
+        let mut term = 0;
+        while term < count {
+            for side in 0..SIDE {
+                let (x, y) = (&values[side].0[term], &values[side].1[term]);
+                let value = each(|l| x[l % TURNS] * y[l]);
+                let scaled = if COMMON {
+                    each(|l| value[l] * scales[side][l])
+                } else {
+                    let (x, y) = (&exponents[side].0[term], &exponents[side].1[term]);
+                    let largest = piece(&sum.exponent, at + side);
+                    let exponent = each(|l| x[l % TURNS].wrapping_add(y[l]));
+                    each(|l| value[l] * scale(unit.wrapping_sub(largest[l]).wrapping_add(exponent[l])))
+                };
+                // SAFETY: finite, and of fewer than 32 bits by `short_bits`: no exponent of a product is above the largest.
+                let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
+                products[side] = each(|l| products[side][l].wrapping_add(units[l]));
+            }
+            term += next;
+        }
+        for side in 0..SIDE {
+            set_piece(&mut sum.magnitude, at + side, &over(&products[side], |units| units as u32));
+        }
+        at += SIDE;
+    }
+}
+
 /// The signs of zero sums by IEEE 754, as masks. Such sums are rare: compiled once.
 #[inline(never)]
 fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> Lane<u32> {
@@ -200,7 +211,7 @@ fn zero_signs(step: &SumStep, pieces: &Pieces, addend: &Number, at: usize) -> La
     if !step.sum.addends.is_empty() {
         zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
     }
-    let (a, b) = pieces.of_group(at, pieces.a.values, pieces.b.values);
+    let (a, b) = pieces.of_group(at, pieces.a_values, pieces.b_values);
     for (x, y) in a.iter().zip(b) {
         // No product of factors that are not zero is: it is a normal number.
         let product = each(|l| x[l % TURNS] * y[l]);

@@ -11,6 +11,9 @@ use super::{
 pub(super) struct Pieces<'a> {
     pub(super) a: DecodedRow<'a, TURNS>,
     pub(super) b: DecodedRow<'a, LANES>,
+    /// Their values in binary32, where sums take them.
+    pub(super) a_values: &'a [[f32; TURNS]],
+    pub(super) b_values: &'a [[f32; LANES]],
     /// The exponents of those elements, where values in binary32 serve as they are.
     pub(super) range: Option<FactorRange>,
     /// Scales of the same elements, where those are not scaled already.

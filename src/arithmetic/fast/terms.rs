@@ -18,8 +18,6 @@ pub(super) struct DecodedRow<'a, const N: usize> {
     /// With their signs.
     pub(super) significands: &'a [[i32; N]],
     pub(super) exponents: &'a [[i32; N]],
-    /// The numbers in binary32, where it holds them.
-    pub(super) values: &'a [[f32; N]],
     /// Masks.
     pub(super) negative: &'a [[u32; N]],
     /// What elements are that are not finite: [`INFINITY`] of either sign, or [`NAN`].
@@ -33,7 +31,6 @@ impl<'a, const N: usize> DecodedRow<'a, N> {
         DecodedRow {
             significands: &self.significands[from..to],
             exponents: &self.exponents[from..to],
-            values: &self.values[from..to],
             negative: &self.negative[from..to],
             special: &self.special[from..to],
         }

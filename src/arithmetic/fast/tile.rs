@@ -274,6 +274,8 @@ impl DecodedTile {
         let pieces = Pieces {
             a: self.a.rows(),
             b: b.rows(),
+            a_values: self.a.values.as_chunks().0,
+            b_values: b.values.as_chunks().0,
             range: self.range,
             scales: sums.then(|| GroupFactors { a: self.a_scales.rows(), b: b_scales.rows() }),
             starts: &starts,
