@@ -116,8 +116,8 @@ vectorised! {
                 }
                 term += next;
             }
-            for side in 0..SIDE {
-                set_piece(&mut sum.exponent, at + side, &largest[side]);
+            for (side, largest) in largest.iter().enumerate() {
+                set_piece(&mut sum.exponent, at + side, largest);
             }
             at += SIDE;
         }
@@ -197,8 +197,8 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
             }
             term += next;
         }
-        for side in 0..SIDE {
-            set_piece(&mut sum.magnitude, at + side, &over(&products[side], |units| units as u32));
+        for (side, products) in products.iter().enumerate() {
+            set_piece(&mut sum.magnitude, at + side, &over(products, |units| units as u32));
         }
         at += SIDE;
     }
