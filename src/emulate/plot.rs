@@ -1,0 +1,52 @@
+//! The plot: error against size, as SVG.
+
+use super::{EmulateRequest, Emulation, Outcome};
+use crate::{
+    device::Device,
+    report::plot::{Legend, PlottedLine, svg as drawn},
+};
+
+/// The largest |V - V_f32| on a logarithmic scale, by k (on a logarithmic scale, too): a line for each scheme, one colour each, and device.
+///
+/// An error of zero has no place on the scale and is left out. The same products give the same bytes; no font is read.
+pub fn svg(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> String {
+    let mut ks: Vec<usize> = request.shapes.iter().map(|shape| shape.k).collect();
+    ks.sort_unstable();
+    let place = |k: usize| (f64::from(PLACES) * (k as f64).log2()).round() as i32;
+    let range = (place(ks.first().copied().unwrap_or(1)), place(ks.last().copied().unwrap_or(1)));
+    let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
+    let mut lines = Vec::new();
+    for (scheme, own) in request.schemes.iter().enumerate().filter(|(_, own)| !own.is_integer()) {
+        for (device, name) in names.iter().enumerate() {
+            let error = |emulation: &Emulation| match &emulation.outcome {
+                Outcome::Numbers { errors, .. } if (emulation.scheme, emulation.device) == (scheme, device) => {
+                    Some((place(emulation.shape.k), errors[0].absolute))
+                }
+                _ => None,
+            };
+            let points = done.iter().filter_map(error).filter(|(_, error)| *error > 0.0 && error.is_finite());
+            lines.push(PlottedLine {
+                name: if names.len() > 1 { format!("{}, {name}", own.name) } else { own.name.clone() },
+                color: scheme,
+                dashed: device % 2 == 1,
+                crossed: false,
+                points: points.map(|(k, error)| (k, error.log10())).collect(),
+            });
+        }
+    }
+    let title = format!("Products of f32 by schemes, on {}", names.join(" and "));
+    let legend = Legend {
+        title: &title,
+        x: "k",
+        range: (range.0, range.1.max(range.0 + 1)),
+        number: |place| format!("{:.0}", 2f64.powf(f64::from(place) / f64::from(PLACES))),
+        y: "largest |V - V_f32|",
+        lines: "scheme",
+        width: 320,
+        cross: "",
+    };
+    drawn(&lines, &legend)
+}
+
+/// Places of the axis from one power of two to the next.
+const PLACES: i32 = 16;
