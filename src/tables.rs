@@ -2,8 +2,8 @@
 
 use crate::{
     base::sorting,
-    calc, catalogue, chain, comparison, convert, device, distinguish, emulate, experiment, explain, features, gemm, identify,
-    power, probe, record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, emulate, experiment, explain, features, gemm,
+    identify, power, probe, record,
     report::{Declaration, schema},
     tree, verify,
 };

@@ -213,7 +213,9 @@ impl Scheme {
             Some(Value::String(word)) if word == "all" => Block::All,
             Some(Value::Integer(terms @ 1..=0x1_0000)) => Block::Terms(*terms as usize),
             Some(other) => {
-                return Err(somewhere(format!("block = {other}: it is \"step\", \"all\", or a number of k up to 65536")));
+                return Err(somewhere(format!(
+                    "block = {other}: it is \"step\", \"all\", or a number of k up to 65536"
+                )));
             }
         };
         let promote = match keys.promote.as_deref() {

@@ -1,7 +1,11 @@
 //! How far a product is from what it should be.
 
 use super::reference::{References, nearest};
-use crate::{base::parallel, exact, format, gemm::{Matrix, Yardstick}};
+use crate::{
+    base::parallel,
+    exact, format,
+    gemm::{Matrix, Yardstick},
+};
 
 /// What the elements of a product in f32 came to, compared with one yardstick.
 #[derive(Debug, Clone, Copy, PartialEq)]

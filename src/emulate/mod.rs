@@ -116,6 +116,15 @@ pub enum Outcome {
     Integers(Integers),
 }
 
+/// The product of A and B by a scheme on a device, in f32 (of integers: s32).
+///
+/// # Errors
+/// Those of the device.
+pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Numbers, b: &Numbers) -> Result<Matrix> {
+    let (a, b) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
+    compose::composed(scheme, &unit.instructions, device, &a, &b)
+}
+
 /// Computes the products: shape by shape, of each scheme after scheme, on each device the same operands. `progress` is told what comes
 /// next. A signal ends the work: the products until then are returned, and the signal.
 ///

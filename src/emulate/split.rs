@@ -109,3 +109,52 @@ fn exponents(numbers: &Numbers, line: Line) -> Vec<i32> {
     };
     largest.into_iter().map(exponent).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::emulate::Scheme;
+
+    fn split(name: &str, x: f64, exponent: i32) -> Vec<f64> {
+        let split = Scheme::find(name).unwrap().a;
+        let mut codes = vec![0; split.count()];
+        split.codes(x, exponent, &mut codes);
+        let value =
+            |(part, code): (usize, u64)| split.format(part).to_f64(code) * 2f64.powi(split.scale(part) + exponent);
+        codes.into_iter().enumerate().map(value).collect()
+    }
+
+    #[test]
+    fn parts_keep_as_many_bits_as_the_papers_say() {
+        for (name, bits) in
+            [("half", 11), ("markidis", 21), ("egemm", 22), ("ootomo", 23), ("le-gemm", 21), ("bf16x9", 24)]
+        {
+            // Numbers in [1, 2), whose parts are no subnormal numbers of f16.
+            let mut worst = 0f64;
+            for step in 0..5000 {
+                let x = f64::from(1.0 + (step * 1677) as f32 * f32::EPSILON);
+                worst = worst.max((x - split(name, x, 0).iter().sum::<f64>()).abs());
+            }
+            let unit = 2f64.powi(-bits);
+            assert!(worst <= unit && (worst > unit / 4.0 || bits == 24), "{name}: {worst:e}");
+        }
+    }
+
+    #[test]
+    fn digits_add_up_to_every_integer() {
+        for (name, least, most) in [("l16-r16", -32768, 32767), ("l16-r16-unsigned", 0, 65535), ("l12-r4", -2048, 2047)]
+        {
+            for x in least..=most {
+                assert_eq!(split(name, f64::from(x), 0).iter().sum::<f64>(), f64::from(x), "{name}");
+            }
+        }
+    }
+
+    #[test]
+    fn units_of_slices_follow_the_largest_element_of_a_row_or_column() {
+        let numbers = Numbers { rows: 2, columns: 3, values: vec![0.0, -4.0, 3.9, 0.0, 0.1, f32::MIN_POSITIVE / 8.0] };
+        assert_eq!(exponents(&numbers, Line::Row), [3, -3]);
+        assert_eq!(exponents(&numbers, Line::Column), [0, 3, 2]);
+        assert_eq!(split("ozaki-int8", 3.9, 3).iter().sum::<f64>(), (3.9f64 * 2f64.powi(25)).trunc() / 2f64.powi(25));
+    }
+}

@@ -207,11 +207,7 @@ pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 }
 
 /// A row for each product of integers.
-pub fn integers(
-    request: &EmulateRequest,
-    devices: &[Box<dyn Device>],
-    done: &[Emulation],
-) -> Vec<IntegerEmulationRow> {
+pub fn integers(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<IntegerEmulationRow> {
     let row = |own: &Emulation| {
         let Outcome::Integers(counts) = &own.outcome else { return None };
         let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
