@@ -57,16 +57,17 @@ fn computes(scheme: &Scheme, sum: &Sum, i: &Instruction) -> bool {
         && !i.xor
 }
 
-/// The instruction itself, or that of its shape which multiplies the formats of a sum.
+/// The instruction itself; of integers, that of its shape which multiplies the digits of a sum.
 fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instruction> {
-    let alike = |i: &&Instruction| (i.family(), i.m, i.n, i.k) == (like.family(), like.m, like.n, like.k);
+    let shape = |i: &Instruction| (i.family().to_string(), i.m, i.n, i.k);
+    let alike = |i: &&Instruction| scheme.is_integer() && shape(i) == shape(like);
     let mut candidates = std::iter::once(like).chain(isa::all().iter().filter(alike));
     candidates.find(|i| computes(scheme, sum, i)).cloned().ok_or_else(|| {
         let [a, b] = scheme.formats(sum);
         Error::unavailable(format!(
-            "the scheme {} multiplies {a} by {b} and adds in {}; {like} does not, nor does another dense instruction of its shape",
-            scheme.name,
-            if a.is_integer() { "s32" } else { "f32" }
+            "{like} does not multiply {a} by {b} and add in {}, as the scheme {} does",
+            if a.is_integer() { "s32" } else { "f32" },
+            scheme.name
         ))
     })
 }

@@ -44,56 +44,63 @@ struct RowErrors {
 
 /// Compares a product in f32 with each yardstick. Elements that are infinite or NaN are left out: how many, and the errors of the others.
 pub(super) fn errors(d: &Matrix, references: &References) -> (usize, Vec<Errors>) {
-    let single = format::find("f32").expect("a format of the table");
-    let infinite = d.codes.iter().filter(|code| !f32::from_bits(*code as u32).is_finite()).count();
+    let values: Vec<f32> = d.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
+    let infinite = values.iter().filter(|value| !value.is_finite()).count();
     let yardsticks = [Yardstick::Single, Yardstick::Double, Yardstick::Exact];
-    let of = |yardstick: Yardstick| {
-        let row = |row: usize| {
-            let mut errors = RowErrors::default();
-            for at in row * d.columns..(row + 1) * d.columns {
-                let own = f32::from_bits(d.codes.get(at) as u32);
-                let [s, low] = match yardstick {
-                    Yardstick::Single => [f64::from(references.single[at]), 0.0],
-                    Yardstick::Double => [references.double[at], 0.0],
-                    Yardstick::Exact => references.exact[at],
-                };
-                if !own.is_finite() || !s.is_finite() {
-                    continue;
-                }
-                let (v, rounded) = (f64::from(own), nearest([s, low]));
-                let error = ((v - s) - low).abs();
-                errors.measured += 1;
-                errors.equal += usize::from(own == rounded);
-                errors.absolute = errors.absolute.max(error);
-                errors.sum += error;
-                if error > 0.0 {
-                    errors.max_error = errors.max_error.max(error / (v.abs() + s.abs()));
-                }
-                if s != 0.0 {
-                    errors.relative += error / s.abs();
-                    errors.relatives += 1;
-                }
-                let [x, y] = [own, rounded].map(|x| u64::from(x.to_bits()));
-                let ulps = exact::distance(single, x, y).unwrap_or(u64::MAX);
-                errors.ulps = errors.ulps.max(ulps);
-                errors.ulp_sum += ulps as f64;
+    (infinite, yardsticks.map(|yardstick| against(&values, d.columns, references, yardstick)).to_vec())
+}
+
+/// Compares the plain product in f32 with the exact one.
+pub(super) fn plain(references: &References, columns: usize) -> Errors {
+    against(&references.single, columns, references, Yardstick::Exact)
+}
+
+fn against(values: &[f32], columns: usize, references: &References, yardstick: Yardstick) -> Errors {
+    let single = format::find("f32").expect("a format of the table");
+    let row = |(row, line): (usize, &[f32])| {
+        let mut errors = RowErrors::default();
+        for (at, own) in (row * columns..).zip(line) {
+            let [s, low] = match yardstick {
+                Yardstick::Single => [f64::from(references.single[at]), 0.0],
+                Yardstick::Double => [references.double[at], 0.0],
+                Yardstick::Exact => references.exact[at],
+            };
+            if !own.is_finite() || !s.is_finite() {
+                continue;
             }
-            errors
-        };
-        let all = parallel::map(0..d.rows, row).into_iter().reduce(RowErrors::with).unwrap_or_default();
-        let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
-        Errors {
-            yardstick,
-            equal: all.equal,
-            absolute: all.absolute,
-            mean: mean(all.sum, all.measured),
-            max_error: all.max_error,
-            mred: mean(all.relative, all.relatives),
-            ulps: all.ulps,
-            mean_ulps: mean(all.ulp_sum, all.measured),
+            let (v, rounded) = (f64::from(*own), nearest([s, low]));
+            let error = ((v - s) - low).abs();
+            errors.measured += 1;
+            errors.equal += usize::from(*own == rounded);
+            errors.absolute = errors.absolute.max(error);
+            errors.sum += error;
+            if error > 0.0 {
+                errors.max_error = errors.max_error.max(error / (v.abs() + s.abs()));
+            }
+            if s != 0.0 {
+                errors.relative += error / s.abs();
+                errors.relatives += 1;
+            }
+            let [x, y] = [*own, rounded].map(|x| u64::from(x.to_bits()));
+            let ulps = exact::distance(single, x, y).unwrap_or(u64::MAX);
+            errors.ulps = errors.ulps.max(ulps);
+            errors.ulp_sum += ulps as f64;
         }
+        errors
     };
-    (infinite, yardsticks.map(of).to_vec())
+    let rows = parallel::map(values.chunks_exact(columns).enumerate(), row);
+    let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_default();
+    let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
+    Errors {
+        yardstick,
+        equal: all.equal,
+        absolute: all.absolute,
+        mean: mean(all.sum, all.measured),
+        max_error: all.max_error,
+        mred: mean(all.relative, all.relatives),
+        ulps: all.ulps,
+        mean_ulps: mean(all.ulp_sum, all.measured),
+    }
 }
 
 impl RowErrors {

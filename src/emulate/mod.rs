@@ -56,7 +56,7 @@ const TERMS: usize = 1 << 28;
 /// The least of those rows.
 const LEAST_ROWS: usize = 16;
 /// The numbers of f32 that are drawn where no distribution is named.
-const USUAL: Draw = Draw::Uniform(-1.0, 1.0);
+pub(crate) const USUAL: Draw = Draw::Uniform(-1.0, 1.0);
 
 /// The rows of A, the columns of B, and the terms of each sum.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -111,6 +111,8 @@ pub enum Outcome {
         infinite: usize,
         /// Against plain f32, plain f64 and the exact product.
         errors: Vec<Errors>,
+        /// The plain product in f32 against the exact one.
+        plain: Errors,
     },
     /// Of integers, in s32.
     Integers(Integers),
@@ -190,13 +192,14 @@ fn of_shape(
             let a = Numbers::drawn(draw, request.seed, 0, &rows, k);
             let b = Numbers::drawn(draw, request.seed, 1, &ks, n);
             let references = References::of(&a, &b)?;
-            numbers = Some((a, b, references));
+            let plain = measure::plain(&references, n);
+            numbers = Some((a, b, references, plain));
         }
-        let Some((a, b, references)) = &numbers else { continue };
+        let Some((a, b, references, plain)) = &numbers else { continue };
         let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
         for (device, d) in computed(&x, &y, devices, progress)? {
             let (infinite, errors) = measure::errors(&d, references);
-            add(device, Outcome::Numbers { infinite, errors });
+            add(device, Outcome::Numbers { infinite, errors, plain: *plain });
         }
     }
     Ok(())

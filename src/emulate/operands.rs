@@ -1,5 +1,7 @@
 //! The operands of a product: random numbers, the same for every scheme and device.
 
+use std::fmt;
+
 use rand::{Rng, RngExt, SeedableRng};
 use rand_chacha::ChaCha8Rng;
 use rand_distr::{Distribution as _, StandardNormal};
@@ -68,6 +70,16 @@ impl Draw {
                 let magnitude = (1.0 + (exponent - whole)) * 2f64.powi(whole as i32);
                 if random.random_bool(0.5) { -magnitude } else { magnitude }
             }
+        }
+    }
+}
+
+impl fmt::Display for Draw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Draw::Uniform(low, high) => write!(f, "uniform({low},{high})"),
+            Draw::Normal(mean, deviation) => write!(f, "normal({mean},{deviation})"),
+            Draw::Magnitudes(low, high) => write!(f, "magnitudes({low},{high})"),
         }
     }
 }

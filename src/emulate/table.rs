@@ -1,6 +1,6 @@
 //! The tables of products that are made of products of parts.
 
-use super::{EmulateRequest, Emulation, Errors, Outcome, Unit, first_wrap};
+use super::{EmulateRequest, Emulation, Errors, Outcome, USUAL, Unit, first_wrap};
 use crate::{device::Device, report::Table};
 
 crate::rows! {
@@ -13,11 +13,11 @@ crate::rows! {
         /// The device.
         device: String => shown("device").if_varied().essential(),
         /// Rows of A and D.
-        m: usize => shown("m").if_varied().essential(),
+        m: usize => shown("m").essential(),
         /// Columns of B and D.
-        n: usize => shown("n").if_varied(),
+        n: usize => shown("n"),
         /// Terms of each sum.
-        k: usize => shown("k").if_varied(),
+        k: usize => shown("k").essential(),
         /// How many products of parts it takes.
         products: usize => shown("products").essential(),
         /// The instructions.
@@ -25,7 +25,7 @@ crate::rows! {
         /// How the device executes them.
         execution: Vec<String> => hidden(),
         /// The rows that were computed and compared, spread over the product.
-        rows: usize => shown("rows").if_varied(),
+        rows: usize => shown("rows"),
         /// The elements that were compared.
         elements: usize => hidden(),
         /// Elements that are infinite or NaN, which the errors leave out.
@@ -48,16 +48,20 @@ crate::rows! {
         exact_mred: f64 => shown("MRED to exact").essential(),
         /// Elements that are the exact sum, rounded to f32.
         exact_equal: usize => shown("=exact"),
+        /// The largest |V_f32 - S| of the plain product in f32, of the exact S.
+        f32_exact_max_absolute: f64 => shown("max |V_f32-exact|"),
+        /// The mean |S - V_f32| / |S|, of the exact S.
+        f32_exact_mred: f64 => shown("MRED of V_f32 to exact"),
     }
 
     /// A product in f32 against one yardstick: plain sums in f32 or f64, or the exact sum.
     pub struct EmulationErrorRow in "emulation_errors" {
-        /// The scheme; `f32` and `f64`: the plain sums themselves.
+        /// The scheme.
         scheme: String => shown("scheme").essential(),
         /// The device.
         device: String => shown("device").if_varied().essential(),
         /// Rows of A and D.
-        m: usize => shown("m").if_varied().essential(),
+        m: usize => shown("m").essential(),
         /// Columns of B and D.
         n: usize => hidden(),
         /// Terms of each sum.
@@ -89,11 +93,11 @@ crate::rows! {
         /// The device.
         device: String => shown("device").if_varied().essential(),
         /// Rows of A and D.
-        m: usize => shown("m").if_varied().essential(),
+        m: usize => shown("m").essential(),
         /// Columns of B and D.
-        n: usize => shown("n").if_varied(),
+        n: usize => shown("n"),
         /// Terms of each sum.
-        k: usize => shown("k").if_varied(),
+        k: usize => shown("k").essential(),
         /// How many products of digits it takes.
         products: usize => shown("products").essential(),
         /// The instructions.
@@ -101,7 +105,7 @@ crate::rows! {
         /// How the device executes them.
         execution: Vec<String> => hidden(),
         /// The rows that were computed and compared, spread over the product.
-        rows: usize => shown("rows").if_varied(),
+        rows: usize => shown("rows"),
         /// Elements of which s32 holds the exact sum.
         held: usize => shown("s32 holds").essential(),
         /// Those of them that are it.
@@ -134,10 +138,10 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
         let same = |other: &&Emulation| {
             request.schemes[other.scheme].name == "half" && (other.device, other.shape) == (own.device, own.shape)
         };
-        measured(done.iter().find(same)?).map(|(_, errors)| errors[0])
+        measured(done.iter().find(same)?).map(|(_, errors, _)| errors[0])
     };
     let row = |own: &Emulation| {
-        let (infinite, errors) = measured(own)?;
+        let (infinite, errors, plain) = measured(own)?;
         let (scheme, unit) = (&request.schemes[own.scheme], request.units[own.scheme][own.device].as_ref()?);
         let [single, _, exact] = errors else { return None };
         let half = half(own).filter(|_| scheme.name != "half");
@@ -167,15 +171,17 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
             exact_max_absolute: exact.absolute,
             exact_mred: exact.mred,
             exact_equal: exact.equal,
+            f32_exact_max_absolute: plain.absolute,
+            f32_exact_mred: plain.mred,
         })
     };
     done.iter().filter_map(row).collect()
 }
 
 /// What was measured of a product in f32.
-fn measured(own: &Emulation) -> Option<(usize, &[Errors])> {
+fn measured(own: &Emulation) -> Option<(usize, &[Errors], &Errors)> {
     match &own.outcome {
-        Outcome::Numbers { infinite, errors } => Some((*infinite, errors)),
+        Outcome::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain)),
         Outcome::Integers(_) => None,
     }
 }
@@ -184,7 +190,7 @@ fn measured(own: &Emulation) -> Option<(usize, &[Errors])> {
 pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<EmulationErrorRow> {
     let mut rows = Vec::new();
     for own in done {
-        let Some((_, errors)) = measured(own) else { continue };
+        let Some((_, errors, _)) = measured(own) else { continue };
         for error in errors {
             rows.push(EmulationErrorRow {
                 scheme: request.schemes[own.scheme].name.clone(),
@@ -270,11 +276,11 @@ pub fn notes(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emul
         notes.push(format!("Rows that were computed and compared, spread over the product: {}.", sampled.join(", ")));
     }
     if request.schemes.iter().any(|scheme| !scheme.is_integer()) {
-        notes.push(
-            "V is an element of the product. f32 and f64: the plain sum of the operands before they are split, ascending k, each product and \
-             each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|."
-                .into(),
-        );
+        notes.push(format!(
+            "A and B are {}, rounded to f32. V is an element of the product; V_f32 and V_f64: the plain sum of the operands before they are \
+             split, ascending k, each product and each sum rounded. Max_error = max |V - S| / (|V| + |S|), MRED = mean |S - V| / |S|.",
+            request.draw.unwrap_or(USUAL)
+        ));
     }
     notes
 }

@@ -393,11 +393,14 @@ fn a_wrong_scheme_is_refused_with_its_line() {
         (sums(&four.replace("lo*lo", "lo*low")), "x.toml:12: 'lo*low': B has no part 'low'; its parts are hi, lo"),
         (sums(&four.replace("lo*lo", "lolo")), "x.toml:12: 'lolo' is no product"),
         (sums(&four.replace("\"hi*hi\"", "\"hi*hi\", \"lo*lo\"")), "x.toml:8: lo*lo stands for 2^-22"),
-        (sums(four).replace("\"f16\"", "\"f17\""), "x.toml:4: unknown format 'f17'"),
-        (sums(four).replace("\"f16\"", "\"s8\""), "x.toml:4: format = \"s8\": parts are in floating-point formats"),
-        (sums(four).replace("RNE", "SR"), "x.toml:4: rounding = \"SR\": it is one of RNE"),
-        (sums(four).replace("\"lo\"", "\"hi\""), "x.toml:5: the part hi is described twice"),
-        (sums(four).replace("11", "1000"), "x.toml:5: shift = 1000"),
+        (sums(four).replace("\"f16\"", "\"f17\""), "x.toml:4: [both]: unknown format 'f17'"),
+        (
+            sums(four).replace("\"f16\"", "\"s8\""),
+            "x.toml:4: [both]: format = \"s8\": parts are in floating-point formats",
+        ),
+        (sums(four).replace("RNE", "SR"), "x.toml:4: [both]: rounding = \"SR\": it is one of RNE"),
+        (sums(four).replace("\"lo\"", "\"hi\""), "x.toml:5: [both]: the part hi is described twice"),
+        (sums(four).replace("11", "1000"), "x.toml:5: [both]: shift = 1000"),
         (sums(&format!("{four}block = \"some\"\n")), "x.toml: block = \"some\": it is \"step\", \"all\""),
         (sums(&format!("{four}promote = 3\n")), "x.toml:13: "),
         (sums(&format!("{four}promote = \"now\"\n")), "promote = \"now\": it is one of \"never\", \"step\", \"block\""),
@@ -438,15 +441,21 @@ fn what_cannot_be_computed_is_refused_before_the_first_product() {
     std::fs::write(&file, format!("title = \"x\"\n{TWO}[[sum]]\nproducts = [\"hi*hi\", \"hi*hi\"]\n")).unwrap();
     let missing = folder.path().join("missing.toml").to_string_lossy().into_owned();
     for (arguments, expected) in [
-        (&["--scheme", "egem"][..], "unknown scheme 'egem'; the nearest are egemm"),
+        (&["--scheme", "egem"][..], "unknown scheme 'egem'; the nearest are 'egemm'"),
         (&["--scheme", &file], "twice.toml:8: the product hi*hi is named twice"),
         (&["--scheme", &missing], "cannot be read"),
         (
             &["--scheme", "bf16x3", "--device", "model:ampere", "model:turing"],
             "model:turing has no instruction for the scheme bf16x3, which multiplies bf16 by bf16",
         ),
-        (&["--scheme", "bf16x3", "--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"], ""),
-        (&["--scheme", "half", "--device", "model:hopper", "--instr", "mma.m16n8k16.f16.f16.f16.f16"], ""),
+        (
+            &["--scheme", "bf16x3", "--device", "model:hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32"],
+            "mma.m16n8k16.f32.f16.f16.f32 does not multiply bf16 by bf16 and add in f32, as the scheme bf16x3 does",
+        ),
+        (
+            &["--scheme", "half", "--device", "model:hopper", "--instr", "mma.m16n8k16.f16.f16.f16.f16"],
+            "does not multiply f16 by f16 and add in f32",
+        ),
         (&["--scheme", "half", "--device", "model:turing", "--instr", "mma.m16n8k16.f32.f16.f16.f32"], "model"),
         (&["--device", "trace:t.safetensors"], "is a recording"),
         (&["--device", "model:hoper"], "hopper"),
