@@ -20,6 +20,7 @@ mod options;
 mod power;
 mod probe;
 mod progress;
+mod quantise;
 mod record;
 mod report;
 mod rounding;
@@ -62,6 +63,7 @@ struct Cli {
 enum Command {
     Formats(formats::Arguments),
     Convert(convert::Arguments),
+    Quantise(Box<quantise::Arguments>),
     Calc(Box<calc::Arguments>),
     Instructions(instructions::Arguments),
     Models(models::Arguments),
@@ -146,6 +148,7 @@ impl Command {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
+            Command::Quantise(a) => &a.destination,
             Command::Calc(a) => &a.destination,
             Command::Instructions(a) => &a.destination,
             Command::Models(a) => &a.destination,
@@ -182,6 +185,11 @@ fn run(command: Command) -> Result<u8> {
     let mut report: Report = match command {
         Command::Formats(a) => formats::run(&a)?,
         Command::Convert(a) => convert::run(&a)?,
+        Command::Quantise(a) => {
+            let (report, stopped) = quantise::run(&a)?;
+            failure = stopped;
+            report
+        }
         Command::Calc(a) => {
             let (report, stopped) = calc::run(&a)?;
             failure = stopped;
