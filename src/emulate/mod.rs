@@ -82,8 +82,8 @@ pub struct EmulateRequest {
     pub draw: Option<Draw>,
     /// The seed.
     pub seed: u64,
-    /// How many rows of the product are computed; without it all where devices sum all elements at once, else as many as take about 2^28
-    /// terms, and 16 at least.
+    /// How many rows of the product are computed; without it all rows of f32 where all devices sum all elements at once, else as many as take
+    /// about 2^28 terms, and 16 at least.
     pub rows: Option<usize>,
 }
 
@@ -154,8 +154,7 @@ fn of_shape(
     done: &mut Vec<Emulation>,
     progress: &mut dyn FnMut(&str),
 ) -> Result<()> {
-    let rows = request.rows_of(devices, shape);
-    let rows: Vec<usize> = (0..rows).map(|at| at * shape.m / rows).collect();
+    let spread = |rows: usize| (0..rows).map(|at| at * shape.m / rows).collect::<Vec<usize>>();
     let ks: Vec<usize> = (0..shape.k).collect();
     let Shape { m, n, k } = shape;
     let draw = request.draw.unwrap_or(USUAL);
@@ -174,6 +173,7 @@ fn of_shape(
         if request.units[at].iter().all(Option::is_none) {
             continue;
         }
+        let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
         let mut add = |device: usize, outcome: Outcome| {
             done.push(Emulation { scheme: at, device, shape, rows: rows.len(), outcome });
         };
@@ -207,13 +207,14 @@ fn of_shape(
 
 impl EmulateRequest {
     /// How many rows of a product are computed.
-    fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape) -> usize {
+    fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
         let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");
         let gpu = |device: &Box<dyn Device>| cuda::ordinal(&device.identity().name).is_some();
-        let all = self.units.iter().all(|of| {
-            of.iter().zip(devices).all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device) && at_once(own)))
-        });
-        let usual = if all { shape.m } else { (TERMS / (shape.n * shape.k)).max(LEAST_ROWS) };
+        let of_numbers = self.schemes.iter().zip(&self.units).filter(|(scheme, _)| !scheme.is_integer());
+        let all = of_numbers
+            .flat_map(|(_, of)| of.iter().zip(devices))
+            .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device) && at_once(own)));
+        let usual = if all && !integers { shape.m } else { (TERMS / (shape.n * shape.k)).max(LEAST_ROWS) };
         self.rows.unwrap_or(usual).clamp(1, shape.m)
     }
 }
