@@ -91,9 +91,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let schemes = schemes(&arguments.schemes)?;
     let mut devices = opened(arguments)?;
     let mut units = Vec::with_capacity(schemes.len());
+    let mut left_out = vec![Vec::new(); devices.len()];
     for scheme in &schemes {
-        let own = units_of(scheme, &mut devices, like.as_ref(), !arguments.schemes.is_empty(), &mut report.notes)?;
-        units.push(own);
+        let named = !arguments.schemes.is_empty();
+        units.push(units_of(scheme, &mut devices, like.as_ref(), named, &mut left_out)?);
+    }
+    for (device, names) in devices.iter().zip(left_out).filter(|(_, names)| !names.is_empty()) {
+        let device = &device.identity().name;
+        report.notes.push(format!("Left out on {device}, for want of an instruction: {}.", names.join(", ")));
     }
     let request = EmulateRequest {
         units,
@@ -173,21 +178,20 @@ fn opened(arguments: &Arguments) -> Result<Vec<Box<dyn Device>>> {
     names.iter().map(open).collect()
 }
 
-/// What computes a scheme on each device. Where it was not asked for by its name, it is left out of devices that lack an instruction, with
-/// a note.
+/// What computes a scheme on each device. Where it was not asked for by its name, it is left out of devices that lack an instruction.
 fn units_of(
     scheme: &Scheme,
     devices: &mut [Box<dyn Device>],
     like: Option<&Instruction>,
     named: bool,
-    notes: &mut Vec<String>,
+    left_out: &mut [Vec<String>],
 ) -> Result<Vec<Option<Unit>>> {
     let mut units = Vec::with_capacity(devices.len());
-    for device in devices {
+    for (device, left_out) in devices.iter_mut().zip(left_out) {
         units.push(match Unit::of(scheme, device.as_mut(), like) {
             Ok(unit) => Some(unit),
             Err(error) if !named && error.is_unavailable() => {
-                notes.push(format!("Left out: {error}."));
+                left_out.push(scheme.name.clone());
                 None
             }
             Err(error) => return Err(error),

@@ -16,7 +16,8 @@ pub fn svg(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
     let range = (place(ks.first().copied().unwrap_or(1)), place(ks.last().copied().unwrap_or(1)));
     let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
     let mut lines = Vec::new();
-    for (scheme, own) in request.schemes.iter().enumerate().filter(|(_, own)| !own.is_integer()) {
+    let numbers = request.schemes.iter().enumerate().filter(|(_, own)| !own.is_integer());
+    for (color, (scheme, own)) in numbers.enumerate() {
         for (device, name) in names.iter().enumerate() {
             let error = |emulation: &Emulation| match &emulation.outcome {
                 Outcome::Numbers { errors, .. } if (emulation.scheme, emulation.device) == (scheme, device) => {
@@ -27,8 +28,8 @@ pub fn svg(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             let points = done.iter().filter_map(error).filter(|(_, error)| *error > 0.0 && error.is_finite());
             lines.push(PlottedLine {
                 name: if names.len() > 1 { format!("{}, {name}", own.name) } else { own.name.clone() },
-                color: scheme,
-                dashed: device % 2 == 1,
+                color,
+                dashed: (device + color / COLORS) % 2 == 1,
                 crossed: false,
                 points: points.map(|(k, error)| (k, error.log10())).collect(),
             });
@@ -39,7 +40,7 @@ pub fn svg(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
         title: &title,
         x: "k",
         range: (range.0, range.1.max(range.0 + 1)),
-        number: |place| format!("{:.0}", 2f64.powf(f64::from(place) / f64::from(PLACES))),
+        number: |place| if place % PLACES == 0 { (1u64 << (place / PLACES)).to_string() } else { String::new() },
         y: "largest |V - V_f32|",
         lines: "scheme",
         width: 320,
@@ -48,5 +49,7 @@ pub fn svg(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
     drawn(&lines, &legend)
 }
 
+/// How many colours a plot has.
+const COLORS: usize = 7;
 /// Places of the axis from one power of two to the next.
-const PLACES: i32 = 16;
+const PLACES: i32 = 100;
