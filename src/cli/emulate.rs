@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{atomic, interrupt},
-    device::{self, Device},
+    device::{self, Device, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, plot, table},
     gemm::library::checked_shape,
     isa::{self, Instruction},
@@ -89,7 +89,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.seed = Some(arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
     let schemes = schemes(&arguments.schemes)?;
-    let mut devices = opened(arguments)?;
+    let mut devices = opened(arguments, &schemes, like.as_ref())?;
     let mut units = Vec::with_capacity(schemes.len());
     let mut left_out = vec![Vec::new(); devices.len()];
     for scheme in &schemes {
@@ -156,8 +156,8 @@ fn shapes(arguments: &Arguments) -> Vec<Shape> {
     if shapes.is_empty() { vec![square(&1024)] } else { shapes }
 }
 
-/// The devices that are named, each once, or the default one.
-fn opened(arguments: &Arguments) -> Result<Vec<Box<dyn Device>>> {
+/// The devices that are named, each once, or the default one: this processor only where it has instructions for all schemes.
+fn opened(arguments: &Arguments, schemes: &[Scheme], like: Option<&Instruction>) -> Result<Vec<Box<dyn Device>>> {
     let mut names: Vec<String> = Vec::new();
     for name in &arguments.devices {
         if !names.contains(name) {
@@ -165,7 +165,9 @@ fn opened(arguments: &Arguments) -> Result<Vec<Box<dyn Device>>> {
         }
     }
     if names.is_empty() {
-        names.push(device::default_name(|| false));
+        names.push(device::default_name(|| {
+            schemes.iter().all(|own| Unit::of(own, &mut CpuDevice::open(), like).is_ok())
+        }));
     }
     let open = |name: &String| {
         if name.starts_with("trace:") {
