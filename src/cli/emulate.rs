@@ -14,6 +14,7 @@ use crate::{
     base::{atomic, interrupt},
     device::{self, Device, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, plot, table},
+    experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
     isa::{self, Instruction},
     report::Report,
@@ -114,15 +115,18 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         let drawing = plot::svg(&request, &devices, &done);
         atomic::write(path, drawing.as_bytes()).map_err(|error| error.within("--plot"))?;
     }
-    report.notes.extend(table::notes(&request, &devices, &done));
+    report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
     if let [device] = &devices[..] {
         report.device = Some(device.identity().clone());
-        if done.is_empty() {
-            select::nothing(&mut report, device.as_ref());
-        }
+    }
+    if done.is_empty() {
+        devices.iter().for_each(|device| select::nothing(&mut report, device.as_ref()));
     }
     report.tables = table::tables(&request, &devices, &done);
+    if devices.len() > 1 {
+        report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
+    }
     Ok(report)
 }
 

@@ -35,7 +35,8 @@ pub fn svg(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             });
         }
     }
-    let title = format!("Products of f32 by schemes, on {}", names.join(" and "));
+    let on = if let [name] = names[..] { name } else { "several devices" };
+    let title = format!("Products of f32 by schemes, on {on}");
     let legend = Legend {
         title: &title,
         x: "k",

@@ -263,14 +263,8 @@ pub fn tables(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
 }
 
 /// What the reader of the numbers must know.
-pub fn notes(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulation]) -> Vec<String> {
+pub fn notes(request: &EmulateRequest, done: &[Emulation]) -> Vec<String> {
     let mut notes = Vec::new();
-    if let [_, _, ..] = devices {
-        notes.extend(devices.iter().map(|device| {
-            let identity = device.identity();
-            format!("{}: {}.", identity.name, identity.description)
-        }));
-    }
     let mut sampled: Vec<String> = Vec::new();
     for own in done.iter().filter(|own| own.rows < own.shape.m) {
         let words = format!("{} of {}", own.rows, own.shape.m);
