@@ -209,11 +209,11 @@ impl EmulateRequest {
     /// How many rows of a product are computed.
     fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
         let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");
-        let gpu = |device: &Box<dyn Device>| cuda::ordinal(&device.identity().name).is_some();
+        let gpu = |device: &dyn Device| cuda::ordinal(&device.identity().name).is_some();
         let of_numbers = self.schemes.iter().zip(&self.units).filter(|(scheme, _)| !scheme.is_integer());
         let all = of_numbers
             .flat_map(|(_, of)| of.iter().zip(devices))
-            .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device) && at_once(own)));
+            .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device.as_ref()) && at_once(own)));
         let usual = if all && !integers { shape.m } else { (TERMS / (shape.n * shape.k)).max(LEAST_ROWS) };
         self.rows.unwrap_or(usual).clamp(1, shape.m)
     }
