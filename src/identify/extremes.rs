@@ -29,7 +29,9 @@ const ABOVE: i32 = 2;
 /// Where they are if D has numbers much smaller and much larger.
 const COMMON: (i32, i32) = (-170, 140);
 /// Cases that a possibility has to explain some of, of those that are not explained.
-const SAMPLE: usize = 48;
+const SAMPLE: usize = 24;
+/// Possibilities that are held against all cases.
+const KEPT: usize = 24;
 /// How often all is gone through.
 const ROUNDS: usize = 3;
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
@@ -267,6 +269,7 @@ impl Search<'_> {
         let mut best: Option<(usize, Change, Program)> = None;
         let mut order: Vec<usize> = (0..changes.len()).filter(|at| sifted[*at] > 0).collect();
         sorting::by_key(&mut order, |at| std::cmp::Reverse(sifted[*at]));
+        order.truncate(KEPT);
         for at in order {
             let limit = best.as_ref().map_or(self.missed.len(), |(count, ..)| *count);
             let program = self.changed(&base, &changes[at]);

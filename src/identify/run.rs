@@ -58,7 +58,7 @@ const SHOWING: usize = 640;
 const MOST_SHOWING: usize = 32;
 /// Outputs that show what a step does with extreme numbers, and what it may take to find that out, in products of single cases.
 const EXTREME: usize = 640;
-const SETTLING: u64 = 1 << 24;
+const SETTLING: u64 = 3 << 22;
 /// How often what else is known is looked at for what was found wrong, and the tiles and the cases of each that are taken.
 const POLISHED: usize = 8;
 /// Cases that show extreme numbers, and ordinary ones, that are held against what steps may do.
@@ -392,12 +392,12 @@ impl<'a> Dialogue<'a> {
                 found.push(own);
             }
         }
-        self.settle(&mut steps, from)?;
+        self.settle(&mut steps, from);
         Some(steps)
     }
 
     /// What steps whose ordinary results are known, by the tiles from this one on, do with very small and very large numbers.
-    fn settle(&mut self, steps: &mut SumSteps, from: usize) -> Option<()> {
+    fn settle(&mut self, steps: &mut SumSteps, from: usize) {
         let part = self.search.known.part.clone();
         // Ordinary results have to stay right.
         let ordinary = some(self.search.known.cases(from), ORDINARY);
@@ -405,13 +405,14 @@ impl<'a> Dialogue<'a> {
         let each = (EXTREME.div_ceil(part.m * part.n)).min(2 * MOST_SHOWING);
         for (number, step) in steps.steps.iter().enumerate() {
             let tiles = extremes::tiles(&part, step, self.stream.seed ^ number as u64, each);
-            self.ask(&tiles).then_some(())?;
+            if !self.ask(&tiles) {
+                return;
+            }
         }
         let cases = [ordinary, some(self.search.known.cases(before), EXTREMES)].concat();
         let taken = extremes::settle(steps, &part, &cases, Which::Extremes, SETTLING / part.stored_k() as u64);
         self.search.known.spend(taken * part.stored_k() as u64);
         self.polish(steps, cases);
-        Some(())
     }
 
     /// Lets steps do what explains what else is known, too; `cases` show what they do with extreme numbers.
@@ -419,6 +420,7 @@ impl<'a> Dialogue<'a> {
         let part = self.search.known.part.clone();
         let most = SETTLING / part.stored_k() as u64;
         let mut taken = extremes::settle_zeros(steps, &part, &cases);
+        let mut seen: Vec<SumSteps> = Vec::new();
         for _ in 0..POLISHED {
             let Some(own) = steps.rule(&part).and_then(|rule| evaluator(&rule, &part)) else { break };
             let mut missed = self.search.known.missed(&own, MISSED);
@@ -427,10 +429,10 @@ impl<'a> Dialogue<'a> {
                 break;
             }
             cases.extend(missed);
-            let before = steps.clone();
+            seen.push(steps.clone());
             taken += extremes::settle(steps, &part, &cases, Which::All, most);
             taken += extremes::settle_zeros(steps, &part, &cases);
-            if *steps == before {
+            if seen.contains(steps) {
                 break;
             }
         }
