@@ -116,6 +116,7 @@ mod kernels;
 pub mod number;
 pub mod power;
 pub mod probe;
+pub mod quantise;
 pub mod record;
 pub mod report;
 pub mod softfloat;

@@ -3,7 +3,7 @@
 use crate::{
     base::sorting,
     calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, gemm, identify,
-    power, probe, record,
+    power, probe, quantise, record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -77,6 +77,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<probe::sweep_table::SweepRow>(),
         Declaration::of::<probe::table::ProfileRow>(),
         Declaration::of::<probe::table::SummaryRow>(),
+        Declaration::of::<quantise::QuantisationRow>(),
+        Declaration::of::<quantise::TensorQuantisationRow>(),
+        Declaration::of::<quantise::WorstRunRow>(),
         Declaration::of::<record::RecordingRow>(),
         Declaration::of::<tree::table::ContradictionRow>(),
         Declaration::of::<tree::table::DrawingRow>(),

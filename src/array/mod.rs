@@ -2,15 +2,17 @@
 
 mod npy;
 mod safetensors;
+mod stream;
 
 use std::{borrow::Cow, collections::BTreeMap, io::BufReader, path::Path};
 
 pub(crate) use safetensors::{LONGEST_HEADER, header};
+pub use stream::{ArrayFile, StreamedArray};
 
 use crate::{
     Error, Result,
     base::{atomic, text},
-    format::{Format, find},
+    format::{Encoding, Format, find},
     isa::Codes,
 };
 
@@ -36,6 +38,13 @@ pub enum Content {
     Unsigned(usize),
     /// They are of a type that has no format here.
     Other(&'static str),
+}
+
+impl Content {
+    /// Whether elements are floating-point numbers.
+    pub fn is_floating(self) -> bool {
+        matches!(self, Content::Format(Format { encoding: Encoding::Float(_), .. }))
+    }
 }
 
 /// The largest extent of an array that is read: extents fit the signed integers of a report.

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, io::Read};
 
-use super::{Array, Content, named};
+use super::{Array, Content, StreamedArray, named};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -57,6 +57,15 @@ pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     let data = &file[data as usize..];
     let bytes = if fortran_order { last_fastest(data, &shape, element).into() } else { Cow::Borrowed(data) };
     Ok(Array { name, shape, kind, bytes })
+}
+
+/// What a file of `length` bytes says of its array.
+pub(super) fn streamed(name: String, file: impl Read, length: u64) -> Result<StreamedArray> {
+    let Start { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(file, length)?;
+    if fortran_order && shape.iter().filter(|extent| **extent > 1).count() > 1 {
+        return Err("it is in Fortran order; save it in C order (numpy.ascontiguousarray)".into());
+    }
+    Ok(StreamedArray { name, shape, kind, width: element, data: (data, length - data), whole: true })
 }
 
 /// Refuses what begins a file of `length` bytes, where no array follows from it; the data are not read.

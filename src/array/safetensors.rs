@@ -2,10 +2,10 @@
 
 use std::{borrow::Cow, collections::BTreeMap, io::Read};
 
-use safetensors::{Dtype, SafeTensors};
+use safetensors::{Dtype, SafeTensors, tensor::Metadata};
 use serde_json::json;
 
-use super::{Array, Arrays, Content, named};
+use super::{Array, Arrays, Content, StreamedArray, named};
 use crate::base::sorting;
 
 /// Types of elements that are a format's, each with the format.
@@ -43,6 +43,39 @@ pub(super) fn check(mut file: impl Read) -> Result<(), String> {
         Ok(_) | Err(safetensors::SafeTensorError::MetadataIncompleteBuffer) => Ok(()),
         Err(error) => Err(wrong(error)),
     }
+}
+
+/// What a file of `length` bytes says of its arrays, in the order of their data.
+pub(super) fn streamed(mut file: impl Read, length: u64) -> Result<Vec<StreamedArray>, String> {
+    let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
+    let malformed = |cause: &str| format!("not a safetensors file, or a damaged one: {cause}");
+    let mut start = [0; 8];
+    file.read_exact(&mut start).map_err(|_| malformed("its header is cut off"))?;
+    let announced = u64::from_le_bytes(start);
+    if announced > LONGEST_HEADER as u64 {
+        return Err(malformed("its header would be longer than any reader takes"));
+    }
+    let mut header = Vec::new();
+    file.take(announced).read_to_end(&mut header).map_err(unreadable)?;
+    if header.len() as u64 != announced {
+        return Err(malformed("its header is cut off"));
+    }
+    // Places and sizes are checked as it is read.
+    let metadata: Metadata = serde_json::from_slice(&header).map_err(|error| malformed(&error.to_string()))?;
+    let from = 8 + announced;
+    let array = |name: String| {
+        let info = metadata.info(&name).expect("its own name");
+        let (first, end) = (info.data_offsets.0 as u64, info.data_offsets.1 as u64);
+        StreamedArray {
+            shape: info.shape.clone(),
+            kind: kind(info.dtype),
+            width: info.dtype.bitsize() / 8,
+            data: (from + first, end - first),
+            whole: from.saturating_add(end) <= length,
+            name,
+        }
+    };
+    Ok(metadata.offset_keys().into_iter().map(array).collect())
 }
 
 fn wrong(error: safetensors::SafeTensorError) -> String {

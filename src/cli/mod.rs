@@ -19,6 +19,7 @@ mod options;
 mod power;
 mod probe;
 mod progress;
+mod quantise;
 mod record;
 mod report;
 mod rounding;
@@ -61,6 +62,7 @@ struct Cli {
 enum Command {
     Formats(formats::Arguments),
     Convert(convert::Arguments),
+    Quantise(Box<quantise::Arguments>),
     Calc(Box<calc::Arguments>),
     Instructions(instructions::Arguments),
     Models(models::Arguments),
@@ -144,6 +146,7 @@ impl Command {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
+            Command::Quantise(a) => &a.destination,
             Command::Calc(a) => &a.destination,
             Command::Instructions(a) => &a.destination,
             Command::Models(a) => &a.destination,
@@ -179,6 +182,11 @@ fn run(command: Command) -> Result<u8> {
     let mut report: Report = match command {
         Command::Formats(a) => formats::run(&a)?,
         Command::Convert(a) => convert::run(&a)?,
+        Command::Quantise(a) => {
+            let (report, stopped) = quantise::run(&a)?;
+            failure = stopped;
+            report
+        }
         Command::Calc(a) => {
             let (report, stopped) = calc::run(&a)?;
             failure = stopped;

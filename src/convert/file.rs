@@ -7,6 +7,9 @@
 //! `tcnum.axis` (-1: blocks lie along the last dimension), `tcnum.scale_rule`, `tcnum.rounding`, and for each tensor
 //! `tcnum.shape.NAME`, without which an even last dimension is assumed. A row whose length is not a multiple of the block ends in
 //! a short block; it is quantised as if zeros followed, which are not stored.
+//!
+//! Where a file has tensors of floating-point numbers, those of integers (token ids) are not converted unless they are chosen by name:
+//! they are kept as they are, and `tcnum.unchanged` names them, one to a line.
 
 use std::{borrow::Cow, collections::BTreeMap, path::Path};
 
@@ -98,7 +101,11 @@ impl FileConversion {
         let mut result = Arrays { arrays: Vec::new(), metadata: self.metadata() };
         let mut rows = Vec::new();
         let from = self.layout(&arrays).map_err(within)?;
-        for name in self.chosen(from, &arrays).map_err(within)? {
+        let chosen = self.chosen(from, &arrays).map_err(within)?;
+        if self.names.is_empty() {
+            keep(&mut result, &arrays, from, &chosen);
+        }
+        for name in chosen {
             interrupt::check()?;
             let (tensor, shape) = read(from, &arrays, &name).map_err(within)?;
             let row = shape.last().copied().unwrap_or(1);
@@ -151,7 +158,8 @@ impl FileConversion {
                 .iter()
                 .any(|end| name.strip_suffix(end).is_some_and(|of| arrays.get(of).is_some()))
         };
-        let all = arrays.arrays.iter().map(|array| array.name.as_str());
+        let unchanged = unchanged(arrays);
+        let all = arrays.arrays.iter().map(|array| array.name.as_str()).filter(|name| !unchanged.contains(name));
         let tensors: Vec<&str> = match from {
             FileContent::Scalar(_) => all.collect(),
             FileContent::Blocks(_) => all.filter(|name| !is_part(name)).collect(),
@@ -167,11 +175,18 @@ impl FileConversion {
         if tensors.is_empty() {
             return Err(Error::request("there are no arrays in it"));
         }
-        Ok(if self.names.is_empty() {
-            tensors.iter().map(|name| name.to_string()).collect()
-        } else {
-            self.names.clone()
-        })
+        if !self.names.is_empty() {
+            return Ok(self.names.clone());
+        }
+        let floating = |name: &&&str| arrays.get(name).is_some_and(|array| array.kind.is_floating());
+        let numbers: Vec<&&str> = match from {
+            FileContent::Scalar(None) if !arrays.metadata.contains_key("tcnum.format") => {
+                tensors.iter().filter(floating).collect()
+            }
+            _ => Vec::new(),
+        };
+        let chosen = if numbers.is_empty() { tensors.iter().collect() } else { numbers };
+        Ok(chosen.into_iter().map(|name| name.to_string()).collect())
     }
 
     fn metadata(&self) -> BTreeMap<String, String> {
@@ -214,6 +229,28 @@ impl FileConversion {
             }
         };
         Table::of(format!("To {}", self.to.name()), tensors.iter().map(row))
+    }
+}
+
+/// The arrays that an earlier conversion left as they were.
+fn unchanged<'a>(arrays: &'a Arrays) -> Vec<&'a str> {
+    arrays.metadata.get("tcnum.unchanged").map_or(Vec::new(), |names| names.lines().collect())
+}
+
+/// Adds the arrays that are not converted: neither chosen nor parts of blocks.
+fn keep(result: &mut Arrays, arrays: &Arrays, from: FileContent, chosen: &[String]) {
+    let before = unchanged(arrays);
+    let kept = arrays.arrays.iter().filter(|array| {
+        let converted = matches!(from, FileContent::Blocks(_)) && !before.contains(&array.name.as_str());
+        !converted && !chosen.contains(&array.name)
+    });
+    let mut names = Vec::new();
+    for array in kept {
+        names.push(array.name.as_str());
+        result.arrays.push(Array { bytes: Cow::Owned(array.bytes.to_vec()), ..array.clone() });
+    }
+    if !names.is_empty() {
+        result.metadata.insert("tcnum.unchanged".into(), names.join("\n"));
     }
 }
 

@@ -251,7 +251,8 @@ fn another_rounding_or_nan_of_doubles_is_caught() {
 
 #[test]
 fn wrapping_for_saturation_and_the_reverse_are_caught_on_every_integer_form() {
-    for i in isa::all().iter().filter(|i| i.missing().is_none() && i.d.is_integer()) {
+    let integers = isa::all().iter().filter(|i| i.missing().is_none() && i.d.is_integer());
+    for i in integers.step_by(amount(3, 1)) {
         let other = if i.has_qualifier("satfinite") { "wrap" } else { "saturate" };
         let found = caught(&i.name, &change(i, "wrap", other));
         let has = |part: &str| found.iter().any(|name| name.contains(part));

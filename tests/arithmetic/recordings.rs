@@ -1,7 +1,10 @@
 //! The recordings of an H200 under `tests/recordings/h200`: they say where they come from, they are what the model of Hopper
 //! computes, and they are sharp enough to refute models that are wrong in one decision.
 
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    sync::LazyLock,
+};
 
 use crate::machine::{amount, thorough};
 use rayon::prelude::*;
@@ -20,8 +23,13 @@ fn hopper() -> Model {
     Model::load("hopper").unwrap()
 }
 
-/// Every recording.
-fn recordings() -> Vec<(PathBuf, Trace)> {
+/// Every recording, read once.
+fn recordings() -> &'static [(PathBuf, Trace)] {
+    static RECORDINGS: LazyLock<Vec<(PathBuf, Trace)>> = LazyLock::new(read);
+    &RECORDINGS
+}
+
+fn read() -> Vec<(PathBuf, Trace)> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/recordings/h200");
     let entries = std::fs::read_dir(&folder).expect("the recordings are part of the repository");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
@@ -50,7 +58,7 @@ fn every_recording_says_where_it_comes_from() {
 
 #[test]
 fn every_executed_dense_mma_and_wgmma_of_hopper_is_recorded() {
-    let recorded: Vec<String> = recordings().into_iter().map(|(_, trace)| trace.instruction.name).collect();
+    let recorded: Vec<String> = recordings().iter().map(|(_, trace)| trace.instruction.name.clone()).collect();
     let plain = |name: &str| SAME_ARITHMETIC.iter().fold(name.to_string(), |name, form| name.replace(form, ""));
     let dense = |i: &&isa::Instruction| matches!(i.family(), "mma" | "wgmma") && i.a.bits >= 8;
     let executed =
@@ -106,9 +114,9 @@ fn emulated(i: &Instruction) -> bool {
 #[test]
 fn every_recording_refutes_every_change_of_its_rule_that_is_not_known_to_stay_open() {
     let model = hopper();
-    let left_open = |(_, trace): (PathBuf, Trace)| {
+    let left_open = |(_, trace): &(PathBuf, Trace)| {
         let i = trace.instruction.clone();
-        let tested = power(&model, &[RefutingData::recorded(&i.name, trace)]).unwrap().remove(0);
+        let tested = power(&model, &[RefutingData::recorded(&i.name, trace.clone())]).unwrap().remove(0);
         assert!(
             tested.changes.iter().any(|(_, verdict)| matches!(verdict, ChangeVerdict::Refuted(_))),
             "{i}: nothing is refuted"
@@ -121,7 +129,7 @@ fn every_recording_refutes_every_change_of_its_rule_that_is_not_known_to_stay_op
         let name = |key: &str, to: &str| format!("{i}: {key} = {to}");
         survives.map(|(c, _)| known(&c.key, &c.to()).ok_or(name(&c.key, &c.to()))).collect::<Vec<_>>()
     };
-    let looked_at = recordings().into_par_iter().step_by(amount(4, 1));
+    let looked_at = recordings().par_iter().step_by(amount(4, 1));
     let left_open: Vec<Result<usize, String>> = looked_at.flat_map_iter(left_open).collect();
     let unknown: Vec<&str> = left_open.iter().filter_map(|open| open.as_ref().err().map(String::as_str)).collect();
     assert!(unknown.is_empty(), "not refuted:\n{}", unknown.join("\n"));

@@ -424,3 +424,36 @@ fn flags_that_do_not_fit_are_refused() {
     refused(&["--from", "mxfp4", "--to", "f32", "1"], none, &["--input"]);
     refused(&["--to", "mxfp4", "--input", "x.npy", "--out", "/tmp/x.safetensors", "1"], none, &["cannot be used with"]);
 }
+
+#[test]
+fn integers_beside_numbers_are_kept_as_they_are_and_after_another_conversion_too() {
+    let ids = Array {
+        name: "ids".into(),
+        shape: vec![3],
+        kind: Content::Format(find("s64").unwrap()),
+        bytes: Cow::Owned([5u64, 1 << 40, 7].iter().flat_map(|id| id.to_le_bytes()).collect()),
+    };
+    let numbers = values(64);
+    let (folder, input) = folder_with("model.safetensors", vec![array("w", &[2, 32], &numbers), ids.clone()]);
+    let (blocks, back) = (folder.path().join("blocks.safetensors"), folder.path().join("back.safetensors"));
+    assert_eq!(converted(&["--to", "mxfp8"], &input, &blocks).len(), 1);
+    assert_eq!(converted(&["--to", "bf16"], &blocks, &back).len(), 1);
+    for path in [&blocks, &back] {
+        let bytes = read_file(path).unwrap();
+        assert_eq!(Arrays::parse(path, &bytes).unwrap().get("ids"), Some(&ids));
+    }
+    // Chosen by name, they are converted; and the rest is left out.
+    let chosen = folder.path().join("ids.safetensors");
+    assert_eq!(converted(&["--to", "f64", "--tensor", "ids"], &input, &chosen)[0]["array"], "ids");
+}
+
+#[test]
+fn random_bits_for_all_values_of_a_file_alike_are_refused() {
+    let (folder, input) = folder_with("w.npy", vec![array("w", &[4], &[0.1, 0.2, 0.3, 0.4])]);
+    let output = folder.path().join("out.npy");
+    for to in ["e4m3", "mxfp4"] {
+        let random = ["--round", "SR", "--random", "3", "--random-bits", "4"];
+        let files = ["--to", to, "--input", text(&input), "--out", text(&output)];
+        refused(&[&files[..], &random].concat(), &output, &["all values of a file would be rounded alike"]);
+    }
+}

@@ -16,6 +16,7 @@ mod models_command;
 mod output_files;
 #[path = "../common/program.rs"]
 mod program;
+mod quantise_files;
 mod report_schema;
 mod reports;
 mod scalar_command;

@@ -75,13 +75,14 @@ fn qemu_computes_what_the_model_says_of_every_instruction_that_it_has() {
     agree(&command, "arm", &has);
 }
 
-/// Of each kind one: a fused step with intermediate roundings, two of them joined, integers.
+/// Of each kind one: a fused step with intermediate roundings, integers, and, when all is asked for, two such steps joined.
 #[test]
 fn what_qemu_computes_is_identified_from_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let Some(command) = program(folder.path()) else { return };
     let (device, found) = (format!("exec:{command}"), folder.path().join("found.toml"));
-    let names = ["bfdot.m1n4k2.f32.bf16.bf16.f32", "bfmmla.m2n2k4.f32.bf16.bf16.f32", "usmmla.m2n2k8.s32.u8.s8.s32"];
+    let names = ["bfdot.m1n4k2.f32.bf16.bf16.f32", "usmmla.m2n2k8.s32.u8.s8.s32", "bfmmla.m2n2k4.f32.bf16.bf16.f32"];
+    let names = &names[..amount(2, 3)];
     let mut arguments = vec!["identify", "--from-nothing", "--device", &device, "--output", "json", "--cases", "1e5"];
     arguments.extend(["--model-out", found.to_str().unwrap()]);
     arguments.extend(names.iter().flat_map(|name| ["--instr", name]));

@@ -18,7 +18,10 @@ use tcnum::{
     verify::compare,
 };
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::amount,
+    program::{tcnum, validate_report},
+};
 
 const TDPBF16PS: &str = "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32";
 const VDPBF16PS: &str = "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32";
@@ -152,9 +155,10 @@ fn the_recording_refutes_the_intrinsics_guide_and_two_products_show_it() {
 fn this_machine_computes_what_the_model_says() {
     let model = x86();
     let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();
+    let cases = amount(4_000_000, 10_000_000);
     for i in here() {
-        let state = compare(device.as_mut(), &model, i, Sequence::Random { seed: 1 }, Some(10_000_000)).unwrap();
-        assert!(state.compared() >= 10_000_000 && state.differing() == 0, "{i}: {:?}", state.spots);
+        let state = compare(device.as_mut(), &model, i, Sequence::Random { seed: 1 }, Some(cases)).unwrap();
+        assert!(state.compared() >= cases && state.differing() == 0, "{i}: {:?}", state.spots);
     }
 }
 

@@ -7,7 +7,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     convert::{ConversionTarget, FileContent, FileConversion},
-    format::{Format, find},
+    format::{Format, Rounding, find},
     report::Report,
 };
 
@@ -21,6 +21,12 @@ pub(super) fn run(
     from: Option<FileContent>,
     to: Option<FileContent>,
 ) -> Result<Report> {
+    if let Rounding::Sr { .. } = arguments.rounding.rounding()? {
+        return Err(Error::request(
+            "--random is one number, by which all values of a file would be rounded alike; tcnum quantise --round SR draws random bits \
+             for each",
+        ));
+    }
     let to = match (from, to) {
         (_, Some(FileContent::Blocks(format))) => ConversionTarget::Blocks(quantizer(arguments, format)?),
         (_, Some(FileContent::Scalar(Some(format)))) => scalar(arguments, format)?,

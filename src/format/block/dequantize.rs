@@ -1,6 +1,6 @@
 //! Dequantisation to `f32`, vectorised: elements times the scale of their block, and times the tensor's.
 
-use super::{Blocks, Element};
+use super::{BlockFormat, Blocks, Element};
 use crate::{
     base::parallel,
     format::slices::{self, Decoder},
@@ -8,7 +8,8 @@ use crate::{
 };
 
 /// What the values of blocks of one tensor depend on.
-pub(super) struct Dequantizer {
+#[derive(Debug)]
+pub(crate) struct Dequantizer {
     elements: Decoder<u8>,
     /// What a block's elements are multiplied by, by scale code: exactly.
     factors: Vec<f32>,
@@ -17,10 +18,10 @@ pub(super) struct Dequantizer {
 }
 
 impl Dequantizer {
-    /// `None` where more than the last product may round.
-    pub(super) fn new(blocks: &Blocks) -> Option<Dequantizer> {
-        let (scale, element) = (blocks.format.scale, &blocks.format.element);
-        let tensor_scale = blocks.tensor_scale.zip(blocks.format.tensor_scale);
+    /// Of blocks with this code of the tensor's scale; `None` where more than the last product may round.
+    pub(crate) fn new(format: &BlockFormat, tensor_scale: Option<u64>) -> Option<Dequantizer> {
+        let (scale, element) = (format.scale, &format.element);
+        let tensor_scale = tensor_scale.zip(format.tensor_scale);
         if scale.bits > 8 || tensor_scale.is_some() && !products_are_exact(element, scale) {
             return None;
         }
@@ -39,7 +40,12 @@ impl Dequantizer {
         })
     }
 
-    pub(super) fn values(&self, blocks: &Blocks) -> Vec<f32> {
+    /// What the element codes of a block are multiplied by, their own power of two and the tensor's scale included.
+    pub(crate) fn scale(&self, code: u8) -> f32 {
+        self.factors[usize::from(code) & (self.factors.len() - 1)] * self.common
+    }
+
+    pub(crate) fn values(&self, blocks: &Blocks) -> Vec<f32> {
         let (length, row) = (blocks.format.length, blocks.row);
         let (stretch, per_stretch) = slices::stretch(length, row);
         let mut values = vec![0.0; blocks.len()];

@@ -20,7 +20,8 @@ use crate::{
 const INFINITY: u32 = 0x7f80_0000;
 
 /// A quantizer for one tensor.
-pub(super) struct VectorQuantizer<'a> {
+#[derive(Debug)]
+pub(crate) struct VectorQuantizer<'a> {
     quantizer: &'a Quantizer,
     tensor_scale: Option<u64>,
     /// The value of the tensor's scale; 1 where there is none.
@@ -31,6 +32,7 @@ pub(super) struct VectorQuantizer<'a> {
     special: (u8, u8),
 }
 
+#[derive(Debug)]
 enum Elements {
     /// Scales are powers of two: their exponents by scale code, and the smallest one that the encoder takes.
     Shifted { encoder: Encoder<u8>, exponents: Vec<i32>, smallest: i32 },
@@ -39,17 +41,22 @@ enum Elements {
 }
 
 impl<'a> VectorQuantizer<'a> {
-    /// `None` for what is left to the exact computation altogether.
-    pub(super) fn new(quantizer: &'a Quantizer, values: &[f32]) -> Option<VectorQuantizer<'a>> {
-        let BlockFormat { scale, element, .. } = quantizer.format;
-        if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
-            return None;
-        }
+    /// For a tensor of these values; `None` for what is left to the exact computation altogether.
+    pub(super) fn of(quantizer: &'a Quantizer, values: &[f32]) -> Option<VectorQuantizer<'a>> {
         // The largest magnitude, where it is asked for, stands for all values.
         let largest = match quantizer.format.tensor_scale {
             Some(_) => parallel::map(values.chunks(1 << 16), largest_finite).into_iter().max().unwrap_or(0),
             None => 0,
         };
+        VectorQuantizer::new(quantizer, largest)
+    }
+
+    /// For a tensor of this largest finite magnitude, as the bits of an `f32`, which counts where the tensor has a scale of its own.
+    pub(crate) fn new(quantizer: &'a Quantizer, largest: u32) -> Option<VectorQuantizer<'a>> {
+        let BlockFormat { scale, element, .. } = quantizer.format;
+        if scale.bits > 8 || scale.float()?.signed || element.format.bits > 8 {
+            return None;
+        }
         let largest = Real::Finite(number(largest));
         let (tensor_scale, factor) = quantizer.tensor_scale(1, &|_| largest);
         if factor.negative || factor.is_zero() {
@@ -65,7 +72,13 @@ impl<'a> VectorQuantizer<'a> {
         })
     }
 
-    pub(super) fn quantize(&self, values: &[f32], row: usize) -> Blocks {
+    /// The code of the tensor's scale, where the format has one.
+    pub(crate) fn tensor_scale(&self) -> Option<u64> {
+        self.tensor_scale
+    }
+
+    /// Rows of `row` values as blocks.
+    pub(crate) fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         let format = self.quantizer.format;
         let (stretch, per_stretch) = slices::stretch(format.length, row);
         let mut elements = vec![0; values.len()];
@@ -208,7 +221,7 @@ mod tests {
 
     fn check(quantizer: &Quantizer, values: &[f32], row: usize) {
         let exactly = quantizer.quantize_with(values.len(), row, |at| Real::from(f64::from(values[at])));
-        let fast = VectorQuantizer::new(quantizer, values).expect("a format that the fast path has");
+        let fast = VectorQuantizer::of(quantizer, values).expect("a format that the fast path has");
         let fast = fast.quantize(values, row);
         let name = format!("{} {} {:?} {row}", quantizer.format, quantizer.rule, quantizer.rounding);
         assert_eq!((fast.tensor_scale, &fast.scales), (exactly.tensor_scale, &exactly.scales), "{name}");

@@ -32,7 +32,9 @@ mod rule;
 mod steps;
 mod table;
 
+pub(crate) use dequantize::Dequantizer;
 pub use element::Element;
+pub(crate) use fast::VectorQuantizer;
 pub use name::{find, find_rule};
 pub use pack::{pack_pairs, unpack_pairs};
 pub use quantize::{Blocks, Quantizer};

@@ -55,7 +55,7 @@ impl Quantizer {
     /// If the number of values is not a multiple of `row`.
     pub fn quantize(&self, values: &[f32], row: usize) -> Blocks {
         assert!(values.is_empty() || values.len().is_multiple_of(row), "whole rows");
-        let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::new(self, values) };
+        let fast = if values.len() < WORTH_IT { None } else { VectorQuantizer::of(self, values) };
         match fast {
             Some(fast) => fast.quantize(values, row),
             None => self.quantize_with(values.len(), row, |i| Real::from(f64::from(values[i]))),
@@ -84,7 +84,7 @@ impl Quantizer {
     }
 
     /// The code of the tensor's scale, where the format has one, and its value, where it is a number (else 1).
-    pub(super) fn tensor_scale(&self, count: usize, value: &(impl Fn(usize) -> Real + Sync)) -> (Option<u64>, Finite) {
+    pub(crate) fn tensor_scale(&self, count: usize, value: &(impl Fn(usize) -> Real + Sync)) -> (Option<u64>, Finite) {
         let code = self.format.tensor_scale.map(|format| {
             let given = self.tensor_scale.map(|scale| Real::from(f64::from(scale)));
             let scale = given.unwrap_or_else(|| self.scale_of_tensor(count, format, value));
@@ -185,7 +185,7 @@ impl Blocks {
     /// The values as binary32, each rounded once, to nearest: exact but beyond or below its range, and where a tensor has a scale,
     /// whose 24 bits make products of up to 30.
     pub fn dequantize(&self) -> Vec<f32> {
-        match Dequantizer::new(self) {
+        match Dequantizer::new(self.format, self.tensor_scale) {
             Some(dequantizer) => dequantizer.values(self),
             None => self.dequantize_exactly(),
         }

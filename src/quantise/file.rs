@@ -1,0 +1,129 @@
+//! The tensors of files, quantised one after the other.
+
+use super::{
+    Quantisation,
+    losses::WorstRun,
+    table::{self, TensorQuantisationRow, WorstRunRow},
+    tensor::TensorLosses,
+    view::RowView,
+};
+use crate::{
+    Error, Result,
+    array::{ArrayFile, StreamedArray},
+    base::nearest::nearest,
+    isa::pattern,
+    report::Table,
+};
+
+/// Tensors by name.
+#[derive(Debug, Clone, Default)]
+pub struct Choice {
+    /// Patterns of names, in which `*` stands for anything; none: all tensors of floating-point numbers.
+    pub include: Vec<String>,
+    /// Patterns of names to leave out.
+    pub exclude: Vec<String>,
+}
+
+impl Choice {
+    /// The chosen tensors of a file.
+    ///
+    /// # Errors
+    /// Patterns that are none, or that no tensor matches; a file in which nothing is chosen.
+    pub fn of<'a>(&self, file: &'a ArrayFile) -> Result<Vec<&'a StreamedArray>> {
+        let names = || file.arrays.iter().map(|array| array.name.as_str());
+        for (flag, pattern) in
+            self.include.iter().map(|own| ("--include", own)).chain(self.exclude.iter().map(|own| ("--exclude", own)))
+        {
+            if let Some(defect) = pattern::defect(pattern) {
+                return Err(Error::request(format!("{flag} '{pattern}': {defect}")));
+            }
+            if !names().any(|name| pattern::matches(pattern, name)) {
+                let near = nearest(pattern, names(), 3).join(", ");
+                return Err(Error::request(format!(
+                    "{flag} '{pattern}': no tensor has such a name; the nearest: {near}"
+                )));
+            }
+        }
+        let matches = |patterns: &[String], name: &str| patterns.iter().any(|own| pattern::matches(own, name));
+        let chosen = |array: &&StreamedArray| {
+            let wanted = match self.include.is_empty() {
+                true => array.kind.is_floating(),
+                false => matches(&self.include, &array.name),
+            };
+            wanted && !matches(&self.exclude, &array.name)
+        };
+        let found: Vec<&StreamedArray> = file.arrays.iter().filter(chosen).collect();
+        match found.is_empty() {
+            true => Err(Error::request(
+                "there are no tensors of floating-point numbers to quantise; --include NAME takes others (integers by their value)",
+            )),
+            false => Ok(found),
+        }
+    }
+}
+
+/// What was found of the tensors so far.
+#[derive(Debug, Default)]
+pub struct Found {
+    all: Vec<TensorLosses>,
+    /// The tensors and columns of the worst runs of each target.
+    worst: Vec<Vec<(WorstRun, String, usize)>>,
+    tensors: Vec<TensorQuantisationRow>,
+    /// Tensors, and values of them.
+    pub counted: (u64, u64),
+}
+
+/// The worst runs that are kept of each target.
+const WORST: usize = 3;
+
+impl Found {
+    /// Quantises a tensor, and adds what it lost.
+    ///
+    /// # Errors
+    /// An axis that it does not have, elements that are no numbers, a file that cannot be read, a signal.
+    pub fn add(&mut self, how: &Quantisation, file: &ArrayFile, array: &StreamedArray) -> Result<()> {
+        let view = RowView::new(file, array, how.axis)?;
+        let columns = view.columns;
+        let found = how.tensor(view)?;
+        self.all.resize_with(how.targets.len(), TensorLosses::default);
+        self.worst.resize_with(how.targets.len(), Vec::new);
+        for (at, (target, own)) in how.targets.iter().zip(&found).enumerate() {
+            self.tensors.push(TensorQuantisationRow {
+                tensor: array.name.clone(),
+                shape: array.shape.clone(),
+                quantisation: table::row(target, own),
+            });
+            let runs = own.losses.worst.iter().map(|run| (*run, array.name.clone(), columns));
+            self.worst[at].extend(runs);
+            crate::base::sorting::by(&mut self.worst[at], |x, y| y.0.ratio.total_cmp(&x.0.ratio));
+            self.worst[at].truncate(WORST);
+            let all = &mut self.all[at];
+            all.losses.add(&own.losses);
+            if let Some(product) = own.product {
+                all.product.get_or_insert_default().add(product);
+            }
+        }
+        self.counted.0 += 1;
+        self.counted.1 += array.len() as u64;
+        Ok(())
+    }
+
+    /// The tables: of all tensors together, of each where there are several, and of the worst runs.
+    pub fn tables(self, how: &Quantisation) -> Vec<Table> {
+        let (tensors, values) = self.counted;
+        let of_all = how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own));
+        let plural = if tensors == 1 { "tensor" } else { "tensors" };
+        let mut tables = vec![Table::of(format!("{tensors} {plural}, {values} values"), of_all)];
+        if tensors > 1 {
+            tables.push(Table::of("Each tensor", self.tensors));
+        }
+        let worst = how.targets.iter().zip(&self.worst).flat_map(|(target, runs)| {
+            runs.iter().map(move |(run, name, columns)| table::worst(target, name, *columns, run))
+        });
+        let worst: Vec<WorstRunRow> = worst.collect();
+        if !worst.is_empty() {
+            tables.push(Table::of("What lost most", worst));
+        }
+        tables
+    }
+}

@@ -1,0 +1,374 @@
+//! What quantisation did to values: counts, energies and histograms, gathered run by run.
+
+use crate::base::vectors::vectorised;
+
+/// Bits of an `f32` below its exponent.
+const BELOW_EXPONENT: u32 = 23;
+/// The bits of infinity.
+const INFINITY: u32 = 0x7f80_0000;
+/// Binades of `f32` magnitudes, by the eight bits of the exponent: 0 for zero and subnormal numbers, 255 for what is no number.
+pub(super) const BINADES: usize = 256;
+/// The worst runs that are kept.
+const WORST: usize = 3;
+/// Values that the vectorised loops take at a time.
+const LANES: usize = 16;
+
+/// Energies of a run: of consecutive values of a row that share a scale.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct RunLosses {
+    /// The sum of the squares of the values.
+    pub(super) signal: f64,
+    /// The sum of the squares of the errors.
+    pub(super) noise: f64,
+}
+
+/// What else happened to the values of some runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct RowLosses {
+    /// The sum of the values times their errors.
+    cross: f64,
+    /// The largest error, as the bits of an `f32`.
+    largest: u32,
+    saturated: u32,
+    subnormal: u32,
+    to_zero: u32,
+    exact: u32,
+    void: u32,
+}
+
+/// What bounds the codes of a run: the magnitude beyond which a value saturates, and below which a result is subnormal.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Limits {
+    pub(super) largest: f32,
+    pub(super) normal: f32,
+}
+
+vectorised! {
+    /// What happened to the runs of `length` of the values `x`, of which `y` was made; fewer than 2^32.
+    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], runs: &mut [RunLosses]) -> RowLosses {
+        let mut lanes = Lanes::default();
+        for (at, run) in runs.iter_mut().enumerate() {
+            let range = at * length..x.len().min((at + 1) * length);
+            *run = losses_of_run(&x[range.clone()], &y[range], limits[at], &mut lanes);
+        }
+        let [saturated, subnormal, to_zero, exact, void] = lanes.counts.map(|lanes| lanes.iter().sum());
+        let largest = lanes.largest.iter().fold(0, |most, own| *own.max(&most));
+        RowLosses { cross: total(&lanes.cross), largest, saturated, subnormal, to_zero, exact, void }
+    }
+}
+
+/// Sums and counts, lane by lane.
+#[derive(Default)]
+struct Lanes {
+    cross: [f64; LANES],
+    counts: [[u32; LANES]; 5],
+    largest: [u32; LANES],
+}
+
+#[inline(always)]
+fn losses_of_run(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
+    let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
+    let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
+    for (x, y) in x_lanes.iter().zip(y_lanes) {
+        for lane in 0..LANES {
+            add(x[lane], y[lane], limits, lane, lanes, &mut signal, &mut noise);
+        }
+    }
+    let whole = x_lanes.len() * LANES;
+    for (x, y) in x[whole..].iter().zip(&y[whole..]) {
+        add(*x, *y, limits, 0, lanes, &mut signal, &mut noise);
+    }
+    RunLosses { signal: total(&signal), noise: total(&noise) }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn total(lanes: &[f64; LANES]) -> f64 {
+    let mut eight = [0.0; 8];
+    for (at, sum) in eight.iter_mut().enumerate() {
+        *sum = lanes[at] + lanes[at + 8];
+    }
+    let four = [eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]];
+    (four[0] + four[2]) + (four[1] + four[3])
+}
+
+/// Adds one value to the sums of a lane, without a branch.
+#[inline(always)]
+fn add(
+    x: f32,
+    y: f32,
+    limits: Limits,
+    lane: usize,
+    lanes: &mut Lanes,
+    signal: &mut [f64; LANES],
+    noise: &mut [f64; LANES],
+) {
+    let (x_size, y_size) = (x.to_bits() & u32::MAX >> 1, y.to_bits() & u32::MAX >> 1);
+    let given = x_size < INFINITY;
+    let counted = given & (y_size < INFINITY);
+    let (value, result) = (if counted { x } else { 0.0 }, if counted { y } else { 0.0 });
+    let (wide, error) = (f64::from(value), f64::from(result) - f64::from(value));
+    signal[lane] += wide * wide;
+    noise[lane] += error * error;
+    lanes.cross[lane] += wide * error;
+    let size = (result - value).to_bits() & u32::MAX >> 1;
+    lanes.largest[lane] = lanes.largest[lane].max(size);
+    lanes.counts[0][lane] += u32::from(given & (value.abs() > limits.largest));
+    lanes.counts[1][lane] += u32::from((result.abs() < limits.normal) & (result != 0.0));
+    lanes.counts[2][lane] += u32::from((result == 0.0) & (value != 0.0));
+    lanes.counts[3][lane] += u32::from(counted & (x == y));
+    lanes.counts[4][lane] += u32::from(given & !counted);
+}
+
+/// A run that lost much.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct WorstRun {
+    /// Energy of its errors over that of its values.
+    pub(super) ratio: f64,
+    /// The place of its first value in the tensor, in the order in which it is read.
+    pub(super) at: u64,
+    /// Its largest magnitude.
+    pub(super) largest: f32,
+}
+
+/// What quantisation did to all values of a tensor, or of several.
+#[derive(Debug, Clone)]
+pub(super) struct Losses {
+    /// Values, NaNs and infinities included.
+    pub(super) values: u64,
+    /// Values that are NaN.
+    pub(super) nan: u64,
+    /// Values that are infinite.
+    pub(super) infinite: u64,
+    /// Finite values beyond the largest number times the scale.
+    pub(super) saturated: u64,
+    /// Results among the subnormal numbers.
+    pub(super) subnormal: u64,
+    /// Values other than zero that became zero.
+    pub(super) to_zero: u64,
+    /// Values that did not change.
+    pub(super) exact: u64,
+    /// Finite values whose result is no number: those beside a NaN in a block.
+    pub(super) void: u64,
+    /// The sum of the squares of the values with a finite result.
+    pub(super) signal: f64,
+    /// The sum of the squares of their errors.
+    pub(super) noise: f64,
+    /// The sum of the values times their errors.
+    pub(super) cross: f64,
+    /// The largest error.
+    pub(super) max_error: f64,
+    /// Errors by their binade.
+    pub(super) errors: Box<[u64; BINADES]>,
+    /// Scales by their binade.
+    pub(super) scales: Box<[u64; BINADES]>,
+    /// The runs that lost most, in descending order.
+    pub(super) worst: Vec<WorstRun>,
+}
+
+impl Default for Losses {
+    fn default() -> Losses {
+        Losses {
+            values: 0,
+            nan: 0,
+            infinite: 0,
+            saturated: 0,
+            subnormal: 0,
+            to_zero: 0,
+            exact: 0,
+            void: 0,
+            signal: 0.0,
+            noise: 0.0,
+            cross: 0.0,
+            max_error: 0.0,
+            errors: Box::new([0; BINADES]),
+            scales: Box::new([0; BINADES]),
+            worst: Vec::new(),
+        }
+    }
+}
+
+impl Losses {
+    /// Adds what else happened to values whose runs are added by [`Losses::add_row`].
+    pub(super) fn add_rest(&mut self, rest: &RowLosses) {
+        self.cross += rest.cross;
+        self.saturated += u64::from(rest.saturated);
+        self.subnormal += u64::from(rest.subnormal);
+        self.to_zero += u64::from(rest.to_zero);
+        self.exact += u64::from(rest.exact);
+        self.void += u64::from(rest.void);
+        self.max_error = self.max_error.max(f64::from(f32::from_bits(rest.largest)));
+    }
+
+    /// Adds a row of values `x`, from place `at` of its tensor on, in runs of `length`.
+    pub(super) fn add_row(&mut self, x: &[f32], y: &[f32], at: u64, length: usize, runs: &[RunLosses]) {
+        self.values += x.len() as u64;
+        for (number, run) in runs.iter().enumerate() {
+            self.signal += run.signal;
+            self.noise += run.noise;
+            if run.noise > self.least_of_worst() * run.signal {
+                let range = number * length..x.len().min((number + 1) * length);
+                let finite = x[range].iter().map(|value| value.abs()).filter(|size| size.is_finite());
+                self.keep(WorstRun {
+                    ratio: run.noise / run.signal,
+                    at: at + (number * length) as u64,
+                    largest: finite.fold(0.0, f32::max),
+                });
+            }
+        }
+        bin_errors(x, y, &mut self.errors);
+    }
+
+    fn least_of_worst(&self) -> f64 {
+        if self.worst.len() < WORST { 0.0 } else { self.worst[WORST - 1].ratio }
+    }
+
+    fn keep(&mut self, run: WorstRun) {
+        let place = self.worst.iter().position(|kept| kept.ratio < run.ratio).unwrap_or(self.worst.len());
+        self.worst.insert(place, run);
+        self.worst.truncate(WORST);
+    }
+
+    /// Adds what happened to values that come after these.
+    pub(super) fn add(&mut self, other: &Losses) {
+        self.values += other.values;
+        self.nan += other.nan;
+        self.infinite += other.infinite;
+        self.saturated += other.saturated;
+        self.subnormal += other.subnormal;
+        self.to_zero += other.to_zero;
+        self.exact += other.exact;
+        self.void += other.void;
+        self.signal += other.signal;
+        self.noise += other.noise;
+        self.cross += other.cross;
+        self.max_error = self.max_error.max(other.max_error);
+        self.errors.iter_mut().zip(other.errors.iter()).for_each(|(sum, count)| *sum += count);
+        self.scales.iter_mut().zip(other.scales.iter()).for_each(|(sum, count)| *sum += count);
+        other.worst.iter().for_each(|run| self.keep(*run));
+    }
+
+    /// Counts the scale of a run.
+    pub(super) fn add_scale(&mut self, scale: f32) {
+        self.scales[binade(scale)] += 1;
+    }
+
+    /// Values with a finite result, which sums and errors are about.
+    pub(super) fn finite(&self) -> u64 {
+        self.values - self.nan - self.infinite - self.void
+    }
+
+    /// The energy of the values over that of the errors, in decibels: infinite where nothing changed; `None` of zeros alone.
+    pub(super) fn sqnr(&self) -> Option<f64> {
+        (self.signal > 0.0).then(|| decibels(self.noise / self.signal))
+    }
+
+    /// The root mean square of the errors.
+    pub(super) fn rms_error(&self) -> Option<f64> {
+        (self.finite() > 0).then(|| (self.noise / self.finite() as f64).sqrt())
+    }
+
+    /// The cosine of the angle between the values and the results.
+    pub(super) fn cosine(&self) -> Option<f64> {
+        let result = self.signal + 2.0 * self.cross + self.noise;
+        (self.signal > 0.0 && result > 0.0).then(|| (self.signal + self.cross) / (self.signal * result).sqrt())
+    }
+}
+
+/// A ratio of noise to signal as decibels of signal over noise.
+pub(super) fn decibels(ratio: f64) -> f64 {
+    -10.0 * ratio.log10()
+}
+
+fn binade(value: f32) -> usize {
+    (value.to_bits() >> BELOW_EXPONENT) as usize & (BINADES - 1)
+}
+
+/// Counts the errors by their binades: in four tables in turn, as equal binades that follow one another would wait for each other.
+fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
+    const TOGETHER: usize = 1 << 10;
+    let mut tables = [[0u32; BINADES]; 4];
+    let mut found = [0u8; TOGETHER];
+    for (x, y) in x.chunks(TOGETHER).zip(y.chunks(TOGETHER)) {
+        for ((x, y), found) in x.iter().zip(y).zip(&mut found) {
+            *found = ((y - x).to_bits() >> BELOW_EXPONENT) as u8;
+        }
+        let (fours, rest) = found[..x.len()].as_chunks::<4>();
+        for four in fours {
+            tables[0][usize::from(four[0])] += 1;
+            tables[1][usize::from(four[1])] += 1;
+            tables[2][usize::from(four[2])] += 1;
+            tables[3][usize::from(four[3])] += 1;
+        }
+        rest.iter().for_each(|bin| tables[0][usize::from(*bin)] += 1);
+    }
+    for table in &tables {
+        bins.iter_mut().zip(table).for_each(|(bin, count)| *bin += u64::from(*count));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::vectors::{FORCED, Vectors};
+
+    const LIMITS: Limits = Limits { largest: 4.0, normal: 0.5 };
+
+    #[test]
+    fn each_loss_is_counted_once_with_every_instruction_set() {
+        let mut x = vec![1.0f32; 35];
+        let mut y = x.clone();
+        let cases: [(f32, f32); 7] = [
+            (5.0, 4.0),
+            (0.1, 0.0),
+            (0.3, 0.25),
+            (f32::NAN, f32::NAN),
+            (f32::NEG_INFINITY, -4.0),
+            (2.0, f32::NAN),
+            (-0.0, 0.0),
+        ];
+        // Among the lanes, and behind them.
+        for start in [0, 28] {
+            for (at, (from, to)) in (start..).zip(cases) {
+                (x[at], y[at]) = (from, to);
+            }
+        }
+        for vectors in Vectors::all() {
+            FORCED.set(Some(vectors));
+            let mut run = [RunLosses::default()];
+            let rest = losses_of_runs(&x, &y, 35, &[LIMITS], &mut run);
+            FORCED.set(None);
+            let run = run[0];
+            assert_eq!((rest.saturated, rest.subnormal, rest.to_zero, rest.void), (2, 2, 2, 2));
+            assert_eq!(rest.exact, 35 - 14 + 2);
+            assert_eq!(rest.largest, 1f32.to_bits());
+            let tenth = f64::from(0.1f32);
+            let small = f64::from(0.3f32);
+            let signal = 21.0 + 2.0 * (25.0 + tenth * tenth + small * small);
+            let noise = 2.0 * (1.0 + tenth * tenth + (small - 0.25) * (small - 0.25));
+            assert!((run.signal - signal).abs() < 1e-12 && (run.noise - noise).abs() < 1e-12, "{run:?}");
+        }
+    }
+
+    #[test]
+    fn the_worst_runs_are_those_of_the_whole_whatever_the_order_in_which_parts_are_added() {
+        let part = |ratios: &[f64]| {
+            let mut losses = Losses::default();
+            ratios.iter().for_each(|ratio| losses.keep(WorstRun { ratio: *ratio, at: 0, largest: 1.0 }));
+            losses
+        };
+        let ratios = |losses: &Losses| losses.worst.iter().map(|run| run.ratio).collect::<Vec<_>>();
+        let mut sum = part(&[0.1, 0.5, 0.2, 0.4]);
+        assert_eq!(ratios(&sum), [0.5, 0.4, 0.2]);
+        sum.add(&part(&[0.3, 0.6]));
+        assert_eq!(ratios(&sum), [0.6, 0.5, 0.4]);
+    }
+
+    #[test]
+    fn errors_fall_into_the_binade_of_their_magnitude() {
+        let mut bins = [0; BINADES];
+        bin_errors(&[1.0, 1.0, 1.0, 3.0, 0.0], &[1.0, 1.5, 0.25, 1.0, 2.5], &mut bins);
+        let filled: Vec<(usize, u64)> = bins.into_iter().enumerate().filter(|(_, count)| *count > 0).collect();
+        assert_eq!(filled, [(0, 1), (126, 2), (128, 2)]);
+    }
+}

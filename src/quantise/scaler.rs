@@ -1,0 +1,437 @@
+//! Quantisation of a panel of rows: the scale of each run, and the values that its codes stand for.
+
+use super::{
+    losses::{Limits, RowLosses, RunLosses, losses_of_runs},
+    target::{BlockScale, PlainRule, QuantisationTarget, Sharing},
+    view::nearest_f32,
+};
+use crate::{
+    Error, Result,
+    base::vectors::vectorised,
+    format::{
+        Format, Overflow, Real, Rounding,
+        block::{BlockFormat, Dequantizer, Quantizer, VectorQuantizer, find_rule},
+        slices::{self, BlockedSlice, Decoder, Encoder, largest_finite},
+    },
+};
+
+/// The length of runs where no scale ends within a row: what losses are compared by.
+const PLAIN_RUN: usize = 128;
+/// Candidates of the rule of least error: steps of an eighth of an octave, down to a quarter.
+const CANDIDATES: i32 = 16;
+/// By how much a value may be beyond the largest number times the scale, which are both rounded, before it counts as saturated.
+const ROUNDED: f32 = 1.0 + 4.0 * f32::EPSILON;
+
+/// Codes of a format of up to 16 bits, and back.
+pub(super) enum Coder {
+    Narrow(Encoder<u8>, Decoder<u8>),
+    Wide(Encoder<u16>, Decoder<u16>),
+}
+
+impl Coder {
+    fn new(format: &Format, rounding: Rounding, symmetric: bool) -> Result<Coder> {
+        Ok(match format.bits {
+            ..=8 => {
+                let encoder = Encoder::new(format, rounding, Overflow::Saturate)?;
+                Coder::Narrow(if symmetric { encoder.symmetric() } else { encoder }, Decoder::new(format)?)
+            }
+            _ => Coder::Wide(Encoder::new(format, rounding, Overflow::Saturate)?, Decoder::new(format)?),
+        })
+    }
+
+    /// The numbers of the format that `values` are rounded to; with random bits for each, where the rounding is stochastic.
+    fn rounded(&self, values: &[f32], random: Option<&[u64]>, results: &mut [f32]) -> Result<()> {
+        match self {
+            Coder::Narrow(encoder, decoder) => round(encoder, decoder, values, random, results),
+            Coder::Wide(encoder, decoder) => round(encoder, decoder, values, random, results),
+        }
+    }
+}
+
+fn round<C: slices::SliceElement + Default + Clone>(
+    encoder: &Encoder<C>,
+    decoder: &Decoder<C>,
+    values: &[f32],
+    random: Option<&[u64]>,
+    results: &mut [f32],
+) -> Result<()> {
+    let mut codes = vec![C::default(); values.len()];
+    match random {
+        Some(random) => encoder.encode_randomly(values, random, &mut codes)?,
+        None => encoder.encode(values, &mut codes),
+    };
+    decoder.decode(&codes, results);
+    Ok(())
+}
+
+/// How the panels of one tensor are quantised.
+pub(super) struct Scaler<'a> {
+    coder: Coder,
+    /// The largest number of the format and the smallest normal one, before the scale.
+    limits: Limits,
+    /// Values of a run.
+    pub(super) length: usize,
+    kind: Kind<'a>,
+}
+
+enum Kind<'a> {
+    /// Numbers of the format as they are.
+    Unscaled,
+    /// A scale for each group of rows.
+    Rows { groups: &'a RowGroups, scales: Vec<f32> },
+    /// A scale for each block of this many rows.
+    Plain { rule: PlainRule, rows: usize, largest: f32 },
+    /// Blocks of a block format.
+    Blocks(Box<BlockScaler<'a>>),
+}
+
+struct BlockScaler<'a> {
+    quantizer: VectorQuantizer<'a>,
+    dequantizer: Dequantizer,
+    /// Whether elements are rounded here, under the scales that the conversion finds: with random bits, or for the least error.
+    by_hand: bool,
+    /// Scale codes below that of the rule that are tried.
+    tried: u8,
+}
+
+/// Groups of consecutive rows that share a scale.
+#[derive(Debug)]
+pub(super) struct RowGroups {
+    /// Rows of a group.
+    pub(super) rows: usize,
+    /// The largest finite magnitude of each group, as the bits of an `f32`.
+    pub(super) largest: Vec<u32>,
+}
+
+/// What a panel became.
+pub(super) struct Quantised {
+    /// The values that the codes stand for.
+    pub(super) values: Vec<f32>,
+    /// The scale of each run.
+    pub(super) scales: Vec<f32>,
+    /// The energies of each run.
+    pub(super) runs: Vec<RunLosses>,
+    /// What else happened in each row.
+    pub(super) rows: Vec<RowLosses>,
+}
+
+/// Values of a panel.
+#[derive(Clone, Copy)]
+pub(super) struct PanelValues<'a> {
+    /// Row by row.
+    pub(super) values: &'a [f32],
+    /// Values of a row.
+    pub(super) columns: usize,
+    /// The first row's place in the tensor.
+    pub(super) first_row: usize,
+    /// Random bits for each, for stochastic rounding.
+    pub(super) random: Option<&'a [u64]>,
+}
+
+/// The scale of a plain format by `rule`, but for that of the least error, of values up to this magnitude.
+fn plain_scale(rule: PlainRule, amax: u32, largest: f32) -> f32 {
+    let amax = f64::from(f32::from_bits(amax));
+    if amax == 0.0 {
+        return 1.0;
+    }
+    let ratio = amax / f64::from(largest);
+    let scale = match rule {
+        PlainRule::Absmax | PlainRule::LeastError => ratio,
+        PlainRule::PowerOfTwo => {
+            let below = ratio.log2().floor() as i32 - 1;
+            let fits = |exponent: &i32| f64::from(largest) * f64::from(*exponent).exp2() >= amax;
+            f64::from((below..).find(fits).expect("scales grow")).exp2()
+        }
+    };
+    (scale as f32).max(f32::from_bits(1))
+}
+
+/// `scale` lowered by some steps of an eighth of an octave.
+fn candidate(scale: f32, step: i32) -> f32 {
+    ((f64::from(scale) * f64::from(-f64::from(step) / 8.0).exp2()) as f32).max(f32::from_bits(1))
+}
+
+impl<'a> Scaler<'a> {
+    /// For a target other than groups of rows.
+    ///
+    /// # Errors
+    /// A format that slices do not take.
+    pub(super) fn new(
+        target: &QuantisationTarget,
+        quantizer: Option<&'a Quantizer>,
+        largest: u32,
+        rounding: Rounding,
+    ) -> Result<Scaler<'a>> {
+        match (target, quantizer) {
+            (QuantisationTarget::Blocks { format, scale }, Some(quantizer)) => {
+                Scaler::of_blocks(format, *scale, quantizer, largest, rounding)
+            }
+            (QuantisationTarget::Plain { format, rule, sharing }, _) => {
+                let (length, kind) = match sharing {
+                    Sharing::Blocks { rows, columns } => (
+                        *columns,
+                        Kind::Plain { rule: *rule, rows: *rows, largest: nearest_f32(format, format.largest(false)) },
+                    ),
+                    _ => (PLAIN_RUN, Kind::Unscaled),
+                };
+                Ok(Scaler { coder: Coder::new(format, rounding, false)?, limits: limits(format), length, kind })
+            }
+            (QuantisationTarget::Blocks { .. }, None) => unreachable!("a block format has a quantizer"),
+        }
+    }
+
+    fn of_blocks(
+        format: &'static BlockFormat,
+        scale: BlockScale,
+        quantizer: &'a Quantizer,
+        largest: u32,
+        rounding: Rounding,
+    ) -> Result<Scaler<'a>> {
+        let not_vectorised =
+            || Error::request(format!("{format}: blocks with such scales are converted by `tcnum convert` alone"));
+        let vectorised = VectorQuantizer::new(quantizer, largest).ok_or_else(not_vectorised)?;
+        let dequantizer = Dequantizer::new(format, vectorised.tensor_scale()).ok_or_else(not_vectorised)?;
+        let octave = format.scale.float().map_or(1, |float| 1u8 << (float.precision() - 1));
+        let tried = if scale == BlockScale::LeastError { 2 * octave } else { 0 };
+        let by_hand = tried > 0 || matches!(rounding, Rounding::Sr { .. });
+        Ok(Scaler {
+            coder: Coder::new(format.element.format, rounding, format.element.symmetric)?,
+            limits: limits(format.element.format),
+            length: format.length,
+            kind: Kind::Blocks(Box::new(BlockScaler { quantizer: vectorised, dequantizer, by_hand, tried })),
+        })
+    }
+
+    /// For a plain format with a scale for each group of rows; those of the least error are found later.
+    ///
+    /// # Errors
+    /// A format that slices do not take.
+    pub(super) fn of_rows(
+        format: &'static Format,
+        rule: PlainRule,
+        groups: &'a RowGroups,
+        rounding: Rounding,
+    ) -> Result<Scaler<'a>> {
+        let largest = nearest_f32(format, format.largest(false));
+        let scales = groups.largest.iter().map(|amax| plain_scale(rule, *amax, largest)).collect();
+        Ok(Scaler {
+            coder: Coder::new(format, rounding, false)?,
+            limits: limits(format),
+            length: PLAIN_RUN,
+            kind: Kind::Rows { groups, scales },
+        })
+    }
+
+    /// What a panel becomes.
+    ///
+    /// # Errors
+    /// None that a panel of numbers has: those of the rounding.
+    pub(super) fn quantise(&self, panel: PanelValues) -> Result<Quantised> {
+        let per_row = panel.columns.div_ceil(self.length);
+        let rows = panel.values.len() / panel.columns.max(1);
+        match &self.kind {
+            Kind::Unscaled => self.under(panel, vec![1.0; rows * per_row]),
+            Kind::Rows { groups, scales } => self.under(panel, of_each_row(panel, groups, scales, per_row)),
+            Kind::Plain { rule: PlainRule::LeastError, rows, largest } => {
+                let highest = self.block_scales(panel, PlainRule::Absmax, *rows, *largest);
+                self.least(panel, *rows, CANDIDATES as usize + 1, |run, step| candidate(highest[run], step as i32))
+            }
+            Kind::Plain { rule, rows, largest } => self.under(panel, self.block_scales(panel, *rule, *rows, *largest)),
+            Kind::Blocks(blocks) => self.blocks(panel, blocks),
+        }
+    }
+
+    /// For each candidate of the rule of least error, the sum of the squares of the errors of each row.
+    ///
+    /// # Errors
+    /// Those of [`Scaler::quantise`].
+    pub(super) fn noise_of_candidates(&self, panel: PanelValues) -> Result<Vec<Vec<f64>>> {
+        let Kind::Rows { groups, scales } = &self.kind else { return Ok(Vec::new()) };
+        let per_row = panel.columns.div_ceil(self.length).max(1);
+        let of_step = |step| {
+            let lowered: Vec<f32> = scales.iter().map(|scale| candidate(*scale, step)).collect();
+            let runs = self.under(panel, of_each_row(panel, groups, &lowered, per_row))?.runs;
+            Ok(runs.chunks(per_row).map(|runs| runs.iter().map(|run| run.noise).sum()).collect())
+        };
+        (0..=CANDIDATES).map(of_step).collect()
+    }
+
+    /// Takes for each group of rows the candidate with the least noise: `noise[candidate][group]`.
+    pub(super) fn choose(&mut self, noise: &[Vec<f64>]) {
+        let Kind::Rows { scales, .. } = &mut self.kind else { return };
+        for (group, scale) in scales.iter_mut().enumerate() {
+            let best = (0..noise.len()).min_by(|x, y| noise[*x][group].total_cmp(&noise[*y][group]));
+            *scale = candidate(*scale, best.unwrap_or(0) as i32);
+        }
+    }
+
+    /// Of the scales of the runs of a panel, `per_row` in each row, those of the blocks in it: each once.
+    pub(super) fn scales_of_panel<'p>(&self, scales: &'p [f32], per_row: usize) -> impl Iterator<Item = f32> + 'p {
+        let rows = match &self.kind {
+            Kind::Unscaled | Kind::Rows { .. } => usize::MAX,
+            Kind::Plain { rows, .. } => *rows,
+            Kind::Blocks(_) => 1,
+        };
+        let own = if rows == usize::MAX { &[][..] } else { scales };
+        own.chunks(per_row.max(1)).step_by(rows.min(1 << 20)).flatten().copied()
+    }
+
+    /// The scales of groups of rows.
+    pub(super) fn scales_of_groups(&self) -> &[f32] {
+        match &self.kind {
+            Kind::Rows { scales, .. } => scales,
+            _ => &[],
+        }
+    }
+
+    /// The scales of blocks of `rows` rows and [`Scaler::length`] columns, for each run.
+    fn block_scales(&self, panel: PanelValues, rule: PlainRule, rows: usize, largest: f32) -> Vec<f32> {
+        let per_row = panel.columns.div_ceil(self.length);
+        let mut scales = Vec::new();
+        for band in panel.values.chunks(rows * panel.columns) {
+            let mut most = vec![0; per_row];
+            for row in band.chunks(panel.columns) {
+                row.chunks(self.length).zip(&mut most).for_each(|(run, most)| *most = largest_finite(run).max(*most));
+            }
+            let of_band: Vec<f32> = most.into_iter().map(|amax| plain_scale(rule, amax, largest)).collect();
+            (0..band.len() / panel.columns).for_each(|_| scales.extend_from_slice(&of_band));
+        }
+        scales
+    }
+
+    /// The panel under these scales, one for each run.
+    fn under(&self, panel: PanelValues, scales: Vec<f32>) -> Result<Quantised> {
+        let mut values = vec![0.0; panel.values.len()];
+        let scaled = !matches!(self.kind, Kind::Unscaled);
+        if scaled {
+            let mut quotients = vec![0.0; values.len()];
+            for ((from, to), scales) in self.stretches(panel, panel.values, &mut quotients, &scales) {
+                divide(from, self.length, scales, to);
+            }
+            let mut rounded = vec![0.0; values.len()];
+            self.coder.rounded(&quotients, panel.random, &mut rounded)?;
+            for ((from, to), scales) in self.stretches(panel, &rounded, &mut values, &scales) {
+                slices::scale(from, BlockedSlice { length: self.length, each: scales }, 1.0, to);
+            }
+        } else {
+            self.coder.rounded(panel.values, panel.random, &mut values)?;
+        }
+        Ok(self.with_losses(panel, values, scales))
+    }
+
+    /// Pieces of a panel in which runs have their full length but at the end, with the scales of their runs.
+    fn stretches<'p>(
+        &self,
+        panel: PanelValues,
+        from: &'p [f32],
+        to: &'p mut [f32],
+        scales: &'p [f32],
+    ) -> impl Iterator<Item = ((&'p [f32], &'p mut [f32]), &'p [f32])> {
+        let whole = panel.columns.is_multiple_of(self.length);
+        let values = if whole { from.len().max(1) } else { panel.columns };
+        let runs = values.div_ceil(self.length);
+        from.chunks(values).zip(to.chunks_mut(values)).zip(scales.chunks(runs))
+    }
+
+    fn with_losses(&self, panel: PanelValues, values: Vec<f32>, scales: Vec<f32>) -> Quantised {
+        let limit =
+            |scale: &f32| Limits { largest: self.limits.largest * scale * ROUNDED, normal: self.limits.normal * scale };
+        let limits: Vec<Limits> = scales.iter().map(limit).collect();
+        let mut runs = vec![RunLosses::default(); scales.len()];
+        let per_row = panel.columns.div_ceil(self.length).max(1);
+        let rows = panel.values.chunks(panel.columns.max(1)).zip(values.chunks(panel.columns.max(1)));
+        let of_row = |((x, y), (limits, runs)): ((&[f32], &[f32]), (&[Limits], &mut [RunLosses]))| {
+            losses_of_runs(x, y, self.length, limits, runs)
+        };
+        let rows = rows.zip(limits.chunks(per_row).zip(runs.chunks_mut(per_row))).map(of_row).collect();
+        Quantised { values, scales, runs, rows }
+    }
+
+    /// The panel under those of `count` scales that have the least error in each block of `rows` rows.
+    fn least(
+        &self,
+        panel: PanelValues,
+        rows: usize,
+        count: usize,
+        scale: impl Fn(usize, usize) -> f32,
+    ) -> Result<Quantised> {
+        let per_row = panel.columns.div_ceil(self.length).max(1);
+        let runs = panel.values.len() / panel.columns.max(1) * per_row;
+        let block_of = |run: usize| run / per_row / rows * per_row + run % per_row;
+        let blocks = (0..runs).map(block_of).max().map_or(0, |last| last + 1);
+        let mut best = vec![(f64::INFINITY, 0); blocks];
+        for step in 0..count {
+            let tried = self.under(panel, (0..runs).map(|run| scale(run, step)).collect())?;
+            let mut noise = vec![0.0; blocks];
+            tried.runs.iter().enumerate().for_each(|(run, losses)| noise[block_of(run)] += losses.noise);
+            for (best, noise) in best.iter_mut().zip(noise) {
+                if noise < best.0 {
+                    *best = (noise, step);
+                }
+            }
+        }
+        self.under(panel, (0..runs).map(|run| scale(run, best[block_of(run)].1)).collect())
+    }
+
+    fn blocks(&self, panel: PanelValues, scaler: &BlockScaler) -> Result<Quantised> {
+        let blocks = scaler.quantizer.quantize(panel.values, panel.columns);
+        let scales: Vec<f32> = blocks.scales.iter().map(|code| scaler.dequantizer.scale(*code)).collect();
+        if !scaler.by_hand {
+            return Ok(self.with_losses(panel, scaler.dequantizer.values(&blocks), scales));
+        }
+        if scaler.tried == 0 {
+            return self.under(panel, scales);
+        }
+        self.least(panel, 1, usize::from(scaler.tried) + 1, |run, step| {
+            let lower = blocks.scales[run].saturating_sub(step as u8);
+            if scales[run].is_nan() { f32::NAN } else { scaler.dequantizer.scale(lower) }
+        })
+    }
+}
+
+/// The scale of each run of a panel, those of its row.
+fn of_each_row(panel: PanelValues, groups: &RowGroups, scales: &[f32], per_row: usize) -> Vec<f32> {
+    let rows = panel.values.len() / panel.columns.max(1);
+    let row = |row: usize| std::iter::repeat_n(scales[(panel.first_row + row) / groups.rows], per_row);
+    (0..rows).flat_map(row).collect()
+}
+
+/// The quantizer of a block format for a tensor of this largest finite magnitude.
+pub(super) fn block_quantizer(
+    format: &'static BlockFormat,
+    scale: BlockScale,
+    largest: u32,
+    rounding: Rounding,
+) -> Result<Quantizer> {
+    let rule = match scale {
+        BlockScale::Rule(rule) => rule,
+        BlockScale::LeastError => find_rule("up")?,
+    };
+    // Where elements take random bits of their own, scales alone are found by it.
+    let rounding = if matches!(rounding, Rounding::Sr { .. }) { Rounding::Rne } else { rounding };
+    let standard = Quantizer { rule, rounding, ..Quantizer::new(format) };
+    let amax = Real::from(f64::from(f32::from_bits(largest)));
+    let tensor_scale = standard.tensor_scale(1, &|_| amax).0.map(|code| f32::from_bits(code as u32));
+    Ok(Quantizer { tensor_scale, ..standard })
+}
+
+/// The largest number of a format, and its smallest normal one, below which results have fewer bits.
+fn limits(format: &Format) -> Limits {
+    let normal = format.float().map_or(0.0, |float| f64::from(float.emin()).exp2() as f32);
+    Limits { largest: nearest_f32(format, format.largest(false)), normal }
+}
+
+vectorised! {
+    /// Each value over the scale of its run; zeros of their signs where that is zero.
+    fn divide(values: &[f32], length: usize, scales: &[f32], quotients: &mut [f32]) {
+        for ((values, quotients), scale) in values.chunks(length).zip(quotients.chunks_mut(length)).zip(scales) {
+            if *scale == 0.0 {
+                values.iter().zip(quotients).for_each(|(value, quotient)| *quotient = value * 0.0);
+            } else {
+                for (value, quotient) in values.iter().zip(quotients) {
+                    *quotient = value / scale;
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! What quantisation did, as tables.
+
+use super::{
+    losses::{BINADES, WorstRun, decibels},
+    target::QuantisationTarget,
+    tensor::TensorLosses,
+};
+
+/// The exponent of the numbers of the binade with the number 0, had it any: that of 127 is 0.
+const BIAS: i64 = 127;
+
+crate::rows! {
+    /// What quantisation to one format, by one rule, did to all chosen values.
+    pub struct QuantisationRow in "quantisation" {
+        /// The format.
+        to: &'static str => shown("format").essential(),
+        /// The rule for scales; none where there are none.
+        rule: Option<&'static str> => shown("rule").beside().essential(),
+        /// Which values share a scale: those of a tensor, channel or row, or of blocks of rows x columns; or none.
+        per: String => shown("per").beside().essential(),
+        /// How many values there are.
+        values: u64 => shown("values"),
+        /// The energy of the values over that of the errors.
+        sqnr: Option<f64> => shown("SQNR").unit("dB").essential(),
+        /// The root mean square of the errors.
+        rms_error: Option<f64> => shown("rms error").essential(),
+        /// The largest error.
+        max_error: Option<f64> => shown("max error").essential(),
+        /// The cosine of the angle between the values and what they became.
+        cosine: Option<f64> => shown("cosine"),
+        /// The share of the values that are beyond the largest number times their scale.
+        saturated: Option<f64> => shown("saturated").essential(),
+        /// The share of the values that became a subnormal number of the format times their scale, which has fewer bits.
+        subnormal: Option<f64> => shown("subnormal"),
+        /// The share of the values that became zero, and were not.
+        to_zero: Option<f64> => shown("to zero").essential(),
+        /// The share of the values that did not change.
+        unchanged: Option<f64> => shown("unchanged"),
+        /// Values that are NaN, if there are any; nothing else is about them.
+        nan: Option<u64> => shown("NaN").if_filled(),
+        /// Values that are infinite, if there are any; nothing else is about them.
+        infinite: Option<u64> => shown("infinite").if_filled(),
+        /// Finite values that a NaN or an infinity in their block took along, if there are any.
+        void: Option<u64> => shown("void").if_filled(),
+        /// The norm of what changed in the product with the activations over the norm of the product.
+        product_error: Option<f64> => shown("product error").if_filled().essential(),
+        /// The exponents of two of the binades that have errors, ascending; the lowest holds zero too.
+        error_exponents: Vec<i64> => hidden(),
+        /// How many errors are in each of these binades.
+        errors: Vec<u64> => hidden(),
+        /// The exponents of two of the binades that have scales, ascending.
+        scale_exponents: Vec<i64> => hidden(),
+        /// How many scales are in each of these binades.
+        scales: Vec<u64> => hidden(),
+    }
+
+    /// What quantisation did to one tensor.
+    pub struct TensorQuantisationRow in "tensor_quantisation" {
+        /// The tensor.
+        tensor: String => shown("tensor").essential(),
+        /// Its extents.
+        shape: Vec<usize> => shown("shape"),
+        /// What it did.
+        quantisation: QuantisationRow => hidden(),
+    }
+
+    /// Values that lost most: a run of a row that shares a scale (up to 128 values where more share one).
+    pub struct WorstRunRow in "worst_runs" {
+        /// The format.
+        to: &'static str => shown("format").essential(),
+        /// The rule for scales.
+        rule: Option<&'static str> => shown("rule").beside().essential(),
+        /// Which values share a scale.
+        per: String => shown("per").beside().essential(),
+        /// The tensor.
+        tensor: String => shown("tensor").essential(),
+        /// The row of the run, counted over all indices but that of the axis.
+        row: u64 => shown("row").essential(),
+        /// The place of its first value along the axis.
+        column: u64 => shown("column").essential(),
+        /// Its largest magnitude.
+        largest: f64 => shown("largest").essential(),
+        /// The energy of its values over that of their errors; none where all became something else without any energy.
+        sqnr: f64 => shown("SQNR").unit("dB").essential(),
+    }
+}
+
+/// The row of a tensor, or of all.
+pub(super) fn row(target: &QuantisationTarget, found: &TensorLosses) -> QuantisationRow {
+    let losses = &found.losses;
+    let share = |count: u64| (losses.values > 0).then(|| count as f64 / losses.values as f64);
+    let (error_exponents, errors) = filled(&losses.errors);
+    let (scale_exponents, scales) = filled(&losses.scales);
+    QuantisationRow {
+        to: target.format_name(),
+        rule: target.rule_name(),
+        per: target.sharing_name(),
+        values: losses.values,
+        sqnr: losses.sqnr(),
+        rms_error: losses.rms_error(),
+        max_error: (losses.finite() > 0).then_some(losses.max_error),
+        cosine: losses.cosine(),
+        saturated: share(losses.saturated),
+        subnormal: share(losses.subnormal),
+        to_zero: share(losses.to_zero),
+        unchanged: share(losses.exact),
+        nan: Some(losses.nan).filter(|count| *count > 0),
+        infinite: Some(losses.infinite).filter(|count| *count > 0),
+        void: Some(losses.void).filter(|count| *count > 0),
+        product_error: found.product.and_then(|product| product.relative()),
+        error_exponents,
+        errors,
+        scale_exponents,
+        scales,
+    }
+}
+
+/// A run of a tensor with rows of this many columns.
+pub(super) fn worst(target: &QuantisationTarget, tensor: &str, columns: usize, run: &WorstRun) -> WorstRunRow {
+    WorstRunRow {
+        to: target.format_name(),
+        rule: target.rule_name(),
+        per: target.sharing_name(),
+        tensor: tensor.to_string(),
+        row: run.at / columns.max(1) as u64,
+        column: run.at % columns.max(1) as u64,
+        largest: f64::from(run.largest),
+        sqnr: decibels(run.ratio),
+    }
+}
+
+/// The binades that are not empty, by their exponents.
+fn filled(bins: &[u64; BINADES]) -> (Vec<i64>, Vec<u64>) {
+    (0..).zip(bins).filter(|(_, count)| **count > 0).map(|(number, count)| (number - BIAS, *count)).unzip()
+}

@@ -1,0 +1,235 @@
+//! What values are quantised to: a format, how its scales follow from the values, and which values share one.
+
+use std::fmt;
+
+use crate::{
+    Error, Result,
+    base::nearest::nearest,
+    convert::{FileContent, layout},
+    format::{
+        Format,
+        block::{BlockFormat, SCALE_RULES, ScaleRule, find_rule},
+    },
+};
+
+/// Bits of the widest plain format that values are quantised to.
+const WIDEST: u32 = 16;
+
+/// Which values of a tensor share a scale. Rows lie along the axis of quantisation.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sharing {
+    /// None: the format's own numbers are used.
+    Unscaled,
+    /// All.
+    Tensor,
+    /// Those with the same first index.
+    Channel,
+    /// Those of a row.
+    Row,
+    /// Those of blocks of this many rows and columns.
+    Blocks {
+        /// Rows of a block.
+        rows: usize,
+        /// Values of a row of it.
+        columns: usize,
+    },
+}
+
+/// How a scale of a plain format follows from the values that share it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PlainRule {
+    /// The largest magnitude over the largest number of the format, to nearest in f32.
+    Absmax,
+    /// The smallest power of two under which nothing saturates.
+    PowerOfTwo,
+    /// The one with the least square error, of `absmax` divided by 2 to the multiples of an eighth, down to a quarter.
+    LeastError,
+}
+
+/// Every rule for plain formats, with its name.
+pub const PLAIN_RULES: &[(&str, PlainRule)] =
+    &[("absmax", PlainRule::Absmax), ("pow2", PlainRule::PowerOfTwo), ("mse", PlainRule::LeastError)];
+
+/// How the scale of a block of a block format is found.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum BlockScale {
+    /// By a rule, from the largest magnitude.
+    Rule(&'static ScaleRule),
+    /// The one with the least square error, of that of rule `up` and those below it, down to a quarter.
+    LeastError,
+}
+
+/// What values are quantised to.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum QuantisationTarget {
+    /// A plain format.
+    Plain {
+        /// The format, of at most 16 bits.
+        format: &'static Format,
+        /// The rule for its scales.
+        rule: PlainRule,
+        /// Which values share one.
+        sharing: Sharing,
+    },
+    /// A block format, in blocks along the rows.
+    Blocks {
+        /// The format.
+        format: &'static BlockFormat,
+        /// How scales are found.
+        scale: BlockScale,
+    },
+}
+
+impl QuantisationTarget {
+    /// The name of the format.
+    pub fn format_name(&self) -> &'static str {
+        match self {
+            QuantisationTarget::Plain { format, .. } => format.name,
+            QuantisationTarget::Blocks { format, .. } => format.name,
+        }
+    }
+
+    /// The name of the rule for scales, where there are scales.
+    pub fn rule_name(&self) -> Option<&'static str> {
+        match self {
+            QuantisationTarget::Plain { sharing: Sharing::Unscaled, .. } => None,
+            QuantisationTarget::Plain { rule, .. } => {
+                PLAIN_RULES.iter().find(|(_, known)| known == rule).map(|(name, _)| *name)
+            }
+            QuantisationTarget::Blocks { scale: BlockScale::Rule(rule), .. } => Some(rule.name),
+            QuantisationTarget::Blocks { scale: BlockScale::LeastError, .. } => Some("mse"),
+        }
+    }
+
+    /// Which values share a scale, in words.
+    pub fn sharing_name(&self) -> String {
+        match self {
+            QuantisationTarget::Plain { sharing, .. } => sharing.to_string(),
+            QuantisationTarget::Blocks { format, .. } => format!("1x{}", format.length),
+        }
+    }
+
+    /// Rows and columns of the blocks that share a scale, if there are such.
+    pub(super) fn block(&self) -> Option<(usize, usize)> {
+        match self {
+            QuantisationTarget::Plain { sharing: Sharing::Blocks { rows, columns }, .. } => Some((*rows, *columns)),
+            QuantisationTarget::Plain { .. } => None,
+            QuantisationTarget::Blocks { format, .. } => Some((1, format.length)),
+        }
+    }
+}
+
+impl fmt::Display for Sharing {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Sharing::Unscaled => f.pad("none"),
+            Sharing::Tensor => f.pad("tensor"),
+            Sharing::Channel => f.pad("channel"),
+            Sharing::Row => f.pad("row"),
+            Sharing::Blocks { rows, columns } => f.pad(&format!("{rows}x{columns}")),
+        }
+    }
+}
+
+/// Which values share a scale, by its name.
+///
+/// # Errors
+/// An unknown name.
+pub fn sharing(name: &str) -> Result<Sharing> {
+    let blocks = |name: &str| {
+        let (rows, columns) = name.split_once('x')?;
+        let extent = |text: &str| text.parse().ok().filter(|extent| (1..=1 << 20).contains(extent));
+        Some(Sharing::Blocks { rows: extent(rows)?, columns: extent(columns)? })
+    };
+    match name {
+        "none" => Ok(Sharing::Unscaled),
+        "tensor" => Ok(Sharing::Tensor),
+        "channel" => Ok(Sharing::Channel),
+        "row" => Ok(Sharing::Row),
+        other => blocks(other).ok_or_else(|| {
+            Error::request(format!(
+                "--per {other}: scales are for each tensor, channel or row, for blocks of ROWSxCOLUMNS (1x128, 128x128), or none"
+            ))
+        }),
+    }
+}
+
+/// All combinations of the formats `names`, the rules for scales and who shares one, each where the format has it. Without rules
+/// or sharing: the format's own, `absmax`, one scale for each tensor; formats of 16 bits have none.
+///
+/// # Errors
+/// Unknown names; a rule or a sharing that no format takes.
+pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec<QuantisationTarget>> {
+    let per = per.iter().map(|name| sharing(name)).collect::<Result<Vec<_>>>()?;
+    let all_rules = rules.iter().any(|rule| rule == "all");
+    for rule in rules.iter().filter(|rule| *rule != "all") {
+        if find_rule(rule).is_err() && PLAIN_RULES.iter().all(|(known, _)| known != rule) {
+            let known: Vec<&str> =
+                SCALE_RULES.iter().map(|rule| rule.name).chain(PLAIN_RULES.iter().map(|r| r.0)).collect();
+            let near = nearest(rule, known.iter().copied(), 3).join(", ");
+            return Err(Error::request(format!(
+                "--scale-rule {rule}: there is no such rule; the nearest: {near}; or all"
+            )));
+        }
+    }
+    let asked = |name: &str| all_rules || rules.iter().any(|rule| rule == name);
+    let mut targets: Vec<QuantisationTarget> = Vec::new();
+    for name in names {
+        match layout(name)? {
+            FileContent::Blocks(format) => {
+                let given =
+                    SCALE_RULES.iter().filter(|rule| all_rules || rules.iter().any(|name| find_rule(name) == Ok(rule)));
+                let mut scales: Vec<BlockScale> = given.map(BlockScale::Rule).collect();
+                if asked("mse") {
+                    scales.push(BlockScale::LeastError);
+                }
+                if scales.is_empty() {
+                    scales.push(BlockScale::Rule(find_rule(format.default_rule)?));
+                }
+                targets.extend(scales.into_iter().map(|scale| QuantisationTarget::Blocks { format, scale }));
+            }
+            FileContent::Scalar(Some(format)) => targets.extend(plain(format, asked, &per)?),
+            FileContent::Scalar(None) => unreachable!("a name names a format"),
+        }
+    }
+    let unused = |rule: &&String| {
+        *rule != "all"
+            && targets.iter().all(|target| {
+                target.rule_name()
+                    != find_rule(rule)
+                        .map_or(PLAIN_RULES.iter().find(|r| r.0 == *rule).map(|r| r.0), |rule| Some(rule.name))
+            })
+    };
+    if let Some(rule) = rules.iter().find(unused) {
+        return Err(Error::request(format!(
+            "--scale-rule {rule}: no scale of {} follows it; block formats have floor, ceil, even, up, nearest and mse, plain ones \
+             absmax, pow2 and mse",
+            names.join(", ")
+        )));
+    }
+    let twice = targets.iter().enumerate().find(|(at, target)| targets[..*at].contains(target));
+    match twice {
+        Some((_, target)) => Err(Error::request(format!("--to: {} is given twice", target.format_name()))),
+        None => Ok(targets),
+    }
+}
+
+/// The targets of a plain format.
+fn plain(format: &'static Format, asked: impl Fn(&str) -> bool, per: &[Sharing]) -> Result<Vec<QuantisationTarget>> {
+    if format.bits > WIDEST {
+        return Err(Error::request(format!(
+            "--to {format}: it has {} bits; formats of up to {WIDEST} are quantised to",
+            format.bits
+        )));
+    }
+    let own = if format.bits == WIDEST { Sharing::Unscaled } else { Sharing::Tensor };
+    let per = if per.is_empty() { vec![own] } else { per.to_vec() };
+    let given: Vec<PlainRule> = PLAIN_RULES.iter().filter(|(name, _)| asked(name)).map(|(_, rule)| *rule).collect();
+    let given = if given.is_empty() { vec![PlainRule::Absmax] } else { given };
+    let of_sharing = |sharing: &Sharing| {
+        let rules = if *sharing == Sharing::Unscaled { vec![PlainRule::Absmax] } else { given.clone() };
+        let sharing = *sharing;
+        rules.into_iter().map(move |rule| QuantisationTarget::Plain { format, rule, sharing })
+    };
+    Ok(per.iter().flat_map(of_sharing).collect())
+}

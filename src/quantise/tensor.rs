@@ -1,0 +1,256 @@
+//! One tensor quantised to several targets at once, panel by panel.
+
+use super::{
+    losses::Losses,
+    product::{Activations, ProductLosses},
+    scaler::{PanelValues, RowGroups, Scaler, block_quantizer},
+    target::{PlainRule, QuantisationTarget, Sharing},
+    view::{Panel, RowShape, RowView},
+};
+use crate::{
+    Error, Result,
+    array::StreamedArray,
+    base::{interrupt, parallel},
+    format::{Rounding, block::Quantizer, slices::largest_finite},
+    inputs,
+};
+
+/// Panels that are worked on before what they gave is added up: memory is bounded by it.
+const TOGETHER: usize = 512;
+
+/// How tensors are quantised.
+#[derive(Debug, Clone, Copy)]
+pub struct Quantisation<'a> {
+    /// To what.
+    pub targets: &'a [QuantisationTarget],
+    /// Along which axis blocks and rows lie: from 0, or from -1 backwards.
+    pub axis: i64,
+    /// How elements are rounded; of stochastic rounding, with how many random bits, each element its own.
+    pub rounding: Rounding,
+    /// Where the random bits come from.
+    pub seed: u64,
+    /// What the tensors are multiplied by.
+    pub activations: Option<&'a Activations>,
+}
+
+/// What became of a tensor under one target.
+#[derive(Debug, Clone, Default)]
+pub(super) struct TensorLosses {
+    pub(super) losses: Losses,
+    pub(super) product: Option<ProductLosses>,
+}
+
+/// Something to write on.
+#[derive(Default)]
+struct Scratch {
+    bytes: Vec<u8>,
+    values: Vec<f32>,
+    random: Vec<u64>,
+}
+
+/// A tensor that is being quantised.
+struct Work<'a> {
+    how: &'a Quantisation<'a>,
+    view: RowView<'a>,
+    panels: Vec<Panel>,
+}
+
+impl Work<'_> {
+    /// What `work` makes of each panel, in their order.
+    fn of_each<R: Send>(
+        &self,
+        work: impl Fn(PanelValues, &Panel) -> Result<R> + Sync,
+        mut take: impl FnMut(R),
+    ) -> Result<()> {
+        for panels in self.panels.chunks(TOGETHER) {
+            interrupt::check()?;
+            let results = parallel::map_with(panels, Scratch::default, |scratch, panel| {
+                let Scratch { bytes, values, random } = scratch;
+                self.view.read(panel, bytes, values)?;
+                let random = self.random(panel, random);
+                let columns = panel.columns.len();
+                work(PanelValues { values, columns, first_row: panel.rows.start, random }, panel)
+            });
+            for result in results {
+                take(result?);
+            }
+        }
+        Ok(())
+    }
+
+    /// The random bits of the elements of a panel, for stochastic rounding: a function of the seed and the place alone.
+    fn random<'r>(&self, panel: &Panel, random: &'r mut Vec<u64>) -> Option<&'r [u64]> {
+        let Rounding::Sr { bits, .. } = self.how.rounding else { return None };
+        random.clear();
+        for row in panel.rows.clone() {
+            let place = |column: usize| (row * self.view.columns + column) as u64;
+            let word = |column: usize| inputs::random(self.how.seed, place(column)) >> (64 - bits);
+            random.extend(panel.columns.clone().map(word));
+        }
+        Some(random)
+    }
+
+    /// The largest finite magnitudes of groups of this many rows each, for every one of `sizes`.
+    fn groups(&self, sizes: &[usize]) -> Result<Vec<RowGroups>> {
+        let mut groups: Vec<RowGroups> = sizes
+            .iter()
+            .map(|rows| RowGroups { rows: (*rows).max(1), largest: vec![0; self.view.rows.div_ceil((*rows).max(1))] })
+            .collect();
+        if sizes.is_empty() {
+            return Ok(groups);
+        }
+        let largest = |panel: PanelValues, at: &Panel| {
+            let of_rows = panel.values.chunks(panel.columns.max(1)).map(largest_finite).collect::<Vec<u32>>();
+            Ok((at.rows.start, of_rows))
+        };
+        self.of_each(largest, |(first, of_rows)| {
+            for (row, largest) in (first..).zip(of_rows) {
+                for groups in &mut groups {
+                    let most = &mut groups.largest[row / groups.rows];
+                    *most = (*most).max(largest);
+                }
+            }
+        })?;
+        Ok(groups)
+    }
+}
+
+impl Quantisation<'_> {
+    /// Refuses, before any work, tensors that cannot be quantised so.
+    ///
+    /// # Errors
+    /// An axis that a tensor does not have, or along which its channels have no scales; elements that are no numbers.
+    pub fn check<'a>(&self, arrays: impl Iterator<Item = &'a StreamedArray>) -> Result<()> {
+        for array in arrays {
+            let shape = RowShape::new(array, self.axis)?;
+            self.targets.iter().try_for_each(|target| self.group(target, array, shape.rows).map(|_| ()))?;
+        }
+        Ok(())
+    }
+
+    /// What becomes of a tensor under each target, in their order.
+    pub(super) fn tensor(&self, view: RowView) -> Result<Vec<TensorLosses>> {
+        let block = self.targets.iter().filter_map(QuantisationTarget::block);
+        let block = block.fold((1, 1), |all, own| (common_multiple(all.0, own.0), common_multiple(all.1, own.1)));
+        let fits = self.activations.is_some_and(|own| own.fit(view.columns) && view.array.shape.len() > 1);
+        let panels = view.panels(block);
+        let whole = panels.iter().all(|panel| panel.columns.len() == view.columns);
+        let work = Work { how: self, panels, view };
+        let activations = self.activations.filter(|_| fits && whole);
+        let grouped: Vec<Option<usize>> = self
+            .targets
+            .iter()
+            .map(|target| self.group(target, work.view.array, work.view.rows))
+            .collect::<Result<_>>()?;
+        let sizes: Vec<usize> = grouped.iter().flatten().copied().collect();
+        let groups = work.groups(&sizes)?;
+        let mut groups_left = groups.iter();
+        let of_target: Vec<Option<&RowGroups>> =
+            grouped.iter().map(|size| size.and_then(|_| groups_left.next())).collect();
+        let largest =
+            |groups: Option<&RowGroups>| groups.and_then(|groups| groups.largest.first()).copied().unwrap_or(0);
+        let quantizers: Vec<Option<Quantizer>> = self
+            .targets
+            .iter()
+            .zip(&of_target)
+            .map(|(target, groups)| match target {
+                QuantisationTarget::Blocks { format, scale } => {
+                    block_quantizer(format, *scale, largest(*groups), self.rounding).map(Some)
+                }
+                QuantisationTarget::Plain { .. } => Ok(None),
+            })
+            .collect::<Result<_>>()?;
+        let mut scalers = Vec::new();
+        for ((target, quantizer), groups) in self.targets.iter().zip(&quantizers).zip(&of_target) {
+            scalers.push(match (target, groups) {
+                (QuantisationTarget::Plain { format, rule, .. }, Some(groups)) => {
+                    let mut scaler = Scaler::of_rows(format, *rule, groups, self.rounding)?;
+                    if *rule == PlainRule::LeastError {
+                        scaler.choose(&least_noise(&work, &scaler, groups)?);
+                    }
+                    scaler
+                }
+                _ => Scaler::new(target, quantizer.as_ref(), largest(*groups), self.rounding)?,
+            });
+        }
+        self.panels(&work, &scalers, activations)
+    }
+
+    /// Rows that share a scale, or a magnitude that scales depend on.
+    fn group(&self, target: &QuantisationTarget, array: &StreamedArray, rows: usize) -> Result<Option<usize>> {
+        match target {
+            QuantisationTarget::Blocks { format, .. } => Ok(format.tensor_scale.map(|_| rows)),
+            QuantisationTarget::Plain { sharing, .. } => match sharing {
+                Sharing::Unscaled | Sharing::Blocks { .. } => Ok(None),
+                Sharing::Tensor => Ok(Some(rows)),
+                Sharing::Row => Ok(Some(1)),
+                Sharing::Channel => {
+                    let dimensions = array.shape.len() as i64;
+                    if dimensions > 0 && (self.axis == 0 || self.axis == -dimensions) && dimensions > 1 {
+                        return Err(Error::request(format!(
+                            "array '{}': --per channel has a scale for each index of the first axis, along which rows lie with --axis {}; \
+                             choose another",
+                            array.name, self.axis
+                        )));
+                    }
+                    Ok(Some(rows / array.shape.first().copied().filter(|_| dimensions > 1).unwrap_or(1).max(1)))
+                }
+            },
+        }
+    }
+
+    fn panels(&self, work: &Work, scalers: &[Scaler], activations: Option<&Activations>) -> Result<Vec<TensorLosses>> {
+        let of_panel = |panel: PanelValues, at: &Panel| {
+            let nan = panel.values.iter().filter(|value| value.is_nan()).count() as u64;
+            let infinite = panel.values.iter().filter(|value| value.is_infinite()).count() as u64;
+            let one = |scaler: &Scaler| -> Result<TensorLosses> {
+                let result = scaler.quantise(panel)?;
+                let mut losses = Losses { nan, infinite, ..Losses::default() };
+                let rows = panel.values.chunks(panel.columns).zip(result.values.chunks(panel.columns));
+                let per_row = panel.columns.div_ceil(scaler.length).max(1);
+                for ((row, (x, y)), runs) in (panel.first_row..).zip(rows).zip(result.runs.chunks(per_row)) {
+                    losses.add_row(x, y, (row * work.view.columns + at.columns.start) as u64, scaler.length, runs);
+                }
+                result.rows.iter().for_each(|rest| losses.add_rest(rest));
+                scaler.scales_of_panel(&result.scales, per_row).for_each(|scale| losses.add_scale(scale));
+                let product = activations.map(|activations| activations.losses(panel.values, &result.values));
+                Ok(TensorLosses { losses, product })
+            };
+            scalers.iter().map(one).collect::<Result<Vec<TensorLosses>>>()
+        };
+        let mut all = vec![TensorLosses::default(); scalers.len()];
+        work.of_each(of_panel, |panel| {
+            for (all, part) in all.iter_mut().zip(panel) {
+                all.losses.add(&part.losses);
+                if let Some(product) = part.product {
+                    all.product.get_or_insert_default().add(product);
+                }
+            }
+        })?;
+        for (all, scaler) in all.iter_mut().zip(scalers) {
+            scaler.scales_of_groups().iter().for_each(|scale| all.losses.add_scale(*scale));
+        }
+        Ok(all)
+    }
+}
+
+/// The noise of each candidate in each group.
+fn least_noise(work: &Work, scaler: &Scaler, groups: &RowGroups) -> Result<Vec<Vec<f64>>> {
+    let mut noise: Vec<Vec<f64>> = Vec::new();
+    let of_panel = |panel: PanelValues, at: &Panel| Ok((at.rows.start, scaler.noise_of_candidates(panel)?));
+    work.of_each(of_panel, |(first, of_candidates)| {
+        noise.resize(of_candidates.len(), vec![0.0; groups.largest.len()]);
+        for (noise, of_rows) in noise.iter_mut().zip(of_candidates) {
+            (first..).zip(of_rows).for_each(|(row, own)| noise[row / groups.rows] += own);
+        }
+    })?;
+    Ok(noise)
+}
+
+fn common_multiple(x: usize, y: usize) -> usize {
+    let (mut a, mut b) = (x, y);
+    while b != 0 {
+        (a, b) = (b, a % b);
+    }
+    x / a * y
+}

@@ -1,0 +1,263 @@
+//! Losses against a computation value by value, on exact numbers.
+
+use std::{borrow::Cow, collections::BTreeMap, path::PathBuf};
+
+use rand::{RngExt, SeedableRng};
+use rand_chacha::ChaCha8Rng;
+
+use super::*;
+use crate::{
+    array::{Array, ArrayFile, Arrays, Content},
+    format::{self, Overflow, Real, Rounding, block::Quantizer, find},
+};
+
+/// Values of many magnitudes, some zero, and some no numbers.
+fn values(count: usize, specials: bool) -> Vec<f32> {
+    let mut random = ChaCha8Rng::seed_from_u64(3);
+    let mut one = |at: usize| -> f32 {
+        let value = (random.random::<f32>() - 0.5) * f32::powi(2.0, random.random_range(-12..4));
+        match at % 97 {
+            _ if !specials => value,
+            3 => 0.0,
+            40 => f32::NAN,
+            77 => f32::NEG_INFINITY,
+            _ => value,
+        }
+    };
+    (0..count).map(&mut one).collect()
+}
+
+/// A file with one array of f32.
+fn file(values: &[f32], shape: &[usize]) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.npy");
+    let bytes = values.iter().flat_map(|value| value.to_le_bytes()).collect::<Vec<u8>>();
+    let kind = Content::Format(find("f32").unwrap());
+    let array = Array { name: "t".into(), shape: shape.to_vec(), kind, bytes: Cow::Owned(bytes) };
+    Arrays { arrays: vec![array], metadata: BTreeMap::new() }.write(&path).unwrap();
+    (folder, path)
+}
+
+fn quantised(
+    path: &std::path::Path,
+    targets: &[QuantisationTarget],
+    axis: i64,
+    rounding: Rounding,
+) -> Vec<QuantisationRow> {
+    let file = ArrayFile::open(path).unwrap();
+    let how = Quantisation { targets, axis, rounding, seed: 7, activations: None };
+    let view = view::RowView::new(&file, &file.arrays[0], axis).unwrap();
+    let found = how.tensor(view).unwrap();
+    targets.iter().zip(&found).map(|(target, losses)| table::row(target, losses)).collect()
+}
+
+/// The values in rows along an axis of a shape of three extents.
+fn rows_along(values: &[f32], shape: [usize; 3], axis: usize) -> Vec<Vec<f32>> {
+    let mut rows = Vec::new();
+    let others: Vec<usize> = (0..3).filter(|other| *other != axis).collect();
+    for first in 0..shape[others[0]] {
+        for second in 0..shape[others[1]] {
+            let place = |along: usize| {
+                let mut index = [0; 3];
+                (index[axis], index[others[0]], index[others[1]]) = (along, first, second);
+                (index[0] * shape[1] + index[1]) * shape[2] + index[2]
+            };
+            rows.push((0..shape[axis]).map(|along| values[place(along)]).collect());
+        }
+    }
+    rows
+}
+
+/// What each value becomes, one by one: the scale from its definition, the quotient and the product in f32, the code by
+/// [`format::Format::encode`].
+fn each(rows: &[Vec<f32>], target: &QuantisationTarget, first_extent: usize) -> Vec<Vec<f32>> {
+    match target {
+        QuantisationTarget::Blocks { format, scale: BlockScale::Rule(rule) } => {
+            let columns = rows[0].len();
+            let all = rows.concat();
+            let quantizer = Quantizer { rule, ..Quantizer::new(format) };
+            let blocks = quantizer.quantize_with(all.len(), columns, |at| Real::from(f64::from(all[at])));
+            let nearest = |at: usize| blocks.value(at).to_f64() as f32;
+            (0..all.len()).map(nearest).collect::<Vec<f32>>().chunks(columns).map(<[f32]>::to_vec).collect()
+        }
+        QuantisationTarget::Plain { format, rule, sharing } => {
+            let same = |x: (usize, usize), y: (usize, usize)| match sharing {
+                Sharing::Unscaled => x == y,
+                Sharing::Tensor => true,
+                Sharing::Channel => x.0 / (rows.len() / first_extent) == y.0 / (rows.len() / first_extent),
+                Sharing::Row => x.0 == y.0,
+                Sharing::Blocks { rows, columns } => (x.0 / rows, x.1 / columns) == (y.0 / rows, y.1 / columns),
+            };
+            let largest = format.to_f64(format.largest(false));
+            let mut scales = BTreeMap::new();
+            let places = || (0..rows.len()).flat_map(|row| (0..rows[row].len()).map(move |column| (row, column)));
+            let first_of = |place| places().find(|other| same(place, *other)).unwrap();
+            let mut firsts = BTreeMap::new();
+            for place in places() {
+                let first = match sharing {
+                    Sharing::Blocks { rows, columns } => (place.0 / rows * rows, place.1 / columns * columns),
+                    Sharing::Row => (place.0, 0),
+                    _ => first_of(place),
+                };
+                let size = rows[place.0][place.1].abs();
+                let most: &mut f32 = scales.entry(first).or_insert(0.0);
+                *most = if size.is_finite() { most.max(size) } else { *most };
+                firsts.insert(place, first);
+            }
+            let scale = |amax: f32| match (rule, sharing) {
+                (_, Sharing::Unscaled) => 1.0,
+                _ if amax == 0.0 => 1.0,
+                (PlainRule::PowerOfTwo, _) => {
+                    let fits = |exponent: &i32| largest * f64::from(*exponent).exp2() >= f64::from(amax);
+                    f64::from((-200..200).find(fits).unwrap()).exp2() as f32
+                }
+                _ => (f64::from(amax) / largest) as f32,
+            };
+            let one = |place: (usize, usize)| {
+                let scale = scale(scales[&firsts[&place]]);
+                let quotient = rows[place.0][place.1] / scale;
+                let code = format.encode(&Real::from(f64::from(quotient)), Rounding::Rne, Overflow::Saturate);
+                code.map_or(f32::NAN, |code| format.to_f64(code) as f32 * scale)
+            };
+            (0..rows.len()).map(|row| (0..rows[row].len()).map(|column| one((row, column))).collect()).collect()
+        }
+        QuantisationTarget::Blocks { .. } => unreachable!("not compared here"),
+    }
+}
+
+fn names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| name.to_string()).collect()
+}
+
+#[test]
+fn losses_are_those_of_each_value_along_every_axis() {
+    let shape = [5, 7, 67];
+    let values = values(5 * 7 * 67, true);
+    let (_folder, path) = file(&values, &shape);
+    let formats = names(&["e4m3", "s8", "e2m1", "bf16", "mxfp4", "mxint8", "nvfp4"]);
+    let per = names(&["none", "tensor", "row", "1x16", "3x20"]);
+    let chosen = targets(&formats, &names(&["absmax", "pow2", "floor", "up", "nearest"]), &per).unwrap();
+    let channels = targets(&names(&["e5m2"]), &[], &names(&["channel"])).unwrap();
+    for axis in 0..3usize {
+        let rows = rows_along(&values, shape, axis);
+        let mut all = chosen.clone();
+        if axis > 0 {
+            all.append(&mut channels.clone());
+        }
+        let found = quantised(&path, &all, axis as i64, Rounding::Rne);
+        assert_eq!(found, quantised(&path, &all, axis as i64 - 3, Rounding::Rne));
+        for (target, row) in all.iter().zip(&found) {
+            let expected = each(&rows, target, shape[0]);
+            let pairs = || rows.iter().flatten().zip(expected.iter().flatten());
+            let finite: Vec<(f64, f64)> = pairs()
+                .filter(|(x, y)| x.is_finite() && y.is_finite())
+                .map(|(x, y)| (f64::from(*x), f64::from(*y)))
+                .collect();
+            let count = |holds: &dyn Fn(f64, f64) -> bool| finite.iter().filter(|(x, y)| holds(*x, *y)).count() as f64;
+            let values = values.len() as f64;
+            let name = format!("{target:?} along {axis}");
+            assert_eq!(row.values as f64, values);
+            assert_eq!(row.nan, Some(pairs().filter(|(x, _)| x.is_nan()).count() as u64), "{name}");
+            assert_eq!(row.infinite, Some(pairs().filter(|(x, _)| x.is_infinite()).count() as u64), "{name}");
+            let void = pairs().filter(|(x, y)| x.is_finite() && !y.is_finite()).count() as u64;
+            assert_eq!(row.void.unwrap_or(0), void, "{name}");
+            assert_eq!(row.unchanged, Some(count(&|x, y| x == y) / values), "{name}");
+            assert_eq!(row.to_zero, Some(count(&|x, y| x != 0.0 && y == 0.0) / values), "{name}");
+            let signal: f64 = finite.iter().map(|(x, _)| x * x).sum();
+            let noise: f64 = finite.iter().map(|(x, y)| (x - y) * (x - y)).sum();
+            let cross: f64 = finite.iter().map(|(x, y)| x * y).sum();
+            let result: f64 = finite.iter().map(|(_, y)| y * y).sum();
+            let near = |found: Option<f64>, expected: f64| (found.unwrap() - expected).abs() <= 1e-9 * expected.abs();
+            assert!(near(row.sqnr, 10.0 * (signal / noise).log10()), "{name}: {row:?}");
+            assert!(near(row.rms_error, (noise / finite.len() as f64).sqrt()), "{name}");
+            assert!(near(row.cosine, cross / (signal * result).sqrt()), "{name}");
+            let most = finite.iter().map(|(x, y)| f64::from((*y as f32 - *x as f32).abs())).fold(0.0, f64::max);
+            assert_eq!(row.max_error, Some(most), "{name}");
+        }
+    }
+}
+
+#[test]
+fn the_rule_of_least_error_never_loses_more_than_those_whose_scales_it_tries() {
+    let (_folder, path) = file(&values(64 * 256, false), &[64, 256]);
+    let of = |rules: &[&str]| {
+        let chosen = targets(
+            &names(&["s8", "e2m1", "mxfp4", "nvfp4"]),
+            &names(rules),
+            &names(&["tensor", "row", "1x32", "16x16"]),
+        );
+        quantised(&path, &chosen.unwrap(), -1, Rounding::Rne)
+    };
+    let (least, given) = (of(&["mse"]), of(&["absmax", "up"]));
+    assert_eq!(least.len(), given.len());
+    let mut better = 0;
+    for (least, given) in least.iter().zip(&given) {
+        assert_eq!((least.to, &least.per), (given.to, &given.per));
+        assert!(least.rms_error <= given.rms_error, "{least:?} {given:?}");
+        better += usize::from(least.rms_error < given.rms_error);
+    }
+    assert!(better > least.len() / 2, "{better}");
+}
+
+#[test]
+fn stochastic_rounding_is_unbiased_and_each_element_has_bits_of_its_own() {
+    let count = 100_000;
+    let value = 0.013f32;
+    let (_folder, path) = file(&vec![value; count], &[count]);
+    let file = ArrayFile::open(&path).unwrap();
+    for name in ["e4m3", "mxfp8-e4m3", "mxint8"] {
+        let chosen = targets(&names(&[name]), &[], &names(&["none"])).unwrap();
+        let losses = |seed| {
+            let rounding = Rounding::Sr { random: 0, bits: 32 };
+            let how = Quantisation { targets: &chosen, axis: -1, rounding, seed, activations: None };
+            how.tensor(view::RowView::new(&file, &file.arrays[0], -1).unwrap()).unwrap().remove(0).losses
+        };
+        let found = losses(7);
+        let (mean, rms) = (found.cross / f64::from(value) / count as f64, (found.noise / count as f64).sqrt());
+        assert!(rms > 0.0, "{name}: the value has no code of its own");
+        assert!(mean.abs() < 5.0 * rms / (count as f64).sqrt(), "{name}: mean error {mean:e} beside {rms:e}");
+        // Errors of both signs, so that the mean is not one of all alike.
+        assert!(mean.abs() < found.max_error / 50.0);
+        assert_eq!(found.noise, losses(7).noise);
+        assert_ne!(found.noise, losses(8).noise);
+    }
+}
+
+#[test]
+fn panels_make_up_the_tensor_in_whole_blocks() {
+    for (shape, block) in
+        [([3, 100_000], (1, 32)), ([300, 5000], (128, 128)), ([7, 11], (2, 3)), ([40_000, 1], (1, 16))]
+    {
+        let (_folder, path) = file(&vec![0.0; shape[0] * shape[1]], &shape);
+        let file = ArrayFile::open(&path).unwrap();
+        let view = view::RowView::new(&file, &file.arrays[0], -1).unwrap();
+        let mut seen = vec![0u8; shape[0] * shape[1]];
+        for panel in view.panels(block) {
+            assert!(
+                panel.rows.start.is_multiple_of(block.0) && panel.columns.start.is_multiple_of(block.1),
+                "{panel:?}"
+            );
+            for row in panel.rows.clone() {
+                panel.columns.clone().for_each(|column| seen[row * shape[1] + column] += 1);
+            }
+        }
+        assert!(seen.iter().all(|times| *times == 1), "{shape:?}");
+    }
+}
+
+#[test]
+fn rules_and_sharing_that_no_format_takes_are_refused() {
+    for (formats, rules, per, part) in [
+        (&["mxfp4"][..], &["absmax"][..], &[][..], "--scale-rule absmax: no scale of mxfp4"),
+        (&["e4m3"], &["floor"], &[], "--scale-rule floor: no scale"),
+        (&["e4m3"], &["flor"], &[], "there is no such rule; the nearest: 'floor'"),
+        (&["e4m3"], &[], &["1x"], "--per 1x: scales are for"),
+        (&["f32"], &[], &[], "--to f32: it has 32 bits"),
+        (&["e4m3", "e4m3"], &[], &[], "e4m3 is given twice"),
+        (&["e4m4"], &[], &[], "e4m4"),
+    ] {
+        let error = targets(&names(formats), &names(rules), &names(per)).unwrap_err().to_string();
+        assert!(error.contains(part), "{error}");
+    }
+    assert_eq!(format::find("s8").unwrap().bits, 8);
+}

@@ -1,0 +1,193 @@
+//! A tensor of a file as rows along one axis, read as `f32` in panels.
+
+use std::ops::Range;
+
+use crate::{
+    Error, Result,
+    array::{ArrayFile, Content, StreamedArray},
+    format::{Encoding, Format, Overflow, Rounding, find, slices::Decoder},
+};
+
+/// Values of a panel, about: few enough to stay in a cache, and in memory that was used before.
+const PANEL: usize = 1 << 14;
+/// Values of a row that are read at once, at least, where a panel has parts of several.
+const PART: usize = 1 << 10;
+
+/// Some rows of a tensor, or parts of them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Panel {
+    pub(super) rows: Range<usize>,
+    pub(super) columns: Range<usize>,
+}
+
+/// A tensor as rows along an axis.
+pub(super) struct RowView<'a> {
+    file: &'a ArrayFile,
+    pub(super) array: &'a StreamedArray,
+    elements: Elements,
+    /// Rows: one for all indices but that of the axis, in their order.
+    pub(super) rows: usize,
+    /// Values of a row.
+    pub(super) columns: usize,
+    /// Rows whose places follow one another in the file; 1 where the values of a row do.
+    inner: usize,
+}
+
+/// The extents of a tensor along an axis.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct RowShape {
+    pub(super) rows: usize,
+    columns: usize,
+    inner: usize,
+}
+
+impl RowShape {
+    /// Of the tensor `array` along `axis`, which is numbered as for [`RowView::new`].
+    ///
+    /// # Errors
+    /// An axis that the tensor does not have; elements that are no numbers.
+    pub(super) fn new(array: &StreamedArray, axis: i64) -> Result<RowShape> {
+        elements(array)?;
+        let dimensions = array.shape.len().max(1);
+        let from_front = if axis < 0 { axis + dimensions as i64 } else { axis };
+        let Some(at) = usize::try_from(from_front).ok().filter(|at| *at < dimensions) else {
+            return Err(Error::request(format!(
+                "array '{}' has {} dimensions, and no axis {axis}",
+                array.name,
+                array.shape.len()
+            )));
+        };
+        let columns = array.shape.get(at).copied().unwrap_or(1);
+        let inner = array.shape.get(at + 1..).map_or(1, |shape| shape.iter().product());
+        Ok(RowShape { rows: if array.is_empty() { 0 } else { array.len() / columns }, columns, inner })
+    }
+}
+
+/// How the bytes of elements become values.
+enum Elements {
+    Single,
+    Double,
+    Narrow(Decoder<u8>),
+    Wide(Decoder<u16>),
+    /// Integers of this many bytes.
+    Integers {
+        bytes: usize,
+        signed: bool,
+    },
+}
+
+impl<'a> RowView<'a> {
+    /// The tensor `array` along `axis`: from 0, or from -1 backwards. A single number is a row of its own.
+    ///
+    /// # Errors
+    /// An axis that the tensor does not have; elements that are no numbers.
+    pub(super) fn new(file: &'a ArrayFile, array: &'a StreamedArray, axis: i64) -> Result<RowView<'a>> {
+        let RowShape { rows, columns, inner } = RowShape::new(array, axis)?;
+        Ok(RowView { file, elements: elements(array)?, array, rows, columns, inner })
+    }
+
+    /// Panels that make up the tensor, of whole blocks of `block` rows and columns (but at the ends of rows and of the tensor).
+    pub(super) fn panels(&self, block: (usize, usize)) -> Vec<Panel> {
+        let mut panels = Vec::new();
+        if self.rows == 0 || self.columns == 0 {
+            return panels;
+        }
+        let columns = match self.columns * block.0 <= 4 * PANEL {
+            true => self.columns,
+            false => (PANEL / block.0).max(PART).next_multiple_of(block.1),
+        };
+        let rows = (PANEL / columns.min(self.columns)).max(1).next_multiple_of(block.0);
+        for row in (0..self.rows).step_by(rows) {
+            for column in (0..self.columns).step_by(columns) {
+                let rows = row..self.rows.min(row + rows);
+                panels.push(Panel { rows, columns: column..self.columns.min(column + columns) });
+            }
+        }
+        panels
+    }
+
+    /// Reads a panel row by row; values of wider formats are rounded to nearest.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(super) fn read(&self, panel: &Panel, bytes: &mut Vec<u8>, values: &mut Vec<f32>) -> Result<()> {
+        let (width, wide) = (self.array.width, panel.columns.len());
+        values.clear();
+        values.resize(panel.rows.len() * wide, 0.0);
+        if self.inner == 1 {
+            // Whole rows follow one another.
+            let together = if wide == self.columns { panel.rows.len() } else { 1 };
+            for (row, values) in panel.rows.clone().step_by(together).zip(values.chunks_mut(wide * together)) {
+                bytes.resize(values.len() * width, 0);
+                self.file.read(self.array, row * self.columns + panel.columns.start, bytes)?;
+                self.decode(bytes, values);
+            }
+            return Ok(());
+        }
+        let mut line = Vec::new();
+        let mut row = panel.rows.start;
+        while row < panel.rows.end {
+            let (outer, inside) = (row / self.inner, row % self.inner);
+            let count = (self.inner - inside).min(panel.rows.end - row);
+            bytes.resize(count * width, 0);
+            line.resize(count, 0.0);
+            for (at, column) in panel.columns.clone().enumerate() {
+                self.file.read(self.array, (outer * self.columns + column) * self.inner + inside, bytes)?;
+                self.decode(bytes, &mut line);
+                for (offset, value) in line.iter().enumerate() {
+                    values[(row - panel.rows.start + offset) * wide + at] = *value;
+                }
+            }
+            row += count;
+        }
+        Ok(())
+    }
+
+    fn decode(&self, bytes: &[u8], values: &mut [f32]) {
+        match &self.elements {
+            Elements::Single => {
+                values.iter_mut().zip(bytes.as_chunks().0).for_each(|(value, word)| *value = f32::from_le_bytes(*word));
+            }
+            Elements::Double => values
+                .iter_mut()
+                .zip(bytes.as_chunks().0)
+                .for_each(|(value, word)| *value = f64::from_le_bytes(*word) as f32),
+            Elements::Narrow(decoder) => decoder.decode(bytes, values),
+            Elements::Wide(decoder) => {
+                let codes: Vec<u16> = bytes.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word)).collect();
+                decoder.decode(&codes, values);
+            }
+            Elements::Integers { bytes: width, signed } => {
+                for (value, word) in values.iter_mut().zip(bytes.chunks_exact(*width)) {
+                    let mut whole = [0; 8];
+                    whole[..*width].copy_from_slice(word);
+                    let raw = u64::from_le_bytes(whole);
+                    let empty = 64 - 8 * *width as u32;
+                    *value = if *signed { ((raw << empty) as i64 >> empty) as f32 } else { raw as f32 };
+                }
+            }
+        }
+    }
+}
+
+fn elements(array: &StreamedArray) -> Result<Elements> {
+    match array.kind {
+        Content::Format(format) if format.name == "f32" => Ok(Elements::Single),
+        Content::Format(format) if format.name == "f64" => Ok(Elements::Double),
+        Content::Format(Format { encoding: Encoding::Integer { signed }, .. }) => {
+            Ok(Elements::Integers { bytes: array.width, signed: *signed })
+        }
+        Content::Format(format) if format.bits <= 8 => Ok(Elements::Narrow(Decoder::new(format)?)),
+        Content::Format(format) => Ok(Elements::Wide(Decoder::new(format)?)),
+        Content::Unsigned(bytes) => Ok(Elements::Integers { bytes, signed: false }),
+        Content::Other(name) => Err(Error::request(format!("array '{}': its type {name} is not read", array.name))),
+    }
+}
+
+/// A number as the nearest `f32`.
+pub(super) fn nearest_f32(format: &Format, code: u64) -> f32 {
+    let single = find("f32").expect("there is f32");
+    let bits =
+        single.encode(&format.value(code), Rounding::Rne, Overflow::Standard).expect("f32 has a code for every number");
+    f32::from_bits(bits as u32)
+}

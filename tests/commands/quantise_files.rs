@@ -1,0 +1,142 @@
+//! `tcnum quantise` on files, on the program itself.
+
+use std::{
+    borrow::Cow,
+    fs,
+    path::{Path, PathBuf},
+};
+
+use crate::program::{Run, tcnum, validate_report};
+use serde_json::{Value, json};
+use tcnum::{
+    array::{Array, Arrays, Content},
+    format::find,
+};
+
+fn array(name: &str, shape: &[usize], format: &'static str, values: &[f64]) -> Array<'static> {
+    let format = find(format).unwrap();
+    let code = |value: &f64| {
+        let value = tcnum::format::Real::from(*value);
+        format.encode(&value, tcnum::format::Rounding::Rne, tcnum::format::Overflow::Standard).unwrap()
+    };
+    let bytes = values.iter().flat_map(|value| code(value).to_le_bytes()[..format.bytes()].to_vec()).collect();
+    Array { name: name.into(), shape: shape.to_vec(), kind: Content::Format(format), bytes: Cow::Owned(bytes) }
+}
+
+/// A checkpoint of two tensors of numbers, of which one has no finite sum, and one of token ids.
+fn checkpoint(folder: &Path) -> PathBuf {
+    let wave: Vec<f64> = (0..40 * 64).map(|n| f64::from(n * 37 % 101 - 50) / 64.0).collect();
+    let mut holes = wave[..640].to_vec();
+    (holes[3], holes[100]) = (f64::NAN, f64::INFINITY);
+    let ids: Vec<f64> = (0..64).map(f64::from).collect();
+    let arrays = vec![
+        array("a.weight", &[40, 64], "bf16", &wave),
+        array("b.weight", &[10, 64], "f32", &holes),
+        array("ids", &[64], "s64", &ids),
+    ];
+    let path = folder.join("model.safetensors");
+    Arrays { arrays, metadata: Default::default() }.write(&path).unwrap();
+    path
+}
+
+fn report(arguments: &[&str], file: &Path) -> Value {
+    let file = file.to_str().unwrap();
+    let run = tcnum(&[&["quantise", file, "--output", "json"], arguments].concat());
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""), "{arguments:?}");
+    validate_report(&run.stdout)
+}
+
+fn refused(arguments: &[&str], parts: &[&str]) {
+    let Run { status, stdout, stderr } = tcnum(&[&["quantise"], arguments].concat());
+    assert_eq!((status, stdout.as_str()), (2, ""), "{arguments:?}: {stderr}");
+    for part in parts {
+        assert!(stderr.contains(part), "{arguments:?}: no '{part}' in: {stderr}");
+    }
+}
+
+#[test]
+fn one_table_compares_formats_over_all_floating_point_tensors() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = checkpoint(folder.path());
+    let report = report(&["--to", "e4m3,mxfp4,nvfp4,s8", "--per", "tensor,row"], &file);
+    let rows = report["tables"]["quantisation"].as_array().unwrap();
+    let names: Vec<(&str, &str)> =
+        rows.iter().map(|row| (row["to"].as_str().unwrap(), row["per"].as_str().unwrap())).collect();
+    let expected =
+        [("e4m3", "tensor"), ("e4m3", "row"), ("mxfp4", "1x32"), ("nvfp4", "1x16"), ("s8", "tensor"), ("s8", "row")];
+    assert_eq!(names, expected);
+    // Token ids are none of them; NaN and infinity are counted, and the rest has its errors.
+    for row in rows {
+        assert_eq!((&row["values"], &row["nan"], &row["infinite"]), (&json!(3200), &json!(1), &json!(1)));
+        assert!(row["sqnr"].as_f64().unwrap() > 10.0, "{row}");
+    }
+    assert_eq!(report["tables"]["tensor_quantisation"].as_array().unwrap().len(), 2 * 6);
+    assert!(report["tables"]["worst_runs"].as_array().unwrap().len() >= 6);
+    // What a NaN takes along is a block, and no more.
+    let blocks = rows.iter().find(|row| row["to"] == "mxfp4").unwrap();
+    assert_eq!(blocks["void"], 31 + 31);
+}
+
+#[test]
+fn integers_are_quantised_where_they_are_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = checkpoint(folder.path());
+    let found = report(&["--to", "bf16", "--include", "ids"], &file);
+    let row = &found["tables"]["quantisation"][0];
+    assert_eq!((&row["values"], &row["unchanged"], &row["max_error"]), (&json!(64), &json!(1.0), &json!(0.0)));
+    let found = report(&["--to", "bf16", "--include", "*", "--exclude", "{a,b}.*"], &file);
+    assert_eq!(found["tables"]["quantisation"][0]["values"], 64);
+}
+
+#[test]
+fn a_product_with_activations_loses_what_the_weights_lose_along_them() {
+    let folder = tempfile::tempdir().unwrap();
+    let weights = folder.path().join("w.npy");
+    // The second row alone is no number of s8 under the scale of all: the product sees it where the activations do.
+    let values: Vec<f64> = [127.0, 0.0, 0.0, 0.25].to_vec();
+    let write = |path: &Path, shape: &[usize], values: &[f64]| {
+        Arrays { arrays: vec![array("x", shape, "f32", values)], metadata: Default::default() }.write(path).unwrap();
+    };
+    write(&weights, &[2, 2], &values);
+    for (activations, expected) in [([1.0, 0.0], 0.0), ([0.0, 1.0], 1.0)] {
+        let path = folder.path().join("x.npy");
+        write(&path, &[1, 2], &activations);
+        let found = report(&["--to", "s8", "--activations", path.to_str().unwrap()], &weights);
+        assert_eq!(found["tables"]["quantisation"][0]["product_error"], expected);
+    }
+}
+
+#[test]
+fn of_a_file_that_was_cut_short_the_whole_tensors_are_reported() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = checkpoint(folder.path());
+    let bytes = fs::read(&file).unwrap();
+    let cut = folder.path().join("cut.safetensors");
+    fs::write(&cut, &bytes[..bytes.len() - 8]).unwrap();
+    let path = cut.to_str().unwrap();
+    let run = tcnum(&["quantise", path, "--to", "e4m3", "--include", "*", "--output", "json"]);
+    assert_eq!(run.status, 2);
+    assert!(run.stderr.contains("the file ends before the data of tensor 'a.weight'"), "{}", run.stderr);
+    let rows = validate_report(&run.stdout)["tables"]["quantisation"].clone();
+    assert_eq!(rows[0]["values"], 64 + 640, "{rows}");
+    fs::write(&cut, &bytes[..20]).unwrap();
+    refused(&[path, "--to", "e4m3"], &["cut.safetensors", "its header is cut off"]);
+}
+
+#[test]
+fn what_is_wrong_is_said_before_work_starts() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = checkpoint(folder.path());
+    let file = file.to_str().unwrap();
+    refused(&[file, "--to", "e4m3", "--axis", "2"], &["has 2 dimensions, and no axis 2"]);
+    refused(&[file, "--to", "e4m3", "--axis", "0", "--per", "channel"], &["--per channel", "--axis 0"]);
+    refused(&[file, "--to", "e4m3", "--include", "c*"], &["--include 'c*'", "no tensor has such a name"]);
+    refused(&[file, "--to", "e4m3", "--exclude", "*.weight"], &["no tensors of floating-point numbers"]);
+    refused(&[file, "--to", "f32"], &["--to f32: it has 32 bits"]);
+    refused(&[file, "--to", "e4m3", "--round", "RX"], &["unknown rounding 'RX'"]);
+    refused(&["none.npy", "--to", "e4m3"], &["none.npy", "cannot be read"]);
+    refused(
+        &[file, "--to", "e4m3", "--activations", file],
+        &["--activations", "activations are one array, and there are 3"],
+    );
+}
