@@ -31,7 +31,7 @@ const COMMON: (i32, i32) = (-170, 140);
 /// Cases that a possibility has to explain some of, of those that are not explained.
 const SAMPLE: usize = 24;
 /// Possibilities that are held against all cases.
-const KEPT: usize = 24;
+const KEPT: usize = 64;
 /// How often all is gone through.
 const ROUNDS: usize = 3;
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
@@ -308,29 +308,34 @@ impl Search<'_> {
             }
         }
         for (_, numbers) in classes {
-            let mut owns: Vec<Own> = Vec::new();
+            // What most of them do first.
+            let mut owns: Vec<(Own, usize)> = Vec::new();
             for number in &numbers {
                 let own = self.steps.steps[*number].own;
-                if !owns.contains(&own) {
-                    owns.push(own);
+                match owns.iter_mut().find(|(other, _)| *other == own) {
+                    Some((_, count)) => *count += 1,
+                    None => owns.push((own, 1)),
                 }
             }
-            for own in owns {
+            sorting::by_key(&mut owns, |(_, count)| std::cmp::Reverse(*count));
+            for (own, _) in owns {
                 let owns = numbers.iter().map(|number| (*number, own)).collect();
-                self.allow(Change { overall: self.steps.overall, owns });
+                if self.allow(Change { overall: self.steps.overall, owns }) {
+                    break;
+                }
             }
         }
     }
 
-    /// Makes a change, if it explains as much.
-    fn allow(&mut self, change: Change) {
+    /// Makes a change, if it is one and explains as much; whether it does.
+    fn allow(&mut self, change: Change) -> bool {
         let mut owns = change.owns.iter();
         let same =
             change.overall == self.steps.overall && owns.all(|(number, own)| self.steps.steps[*number].own == *own);
         if same || self.taken > self.most {
-            return;
+            return false;
         }
-        let Some(base) = self.base(&change) else { return };
+        let Some(base) = self.base(&change) else { return false };
         let program = self.changed(&base, &change);
         let (mut count, mut taken) = (0, 0);
         for case in self.cases {
@@ -341,9 +346,11 @@ impl Search<'_> {
             }
         }
         self.taken += taken;
-        if count <= self.missed.len() {
+        let as_much = count <= self.missed.len();
+        if as_much {
             self.take(change, program);
         }
+        as_much
     }
 
     /// Takes back what explains nothing.
