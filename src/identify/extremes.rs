@@ -423,9 +423,11 @@ impl Search<'_> {
         let groups: Vec<Vec<usize>> = groups.into_iter().map(|(_, numbers)| numbers).collect();
         let together = groups.iter().filter(|numbers| numbers.len() > 1).cloned();
         let apart = (0..self.steps.steps.len()).map(|number| vec![number]);
-        for numbers in together.chain(apart).collect::<Vec<_>>() {
-            let knobs = KNOBS.iter().chain(if self.which == Which::All { WIDER } else { &[] });
-            for knob in knobs {
+        let turns: Vec<Vec<usize>> = together.chain(apart).collect();
+        let wider = self.which == Which::All;
+        for (knobs, others) in [(KNOBS, WIDER), (BEGUN, BEGUN_WIDER)] {
+            let knobs = knobs.iter().chain(if wider { others } else { &[] });
+            for (numbers, knob) in turns.iter().flat_map(|numbers| knobs.clone().map(move |knob| (numbers, knob))) {
                 let overall = self.steps.overall;
                 // Steps that are changed together are alike, but where one of them was changed by itself.
                 let Some(own) = numbers.first().map(|number| self.steps.steps[*number].own) else { continue };
@@ -442,7 +444,7 @@ impl Search<'_> {
 }
 
 /// What a step may do otherwise.
-const KNOBS: [fn(&Own) -> Vec<Own>; 6] = [
+const KNOBS: &[fn(&Own) -> Vec<Own>] = &[
     |own| {
         own.cut.map_or_else(Vec::new, |cut| {
             floors().map(|floor| Own { cut: Some(Cut { floor, ..cut }), ..*own }).collect()
@@ -473,39 +475,20 @@ const KNOBS: [fn(&Own) -> Vec<Own>; 6] = [
         }
         _ => Vec::new(),
     },
-    // An alignment that shows at its floor alone.
-    |own| {
-        let with = |rounding| {
-            let of = move |floor| Own { cut: Some(Cut { bits: UNSEEN, rounding, floor: Some(floor) }), ..*own };
-            FLOORS.map(of)
-        };
-        if own.cut.is_some() || matches!(own.products, Products::Started { .. }) {
-            return Vec::new();
-        }
-        ROUNDINGS.into_iter().flat_map(with).collect()
-    },
 ];
 
 /// What a step may do otherwise with ordinary numbers.
 const WIDER: &[fn(&Own) -> Vec<Own>] = &[
     // Another alignment, with the same last bit at its floor, or with the same floor.
     |own| {
-        let now = own.cut.map(|cut| (cut.floor, cut.bits));
-        let floors = |bits: i32| {
-            let (floor, before) = now.unwrap_or((None, 0));
-            [floor.map(|floor| floor + bits - before), floor].into_iter().take(if floor.is_some() { 2 } else { 1 })
-        };
-        let of = |cut: Cut| floors(cut.bits).map(move |floor| Own { cut: Some(Cut { floor, ..cut }), ..*own });
+        let Some(now) = own.cut else { return Vec::new() };
+        let floors = |bits: i32| [now.floor.map(|floor| floor + bits - now.bits), now.floor];
+        let of = |cut: Cut| floors(cut.bits).map(|floor| Own { cut: Some(Cut { floor, ..cut }), ..*own });
         cuts().flat_map(of).chain([Own { cut: None, ..*own }]).collect()
     },
     |own| match own.lanes {
         Some((period, _)) => cuts().map(|cut| Own { lanes: Some((period, cut)), ..*own }).collect(),
-        // Lanes whose sums are aligned as all products were.
-        None => {
-            let lanes = |period| own.cut.map(|cut| (period, cut));
-            let of = move |period| cuts().map(move |cut| Own { cut: Some(cut), lanes: lanes(period), ..*own });
-            if own.cut.is_some() { (2..=MOST_LANES).flat_map(of).collect() } else { Vec::new() }
-        }
+        None => Vec::new(),
     },
     |own| {
         let Some(late) = own.late else { return Vec::new() };
@@ -530,6 +513,34 @@ const WIDER: &[fn(&Own) -> Vec<Own>] = &[
             let all = [Products::Exact, Products::Normalised].into_iter().chain(targets.map(Products::Rounded));
             all.map(|products| Own { products, ..*own }).collect()
         }
+    },
+];
+
+/// What a step may do besides, where nothing else explains what it does.
+const BEGUN: &[fn(&Own) -> Vec<Own>] = &[
+    // An alignment that shows at its floor alone.
+    |own| {
+        let with = |rounding| {
+            let of = move |floor| Own { cut: Some(Cut { bits: UNSEEN, rounding, floor: Some(floor) }), ..*own };
+            FLOORS.map(of)
+        };
+        if own.cut.is_some() || matches!(own.products, Products::Started { .. }) {
+            return Vec::new();
+        }
+        ROUNDINGS.into_iter().flat_map(with).collect()
+    },
+];
+/// The same with ordinary numbers.
+const BEGUN_WIDER: &[fn(&Own) -> Vec<Own>] = &[
+    |own| match own.cut {
+        Some(_) => Vec::new(),
+        None => cuts().map(|cut| Own { cut: Some(cut), ..*own }).collect(),
+    },
+    // Lanes whose sums are aligned as all products were.
+    |own| {
+        let (Some(whole), None) = (own.cut, own.lanes) else { return Vec::new() };
+        let of = move |period| cuts().map(move |cut| Own { cut: Some(cut), lanes: Some((period, whole)), ..*own });
+        (2..=MOST_LANES).flat_map(of).collect()
     },
 ];
 

@@ -58,7 +58,7 @@ const SHOWING: usize = 640;
 const MOST_SHOWING: usize = 32;
 /// Outputs that show what a step does with extreme numbers, and what it may take to find that out, in products of single cases.
 const EXTREME: usize = 640;
-const SETTLING: u64 = 3 << 22;
+const SETTLING: u64 = 3 << 21;
 /// How often what else is known is looked at for what was found wrong, and the tiles and the cases of each that are taken.
 const POLISHED: usize = 8;
 /// Cases that show extreme numbers, and ordinary ones, that are held against what steps may do.
@@ -311,12 +311,19 @@ impl<'a> Dialogue<'a> {
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
-        let fitted = self.fit(&order, nan);
+        let fitted = self.fit(&order, nan).map(|steps| {
+            let mut settled = steps.clone();
+            self.settle(&mut settled, before);
+            [settled, steps]
+        });
         let all = all(&structure::groups(&order, MOST_GROUPS));
         let mut fitting = structure::in_order(all.clone(), &order, &part);
-        if let Some(steps) = fitted {
-            self.search.fitted = structure::shaped(&fitting, &steps);
-            self.search.fitted.extend(steps.rule(&part));
+        for steps in fitted.into_iter().flatten() {
+            for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
+                if !self.search.fitted.contains(&rule) {
+                    self.search.fitted.push(rule);
+                }
+            }
             self.in_order.clone_from(&fitting);
         }
         fitting.extend(structure::trees(&order, &part, nan));
@@ -343,7 +350,7 @@ impl<'a> Dialogue<'a> {
             }
             return None;
         }
-        let (before, from) = (self.search.known.work(), self.search.known.len());
+        let before = self.search.known.work();
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
             for shown in [Shown::Sum, Shown::Products] {
@@ -392,7 +399,6 @@ impl<'a> Dialogue<'a> {
                 found.push(own);
             }
         }
-        self.settle(&mut steps, from);
         Some(steps)
     }
 
@@ -420,12 +426,16 @@ impl<'a> Dialogue<'a> {
         let part = self.search.known.part.clone();
         let most = SETTLING / part.stored_k() as u64;
         let mut taken = extremes::settle_zeros(steps, &part, &cases);
-        let mut seen: Vec<SumSteps> = Vec::new();
-        for _ in 0..POLISHED {
+        let (mut seen, mut best): (Vec<SumSteps>, Option<(usize, SumSteps)>) = (Vec::new(), None);
+        for round in 0..=POLISHED {
             let Some(own) = steps.rule(&part).and_then(|rule| evaluator(&rule, &part)) else { break };
+            let count = self.search.known.misses(&own).iter().map(|(_, count)| count).sum::<usize>();
+            if best.as_ref().is_none_or(|(least, _)| count < *least) {
+                best = Some((count, steps.clone()));
+            }
             let mut missed = self.search.known.missed(&own, MISSED);
             missed.retain(|case| extremes::says_something(&part, case));
-            if missed.is_empty() || taken > most {
+            if missed.is_empty() || taken > most || round == POLISHED {
                 break;
             }
             cases.extend(missed);
@@ -435,6 +445,9 @@ impl<'a> Dialogue<'a> {
             if seen.contains(steps) {
                 break;
             }
+        }
+        if let Some((_, best)) = best {
+            *steps = best;
         }
         self.search.known.spend(taken * part.stored_k() as u64);
         self.settled = Some((steps.clone(), cases));
