@@ -160,7 +160,7 @@ impl Command {
             Command::Power(a) => &a.destination,
             Command::Identify(a) => &a.common.destination,
             Command::Distinguish(a) => &a.destination,
-            Command::Chain(a) => &a.common.destination,
+            Command::Chain(a) => &a.destination,
             Command::Tree(a) => &a.destination,
             Command::Gemm(a) => &a.destination,
             Command::Report(a) => &a.destination,

@@ -148,7 +148,7 @@ pub(super) struct Losses {
     pub(super) to_zero: u64,
     /// Values that did not change.
     pub(super) exact: u64,
-    /// Finite values whose result is no number: those beside a NaN in a block.
+    /// Finite values without a finite result: beside a NaN or an infinity in a block, or rounded beyond `f32`.
     pub(super) void: u64,
     /// The sum of the squares of the values with a finite result.
     pub(super) signal: f64,
