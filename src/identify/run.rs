@@ -416,13 +416,14 @@ impl<'a> Dialogue<'a> {
             }
         }
         let cases = [ordinary, some(self.search.known.cases(before), EXTREMES)].concat();
-        let taken = extremes::settle(steps, &part, &cases, Which::Extremes, SETTLING / part.stored_k() as u64);
-        self.search.known.spend(taken * part.stored_k() as u64);
+        // This has a limit of its own, and leaves the climbs what they have.
+        extremes::settle(steps, &part, &cases, Which::Extremes, SETTLING / part.stored_k() as u64);
         self.polish(steps, cases);
     }
 
-    /// Lets steps do what explains what else is known, too; `cases` show what they do with extreme numbers.
-    fn polish(&mut self, steps: &mut SumSteps, mut cases: Vec<Answered>) {
+    /// Lets steps do what explains what else is known, too; `cases` show what they do with extreme numbers. What it took, in products of
+    /// single cases.
+    fn polish(&mut self, steps: &mut SumSteps, mut cases: Vec<Answered>) -> u64 {
         let part = self.search.known.part.clone();
         let most = SETTLING / part.stored_k() as u64;
         let mut taken = extremes::settle_zeros(steps, &part, &cases);
@@ -449,14 +450,15 @@ impl<'a> Dialogue<'a> {
         if let Some((_, best)) = best {
             *steps = best;
         }
-        self.search.known.spend(taken * part.stored_k() as u64);
         self.settled = Some((steps.clone(), cases));
+        taken * part.stored_k() as u64
     }
 
     /// The rule of what the steps do, if they can do what explains all that is known by now.
     fn polished(&mut self) -> Option<Candidate> {
         let (mut steps, cases) = self.settled.take().filter(|_| self.search.known.work() < self.search.known.most)?;
-        self.polish(&mut steps, cases);
+        let taken = self.polish(&mut steps, cases);
+        self.search.known.spend(taken);
         let rules = structure::shaped(&self.in_order, &steps).into_iter().chain(steps.rule(&self.search.known.part));
         rules.into_iter().find_map(|rule| Candidate::new(rule, &self.search.known, Measure::All, 0))
     }
