@@ -2,8 +2,8 @@
 
 use crate::{
     base::sorting,
-    calc, catalogue, chain, comparison, convert, device, distinguish, experiment, explain, features, gemm, identify,
-    power, probe, quantise, record,
+    calc, catalogue, chain, comparison, convert, device, distinguish, emulate, experiment, explain, features, gemm,
+    identify, power, probe, quantise, record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -46,6 +46,9 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<distinguish::tables::KnownRow>(),
         Declaration::of::<distinguish::tables::PairRow>(),
         Declaration::of::<distinguish::tables::ReasonRow>(),
+        Declaration::of::<emulate::table::EmulationErrorRow>(),
+        Declaration::of::<emulate::table::EmulationRow>(),
+        Declaration::of::<emulate::table::IntegerEmulationRow>(),
         Declaration::of::<experiment::ProductErrorRow>(),
         Declaration::of::<experiment::table::CellRow>(),
         Declaration::of::<experiment::table::CurvePairRow>(),

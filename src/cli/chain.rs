@@ -5,15 +5,16 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    Common, Progress, invocation,
-    options::{integer, svg_file},
+    OutputDestination, Progress, invocation,
+    options::{MAX_TIMEOUT, integer, svg_file},
     select::{self, Selection},
 };
 use crate::{
-    Error, Interruption, Result,
+    Error, Result,
     base::interrupt,
     chain::{self, ChainRequest, Curve, plot, table},
-    device::{self, Device},
+    device::{self, Device, Execution},
+    experiment::table::devices,
     inputs::Init,
     isa::{self, Instruction},
     report::Report,
@@ -30,6 +31,8 @@ const PUBLISHED: [&str; 3] =
 /// Each link is D = A*B with C = 0 on Normal(0, 1) numbers; D, rounded to the operand format, is the next A, and B
 /// is redrawn. Reported for each length N: the relative error ||D_low - D_ref||_F / ||D_low||_F, against the chain in
 /// plain f32 on the CPU and against the exact product, and how many chains have overflowed.
+///
+/// Example: tcnum chain --device model:ampere --device model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32 --fmt bf16
 ///
 /// Without --instr, --fmt and --all: mma.m16n8k8 with f32 accumulators on bf16, f16 and tf32.
 #[derive(Args, Debug)]
@@ -51,9 +54,26 @@ pub(super) struct Arguments {
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
-    /// Common flags.
+    /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or DEVICE/INSTRUCTION, with an instruction of its own
+    /// (model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32). May be repeated: each has the same random numbers, and is checked before the first runs.
+    #[arg(long = "device", value_name = "DEVICE")]
+    devices: Vec<String>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
+    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
+    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
+    seed: u64,
+    /// Output flags.
     #[command(flatten)]
-    pub common: Common,
+    pub destination: OutputDestination,
+}
+
+/// A device with its curves.
+struct Runner {
+    device: Box<dyn Device>,
+    curves: Vec<(Instruction, Init)>,
+    executions: Vec<Execution>,
 }
 
 /// Runs the chains, writes the plot if one is asked for, and reports.
@@ -62,62 +82,128 @@ pub(super) struct Arguments {
 /// A request error for an unknown or unavailable instruction or a plot file that cannot be written; the errors of
 /// the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let common = &arguments.common;
     interrupt::watch();
-    let name = arguments.selection.device(&[], common.device.as_deref());
-    let mut instructions = chosen(&arguments.selection, &name)?;
-    let mut device = device::open(Some(&name), Duration::from_secs(common.timeout))?;
     let mut report = Report::new("chain", invocation());
-    report.seed = Some(common.seed);
-    if arguments.available {
-        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
-    }
-    let (mut curves, mut executions) = (Vec::new(), Vec::new());
-    for instruction in &instructions {
-        match device.prepare(instruction) {
-            Ok(execution) => {
-                for init in inits(instruction, &arguments.inits) {
-                    curves.push((instruction.clone(), init));
-                    executions.push(execution.clone());
-                }
-            }
-            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
-            Err(error) => return Err(error),
+    report.seed = Some(arguments.seed);
+    let mut runners = runners(arguments, &mut report)?;
+    let plan = |curves: &[(Instruction, Init)]| ChainRequest {
+        curves: curves.to_vec(),
+        length: arguments.length,
+        chains: arguments.chains,
+        seed: arguments.seed,
+    };
+    let mut computed: Vec<(String, Vec<Curve>)> = Vec::new();
+    let progress = Progress::new(&arguments.destination);
+    let several = runners.len() > 1;
+    for runner in &mut runners {
+        let name = runner.device.identity().name.clone();
+        let step = |done: &str| match several {
+            true => progress.step(&format!("{name}: {done}")),
+            false => progress.step(done),
+        };
+        let (curves, interrupted) = chain::run(runner.device.as_mut(), &plan(&runner.curves), &mut { step })?;
+        computed.push((name, curves));
+        if interrupted.is_some() {
+            report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
+            break;
         }
     }
-    let plan = ChainRequest { curves, length: arguments.length, chains: arguments.chains, seed: common.seed };
-    let (curves, interrupted) = computed(device.as_mut(), &plan, arguments)?;
-    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
-    let identity = device.identity().clone();
+    drop(progress);
+    let named = |name: &'_ str| several.then(|| name.to_string());
     if let Some(path) = &arguments.plot {
-        let title = format!("Chain matrix multiplication on {}, {} chains", identity.name, plan.chains);
-        crate::base::atomic::write(path, plot::svg(&curves, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
+        let lines: Vec<(Option<&str>, &Curve)> = computed
+            .iter()
+            .flat_map(|(name, curves)| curves.iter().map(move |curve| (several.then_some(name.as_str()), curve)))
+            .collect();
+        let on = if several { "several devices" } else { computed.first().map_or("", |(name, _)| name.as_str()) };
+        let title = format!("Chain matrix multiplication on {on}, {} chains", arguments.chains);
+        crate::base::atomic::write(path, plot::svg(&lines, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
     }
-    report.notes.extend(table::notes(&plan));
-    report.device = Some(identity);
-    if curves.is_empty() {
-        select::nothing(&mut report, device.as_ref());
+    let all: Vec<(Instruction, Init)> = runners.iter().flat_map(|runner| runner.curves.clone()).collect();
+    report.notes.extend(table::notes(&plan(&all)));
+    match &runners[..] {
+        [one] => {
+            report.device = Some(one.device.identity().clone());
+            if one.curves.is_empty() {
+                select::nothing(&mut report, one.device.as_ref());
+            }
+        }
+        several => report.tables.push(devices(several.iter().map(|runner| runner.device.identity()))),
     }
-    let rows = (table::curves(None, &curves, &executions), table::points(None, &curves));
-    report.tables = vec![table::curve_table(rows.0), table::point_table(rows.1)];
+    let (mut ends, mut points) = (Vec::new(), Vec::new());
+    for ((name, curves), runner) in computed.iter().zip(&runners) {
+        let name = named(name);
+        ends.extend(table::curves(name.as_deref(), curves, &runner.executions));
+        points.extend(table::points(name.as_deref(), curves));
+    }
+    report.tables.extend([table::curve_table(ends), table::point_table(points)]);
     Ok(report)
+}
+
+/// The devices with what each will run: all are opened, and what each lacks is known, before the first runs.
+fn runners(arguments: &Arguments, report: &mut Report) -> Result<Vec<Runner>> {
+    let selection = &arguments.selection;
+    let given = match arguments.devices.is_empty() {
+        true => vec![(selection.device(&[], None), None)],
+        false => arguments.devices.iter().map(|text| select::with_instruction(text)).collect::<Result<Vec<_>>>()?,
+    };
+    let selected = selection.all || !selection.instructions.is_empty() || !selection.formats.is_empty();
+    if selected && given.iter().all(|(_, own)| own.is_some()) {
+        return Err(Error::request(
+            "each --device names its instruction; --instr, --fmt and --all are for devices that do not",
+        ));
+    }
+    let mut runners = Vec::new();
+    for (name, own) in given {
+        let mut instructions = match own {
+            Some(instruction) => chainable(vec![instruction])?,
+            None => chosen(selection, &name)?,
+        };
+        let mut device = device::open(Some(&name), Duration::from_secs(arguments.timeout))?;
+        if arguments.available {
+            select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+        }
+        let (mut curves, mut executions) = (Vec::new(), Vec::new());
+        for instruction in &instructions {
+            match device.prepare(instruction) {
+                Ok(execution) => {
+                    for init in inits(instruction, &arguments.inits) {
+                        curves.push((instruction.clone(), init));
+                        executions.push(execution.clone());
+                    }
+                }
+                Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
+                Err(error) => return Err(error),
+            }
+        }
+        runners.push(Runner { device, curves, executions });
+    }
+    Ok(runners)
 }
 
 /// The chosen instructions, each once.
 ///
 /// # Errors
-/// Those of the selection; one with sparse operands or block scales, whose results cannot be operands of the next link.
+/// Those of the selection and of [`chainable`].
 fn chosen(selection: &Selection, device: &str) -> Result<Vec<Instruction>> {
     let nothing = selection.instructions.is_empty() && selection.formats.is_empty() && !selection.all;
-    let plain = |i: &Instruction| !i.is_sparse() && i.scale.is_none();
-    let mut unique: Vec<Instruction> = Vec::new();
-    let chosen = if nothing {
+    let mut chosen = if nothing {
         PUBLISHED.iter().map(|name| isa::find(name)).collect()
     } else {
         selection.instructions(&[], Some(device))
-    };
-    for instruction in chosen?.into_iter().filter(|i| !selection.all || plain(i)) {
-        if !plain(&instruction) {
+    }?;
+    chosen.retain(|instruction| !selection.all || is_plain(instruction));
+    chainable(chosen)
+}
+
+/// These instructions, each once.
+///
+/// # Errors
+/// One with sparse operands or block scales, whose results cannot be operands of the next link.
+fn chainable(chosen: Vec<Instruction>) -> Result<Vec<Instruction>> {
+    let mut unique: Vec<Instruction> = Vec::new();
+    for instruction in chosen {
+        if !is_plain(&instruction) {
             return Err(Error::request(format!(
                 "{instruction} has sparse operands or block scales; chains are of instructions without"
             )));
@@ -129,6 +215,10 @@ fn chosen(selection: &Selection, device: &str) -> Result<Vec<Instruction>> {
     Ok(unique)
 }
 
+fn is_plain(i: &Instruction) -> bool {
+    !i.is_sparse() && i.scale.is_none()
+}
+
 /// The chosen initialisations, each once; by default both, or only `low` where they coincide.
 fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
     let both = [Init::Low, Init::Fp32];
@@ -137,14 +227,4 @@ fn inits(instruction: &Instruction, named: &[Init]) -> Vec<Init> {
         [] => both.to_vec(),
         named => both.into_iter().filter(|init| named.contains(init)).collect(),
     }
-}
-
-/// The curves, with progress on standard error, and the signal that ended them, if one did.
-fn computed(
-    device: &mut dyn Device,
-    plan: &ChainRequest,
-    arguments: &Arguments,
-) -> Result<(Vec<Curve>, Option<Interruption>)> {
-    let progress = Progress::new(&arguments.common.destination);
-    chain::run(device, plan, &mut |done| progress.step(done))
 }

@@ -7,18 +7,17 @@ use clap::Args;
 use super::{
     OutputDestination, Progress, invocation,
     options::{MAX_TIMEOUT, cases, integer},
-    select::{Selection, left_out},
+    select::{self, Selection, left_out},
 };
 use crate::{
     Error, Result,
-    arithmetic::shipped,
     base::{interrupt, sorting},
-    device::{self, Device, cpu},
+    device::{self, Device},
     distinguish::{
         self, Search, Side, Verdict,
         tables::{self, Named},
     },
-    isa::{self, Instruction},
+    isa::Instruction,
     report::{Report, Table},
     verify::MOST_CASES,
 };
@@ -114,22 +113,7 @@ fn side(text: &str) -> Result<(String, Option<Instruction>)> {
              --model MODEL`"
         )));
     }
-    // The names of these have no slash, so that an instruction follows the first.
-    let plain = |device: &str| {
-        let model = device.strip_prefix("model:").is_some_and(|name| shipped().any(|known| known == name));
-        model || device == cpu::NAME || device.starts_with("cuda:")
-    };
-    if let Some((device, name)) = text.split_once('/')
-        && plain(device)
-    {
-        return Ok((device.into(), Some(isa::resolve(name)?)));
-    }
-    if let Some((device, name)) = text.rsplit_once('/')
-        && let Ok(instruction) = isa::find(name)
-    {
-        return Ok((device.into(), Some(instruction)));
-    }
-    Ok((text.into(), None))
+    select::with_instruction(text)
 }
 
 /// The instructions of both sides.

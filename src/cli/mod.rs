@@ -5,6 +5,7 @@ mod chain;
 mod convert;
 mod devices;
 mod distinguish;
+mod emulate;
 mod exec_check;
 mod explain;
 mod files;
@@ -80,6 +81,7 @@ enum Command {
     Chain(Box<chain::Arguments>),
     Tree(Box<tree::Arguments>),
     Gemm(Box<gemm::Arguments>),
+    Emulate(Box<emulate::Arguments>),
     Report(report::Arguments),
 }
 
@@ -160,9 +162,10 @@ impl Command {
             Command::Power(a) => &a.destination,
             Command::Identify(a) => &a.common.destination,
             Command::Distinguish(a) => &a.destination,
-            Command::Chain(a) => &a.common.destination,
+            Command::Chain(a) => &a.destination,
             Command::Tree(a) => &a.destination,
             Command::Gemm(a) => &a.destination,
+            Command::Emulate(a) => &a.destination,
             Command::Report(a) => &a.destination,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
@@ -211,6 +214,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Chain(a) => chain::run(&a)?,
         Command::Tree(a) => tree::run(&a)?,
         Command::Gemm(a) => gemm::run(&a)?,
+        Command::Emulate(a) => emulate::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();

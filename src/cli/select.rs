@@ -4,7 +4,7 @@ use clap::Args;
 
 use crate::{
     Error, Result,
-    arithmetic::Model,
+    arithmetic::{Model, shipped},
     device::{self, Device, Generation, cpu},
     format,
     isa::{self, Instruction},
@@ -70,6 +70,29 @@ impl Selection {
         };
         named.map_or_else(|| device::default_name(on_cpu), str::to_string)
     }
+}
+
+/// A device, and its instruction if one stands behind it: `DEVICE/INSTRUCTION`.
+///
+/// # Errors
+/// An unknown instruction.
+pub(super) fn with_instruction(text: &str) -> Result<(String, Option<Instruction>)> {
+    // The names of these have no slash, so that an instruction follows the first.
+    let plain = |device: &str| {
+        let model = device.strip_prefix("model:").is_some_and(|name| shipped().any(|known| known == name));
+        model || device == cpu::NAME || device.starts_with("cuda:")
+    };
+    if let Some((device, name)) = text.split_once('/')
+        && plain(device)
+    {
+        return Ok((device.into(), Some(isa::resolve(name)?)));
+    }
+    if let Some((device, name)) = text.rsplit_once('/')
+        && let Ok(instruction) = isa::find(name)
+    {
+        return Ok((device.into(), Some(instruction)));
+    }
+    Ok((text.into(), None))
 }
 
 /// The model to compare `device` with on `instructions`, and its name: the one that is named (with or without `model:`), else

@@ -1,7 +1,13 @@
 //! What a conversion did to the values of a tensor, as counts and errors.
 
+use std::ops::Range;
+
 use super::{Tensor, tensor::PART, values::TensorValues};
-use crate::{base::parallel, format::Format, number::Real};
+use crate::{
+    base::{parallel, vectors::vectorised},
+    format::Format,
+    number::Real,
+};
 
 /// How the values of a tensor and those of its conversion differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -40,17 +46,28 @@ impl Deviations {
             let (mut deviations, mut xs, mut ys) = (Deviations::default(), Vec::new(), Vec::new());
             x.read(range.clone(), &mut xs);
             y.read(range.clone(), &mut ys);
-            for (index, (a, b)) in range.zip(xs.into_iter().zip(ys)) {
-                let mut exact = a == b || a.is_nan() && b.is_nan();
-                let mut too_large = a.abs() > largest[usize::from(a < 0.0)] * y.scale(index);
-                if !doubles {
+            let mut lanes = Lanes::default();
+            for run in runs(range.clone(), result) {
+                let own = run.start - range.start..run.end - range.start;
+                let limits = largest.map(|largest| largest * y.scale(run.start));
+                compare(&xs[own.clone()], &ys[own], limits, &mut lanes);
+            }
+            deviations.gather(range.len(), &lanes);
+            if !doubles {
+                // What doubles cannot tell apart.
+                (deviations.exact, deviations.too_large) = (0, 0);
+                for index in range {
                     let value = source.value(index);
-                    exact = is_same(&value, &result.value(index));
-                    if let Tensor::Scalar(format, _) = result {
-                        too_large = is_beyond(&value, format);
-                    }
+                    deviations.exact += u64::from(is_same(&value, &result.value(index)));
+                    deviations.too_large += match result {
+                        Tensor::Scalar(format, _) => u64::from(is_beyond(&value, format)),
+                        Tensor::Blocks(_) => {
+                            let [positive, negative] = largest.map(|largest| largest * y.scale(index));
+                            let size = value.to_f64();
+                            u64::from(size > positive || -size > negative)
+                        }
+                    };
                 }
-                deviations.add(a, b, exact, too_large);
             }
             deviations
         };
@@ -58,20 +75,19 @@ impl Deviations {
         parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part))
     }
 
-    fn add(&mut self, x: f64, y: f64, exact: bool, too_large: bool) {
-        self.values += 1;
-        self.nan += u64::from(y.is_nan());
-        self.exact += u64::from(exact);
-        self.too_large += u64::from(too_large);
-        self.to_zero += u64::from(y == 0.0 && x != 0.0);
-        if x.is_finite() && y.is_finite() {
-            let error = (y - x).abs();
-            self.finite += 1;
-            self.max_error = self.max_error.max(error);
-            self.sum_error += error;
-            self.squared_error += error * error;
-            self.squared_value += x * x;
-        }
+    /// Takes in what was found of `count` values.
+    fn gather(&mut self, count: usize, lanes: &Lanes) {
+        self.values += count as u64;
+        let [exact, too_large, to_zero, nan, finite] = lanes.counts.map(|lanes| lanes.iter().sum::<u64>());
+        self.exact += exact;
+        self.too_large += too_large;
+        self.to_zero += to_zero;
+        self.nan += nan;
+        self.finite += finite;
+        self.max_error = lanes.most.into_iter().fold(self.max_error, f64::max);
+        self.sum_error += lanes.errors.iter().sum::<f64>();
+        self.squared_error += lanes.squared_errors.iter().sum::<f64>();
+        self.squared_value += lanes.squared_values.iter().sum::<f64>();
     }
 
     fn plus(&self, other: &Deviations) -> Deviations {
@@ -98,6 +114,71 @@ impl Deviations {
     pub fn relative_rms(&self) -> Option<f64> {
         (self.squared_value > 0.0).then(|| (self.squared_error / self.squared_value).sqrt())
     }
+}
+
+/// Values that are compared at a time.
+const LANES: usize = 8;
+
+/// Counts and sums, lane by lane.
+#[derive(Default)]
+struct Lanes {
+    /// Values that are unchanged, that were too large, that became zero, that are NaN, and that are finite.
+    counts: [[u64; LANES]; 5],
+    most: [f64; LANES],
+    errors: [f64; LANES],
+    squared_errors: [f64; LANES],
+    squared_values: [f64; LANES],
+}
+
+impl Lanes {
+    /// Adds one value, without a branch.
+    #[inline(always)]
+    fn add(&mut self, lane: usize, x: f64, y: f64, limits: [f64; 2]) {
+        let limit = if x < 0.0 { limits[1] } else { limits[0] };
+        let finite = x.is_finite() & y.is_finite();
+        let (value, error) = if finite { (x, (y - x).abs()) } else { (0.0, 0.0) };
+        self.counts[0][lane] += u64::from((x == y) | (x.is_nan() & y.is_nan()));
+        self.counts[1][lane] += u64::from(x.abs() > limit);
+        self.counts[2][lane] += u64::from((y == 0.0) & (x != 0.0));
+        self.counts[3][lane] += u64::from(y.is_nan());
+        self.counts[4][lane] += u64::from(finite);
+        self.most[lane] = if error > self.most[lane] { error } else { self.most[lane] };
+        self.errors[lane] += error;
+        self.squared_errors[lane] += error * error;
+        self.squared_values[lane] += value * value;
+    }
+}
+
+vectorised! {
+    /// Compares values with what they became, where the largest magnitudes of positive and of negative numbers are these.
+    fn compare(xs: &[f64], ys: &[f64], limits: [f64; 2], lanes: &mut Lanes) {
+        let (x_lanes, y_lanes) = (xs.as_chunks::<LANES>(), ys.as_chunks::<LANES>());
+        for (x, y) in x_lanes.0.iter().zip(y_lanes.0) {
+            for lane in 0..LANES {
+                lanes.add(lane, x[lane], y[lane], limits);
+            }
+        }
+        for (x, y) in x_lanes.1.iter().zip(y_lanes.1) {
+            lanes.add(0, *x, *y, limits);
+        }
+    }
+}
+
+/// The parts of `range` in which elements have the same scale.
+fn runs(range: Range<usize>, tensor: &Tensor) -> impl Iterator<Item = Range<usize>> {
+    let (row, length) = match tensor {
+        Tensor::Scalar(..) => (usize::MAX, usize::MAX),
+        Tensor::Blocks(blocks) => (blocks.row, blocks.format.length),
+    };
+    let mut next = range.start;
+    std::iter::from_fn(move || {
+        let start = next;
+        let column = start % row;
+        let end =
+            column.saturating_add(length - column % length).min(row).saturating_add(start - column).min(range.end);
+        next = end;
+        (start < range.end).then_some(start..end)
+    })
 }
 
 /// The largest magnitudes of positive and of negative numbers in a tensor's format; in a block, times its scale.

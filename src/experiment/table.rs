@@ -179,7 +179,7 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
 }
 
 /// What the devices are.
-pub(super) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
+pub(crate) fn devices<'a>(identities: impl Iterator<Item = &'a Identity>) -> Table {
     let row = |identity: &Identity| {
         let details = identity.details.iter().map(|(key, value)| format!("{key} {value}")).collect::<Vec<_>>();
         DeviceRow {

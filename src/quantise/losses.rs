@@ -13,13 +13,18 @@ const WORST: usize = 3;
 /// Values that the vectorised loops take at a time.
 const LANES: usize = 16;
 
-/// What happened to the values of a run: consecutive values of a row that share a scale.
+/// Energies of a run: of consecutive values of a row that share a scale.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct RunLosses {
     /// The sum of the squares of the values.
     pub(super) signal: f64,
     /// The sum of the squares of the errors.
     pub(super) noise: f64,
+}
+
+/// What else happened to the values of some runs.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub(super) struct RowLosses {
     /// The sum of the values times their errors.
     cross: f64,
     /// The largest error, as the bits of an `f32`.
@@ -39,43 +44,52 @@ pub(super) struct Limits {
 }
 
 vectorised! {
-    /// What happened to each run of `length` of the values `x`, of which `y` was made.
-    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], losses: &mut [RunLosses]) {
-        for (at, losses) in losses.iter_mut().enumerate() {
+    /// What happened to the runs of `length` of the values `x`, of which `y` was made; fewer than 2^32.
+    pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], runs: &mut [RunLosses]) -> RowLosses {
+        let mut lanes = Lanes::default();
+        for (at, run) in runs.iter_mut().enumerate() {
             let range = at * length..x.len().min((at + 1) * length);
-            *losses = losses_of_run(&x[range.clone()], &y[range], limits[at]);
+            *run = losses_of_run(&x[range.clone()], &y[range], limits[at], &mut lanes);
         }
+        let [saturated, subnormal, to_zero, exact, void] = lanes.counts.map(|lanes| lanes.iter().sum());
+        let largest = lanes.largest.iter().fold(0, |most, own| *own.max(&most));
+        RowLosses { cross: total(&lanes.cross), largest, saturated, subnormal, to_zero, exact, void }
     }
 }
 
+/// Sums and counts, lane by lane.
+#[derive(Default)]
+struct Lanes {
+    cross: [f64; LANES],
+    counts: [[u32; LANES]; 5],
+    largest: [u32; LANES],
+}
+
 #[inline(always)]
-fn losses_of_run(x: &[f32], y: &[f32], limits: Limits) -> RunLosses {
-    let mut all = RunLosses::default();
+fn losses_of_run(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
+    let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
     let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
-    let mut sums = [[0f64; LANES]; 3];
-    let mut counts = [[0u32; LANES]; 5];
-    let mut most = [0u32; LANES];
     for (x, y) in x_lanes.iter().zip(y_lanes) {
         for lane in 0..LANES {
-            add(x[lane], y[lane], limits, lane, &mut sums, &mut counts, &mut most);
+            add(x[lane], y[lane], limits, lane, lanes, &mut signal, &mut noise);
         }
     }
     let whole = x_lanes.len() * LANES;
     for (x, y) in x[whole..].iter().zip(&y[whole..]) {
-        add(*x, *y, limits, 0, &mut sums, &mut counts, &mut most);
+        add(*x, *y, limits, 0, lanes, &mut signal, &mut noise);
     }
-    for lane in 0..LANES {
-        all.signal += sums[0][lane];
-        all.noise += sums[1][lane];
-        all.cross += sums[2][lane];
-        all.saturated += counts[0][lane];
-        all.subnormal += counts[1][lane];
-        all.to_zero += counts[2][lane];
-        all.exact += counts[3][lane];
-        all.void += counts[4][lane];
-        all.largest = all.largest.max(most[lane]);
+    RunLosses { signal: total(&signal), noise: total(&noise) }
+}
+
+/// The sum of all lanes, by halves.
+#[inline(always)]
+fn total(lanes: &[f64; LANES]) -> f64 {
+    let mut eight = [0.0; 8];
+    for (at, sum) in eight.iter_mut().enumerate() {
+        *sum = lanes[at] + lanes[at + 8];
     }
-    all
+    let four = [eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]];
+    (four[0] + four[2]) + (four[1] + four[3])
 }
 
 /// Adds one value to the sums of a lane, without a branch.
@@ -85,25 +99,25 @@ fn add(
     y: f32,
     limits: Limits,
     lane: usize,
-    sums: &mut [[f64; LANES]; 3],
-    counts: &mut [[u32; LANES]; 5],
-    most: &mut [u32; LANES],
+    lanes: &mut Lanes,
+    signal: &mut [f64; LANES],
+    noise: &mut [f64; LANES],
 ) {
     let (x_size, y_size) = (x.to_bits() & u32::MAX >> 1, y.to_bits() & u32::MAX >> 1);
     let given = x_size < INFINITY;
     let counted = given & (y_size < INFINITY);
     let (value, result) = (if counted { x } else { 0.0 }, if counted { y } else { 0.0 });
     let (wide, error) = (f64::from(value), f64::from(result) - f64::from(value));
-    sums[0][lane] += wide * wide;
-    sums[1][lane] += error * error;
-    sums[2][lane] += wide * error;
+    signal[lane] += wide * wide;
+    noise[lane] += error * error;
+    lanes.cross[lane] += wide * error;
     let size = (result - value).to_bits() & u32::MAX >> 1;
-    most[lane] = most[lane].max(size);
-    counts[0][lane] += u32::from(given & (value.abs() > limits.largest));
-    counts[1][lane] += u32::from((result.abs() < limits.normal) & (result != 0.0));
-    counts[2][lane] += u32::from((result == 0.0) & (value != 0.0));
-    counts[3][lane] += u32::from(counted & (x == y));
-    counts[4][lane] += u32::from(given & !counted);
+    lanes.largest[lane] = lanes.largest[lane].max(size);
+    lanes.counts[0][lane] += u32::from(given & (value.abs() > limits.largest));
+    lanes.counts[1][lane] += u32::from((result.abs() < limits.normal) & (result != 0.0));
+    lanes.counts[2][lane] += u32::from((result == 0.0) & (value != 0.0));
+    lanes.counts[3][lane] += u32::from(counted & (x == y));
+    lanes.counts[4][lane] += u32::from(given & !counted);
 }
 
 /// A run that lost much.
@@ -134,7 +148,7 @@ pub(super) struct Losses {
     pub(super) to_zero: u64,
     /// Values that did not change.
     pub(super) exact: u64,
-    /// Finite values whose result is no number: those beside a NaN in a block.
+    /// Finite values without a finite result: beside a NaN or an infinity in a block, or rounded beyond `f32`.
     pub(super) void: u64,
     /// The sum of the squares of the values with a finite result.
     pub(super) signal: f64,
@@ -175,19 +189,23 @@ impl Default for Losses {
 }
 
 impl Losses {
+    /// Adds what else happened to values whose runs are added by [`Losses::add_row`].
+    pub(super) fn add_rest(&mut self, rest: &RowLosses) {
+        self.cross += rest.cross;
+        self.saturated += u64::from(rest.saturated);
+        self.subnormal += u64::from(rest.subnormal);
+        self.to_zero += u64::from(rest.to_zero);
+        self.exact += u64::from(rest.exact);
+        self.void += u64::from(rest.void);
+        self.max_error = self.max_error.max(f64::from(f32::from_bits(rest.largest)));
+    }
+
     /// Adds a row of values `x`, from place `at` of its tensor on, in runs of `length`.
     pub(super) fn add_row(&mut self, x: &[f32], y: &[f32], at: u64, length: usize, runs: &[RunLosses]) {
         self.values += x.len() as u64;
         for (number, run) in runs.iter().enumerate() {
             self.signal += run.signal;
             self.noise += run.noise;
-            self.cross += run.cross;
-            self.saturated += u64::from(run.saturated);
-            self.subnormal += u64::from(run.subnormal);
-            self.to_zero += u64::from(run.to_zero);
-            self.exact += u64::from(run.exact);
-            self.void += u64::from(run.void);
-            self.max_error = self.max_error.max(f64::from(f32::from_bits(run.largest)));
             if run.noise > self.least_of_worst() * run.signal {
                 let range = number * length..x.len().min((number + 1) * length);
                 let finite = x[range].iter().map(|value| value.abs()).filter(|size| size.is_finite());
@@ -266,22 +284,26 @@ fn binade(value: f32) -> usize {
     (value.to_bits() >> BELOW_EXPONENT) as usize & (BINADES - 1)
 }
 
-/// Counts the errors by their binades: in two tables in turn, as equal binades that follow one another would wait for each other.
+/// Counts the errors by their binades: in four tables in turn, as equal binades that follow one another would wait for each other.
 fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
-    let mut tables = [[0u32; BINADES]; 2];
-    for (x, y) in x.chunks(1 << 20).zip(y.chunks(1 << 20)) {
-        let (pairs, last) = (x.as_chunks::<2>(), y.as_chunks::<2>());
-        for (x, y) in pairs.0.iter().zip(last.0) {
-            tables[0][binade(y[0] - x[0])] += 1;
-            tables[1][binade(y[1] - x[1])] += 1;
+    const TOGETHER: usize = 1 << 10;
+    let mut tables = [[0u32; BINADES]; 4];
+    let mut found = [0u8; TOGETHER];
+    for (x, y) in x.chunks(TOGETHER).zip(y.chunks(TOGETHER)) {
+        for ((x, y), found) in x.iter().zip(y).zip(&mut found) {
+            *found = ((y - x).to_bits() >> BELOW_EXPONENT) as u8;
         }
-        for (x, y) in pairs.1.iter().zip(last.1) {
-            tables[0][binade(y - x)] += 1;
+        let (fours, rest) = found[..x.len()].as_chunks::<4>();
+        for four in fours {
+            tables[0][usize::from(four[0])] += 1;
+            tables[1][usize::from(four[1])] += 1;
+            tables[2][usize::from(four[2])] += 1;
+            tables[3][usize::from(four[3])] += 1;
         }
-        for table in &mut tables {
-            bins.iter_mut().zip(&*table).for_each(|(bin, count)| *bin += u64::from(*count));
-            *table = [0; BINADES];
-        }
+        rest.iter().for_each(|bin| tables[0][usize::from(*bin)] += 1);
+    }
+    for table in &tables {
+        bins.iter_mut().zip(table).for_each(|(bin, count)| *bin += u64::from(*count));
     }
 }
 
@@ -314,12 +336,12 @@ mod tests {
         for vectors in Vectors::all() {
             FORCED.set(Some(vectors));
             let mut run = [RunLosses::default()];
-            losses_of_runs(&x, &y, 35, &[LIMITS], &mut run);
+            let rest = losses_of_runs(&x, &y, 35, &[LIMITS], &mut run);
             FORCED.set(None);
             let run = run[0];
-            assert_eq!((run.saturated, run.subnormal, run.to_zero, run.void), (2, 2, 2, 2));
-            assert_eq!(run.exact, 35 - 14 + 2);
-            assert_eq!(run.largest, 1f32.to_bits());
+            assert_eq!((rest.saturated, rest.subnormal, rest.to_zero, rest.void), (2, 2, 2, 2));
+            assert_eq!(rest.exact, 35 - 14 + 2);
+            assert_eq!(rest.largest, 1f32.to_bits());
             let tenth = f64::from(0.1f32);
             let small = f64::from(0.3f32);
             let signal = 21.0 + 2.0 * (25.0 + tenth * tenth + small * small);

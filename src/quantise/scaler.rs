@@ -1,7 +1,7 @@
 //! Quantisation of a panel of rows: the scale of each run, and the values that its codes stand for.
 
 use super::{
-    losses::{Limits, RunLosses, losses_of_runs},
+    losses::{Limits, RowLosses, RunLosses, losses_of_runs},
     target::{BlockScale, PlainRule, QuantisationTarget, Sharing},
     view::nearest_f32,
 };
@@ -109,8 +109,10 @@ pub(super) struct Quantised {
     pub(super) values: Vec<f32>,
     /// The scale of each run.
     pub(super) scales: Vec<f32>,
-    /// What happened to each run.
+    /// The energies of each run.
     pub(super) runs: Vec<RunLosses>,
+    /// What else happened in each row.
+    pub(super) rows: Vec<RowLosses>,
 }
 
 /// Values of a panel.
@@ -338,10 +340,11 @@ impl<'a> Scaler<'a> {
         let mut runs = vec![RunLosses::default(); scales.len()];
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let rows = panel.values.chunks(panel.columns.max(1)).zip(values.chunks(panel.columns.max(1)));
-        for ((x, y), (limits, runs)) in rows.zip(limits.chunks(per_row).zip(runs.chunks_mut(per_row))) {
-            losses_of_runs(x, y, self.length, limits, runs);
-        }
-        Quantised { values, scales, runs }
+        let of_row = |((x, y), (limits, runs)): ((&[f32], &[f32]), (&[Limits], &mut [RunLosses]))| {
+            losses_of_runs(x, y, self.length, limits, runs)
+        };
+        let rows = rows.zip(limits.chunks(per_row).zip(runs.chunks_mut(per_row))).map(of_row).collect();
+        Quantised { values, scales, runs, rows }
     }
 
     /// The panel under those of `count` scales that have the least error in each block of `rows` rows.

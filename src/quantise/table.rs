@@ -40,7 +40,7 @@ crate::rows! {
         nan: Option<u64> => shown("NaN").if_filled(),
         /// Values that are infinite, if there are any; nothing else is about them.
         infinite: Option<u64> => shown("infinite").if_filled(),
-        /// Finite values that a NaN or an infinity in their block took along, if there are any.
+        /// Finite values without a finite result, if there are any: beside a NaN or an infinity in a block, or rounded beyond f32.
         void: Option<u64> => shown("void").if_filled(),
         /// The norm of what changed in the product with the activations over the norm of the product.
         product_error: Option<f64> => shown("product error").if_filled().essential(),

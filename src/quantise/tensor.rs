@@ -211,6 +211,7 @@ impl Quantisation<'_> {
                 for ((row, (x, y)), runs) in (panel.first_row..).zip(rows).zip(result.runs.chunks(per_row)) {
                     losses.add_row(x, y, (row * work.view.columns + at.columns.start) as u64, scaler.length, runs);
                 }
+                result.rows.iter().for_each(|rest| losses.add_rest(rest));
                 scaler.scales_of_panel(&result.scales, per_row).for_each(|scale| losses.add_scale(scale));
                 let product = activations.map(|activations| activations.losses(panel.values, &result.values));
                 Ok(TensorLosses { losses, product })

@@ -109,7 +109,7 @@ impl<'a> RowView<'a> {
     /// Reads a panel row by row; values of wider formats are rounded to nearest.
     ///
     /// # Errors
-    /// A file that cannot be read.
+    /// A file that cannot be read; a double beyond the range of f32.
     pub(super) fn read(&self, panel: &Panel, bytes: &mut Vec<u8>, values: &mut Vec<f32>) -> Result<()> {
         let (width, wide) = (self.array.width, panel.columns.len());
         values.clear();
@@ -120,7 +120,7 @@ impl<'a> RowView<'a> {
             for (row, values) in panel.rows.clone().step_by(together).zip(values.chunks_mut(wide * together)) {
                 bytes.resize(values.len() * width, 0);
                 self.file.read(self.array, row * self.columns + panel.columns.start, bytes)?;
-                self.decode(bytes, values);
+                self.decode(bytes, values)?;
             }
             return Ok(());
         }
@@ -133,7 +133,7 @@ impl<'a> RowView<'a> {
             line.resize(count, 0.0);
             for (at, column) in panel.columns.clone().enumerate() {
                 self.file.read(self.array, (outer * self.columns + column) * self.inner + inside, bytes)?;
-                self.decode(bytes, &mut line);
+                self.decode(bytes, &mut line)?;
                 for (offset, value) in line.iter().enumerate() {
                     values[(row - panel.rows.start + offset) * wide + at] = *value;
                 }
@@ -143,15 +143,23 @@ impl<'a> RowView<'a> {
         Ok(())
     }
 
-    fn decode(&self, bytes: &[u8], values: &mut [f32]) {
+    fn decode(&self, bytes: &[u8], values: &mut [f32]) -> Result<()> {
         match &self.elements {
             Elements::Single => {
                 values.iter_mut().zip(bytes.as_chunks().0).for_each(|(value, word)| *value = f32::from_le_bytes(*word));
             }
-            Elements::Double => values
-                .iter_mut()
-                .zip(bytes.as_chunks().0)
-                .for_each(|(value, word)| *value = f64::from_le_bytes(*word) as f32),
+            Elements::Double => {
+                for (value, word) in values.iter_mut().zip(bytes.as_chunks().0) {
+                    let wide = f64::from_le_bytes(*word);
+                    *value = wide as f32;
+                    if wide.is_finite() && wide != 0.0 && !value.is_normal() && !value.is_subnormal() {
+                        return Err(Error::request(format!(
+                            "array '{}' holds {wide:e}, and tensors are read as f32, which reaches from 1e-45 to 3e38",
+                            self.array.name
+                        )));
+                    }
+                }
+            }
             Elements::Narrow(decoder) => decoder.decode(bytes, values),
             Elements::Wide(decoder) => {
                 let codes: Vec<u16> = bytes.as_chunks().0.iter().map(|word| u16::from_le_bytes(*word)).collect();
@@ -167,6 +175,7 @@ impl<'a> RowView<'a> {
                 }
             }
         }
+        Ok(())
     }
 }
 

@@ -107,3 +107,45 @@ fn a_wrong_request_is_refused_with_status_2() {
         assert!(run.stdout.is_empty());
     }
 }
+
+#[test]
+fn several_devices_run_on_the_same_numbers_each_with_its_own_instruction() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("chain.svg");
+    let bf16 = "mma.m16n8k8.f32.bf16.bf16.f32";
+    let (length, mfma) = (["--chains", "20", "--length", "3"], "model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32");
+    let devices = ["--device", "model:hopper", "--device", "model:ampere", "--device", mfma, "--instr", bf16];
+    let more = ["--plot", plot.to_str().unwrap(), "--output", "json"];
+    let run = tcnum_with_input(&[&["chain"], &devices[..], &length, &more].concat(), b"");
+    assert_eq!((run.status, run.stderr.as_str()), (0, ""));
+    let report = validate_report(&run.stdout);
+    let names: Vec<&str> = table(&report, "devices").iter().map(|row| row["device"].as_str().unwrap()).collect();
+    assert_eq!(names, ["model:hopper", "model:ampere", "model:cdna3"]);
+    let curves = table(&report, "curves");
+    assert_eq!(curves.len(), 6);
+    assert_eq!(curves[4]["instruction"], "mfma.16x16x16.f32.bf16.bf16.f32");
+    // What a device computes does not depend on which others run.
+    let alone = json(&[&["--instr", bf16], &length[..]].concat());
+    let own = |row: &&serde_json::Value| row["device"] == "model:hopper";
+    for (ours, single) in table(&report, "chain").iter().filter(own).zip(table(&alone, "chain")) {
+        assert_eq!((&ours["exact_error"], &ours["finite"]), (&single["exact_error"], &single["finite"]));
+    }
+    let svg = std::fs::read_to_string(plot).unwrap();
+    assert!(names.iter().all(|name| svg.contains(name)), "{svg}");
+}
+
+#[test]
+fn every_device_is_checked_before_the_first_runs() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("chain.svg");
+    let refused = |devices: &[&str], part: &str| {
+        let run = tcnum_with_input(&[&["chain", "--plot", plot.to_str().unwrap()], devices].concat(), b"");
+        assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{devices:?}");
+        assert!(run.stderr.contains(part), "{devices:?}: {}", run.stderr);
+        assert!(!plot.exists());
+    };
+    refused(&["--device", "model:hopper", "--device", "model:volta", "--fmt", "bf16"], "volta");
+    refused(&["--device", "model:hopper/mma.m16n8k8.f32.bf16.bf16.f33"], "mma.m16n8k8.f32.bf16.bf16.f33");
+    let own = "model:hopper/mma.m16n8k8.f32.bf16.bf16.f32";
+    refused(&["--device", own, "--fmt", "f16"], "each --device names its instruction");
+}

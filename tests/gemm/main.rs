@@ -3,6 +3,7 @@
 mod between;
 mod command;
 mod compute;
+mod emulate;
 mod library;
 #[path = "../common/machine.rs"]
 mod machine;

@@ -1,0 +1,120 @@
+//! How far a product is from what it should be.
+
+use super::reference::{References, nearest};
+use crate::{
+    base::parallel,
+    exact, format,
+    gemm::{Matrix, Yardstick},
+};
+
+/// What the elements of a product in f32 came to, compared with one yardstick.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Errors {
+    /// The yardstick.
+    pub yardstick: Yardstick,
+    /// Elements that are the yardstick's, rounded to f32.
+    pub equal: usize,
+    /// The largest |V - S|, of an element V and the yardstick's S.
+    pub absolute: f64,
+    /// The mean |V - S|.
+    pub mean: f64,
+    /// The largest |V - S| / (|V| + |S|): `Max_error` of LE-GEMM.
+    pub max_error: f64,
+    /// The mean |S - V| / |S|, over elements with an S that is not zero: `MRED` of LE-GEMM.
+    pub mred: f64,
+    /// The most numbers of f32 from one to the other.
+    pub ulps: u64,
+    /// The mean of those.
+    pub mean_ulps: f64,
+}
+
+/// What a row adds up to.
+#[derive(Debug, Clone, Copy, Default)]
+struct RowErrors {
+    equal: usize,
+    absolute: f64,
+    sum: f64,
+    max_error: f64,
+    relative: f64,
+    relatives: usize,
+    ulps: u64,
+    ulp_sum: f64,
+    measured: usize,
+}
+
+/// Compares a product in f32 with each yardstick. Elements that are infinite or NaN are left out: how many, and the errors of the others.
+pub(super) fn errors(d: &Matrix, references: &References) -> (usize, Vec<Errors>) {
+    let values: Vec<f32> = d.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
+    let infinite = values.iter().filter(|value| !value.is_finite()).count();
+    let yardsticks = [Yardstick::Single, Yardstick::Double, Yardstick::Exact];
+    (infinite, yardsticks.map(|yardstick| against(&values, d.columns, references, yardstick)).to_vec())
+}
+
+/// Compares the plain product in f32 with the exact one.
+pub(super) fn plain(references: &References, columns: usize) -> Errors {
+    against(&references.single, columns, references, Yardstick::Exact)
+}
+
+fn against(values: &[f32], columns: usize, references: &References, yardstick: Yardstick) -> Errors {
+    let single = format::find("f32").expect("a format of the table");
+    let row = |(row, line): (usize, &[f32])| {
+        let mut errors = RowErrors::default();
+        for (at, own) in (row * columns..).zip(line) {
+            let [s, low] = match yardstick {
+                Yardstick::Single => [f64::from(references.single[at]), 0.0],
+                Yardstick::Double => [references.double[at], 0.0],
+                Yardstick::Exact => references.exact[at],
+            };
+            if !own.is_finite() || !s.is_finite() {
+                continue;
+            }
+            let (v, rounded) = (f64::from(*own), nearest([s, low]));
+            let error = ((v - s) - low).abs();
+            errors.measured += 1;
+            errors.equal += usize::from(*own == rounded);
+            errors.absolute = errors.absolute.max(error);
+            errors.sum += error;
+            if error > 0.0 {
+                errors.max_error = errors.max_error.max(error / (v.abs() + s.abs()));
+            }
+            if s != 0.0 {
+                errors.relative += error / s.abs();
+                errors.relatives += 1;
+            }
+            let [x, y] = [*own, rounded].map(|x| u64::from(x.to_bits()));
+            let ulps = exact::distance(single, x, y).unwrap_or(u64::MAX);
+            errors.ulps = errors.ulps.max(ulps);
+            errors.ulp_sum += ulps as f64;
+        }
+        errors
+    };
+    let rows = parallel::map(values.chunks_exact(columns).enumerate(), row);
+    let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_default();
+    let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
+    Errors {
+        yardstick,
+        equal: all.equal,
+        absolute: all.absolute,
+        mean: mean(all.sum, all.measured),
+        max_error: all.max_error,
+        mred: mean(all.relative, all.relatives),
+        ulps: all.ulps,
+        mean_ulps: mean(all.ulp_sum, all.measured),
+    }
+}
+
+impl RowErrors {
+    fn with(self, other: RowErrors) -> RowErrors {
+        RowErrors {
+            equal: self.equal + other.equal,
+            absolute: self.absolute.max(other.absolute),
+            sum: self.sum + other.sum,
+            max_error: self.max_error.max(other.max_error),
+            relative: self.relative + other.relative,
+            relatives: self.relatives + other.relatives,
+            ulps: self.ulps.max(other.ulps),
+            ulp_sum: self.ulp_sum + other.ulp_sum,
+            measured: self.measured + other.measured,
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Matrix products of more precision than a unit's operands, made of several products of low precision.
+//!
+//! A [`Scheme`] says how: into which parts the elements of A and B are split, which products of parts are computed, in which accumulator, and
+//! how the sums are combined. It is data, a small TOML file of `schemes/` or of a user; one function composes all of them over
+//! [`gemm`](crate::gemm), on any device. [`run`] computes random products by schemes and measures them against plain f32, plain f64 and
+//! the exact product; products of integers against exact integers.
+//!
+//! ```
+//! use tcnum::{device::{Device, ModelDevice}, emulate::{self, Draw, EmulateRequest, Outcome, Scheme, Shape, Unit}};
+//! # fn main() -> tcnum::Result<()> {
+//! let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing")?)];
+//! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
+//! let units = schemes.iter().map(|scheme| Ok(vec![Some(Unit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
+//! let shapes = vec![Shape { m: 8, n: 8, k: 256 }];
+//! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, rows: None };
+//! let (results, _) = emulate::run(&mut devices, &request, &mut |_| ())?;
+//! let errors = |at: usize| match &results[at].outcome {
+//!     Outcome::Numbers { errors, .. } => errors[0].absolute,
+//!     Outcome::Integers(_) => unreachable!(),
+//! };
+//! assert!(errors(0) > 100.0 * errors(1)); // against plain f32
+//! # Ok(())
+//! # }
+//! ```
+
+mod choose;
+mod compose;
+mod file;
+mod integers;
+mod measure;
+mod operands;
+pub mod plot;
+mod reference;
+mod scheme;
+mod split;
+pub mod table;
+
+pub use choose::Unit;
+pub use integers::{Integers, first_wrap};
+pub use measure::Errors;
+pub use operands::{Draw, Numbers};
+pub use reference::References;
+pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
+
+use split::{Line, Parts};
+
+use crate::{
+    Error, Interruption, Result,
+    base::interrupt,
+    device::{Device, cuda},
+    gemm::Matrix,
+};
+
+/// About how many terms are summed of each product where rows stand for all.
+const TERMS: usize = 1 << 28;
+/// The least of those rows.
+const LEAST_ROWS: usize = 16;
+/// The numbers of f32 that are drawn where no distribution is named.
+pub(crate) const USUAL: Draw = Draw::Uniform(-1.0, 1.0);
+
+/// The rows of A, the columns of B, and the terms of each sum.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Shape {
+    /// Rows of A and D.
+    pub m: usize,
+    /// Columns of B and D.
+    pub n: usize,
+    /// Terms of each sum.
+    pub k: usize,
+}
+
+/// What to compute.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EmulateRequest {
+    /// The schemes.
+    pub schemes: Vec<Scheme>,
+    /// For each scheme, on each device, what computes it; `None` where it is left out.
+    pub units: Vec<Vec<Option<Unit>>>,
+    /// The shapes.
+    pub shapes: Vec<Shape>,
+    /// What the elements are drawn from; without it numbers of f32 are uniform in [-1, 1), and integers in their range.
+    pub draw: Option<Draw>,
+    /// The seed.
+    pub seed: u64,
+    /// How many rows of the product are computed; without it all rows of f32 where all devices sum all elements at once, else as many as take
+    /// about 2^28 terms, and 16 at least.
+    pub rows: Option<usize>,
+}
+
+/// A product by a scheme on a device.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Emulation {
+    /// Which scheme.
+    pub scheme: usize,
+    /// Which device.
+    pub device: usize,
+    /// The shape.
+    pub shape: Shape,
+    /// The rows that were computed, spread over the product.
+    pub rows: usize,
+    /// What they came to.
+    pub outcome: Outcome,
+}
+
+/// What a product came to.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Outcome {
+    /// In f32.
+    Numbers {
+        /// Elements that are infinite or NaN, which the errors leave out.
+        infinite: usize,
+        /// Against plain f32, plain f64 and the exact product.
+        errors: Vec<Errors>,
+        /// The plain product in f32 against the exact one.
+        plain: Errors,
+    },
+    /// Of integers, in s32.
+    Integers(Integers),
+}
+
+/// The product of A and B by a scheme on a device, in f32 (of integers: s32).
+///
+/// # Errors
+/// Those of the device.
+pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Numbers, b: &Numbers) -> Result<Matrix> {
+    let (a, b) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
+    compose::composed(scheme, &unit.instructions, device, &a, &b)
+}
+
+/// Computes the products: shape by shape, of each scheme after scheme, on each device the same operands. `progress` is told what comes
+/// next. A signal ends the work: the products until then are returned, and the signal.
+///
+/// # Errors
+/// Those of the devices.
+pub fn run(
+    devices: &mut [Box<dyn Device>],
+    request: &EmulateRequest,
+    progress: &mut dyn FnMut(&str),
+) -> Result<(Vec<Emulation>, Option<Interruption>)> {
+    let mut done = Vec::new();
+    for shape in &request.shapes {
+        match of_shape(devices, request, *shape, &mut done, progress) {
+            Err(Error::Interrupted { by }) => return Ok((done, Some(by))),
+            outcome => outcome?,
+        }
+    }
+    Ok((done, None))
+}
+
+fn of_shape(
+    devices: &mut [Box<dyn Device>],
+    request: &EmulateRequest,
+    shape: Shape,
+    done: &mut Vec<Emulation>,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let spread = |rows: usize| (0..rows).map(|at| at * shape.m / rows).collect::<Vec<usize>>();
+    let ks: Vec<usize> = (0..shape.k).collect();
+    let Shape { m, n, k } = shape;
+    let draw = request.draw.unwrap_or(USUAL);
+    let mut numbers = None;
+    for (at, scheme) in request.schemes.iter().enumerate() {
+        let computed = |a: &Parts, b: &Parts, devices: &mut [Box<dyn Device>], progress: &mut dyn FnMut(&str)| {
+            let mut products = Vec::new();
+            for (which, (device, unit)) in devices.iter_mut().zip(&request.units[at]).enumerate() {
+                let Some(unit) = unit else { continue };
+                interrupt::check()?;
+                progress(&format!("{m} x {n} x {k}: {} on {}", scheme.name, device.identity().name));
+                products.push((which, compose::composed(scheme, &unit.instructions, device.as_mut(), a, b)?));
+            }
+            Ok::<Vec<(usize, Matrix)>, Error>(products)
+        };
+        if request.units[at].iter().all(Option::is_none) {
+            continue;
+        }
+        let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
+        let mut add = |device: usize, outcome: Outcome| {
+            done.push(Emulation { scheme: at, device, shape, rows: rows.len(), outcome });
+        };
+        if let (Split::Digits(left), Split::Digits(right)) = (&scheme.a, &scheme.b) {
+            let a = Numbers::integers(request.draw, left, request.seed, 0, &rows, k);
+            let b = Numbers::integers(request.draw, right, request.seed, 1, &ks, n);
+            let exact = integers::products(&a, &b)?;
+            let (x, y) = (scheme.a.split(&a, Line::Row), scheme.b.split(&b, Line::Column));
+            for (device, d) in computed(&x, &y, devices, progress)? {
+                add(device, Outcome::Integers(integers::compared(&d, &exact)));
+            }
+            continue;
+        }
+        if numbers.is_none() {
+            progress(&format!("{m} x {n} x {k}: plain and exact sums"));
+            let a = Numbers::drawn(draw, request.seed, 0, &rows, k);
+            let b = Numbers::drawn(draw, request.seed, 1, &ks, n);
+            let references = References::of(&a, &b)?;
+            let plain = measure::plain(&references, n);
+            numbers = Some((a, b, references, plain));
+        }
+        let Some((a, b, references, plain)) = &numbers else { continue };
+        let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
+        for (device, d) in computed(&x, &y, devices, progress)? {
+            let (infinite, errors) = measure::errors(&d, references);
+            add(device, Outcome::Numbers { infinite, errors, plain: *plain });
+        }
+    }
+    Ok(())
+}
+
+impl EmulateRequest {
+    /// How many rows of a product are computed.
+    fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
+        let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");
+        let gpu = |device: &dyn Device| cuda::ordinal(&device.identity().name).is_some();
+        let of_numbers = self.schemes.iter().zip(&self.units).filter(|(scheme, _)| !scheme.is_integer());
+        let all = of_numbers
+            .flat_map(|(_, of)| of.iter().zip(devices))
+            .all(|(unit, device)| unit.as_ref().is_none_or(|own| gpu(device.as_ref()) && at_once(own)));
+        let usual = if all && !integers { shape.m } else { (TERMS / (shape.n * shape.k)).max(LEAST_ROWS) };
+        self.rows.unwrap_or(usual).clamp(1, shape.m)
+    }
+}

@@ -1,0 +1,206 @@
+//! Schemes: how a matrix product is made of products of parts.
+
+use crate::{
+    base::named::named,
+    format::{self, Format, Rounding},
+};
+
+/// How a product of more precision than a unit's operands is made of products that it computes.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Scheme {
+    /// The name: that of the file.
+    pub name: String,
+    /// What it is, in a line.
+    pub title: String,
+    /// Where it comes from, if the file says.
+    pub source: Option<String>,
+    /// How elements of A are split.
+    pub a: Split,
+    /// How elements of B are split.
+    pub b: Split,
+    /// The sums, in the order in which they are combined: each is multiplied by its power of two and added.
+    pub sums: Vec<Sum>,
+    /// What they are combined in.
+    pub register: Register,
+}
+
+/// How an element is split.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Split {
+    /// Each part is what the others leave of a number of f32, rounded.
+    Parts(Vec<Part>),
+    /// Integers that count units of the row of A (column of B), which its largest element decides.
+    Slices(Slices),
+    /// Digits of an integer, the lowest first.
+    Digits(Digits),
+}
+
+/// What the parts before leave, times a power of two, rounded to a format.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// The name.
+    pub name: String,
+    /// The format.
+    pub format: &'static Format,
+    /// The rounding.
+    pub rounding: Rounding,
+    /// The exponent of the power of two.
+    pub shift: i32,
+}
+
+/// Slices `1`, `2`, ... without error: of a row whose elements are below 2^e each has a unit of 2^e over a power of two, and is what the
+/// slices before leave, rounded to a multiple of the unit.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Slices {
+    /// How many.
+    pub count: usize,
+    /// The exponent of the ratio of two units.
+    pub bits: u32,
+    /// RZ, whose integers are below 2^bits, or RNE, whose are up to half of that.
+    pub rounding: Rounding,
+    /// The format of the integers.
+    pub format: &'static Format,
+}
+
+/// Digits `0`, `1`, ... of integers in two's complement: the highest has a sign where the integers have one, the others have none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Digits {
+    /// Bits of the integers.
+    pub bits: u32,
+    /// Bits of a digit.
+    pub digit: u32,
+    /// Whether the integers have a sign.
+    pub signed: bool,
+}
+
+/// Products that are added in one accumulator.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Sum {
+    /// Which part of A times which part of B, in their order.
+    pub products: Vec<(usize, usize)>,
+    /// How many k each product takes in turn.
+    pub block: Block,
+    /// When the unit's sum is added to a register outside of it, to nearest.
+    pub promote: Promote,
+    /// The exponent of what one stands for in the sum.
+    pub scale: i32,
+}
+
+/// How many k a product takes before it is the next one's turn.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Block {
+    /// A step of the instruction.
+    Step,
+    /// So many, rounded up to whole steps.
+    Terms(usize),
+    /// All.
+    All,
+}
+
+named! {
+    /// When the unit's sum is added to a register outside of it and begins from zero.
+    pub enum Promote {
+        Never = "never": "The sum stays in the unit";
+        Step = "step": "After every step of the instruction";
+        Block = "block": "After a block of all products";
+    }
+}
+
+named! {
+    /// What sums are combined in: to nearest, ties to even; integers modulo 2^32.
+    pub enum Register {
+        Single = "f32": "f32";
+        Double = "f64": "f64, and the result is rounded to f32";
+        Integer = "s32": "s32, which wraps";
+    }
+}
+
+impl Split {
+    /// How many parts there are.
+    pub fn count(&self) -> usize {
+        match self {
+            Split::Parts(parts) => parts.len(),
+            Split::Slices(slices) => slices.count,
+            Split::Digits(digits) => digits.count(),
+        }
+    }
+
+    /// The name of a part.
+    pub fn name(&self, part: usize) -> String {
+        match self {
+            Split::Parts(parts) => parts[part].name.clone(),
+            Split::Slices(_) => (part + 1).to_string(),
+            Split::Digits(_) => part.to_string(),
+        }
+    }
+
+    /// The format of a part.
+    pub fn format(&self, part: usize) -> &'static Format {
+        match self {
+            Split::Parts(parts) => parts[part].format,
+            Split::Slices(slices) => slices.format,
+            Split::Digits(digits) => digits.format(part),
+        }
+    }
+
+    /// The exponent of what one stands for in a part (of slices: of a row whose elements are below 1).
+    pub(super) fn scale(&self, part: usize) -> i32 {
+        match self {
+            Split::Parts(parts) => -parts[part].shift,
+            Split::Slices(slices) => slices.scale(part),
+            Split::Digits(digits) => (digits.digit as usize * part) as i32,
+        }
+    }
+}
+
+impl Slices {
+    /// The exponent of the unit of a slice, of a row whose elements are below 1.
+    pub(super) fn scale(&self, slice: usize) -> i32 {
+        let first = if self.rounding == Rounding::Rz { self.bits } else { self.bits - 1 };
+        -(first as i32 + self.bits as i32 * slice as i32)
+    }
+
+    /// The largest integer of a slice.
+    pub(super) fn largest(&self) -> u64 {
+        if self.rounding == Rounding::Rz { (1 << self.bits) - 1 } else { 1 << (self.bits - 1) }
+    }
+}
+
+impl Digits {
+    /// How many.
+    pub(super) fn count(&self) -> usize {
+        (self.bits / self.digit) as usize
+    }
+
+    /// The format of a digit.
+    fn format(&self, digit: usize) -> &'static Format {
+        let sign = if self.signed && digit + 1 == self.count() { 's' } else { 'u' };
+        format::find(&format!("{sign}{}", self.digit)).expect("digits have 4 or 8 bits")
+    }
+
+    /// The smallest and the largest integer.
+    pub fn range(&self) -> (i64, i64) {
+        match self.signed {
+            true => (-(1 << (self.bits - 1)), (1 << (self.bits - 1)) - 1),
+            false => (0, (1 << self.bits) - 1),
+        }
+    }
+}
+
+impl Scheme {
+    /// Whether it multiplies integers.
+    pub fn is_integer(&self) -> bool {
+        self.register == Register::Integer
+    }
+
+    /// How many products it takes.
+    pub fn products(&self) -> usize {
+        self.sums.iter().map(|sum| sum.products.len()).sum()
+    }
+
+    /// The formats that the unit multiplies for a sum: those of A and of B.
+    pub fn formats(&self, sum: &Sum) -> [&'static Format; 2] {
+        let (a, b) = sum.products[0];
+        [self.a.format(a), self.b.format(b)]
+    }
+}
