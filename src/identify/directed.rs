@@ -22,7 +22,7 @@ use crate::{
 /// The exponent of the largest terms, where the formats have it.
 const TOP: i32 = 20;
 /// How far below the largest term others may be, where D has at most 24 bits, and where it has more.
-const GAPS: [i32; 10] = [3, 8, 12, 14, 18, 22, 24, 26, 32, 42];
+const GAPS: [i32; 12] = [3, 8, 12, 14, 18, 22, 24, 26, 32, 38, 42, 48];
 const WIDE_GAPS: [i32; 11] = [3, 12, 24, 30, 36, 42, 50, 52, 54, 56, 60];
 /// The bits of terms that every step hands on as they are.
 const SHORT: u32 = 3;
@@ -150,6 +150,14 @@ impl<'a> Directed<'a> {
         let outside = outside.into_iter().filter(|leaf| shown == Shown::Sum || *leaf == Leaf::C).collect::<Vec<_>>();
         let cancelling = (wanted && !outside.is_empty()).then(|| outside[self.below(outside.len() as u64) as usize]);
         Some(self.drawn(&leaves, first, cancelling, shown))
+    }
+
+    /// A tile with two products that a step adds itself, so many places apart; `None` where it has none.
+    pub(super) fn apart(&mut self, step: &Step, places: usize) -> Option<Tiles> {
+        let own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
+        let first = self.below(own.len().saturating_sub(places) as u64) as usize;
+        let leaves = [*own.get(first)?, *own.get(first + places)?];
+        Some(self.drawn(&leaves, leaves[0], None, Shown::Sum))
     }
 
     /// One term of each of two parts or more, in a random order: where only one part is not a product, half of the time it is among

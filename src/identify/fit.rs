@@ -16,16 +16,17 @@ const FAILED: [usize; 2] = [0, 3];
 /// Possibilities that are held against all cases.
 const KEPT: usize = 400;
 /// Widths that the language has.
-const BITS: std::ops::RangeInclusive<i32> = 0..=60;
+pub(super) const BITS: std::ops::RangeInclusive<i32> = 0..=60;
 
-const ROUNDINGS: [Rounding; 6] = [Rounding::Rne, Rounding::Rz, Rounding::Rna, Rounding::Ru, Rounding::Rd, Rounding::Ro];
+pub(super) const ROUNDINGS: [Rounding; 6] =
+    [Rounding::Rne, Rounding::Rz, Rounding::Rna, Rounding::Ru, Rounding::Rd, Rounding::Ro];
 /// Formats that sums are rounded to most often.
-const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13"];
+pub(super) const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13"];
 
 /// The part of cases of which a step may fail one and still be taken for what it is: something else may decide them.
 const GOOD: usize = 64;
 /// The most lanes.
-const MOST_LANES: usize = 5;
+pub(super) const MOST_LANES: usize = 5;
 /// The fewest cases that say something of lanes, and the part of cases of which a step may fail one where it is worth looking on.
 const FEWEST: usize = 16;
 const MISFIT: usize = 8;
@@ -86,10 +87,12 @@ impl Fit<'_> {
         };
         let [usual, others] = self.targets();
         let mut all = Fitted { own: now, misses: usize::MAX, cases: 0 };
-        for (targets, cuts) in [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)] {
+        let tiers = [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)];
+        for (tier, (targets, cuts)) in tiers.into_iter().enumerate() {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
             self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
-            if all.fits(cases.len()) {
+            // What hardly ever shows may be there all the same.
+            if all.misses == 0 || tier > 0 && all.fits(cases.len()) {
                 return Some(all);
             }
         }
@@ -102,7 +105,11 @@ impl Fit<'_> {
         let step = self.step();
         let products: Vec<usize> = step.parts.iter().filter_map(Part::product).collect();
         let others: Vec<usize> = (0..step.parts.len()).filter(|at| step.parts[*at].product().is_none()).collect();
-        let [other] = others[..] else { return };
+        let other = match others[..] {
+            [] => None,
+            [other] => Some(other),
+            _ => return,
+        };
         if products.len() < 2 {
             return;
         }
@@ -110,7 +117,9 @@ impl Fit<'_> {
             Leaf::C => case.c != 0,
             Leaf::Product(k) => case.a[*k] != 0,
         };
-        let without = |(case, _): &&Answered| !step.leaves[other].iter().any(|leaf| is_there(leaf, case));
+        let without = |(case, _): &&Answered| {
+            other.is_none_or(|other| !step.leaves[other].iter().any(|leaf| is_there(leaf, case)))
+        };
         let alone: Vec<Answered> = cases.iter().filter(without).cloned().collect();
         let [targets, _] = self.targets();
         let cut = |lanes| {
@@ -133,7 +142,7 @@ impl Fit<'_> {
                 lanes.all(|lane| Some(lane) == first)
             };
             let same: Vec<Answered> = alone.iter().filter(in_one).cloned().collect();
-            let lanes = Some((period, Cut { bits: 60, rounding: Rounding::Rne }));
+            let lanes = Some((period, Cut { bits: 60, rounding: Rounding::Rne, floor: None }));
             let mut own = Fitted { misses: usize::MAX, ..base };
             let Some(program) = self.program(cut(lanes)[0][0]) else { continue };
             if same.len() < FEWEST {
@@ -151,7 +160,10 @@ impl Fit<'_> {
         if let (Some(_), Some(program)) = (base.own.lanes, self.program(base.own)) {
             self.best(&program, vec![vec![base.own]], cases, all);
         }
-        let late = |sum, other, rounding| Own { late: Some(Late { sum, other, rounding }), ..base.own };
+        if other.is_none() || all.misses == 0 {
+            return;
+        }
+        let late = |sum, other, rounding| Own { late: Some(Late { sum, other, rounding, floor: None }), ..base.own };
         let Some(program) = self.program(late(30, 30, Rounding::Rz)) else { return };
         let widths = |rounding| BITS.map(move |sum| BITS.map(|other| late(sum, other, rounding)).collect());
         self.best(&program, ROUNDINGS.into_iter().flat_map(widths).collect(), cases, all);
@@ -172,27 +184,30 @@ impl Fit<'_> {
         let rounded =
             |targets: &[Target]| targets.iter().map(|target| vec![with(Products::Rounded(*target))]).collect();
         self.best(&exact, rounded(&usual), cases, &mut all);
-        if all.fits(cases.len()) {
+        if all.misses == 0 {
             return Some(all);
         }
-        if matches!(self.step().parts[..], [Part::Product(_), Part::Product(_)]) && now.cut.is_none() {
+        if matches!(self.step().parts[..], [Part::Product(_), Part::Product(_)]) {
             for second in [false, true] {
                 let own = with(Products::Started { second });
                 let Some(program) = self.program(own) else { continue };
                 self.best(&program, vec![vec![own]], cases, &mut all);
             }
         }
-        if all.fits(cases.len()) {
+        if all.misses == 0 {
             return Some(all);
         }
-        let wide = Target { format: format::find("f64").ok()?, rounding: Rounding::Rne };
-        let alone = with(Products::Alone(None, wide));
-        if let Some(program) = self.program(alone) {
-            let own = |cut, target| with(Products::Alone(cut, target));
-            let cut = |target| cuts().map(|cut| own(Some(cut), target)).collect::<Vec<_>>();
-            self.best(&program, vec![cut(wide)], cases, &mut all);
-            if !all.fits(cases.len()) {
-                self.best(&program, usual.iter().map(|target| cut(*target)).collect(), cases, &mut all);
+        let wide = Target::new(format::find("f64").ok()?, Rounding::Rne);
+        for to in [Some(wide), None] {
+            if all.misses == 0 {
+                break;
+            }
+            let cut = |target| cuts().map(|cut| with(Products::Alone(Some(cut), target))).collect::<Vec<_>>();
+            // A cut product is a term of another alignment.
+            let Some(program) = self.program(cut(to)[0]) else { continue };
+            self.best(&program, vec![cut(to)], cases, &mut all);
+            if to.is_some() && !all.fits(cases.len()) {
+                self.best(&program, usual.iter().map(|target| cut(Some(*target))).collect(), cases, &mut all);
             }
         }
         if !all.fits(cases.len()) {
@@ -213,7 +228,7 @@ impl Fit<'_> {
                 let mut program = program.clone();
                 let (mut left, mut taken) = (Vec::new(), 0);
                 for own in owns {
-                    set(&mut program, self.number, own, self.steps.nan);
+                    set(&mut program, self.number, own, (self.steps.overall, self.steps.nan));
                     let (misses, cases) = misses(&program, few, failed);
                     taken += cases;
                     if misses <= failed {
@@ -234,7 +249,7 @@ impl Fit<'_> {
             if best.misses == 0 {
                 break;
             }
-            set(&mut program, self.number, &own, self.steps.nan);
+            set(&mut program, self.number, &own, (self.steps.overall, self.steps.nan));
             let (misses, taken) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
             best.cases += taken;
             if misses < best.misses {
@@ -245,19 +260,22 @@ impl Fit<'_> {
 
     /// What sums may be rounded to: first D's format and the usual ones.
     fn targets(&self) -> [Vec<Target>; 2] {
-        let sums =
-            |format: &&Format| format.has_nan() && format.float().is_some_and(|f| f.signed && f.zeros != Zeros::None);
-        let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target { format, rounding });
+        let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target::new(format, rounding));
         let d = self.part.d;
         let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).filter(|format| *format != d);
-        let others = FORMATS.iter().filter(sums).filter(|format| !USUAL.contains(&format.name));
+        let others = FORMATS.iter().filter(|format| holds_sums(format)).filter(|format| !USUAL.contains(&format.name));
         [std::iter::once(d).chain(usual).flat_map(of).collect(), others.flat_map(of).collect()]
     }
 }
 
+/// Whether sums can be rounded to a format.
+pub(super) fn holds_sums(format: &Format) -> bool {
+    format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
+}
+
 /// Every alignment, the widest first.
-fn cuts() -> impl Iterator<Item = Cut> {
-    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Cut { bits, rounding }))
+pub(super) fn cuts() -> impl Iterator<Item = Cut> {
+    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Cut { bits, rounding, floor: None }))
 }
 
 /// How many cases a program fails, or one more than `limit`; and how many were computed. The sign of a zero is a matter of its own.

@@ -68,6 +68,22 @@ impl Pool {
         self.tiles[from..].iter().flat_map(of).collect()
     }
 
+    /// Cases of some of the tiles that a program answers otherwise, with the answers of the device: at most so many tiles, and of each
+    /// so many cases.
+    pub(super) fn missed(&self, evaluator: &Evaluator, (tiles, each): (usize, usize)) -> Vec<(Case, u64)> {
+        let (m, n) = (self.part.m, self.part.n);
+        let misses = self.misses(evaluator);
+        let step = misses.len().div_ceil(tiles).max(1);
+        let of = |(tile, _): &(usize, usize)| {
+            let (tile, answers) = &self.tiles[*tile];
+            let found = evaluator.execute_here(tile);
+            let wrong = (0..m * n).filter(|at| found.get(*at) != answers.get(*at));
+            let case = |at| (tile.case(&self.part, 0, at / n, at % n), answers.get(at));
+            wrong.take(each).map(case).collect::<Vec<_>>()
+        };
+        misses.iter().step_by(step).flat_map(of).collect()
+    }
+
     /// Adds answered tiles.
     pub(super) fn add(&mut self, tiles: &Tiles, answers: &Codes) {
         let each = self.part.m * self.part.n;

@@ -12,8 +12,9 @@ use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
     directed::{Directed, Shown},
+    extremes::{self, Which},
     file,
-    fit::{Answered, Fit},
+    fit::{Answered, Fit, MOST_LANES, ROUNDINGS},
     isolate,
     moves::Move,
     pool::{Measure, Pool},
@@ -53,8 +54,17 @@ const TELLING: u64 = 1 << 27;
 const MOST_GROUPS: usize = 8;
 /// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
 const MOST_STEPS: usize = 40;
-const SHOWING: usize = 384;
+const SHOWING: usize = 640;
 const MOST_SHOWING: usize = 32;
+/// Outputs that show what a step does with extreme numbers, and what it may take to find that out, in products of single cases.
+const EXTREME: usize = 640;
+const SETTLING: u64 = 3 << 21;
+/// How often what else is known is looked at for what was found wrong, and the tiles and the cases of each that are taken.
+const POLISHED: usize = 8;
+/// Cases that show extreme numbers, and ordinary ones, that are held against what steps may do.
+const EXTREMES: usize = 4096;
+const ORDINARY: usize = 1024;
+const MISSED: (usize, usize) = (16, 6);
 /// The work after which only those possibilities are tried that other steps have.
 const FITTING: u64 = 1 << 32;
 /// How often the search goes on from the nearest candidate.
@@ -138,7 +148,7 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     if plan.catalogue {
         starts.extend(starts::known(&part));
     }
-    Ok(Dialogue { asker: Some(asker), stream, search: known, failure: None }.run(instruction, &starts))
+    Ok(Dialogue::new(Some(asker), stream, known).run(instruction, &starts))
 }
 
 /// What a recording leaves of the arithmetics that the language has: nothing can be asked. With `catalogue` the search begins with the
@@ -155,7 +165,13 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     known.add(&trace.inputs, &trace.d);
     let starts = if catalogue { starts::known(&part) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue { asker: None, stream, search: Search::new(known), failure: None }.run(&trace.instruction, &starts))
+    Ok(Dialogue::new(None, stream, Search::new(known)).run(&trace.instruction, &starts))
+}
+
+/// So many of these cases.
+fn some(cases: Vec<Answered>, count: usize) -> Vec<Answered> {
+    let step = cases.len().div_ceil(count).max(1);
+    cases.into_iter().step_by(step).collect()
 }
 
 /// Tiles in a random order.
@@ -192,14 +208,22 @@ struct Dialogue<'a> {
     asker: Option<Asker<'a>>,
     stream: Stream,
     search: Search,
+    /// Known and common rules that sum in the order of the device.
+    in_order: Vec<Start>,
+    /// What the steps of the sum do, as far as that was found, and cases that show what they do with extreme numbers.
+    settled: Option<(SumSteps, Vec<Answered>)>,
     failure: Option<String>,
 }
 
-impl Dialogue<'_> {
+impl<'a> Dialogue<'a> {
+    fn new(asker: Option<Asker<'a>>, stream: Stream, search: Search) -> Dialogue<'a> {
+        Dialogue { asker, stream, search, in_order: Vec::new(), settled: None, failure: None }
+    }
+
     fn run(&mut self, instruction: &Instruction, known: &[Start]) -> Identification {
         let part = self.search.known.part.clone();
         let mut shapes: Option<Vec<Start>> = None;
-        let mut found = None;
+        let mut found: Option<(Candidate, Option<(String, String)>)> = None;
         let mut asked = FIRST;
         let most = (FEWEST_OUTPUTS / (part.m * part.n)).clamp(MOST, MOST_TILES);
         for _ in 0..ROUNDS {
@@ -213,6 +237,11 @@ impl Dialogue<'_> {
             let candidate = match (unchanged, found.take()) {
                 (Some(unchanged), _) => unchanged.candidate,
                 (None, Some((candidate, _))) => {
+                    let agrees = self.search.known.penalty(&candidate.evaluator, Measure::All, 0) == 0;
+                    if let Some(polished) = (!agrees).then(|| self.polished()).flatten() {
+                        found = Some((polished, None));
+                        continue;
+                    }
                     let refined = self.search.refine(candidate, Steps::Ahead, MUCH);
                     if refined.penalty > 0 {
                         self.search.learn(&refined);
@@ -278,19 +307,31 @@ impl Dialogue<'_> {
         let (part, nan) = (self.search.known.part.clone(), self.nan());
         let all =
             |groups: &[usize]| known.iter().cloned().chain(starts::shapes(&part, nan, groups)).collect::<Vec<_>>();
-        let Some(order) = self.order(&part) else { return all(&starts::groups(&part)) };
+        let Some((order, certain)) = self.order(&part) else { return all(&starts::groups(&part)) };
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
-        let fitted = self.fit(&order, nan);
+        let fitted = self.fit(&order, nan).map(|steps| {
+            let mut settled = steps.clone();
+            self.settle(&mut settled, before);
+            [settled, steps]
+        });
         let all = all(&structure::groups(&order, MOST_GROUPS));
         let mut fitting = structure::in_order(all.clone(), &order, &part);
-        if let Some(steps) = fitted {
-            self.search.fitted = structure::shaped(&fitting, &steps);
-            self.search.fitted.extend(steps.rule(&part));
+        for steps in fitted.into_iter().flatten() {
+            for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
+                if !self.search.fitted.contains(&rule) {
+                    self.search.fitted.push(rule);
+                }
+            }
+            self.in_order.clone_from(&fitting);
         }
         fitting.extend(structure::trees(&order, &part, nan));
         self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
+        if !certain {
+            let others = all.iter().filter(|start| !fitting.iter().any(|own| own.rule == start.rule));
+            fitting.extend(others.cloned().collect::<Vec<_>>());
+        }
         if fitting.is_empty() { all } else { fitting }
     }
 
@@ -329,10 +370,24 @@ impl Dialogue<'_> {
                     Some(own) => own,
                     None if self.search.known.work() - before > FITTING => continue,
                     None => {
-                        let fitted = match shown {
+                        let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
                             Shown::Products => fit.products(&cases)?,
                         };
+                        // What is rounded in a wider format may be rounded otherwise to D.
+                        if number == 0 && shown == Shown::Sum && !fitted.fits(cases.len()) {
+                            for rounding in ROUNDINGS {
+                                let mut other = steps.clone();
+                                other.overall.rounding = rounding;
+                                let again = Fit { part: &part, steps: &other, number }.sum(&cases)?;
+                                let cases = fitted.cases + again.cases;
+                                if again.misses < fitted.misses {
+                                    fitted = again;
+                                    steps.overall = other.overall;
+                                }
+                                fitted.cases = cases;
+                            }
+                        }
                         self.search.known.spend(fitted.cases * part.stored_k() as u64);
                         fitted.own
                     }
@@ -347,6 +402,67 @@ impl Dialogue<'_> {
         Some(steps)
     }
 
+    /// What steps whose ordinary results are known, by the tiles from this one on, do with very small and very large numbers.
+    fn settle(&mut self, steps: &mut SumSteps, from: usize) {
+        let part = self.search.known.part.clone();
+        // Ordinary results have to stay right.
+        let ordinary = some(self.search.known.cases(from), ORDINARY);
+        let before = self.search.known.len();
+        let each = (EXTREME.div_ceil(part.m * part.n)).min(2 * MOST_SHOWING);
+        for (number, step) in steps.steps.iter().enumerate() {
+            let tiles = extremes::tiles(&part, step, self.stream.seed ^ number as u64, each);
+            if !self.ask(&tiles) {
+                return;
+            }
+        }
+        let cases = [ordinary, some(self.search.known.cases(before), EXTREMES)].concat();
+        // This has a limit of its own, and leaves the climbs what they have.
+        extremes::settle(steps, &part, &cases, Which::Extremes, SETTLING / part.stored_k() as u64);
+        self.polish(steps, cases);
+    }
+
+    /// Lets steps do what explains what else is known, too; `cases` show what they do with extreme numbers. What it took, in products of
+    /// single cases.
+    fn polish(&mut self, steps: &mut SumSteps, mut cases: Vec<Answered>) -> u64 {
+        let part = self.search.known.part.clone();
+        let most = SETTLING / part.stored_k() as u64;
+        let mut taken = extremes::settle_zeros(steps, &part, &cases);
+        let (mut seen, mut best): (Vec<SumSteps>, Option<(usize, SumSteps)>) = (Vec::new(), None);
+        for round in 0..=POLISHED {
+            let Some(own) = steps.rule(&part).and_then(|rule| evaluator(&rule, &part)) else { break };
+            let count = self.search.known.misses(&own).iter().map(|(_, count)| count).sum::<usize>();
+            if best.as_ref().is_none_or(|(least, _)| count < *least) {
+                best = Some((count, steps.clone()));
+            }
+            let mut missed = self.search.known.missed(&own, MISSED);
+            missed.retain(|case| extremes::says_something(&part, case));
+            if missed.is_empty() || taken > most || round == POLISHED {
+                break;
+            }
+            cases.extend(missed);
+            seen.push(steps.clone());
+            taken += extremes::settle(steps, &part, &cases, Which::All, most);
+            taken += extremes::settle_zeros(steps, &part, &cases);
+            if seen.contains(steps) {
+                break;
+            }
+        }
+        if let Some((_, best)) = best {
+            *steps = best;
+        }
+        self.settled = Some((steps.clone(), cases));
+        taken * part.stored_k() as u64
+    }
+
+    /// The rule of what the steps do, if they can do what explains all that is known by now.
+    fn polished(&mut self) -> Option<Candidate> {
+        let (mut steps, cases) = self.settled.take().filter(|_| self.search.known.work() < self.search.known.most)?;
+        let taken = self.polish(&mut steps, cases);
+        self.search.known.spend(taken);
+        let rules = structure::shaped(&self.in_order, &steps).into_iter().chain(steps.rule(&self.search.known.part));
+        rules.into_iter().find_map(|rule| Candidate::new(rule, &self.search.known, Measure::All, 0))
+    }
+
     /// Cases that show what a step does, with the answers.
     fn shown(&mut self, directed: &mut Directed<'_>, step: &Step, shown: Shown) -> Option<Vec<Answered>> {
         let part = self.search.known.part.clone();
@@ -357,6 +473,10 @@ impl Dialogue<'_> {
                 tiles.extend(&tile);
             }
         }
+        // Products that may be summed apart from others.
+        if shown == Shown::Sum {
+            (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
+        }
         let before = self.search.known.len();
         if tiles.count == 0 {
             return Some(Vec::new());
@@ -364,8 +484,8 @@ impl Dialogue<'_> {
         self.ask(&tiles).then(|| self.search.known.cases(before))
     }
 
-    /// The order in which the device sums, if masks find one that nothing contradicts.
-    fn order(&mut self, part: &Instruction) -> Option<Order> {
+    /// The order in which the device sums, if masks find one that nothing contradicts for certain; and whether nothing does at all.
+    fn order(&mut self, part: &Instruction) -> Option<(Order, bool)> {
         let asker = self.asker.as_mut()?;
         let most = (asker.left() / 2).min(MOST_FOR_ORDER);
         let from = asker.executions;
@@ -376,7 +496,10 @@ impl Dialogue<'_> {
             asker.ask_cases(cases)
         });
         match found {
-            Ok(found) if found.contradictions.is_empty() => Some(found.order),
+            // What comes through although it should be lost may be too near for that; what is lost is not.
+            Ok(found) if found.contradictions.iter().all(|contradiction| contradiction.kept) => {
+                Some((found.order, found.contradictions.is_empty()))
+            }
             Ok(_) => None,
             Err(error) => {
                 if error.exit_status() == 3 {

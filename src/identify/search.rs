@@ -22,7 +22,7 @@ const JUDGED: usize = 12;
 const CLIMBED: usize = 8;
 const REFINED: usize = 3;
 /// The work of the climbs from the nearest of the rules of what steps do, with which it begins.
-const NEAREST: [u64; 2] = [1 << 31, 1 << 29];
+const NEAREST: [u64; 3] = [1 << 31, 1 << 29, 1 << 29];
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.

@@ -37,7 +37,7 @@ impl Part {
 }
 
 /// One step of a sum.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct Step {
     /// What it adds.
     pub parts: Vec<Part>,
@@ -62,13 +62,16 @@ pub(super) struct Own {
     pub target: Target,
     /// What becomes of each product before.
     pub products: Products,
+    /// The sign of a sum that is zero.
+    pub zero: ZeroSign,
 }
 
-/// An alignment without a floor.
+/// An alignment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Cut {
     pub bits: i32,
     pub rounding: Rounding,
+    pub floor: Option<i32>,
 }
 
 /// The bits that are kept of a sum of products and of what is added late, and how the rest is cut off.
@@ -77,12 +80,13 @@ pub(super) struct Late {
     pub sum: i32,
     pub other: i32,
     pub rounding: Rounding,
+    pub floor: Option<i32>,
 }
 
 impl Late {
     /// The alignment of both.
     fn cut(self) -> Cut {
-        Cut { bits: self.sum.max(self.other), rounding: self.rounding }
+        Cut { bits: self.sum.max(self.other), rounding: self.rounding, floor: self.floor }
     }
 }
 
@@ -91,6 +95,59 @@ impl Late {
 pub(super) struct Target {
     pub format: &'static Format,
     pub rounding: Rounding,
+    pub overflow: Overflow,
+}
+
+impl Target {
+    /// Rounding to a format whose overflow is the usual one.
+    pub(super) fn new(format: &'static Format, rounding: Rounding) -> Target {
+        Target { format, rounding, overflow: Overflow::Standard }
+    }
+}
+
+/// What holds for all steps.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Overall {
+    /// What becomes of subnormal operands.
+    pub operands: Subnormals,
+    /// What becomes of subnormal results, and which those are.
+    pub results: Subnormals,
+    pub tininess: ResultTininess,
+    /// How the last value becomes a number of D.
+    pub rounding: Rounding,
+    pub overflow: Overflow,
+}
+
+impl Overall {
+    /// What is meant where a rule says nothing.
+    pub(super) const USUAL: Overall = Overall {
+        operands: Subnormals::Keep,
+        results: Subnormals::Keep,
+        tininess: ResultTininess::After,
+        rounding: Rounding::Rne,
+        overflow: Overflow::Standard,
+    };
+
+    /// The keys of a rule that say it, with their values.
+    pub(super) fn keys(&self) -> Vec<(&'static str, Value)> {
+        let mut keys: Vec<(&'static str, Value)> = Vec::new();
+        let usual = Overall::USUAL;
+        if self.operands != usual.operands {
+            keys.push(("operand-subnormals", self.operands.name().into()));
+        }
+        if self.results != usual.results {
+            keys.push(("result-subnormals", self.results.name().into()));
+            keys.push(("result-tininess", self.tininess.name().into()));
+        }
+        if (self.rounding, self.overflow) != (usual.rounding, usual.overflow) {
+            let mut output = Table::from_iter([("rounding".to_string(), self.rounding.name().into())]);
+            if self.overflow != usual.overflow {
+                output.insert("overflow".into(), self.overflow.name().into());
+            }
+            keys.push(("output", Value::Table(output)));
+        }
+        keys
+    }
 }
 
 /// What becomes of the products of a step before they are added.
@@ -102,13 +159,23 @@ pub(super) enum Products {
     Normalised,
     /// They are rounded.
     Rounded(Target),
-    /// Each is cut and rounded in a step of its own.
-    Alone(Option<Cut>, Target),
-    /// The first of two is rounded as the sum is, the first one or the second.
+    /// Each is cut and rounded in a step of its own; without a target it is only cut.
+    Alone(Option<Cut>, Option<Target>),
+    /// The first of two is cut and rounded as the sum is, the first one or the second.
     Started { second: bool },
 }
 
 impl Own {
+    /// What says how many operations it takes: those that are alike in this differ in their numbers alone.
+    pub(super) fn shape(&self) -> impl PartialEq + use<> {
+        let form = match self.products {
+            Products::Exact | Products::Normalised | Products::Rounded(_) => (0, false),
+            Products::Alone(_, target) => (1, target.is_some()),
+            Products::Started { second } => (if self.cut.is_some() { 2 } else { 3 }, second),
+        };
+        (form, self.lanes.map(|(period, _)| period), self.late.is_some())
+    }
+
     /// How the sum of the products is aligned.
     fn whole(&self) -> Option<Cut> {
         self.lanes.map(|(_, cut)| cut).or(self.cut)
@@ -121,9 +188,11 @@ impl Own {
 }
 
 /// The steps of a sum: the last one first, each before those that it takes.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub(super) struct SumSteps {
     pub steps: Vec<Step>,
+    /// What holds for all of them.
+    pub overall: Overall,
     /// The code of D for NaN.
     pub nan: u64,
 }
@@ -132,9 +201,10 @@ impl SumSteps {
     /// The steps of an order, as they are where nothing is known: exact, in binary64.
     pub(super) fn of(order: &Order, nan: u64) -> Option<SumSteps> {
         let Order::Meeting(last) = order else { return None };
-        let target = Target { format: format::find("f64").ok()?, rounding: Rounding::Rne };
-        let own = Own { cut: None, lanes: None, late: None, target, products: Products::Exact };
-        let mut steps = SumSteps { steps: Vec::new(), nan };
+        let target = Target::new(format::find("f64").ok()?, Rounding::Rne);
+        let (products, zero) = (Products::Exact, ZeroSign::Positive);
+        let own = Own { cut: None, lanes: None, late: None, target, products, zero };
+        let mut steps = SumSteps { steps: Vec::new(), overall: Overall::USUAL, nan };
         // A step takes its number before those that it takes, without recursion: chains are as deep as they are long.
         let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
         while let Some((meeting, place)) = open.pop() {
@@ -161,13 +231,18 @@ impl SumSteps {
 
     /// The rule.
     pub(super) fn rule(&self, i: &Instruction) -> Option<Table> {
-        // Products with scales are added in sums alone.
-        rule(&self.text(i.scale.is_some()), i)
+        rule(&self.text(false, i.scale.is_some()), i)
+    }
+
+    /// The program of the rule.
+    pub(super) fn written(&self, i: &Instruction) -> Option<Program> {
+        let rule = Rule::read(&self.rule(i)?).ok()?;
+        Some(Evaluator::of(&rule, i).ok()?.program().clone())
     }
 
     /// The program in which every step that may be one is a sum.
     pub(super) fn program(&self, i: &Instruction) -> Option<Program> {
-        let rule = Rule::read(&rule(&self.text(true), i)?).ok()?;
+        let rule = Rule::read(&rule(&self.text(true, false), i)?).ok()?;
         Some(Evaluator::of(&rule, i).ok()?.program().clone())
     }
 
@@ -192,22 +267,31 @@ impl SumSteps {
         (added, at)
     }
 
-    /// The text of the rule; with `sums` what could be ordinary additions are sums, too.
-    fn text(&self, sums: bool) -> String {
+    /// The text of the rule; with `sums` what could be ordinary additions are sums, too, and where products are scaled those of them:
+    /// they are added in sums alone.
+    fn text(&self, sums: bool, scaled: bool) -> String {
         let mut text = format!("step = \"tree\"\nnan = \"{:#x}\"\n", self.nan);
+        for (key, value) in self.overall.keys() {
+            let _ = writeln!(text, "{key} = {value}");
+        }
         let mut open = vec![0];
         while let Some(number) = open.pop() {
-            let (chained, first) = if sums { (Vec::new(), number) } else { self.chain(number) };
+            let (chained, first) = if sums || scaled { (Vec::new(), number) } else { self.chain(number) };
             let own = self.steps[first].own;
             let Own { cut, target, products: form, .. } = own;
             let (mut products, mut terms) = (Vec::new(), Vec::new());
             for part in &self.steps[first].parts {
                 match (part, form) {
                     (Part::Product(k), Products::Alone(cut, target)) => {
-                        let name = format!("n{number}p{k}");
-                        let (cut, to) = (aligned(cut), result("result", target));
-                        let _ = writeln!(text, "node.{name} = {{ kind = \"sum\", products = [{k}]{cut}, {to} }}");
-                        terms.push(format!("\"{name}\""));
+                        let to = target.map_or("result = \"aligned\"".into(), |target| result("result", target));
+                        terms.push(alone(&mut text, (number, *k), cut, &to));
+                    }
+                    (Part::Product(k), Products::Started { second }) if cut.is_some() => {
+                        let of_both = self.steps[first].parts.iter().filter_map(Part::product);
+                        match of_both.clone().nth(usize::from(second)) == Some(*k) {
+                            true => terms.push(alone(&mut text, (number, *k), cut, &result("result", target))),
+                            false => products.push(*k),
+                        }
                     }
                     (Part::Product(k), _) => products.push(*k),
                     (Part::C, _) => terms.push("\"c\"".into()),
@@ -218,11 +302,11 @@ impl SumSteps {
                 }
             }
             let kind = match (form, cut) {
-                (Products::Started { .. }, _) => "fma",
-                (_, None) if self.steps[first].parts.len() == 2 && !sums => "add",
+                (Products::Started { .. }, None) => "fma",
+                (_, None) if self.steps[first].parts.len() == 2 && !(sums || scaled && !products.is_empty()) => "add",
                 _ => "sum",
             };
-            if form == (Products::Started { second: true }) {
+            if form == (Products::Started { second: true }) && cut.is_none() {
                 products.reverse();
             }
             products.extend(chained);
@@ -267,7 +351,11 @@ impl SumSteps {
                 ];
             }
             let (cut, terms, to) = (aligned(own.last()), of(&terms), result("result", target));
-            let _ = writeln!(text, "node.n{number} = {{ kind = \"{kind}\"{cut}{before}{terms}, {to} }}");
+            let zero = match own.zero {
+                zero if kind == "sum" && zero != ZeroSign::Positive => format!(", zero = \"{}\"", zero.name()),
+                _ => String::new(),
+            };
+            let _ = writeln!(text, "node.n{number} = {{ kind = \"{kind}\"{cut}{before}{terms}{zero}, {to} }}");
         }
         text
     }
@@ -276,31 +364,50 @@ impl SumSteps {
 impl Cut {
     /// The value of the key `alignment`.
     pub(super) fn value(self) -> Value {
-        let Cut { bits, rounding } = self;
-        let keys = [("bits", Value::from(bits)), ("rounding", rounding.name().into())];
-        Value::Table(keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
+        let keys = [("bits", Value::from(self.bits)), ("rounding", self.rounding.name().into())];
+        let floor = self.floor.map(|floor| ("floor", floor.into()));
+        Value::Table(keys.into_iter().chain(floor).map(|(key, value)| (key.to_string(), value)).collect())
     }
 }
 
 /// The value of a key that says what numbers are rounded to.
-pub(super) fn target_value(Target { format, rounding }: Target) -> Value {
+pub(super) fn target_value(Target { format, rounding, overflow }: Target) -> Value {
     let keys = [("format", Value::from(format.name)), ("rounding", rounding.name().into())];
+    let overflow = (overflow != Overflow::Standard).then(|| ("overflow", overflow.name().into()));
+    Value::Table(keys.into_iter().chain(overflow).map(|(key, value)| (key.to_string(), value)).collect())
+}
+
+/// The value of the key `lanes`.
+pub(super) fn lanes_value(period: usize, Cut { bits, rounding, .. }: Cut) -> Value {
+    let keys = [("period", Value::from(period as i64)), ("bits", bits.into()), ("rounding", rounding.name().into())];
     Value::Table(keys.into_iter().map(|(key, value)| (key.to_string(), value)).collect())
 }
 
-fn aligned(cut: Option<Cut>) -> String {
-    cut.map_or_else(String::new, |Cut { bits, rounding }| {
-        format!(", alignment = {{ bits = {bits}, rounding = \"{}\" }}", rounding.name())
-    })
+/// The value of the key `late`.
+pub(super) fn late_value(Late { sum, other, rounding, floor }: Late) -> Value {
+    let keys = [("sum-bits", Value::from(sum)), ("c-bits", other.into()), ("rounding", rounding.name().into())];
+    let floor = floor.map(|floor| ("floor", floor.into()));
+    Value::Table(keys.into_iter().chain(floor).map(|(key, value)| (key.to_string(), value)).collect())
 }
 
-fn result(key: &str, Target { format, rounding }: Target) -> String {
-    format!("{key} = {{ format = \"{format}\", rounding = \"{}\" }}", rounding.name())
+/// Writes the node of a product alone; its name, in quotes.
+fn alone(text: &mut String, (number, k): (usize, usize), cut: Option<Cut>, to: &str) -> String {
+    let _ = writeln!(text, "node.n{number}p{k} = {{ kind = \"sum\", products = [{k}]{}, {to} }}", aligned(cut));
+    format!("\"n{number}p{k}\"")
+}
+
+fn aligned(cut: Option<Cut>) -> String {
+    cut.map_or_else(String::new, |cut| format!(", alignment = {}", cut.value()))
+}
+
+fn result(key: &str, target: Target) -> String {
+    format!("{key} = {}", target_value(target))
 }
 
 /// Lets the step with this number of a program do something else, as far as that takes no other operations.
-pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
+pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan): (Overall, u64)) {
     let d = program.instruction.d;
+    let destination = |target, zero| destination(target, (d, nan), overall, zero);
     let name = format!("n{number}");
     for step in &mut program.steps {
         let Some(rest) = step.name.strip_prefix(&name) else { continue };
@@ -311,25 +418,26 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
         }
         let alone = kind == Some('p');
         let (cut, target) = match (own.products, kind) {
-            (Products::Alone(cut, target), Some('p')) => (cut, target),
+            (Products::Alone(cut, target), Some('p')) => (cut, target.unwrap_or(own.target)),
+            (Products::Started { .. }, Some('p')) => (own.cut, own.target),
             (_, Some('l')) => (own.cut, own.target),
             (_, Some(_)) => (own.whole(), own.target),
             (_, None) => (own.last(), own.target),
         };
         match &mut step.operation {
             ElementaryOperation::Sum(sum) => {
-                sum.alignment = cut.map(|Cut { bits, rounding }| Alignment { bits, rounding, floor: None });
+                sum.alignment = cut.map(|Cut { bits, rounding, floor }| Alignment { bits, rounding, floor });
                 if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
                     (sum.bits, other.bits) = (Some(late.sum), Some(late.other));
                 }
             }
             ElementaryOperation::Round { to, .. } | ElementaryOperation::Fma { to, .. } => {
-                *to = destination(target, d, nan, to.zero);
+                *to = destination(target, to.zero);
             }
             ElementaryOperation::Multiply(multiply) if !alone => {
                 multiply.normalised = own.products == Products::Normalised;
                 multiply.rounded = match own.products {
-                    Products::Rounded(target) => Some(destination(target, d, nan, ZeroSign::Ieee)),
+                    Products::Rounded(target) => Some(destination(target, ZeroSign::Ieee)),
                     _ => None,
                 };
             }
@@ -338,12 +446,32 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, nan: u64) {
     }
 }
 
-fn destination(Target { format, rounding }: Target, d: &Format, nan: u64, zero: ZeroSign) -> Destination {
+/// Lets what holds for all steps of a program be otherwise.
+pub(super) fn set_overall(program: &mut Program, overall: Overall) {
+    for unpack in &mut program.unpack {
+        unpack.subnormals = overall.operands;
+    }
+    program.output.target.rounding = overall.rounding;
+    program.output.target.overflow = overall.overflow;
+    let settle = |to: &mut Destination| (to.subnormals, to.tininess) = (overall.results, overall.tininess);
+    for step in &mut program.steps {
+        match &mut step.operation {
+            ElementaryOperation::Round { to, .. }
+            | ElementaryOperation::Add { to, .. }
+            | ElementaryOperation::Fma { to, .. } => settle(to),
+            ElementaryOperation::Multiply(multiply) => multiply.rounded.iter_mut().for_each(settle),
+            ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => {}
+        }
+    }
+}
+
+fn destination(target: Target, (d, nan): (&Format, u64), overall: Overall, zero: ZeroSign) -> Destination {
+    let Target { format, rounding, overflow } = target;
     let nan = if format == d { nan } else { format.nan().unwrap_or(0) };
     Destination {
-        target: ResultTarget { format, rounding, overflow: Overflow::Standard, nan },
-        subnormals: Subnormals::Keep,
-        tininess: ResultTininess::After,
+        target: ResultTarget { format, rounding, overflow, nan },
+        subnormals: overall.results,
+        tininess: overall.tininess,
         zero,
     }
 }

@@ -7,9 +7,10 @@ use toml::{Table, Value};
 use super::{
     candidate::rule,
     starts::Start,
-    steps::{Own, Products, SumSteps, target_value},
+    steps::{Own, Products, SumSteps, lanes_value, late_value, target_value},
 };
 use crate::{
+    arithmetic::ZeroSign,
     base::sorting,
     isa::Instruction,
     tree::{Leaf, Manner, Meeting, Order, of_program},
@@ -45,9 +46,18 @@ pub(super) fn groups(order: &Order, most: usize) -> Vec<usize> {
 pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) -> Vec<Start> {
     let fits = |start: &Start| {
         let own = super::candidate::evaluator(&start.rule, part)?;
-        Some(agrees(order, &of_program(own.program())?))
+        let own = of_program(own.program())?;
+        Some(agrees(order, &own) || at_once(order).is_some_and(|order| agrees(&order, &own)))
     };
     starts.into_iter().filter(|start| fits(start) == Some(true)).collect()
+}
+
+/// Where c is added to what is summed in no order that can be seen: all at once, which cannot be told from it if nothing is lost before.
+fn at_once(order: &Order) -> Option<Order> {
+    let Order::Meeting(meeting) = order else { return None };
+    let [c @ Order::Leaf(Leaf::C), Order::Meeting(rest)] = &meeting.parts[..] else { return None };
+    let parts = std::iter::once(c).chain(&rest.parts).cloned().collect();
+    (rest.manner == Manner::Undecided).then_some(Order::Meeting(Meeting { parts, manner: Manner::Undecided }))
 }
 
 /// Shapes with what the steps of the device do, as far as all steps that the shape has alike do the same.
@@ -59,6 +69,7 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Table> {
     for shape in shapes {
         let mut rule = shape.rule.clone();
         let is = |step: &[&str]| step.contains(&rule.get("step").and_then(Value::as_str).unwrap_or_default());
+        let is_sum = is(&["fused", "exact"]);
         // What sums several terms, and what adds two.
         let (sum, addition) = match (is(&["fused"]), is(&["exact"])) {
             (true, _) => (aligned, most(added.iter().copied())),
@@ -71,6 +82,18 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Table> {
         set("result", target_value(sum.target));
         if let Some(cut) = sum.cut {
             set("alignment", cut.value());
+        }
+        for (key, value) in steps.overall.keys() {
+            set(key, value);
+        }
+        if let (Some((period, cut)), true) = (sum.lanes, shape.rule.contains_key("lanes")) {
+            set("lanes", lanes_value(period, cut));
+        }
+        if let (Some(late), true) = (sum.late, shape.rule.contains_key("late")) {
+            set("late", late_value(late));
+        }
+        if is_sum && sum.zero != ZeroSign::Positive {
+            set("zero", sum.zero.name().into());
         }
         match sum.products {
             Products::Rounded(target) => drop(set("product", target_value(target))),

@@ -225,7 +225,12 @@ impl<'a> Masks<'a> {
     /// Whether the tiny terms of masks, each of two huge leaves and a tiny one, come through.
     pub(super) fn kept(&mut self, masks: &[[usize; 3]]) -> Result<Vec<bool>> {
         let spans: Vec<i32> = masks.iter().map(|own| self.span(*own)).collect();
-        let entries: Vec<Vec<Entry>> = masks.iter().zip(&spans).map(|(own, span)| self.mask(*own, *span)).collect();
+        self.kept_at(masks, &spans)
+    }
+
+    /// The same at these ratios.
+    fn kept_at(&mut self, masks: &[[usize; 3]], spans: &[i32]) -> Result<Vec<bool>> {
+        let entries: Vec<Vec<Entry>> = masks.iter().zip(spans).map(|(own, span)| self.mask(*own, *span)).collect();
         let outputs = self.outputs(&entries)?;
         let kept: Vec<bool> =
             outputs.iter().zip(&entries).map(|(code, entries)| self.is(*code, false, entries[2].2)).collect();
@@ -249,7 +254,26 @@ impl<'a> Masks<'a> {
             triples.iter().flat_map(|[x, y, z]| [[*y, *z, *x], [*x, *z, *y], [*x, *y, *z]]).collect();
         let kept = self.kept(&masks)?;
         let own = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
-        Ok(triples.iter().zip(kept.chunks(3)).map(own).collect())
+        let mut met: Vec<Encounter> = triples.iter().zip(kept.chunks(3)).map(own).collect();
+        // Where not all of them can be far below the others, as terms with one scale cannot, one may be: if it comes through, the
+        // others have met before.
+        let undecided = |met: &Encounter| self.scale.is_some() && *met == Encounter::Together(Manner::Undecided);
+        let mut far: Vec<(usize, usize, i32)> = Vec::new();
+        for (at, _) in met.iter().enumerate().filter(|(_, met)| undecided(met)) {
+            let spans = (0..3).map(|place| {
+                let (huge, tiny) = self.exponents(masks[3 * at + place]);
+                (huge - tiny, place)
+            });
+            far.extend(spans.max().filter(|(span, _)| *span >= WIDE).map(|(span, place)| (at, place, span)));
+        }
+        let asked: Vec<[usize; 3]> = far.iter().map(|(at, place, _)| masks[3 * at + place]).collect();
+        let spans: Vec<i32> = far.iter().map(|(_, _, span)| *span).collect();
+        for ((at, place, _), kept) in far.into_iter().zip(self.kept_at(&asked, &spans)?) {
+            if kept {
+                met[at] = Encounter::Later(place);
+            }
+        }
+        Ok(met)
     }
 
     /// The block that scales a term.

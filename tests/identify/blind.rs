@@ -13,6 +13,7 @@ use crate::{
     arithmetics::arithmetics,
     black_box::{BlackBox, held_out, runner},
     designs::design,
+    machine::amount,
     shipped::distinct,
 };
 
@@ -49,6 +50,22 @@ fn recovered((campaign, seed, number): Drawn, model: &Model, i: &'static Instruc
         eprintln!("{campaign} {number}\n--- hidden\n{}\n--- found\n{}", model.text(), found.text());
     }
     outcome == "recovered"
+}
+
+/// Designs of the campaign of the report: steps with a width that hardly ever shows; with a floor, and rounded once more to few bits
+/// (122); with a floor in groups of one product (258); with a floor and overflow of f64 (19, 114).
+const DESIGNS: [u64; 5] = [90, 122, 258, 19, 114];
+
+#[test]
+fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
+    for number in DESIGNS.into_iter().take(amount(1, DESIGNS.len())) {
+        let design = design(20_261_122, number);
+        let model = Model::parse(&design.text, "hidden.toml").unwrap();
+        let plan = Plan { seed: 1, budget: 20_000, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
+        let found = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
+        let differ = held_out(&found, &model, design.instruction, 20_000);
+        assert_eq!((found.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), found.text());
+    }
 }
 
 /// The number in a variable of the environment.

@@ -11,8 +11,7 @@ use super::{
 };
 use crate::{
     arithmetic::{
-        Addend, Alignment, Destination, ElementaryOperation, Multiply, Program, Scaling, Source, Sum as ProgramSum,
-        ZeroSign,
+        Addend, Destination, ElementaryOperation, Multiply, Program, Scaling, Source, Sum as ProgramSum, ZeroSign,
     },
     format::Rounding,
 };
@@ -218,8 +217,7 @@ impl Compiler<'_> {
         if ieee && rounding == Rounding::Rd && addends.iter().any(|addend| addend.is_sum) {
             return None;
         }
-        let sum =
-            FusedSum { alignment: own.alignment, addends, fraction_bits, lifted: 0, term_bits, terms: multiply.len() };
+        let sum = FusedSum { alignment: own.alignment, addends, fraction_bits, term_bits, terms: multiply.len() };
         let width = sum.width()?;
         // What is not rounded has to reach the next operation as it is.
         let bits = own
@@ -242,34 +240,38 @@ impl Compiler<'_> {
             ieee,
             rounding,
         };
-        if let Some(lifted) = self.lifted(&step) {
-            step.sum.lifted = lifted;
-            step.sum.term_bits += lifted as u32;
-        }
-        // Narrow terms are shifted left before they are multiplied, or not at all.
-        let short = |alignment: Alignment| step.sum.fraction_bits + step.sum.lifted < alignment.bits;
-        if width == Width::Narrow && own.alignment.is_some_and(short) {
-            step.width = Width::Middle;
+        if self.is_narrow(&step, own, to) {
+            step.width = Width::Narrow;
         }
         Some(step)
     }
 
-    /// Bits by which the factors of a sum are shifted left: as many as every sum of the program takes, so that A is
-    /// shifted once.
-    fn lifted(&self, step: &SumStep) -> Option<i32> {
-        let alignment = step.sum.alignment.filter(|_| step.is_simple())?;
-        let alike = self.program.operations().all(|operation| match operation {
-            ElementaryOperation::Multiply(multiply) => {
-                multiply.rounded.is_none() && !multiply.normalised && !matches!(multiply.scaling, Scaling::Sums(_))
+    /// Whether a sum fits 32 bits, and is rounded there.
+    fn is_narrow(&self, step: &SumStep, own: &ProgramSum, to: Option<&Destination>) -> bool {
+        let (Some(alignment), Some(bits)) = (step.sum.alignment, step.sum.short_bits()) else { return false };
+        if !step.is_simple() || step.limit.is_some() {
+            return false;
+        }
+        let Some(encoder) = to.and_then(NumberEncoder::new) else { return to.is_none() };
+        let add = |x: (i32, i32), y: (i32, i32)| (x.0 + y.0, x.1 + y.1);
+        let [a, b] = self.factors.map(NumberDecoder::exponents);
+        let scale = self.scales.map_or((0, 0), Scales::exponents);
+        let products = (!own.products.is_empty()).then(|| add(add(a, b), add(scale, scale)));
+        let addend = own.addends.first().and_then(|addend| match addend.source {
+            Source::C => Some(self.c.exponents()),
+            Source::Value(value) => {
+                let to = self.program.steps[value].operation.destination()?;
+                Some(NumberDecoder::plain(to.target.format)?.exponents())
             }
-            ElementaryOperation::Sum(sum) => {
-                sum.products.is_empty() || sum.alignment.is_some_and(|other| other.bits == alignment.bits)
-            }
-            ElementaryOperation::Fma { .. } => false,
-            other => other.sources().iter().all(|source| !matches!(source, Source::Product(..))),
+            _ => None,
         });
-        let bits = self.factors[0].precision + self.scales.map_or(0, Scales::factor_bits);
-        alike.then(|| (alignment.bits - step.sum.fraction_bits).clamp(0, 31 - bits as i32))
+        let parts = || products.iter().chain(&addend);
+        let low = parts().map(|part| part.0).min().unwrap_or(0);
+        let high = parts().map(|part| part.1).max().unwrap_or(0);
+        let (low, high) = alignment.floor.map_or((low, high), |floor| (low.max(floor), high.max(floor)));
+        // Exponents of the first bit that a sum may have, if it has `bits`.
+        let first = bits as i32 - alignment.bits;
+        encoder.rounds_short(bits, (low + first, high + first))
     }
 
     /// Bits that a sum may have before the binary point of the exponent that it is aligned to.

@@ -1,8 +1,10 @@
 //! Decoding: elements and numbers from codes.
 
+use std::hint::black_box;
+
 use super::{
     number::{INFINITY, NAN, Number, TRUE, ZERO},
-    word::PieceLanes,
+    word::{LANES, Lane, PIECES, PieceLanes, each, over, piece, set_piece},
 };
 use crate::{
     arithmetic::Subnormals,
@@ -22,11 +24,36 @@ pub(super) struct DecodedCode {
     pub(super) special: u32,
 }
 
+/// Decoded codes side by side.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct DecodedLanes {
+    pub(super) significand: Lane<u32>,
+    pub(super) negative: Lane<u32>,
+    pub(super) exponent: Lane<i32>,
+    pub(super) special: Lane<u32>,
+}
+
+impl DecodedLanes {
+    #[inline(always)]
+    fn new(datum: impl Fn(usize) -> DecodedCode) -> DecodedLanes {
+        let mut lanes =
+            DecodedLanes { significand: [0; LANES], negative: [0; LANES], exponent: [0; LANES], special: [0; LANES] };
+        for l in 0..LANES {
+            let own = datum(l);
+            lanes.significand[l] = own.significand;
+            lanes.negative[l] = own.negative;
+            lanes.exponent[l] = own.exponent;
+            lanes.special[l] = own.special;
+        }
+        lanes
+    }
+}
+
 /// How the codes of a format of at most 32 bits decode.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct NumberDecoder {
     /// Of an integer format, the unused bits of 32, and whether codes have a sign.
-    integer: Option<(u32, bool)>,
+    pub(super) integer: Option<(u32, bool)>,
     padding_bits: u32,
     trailing_bits: u32,
     trailing_mask: u32,
@@ -142,34 +169,18 @@ impl NumberDecoder {
         }
     }
 
-    /// Calls `each` with the place and the datum of every code: one plain loop for every kind of format.
+    /// The data of codes.
     #[inline(always)]
-    pub(super) fn operands(&self, codes: &[u32], mut each: impl FnMut(usize, DecodedCode)) {
-        // A copy: what a loop reads of it stays in registers.
-        let own = *self;
-        // Loops and not calls of for_each: those would not be compiled for the instruction set of the caller.
-        match (self.integer, self.unpacked_emin) {
-            (Some((unused, true)), _) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, integer(*code, unused, true));
-                }
-            }
-            (Some((unused, false)), _) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, integer(*code, unused, false));
-                }
-            }
-            (None, Some(emin)) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, own.unpacked(*code, emin));
-                }
-            }
-            (None, None) => {
-                for (at, code) in codes.iter().enumerate() {
-                    each(at, own.decode(*code));
-                }
-            }
+    pub(super) fn lanes(&self, codes: &Lane<u32>) -> DecodedLanes {
+        match self.unpacked_emin {
+            Some(emin) => DecodedLanes::new(|l| self.unpacked(codes[l], emin)),
+            None => DecodedLanes::new(|l| self.decode(codes[l])),
         }
+    }
+
+    /// The smallest and the largest exponent of unpacked numbers.
+    pub(super) fn exponents(&self) -> (i32, i32) {
+        (self.unpacked_emin.unwrap_or(self.emin), self.emax)
     }
 
     /// The datum as a format with this smallest exponent has it.
@@ -192,23 +203,20 @@ impl NumberDecoder {
 vectorised! {
     /// The numbers of codes.
     pub(super) fn numbers(decoder: &NumberDecoder, codes: &PieceLanes<u32>, number: &mut Number) {
-        decoder.operands(codes, |at, element| {
-            number.magnitude[at] = element.significand.into();
-            number.negative[at] = element.negative;
-            number.exponent[at] = element.exponent - decoder.fraction_bits as i32;
-            let infinite = element.special == INFINITY;
-            number.special[at] = element.special + u32::from(infinite & (element.negative != 0));
-        });
+        // A copy: what the loop reads of it stays in registers.
+        let decoder = *decoder;
+        // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+        let (next, mut at) = (black_box(1), 0);
+        while at < PIECES {
+            let own = decoder.lanes(&piece(codes, at));
+            set_piece(&mut number.magnitude, at, &over(&own.significand, u64::from));
+            set_piece(&mut number.negative, at, &own.negative);
+            set_piece(&mut number.exponent, at, &over(&own.exponent, |e| e - decoder.fraction_bits as i32));
+            let minus = each(|l| u32::from((own.special[l] == INFINITY) & (own.negative[l] != 0)));
+            set_piece(&mut number.special, at, &each(|l| own.special[l] + minus[l]));
+            at += next;
+        }
     }
-}
-
-/// An integer of which some upper bits of 32 are unused.
-#[inline(always)]
-fn integer(code: u32, unused: u32, signed: bool) -> DecodedCode {
-    let aligned = code << unused;
-    let negative = if signed { (aligned as i32 >> 31) as u32 } else { 0 };
-    let value = if signed { (aligned as i32 >> unused) as u32 } else { aligned >> unused };
-    DecodedCode { significand: (value ^ negative).wrapping_sub(negative), negative, exponent: 0, special: 0 }
 }
 
 /// The record of a format that the kernel has.

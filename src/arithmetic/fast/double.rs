@@ -1,6 +1,6 @@
 //! Chains of fused multiply-adds in binary64.
 
-use super::word::{LANES, each};
+use super::word::array;
 use crate::{
     arithmetic::{Destination, ElementaryOperation, Program, Source, Subnormals},
     base::vectors::vectorised,
@@ -8,6 +8,9 @@ use crate::{
     isa::{Codes, Tiles},
     softfloat::{ResultTarget, fma},
 };
+
+/// Columns of D that are computed together.
+const LANES: usize = 8;
 
 /// Fused multiply-adds over k, from c.
 #[derive(Debug, Clone)]
@@ -57,8 +60,8 @@ vectorised! {
         for row in 0..m {
             for first in (0..n).step_by(LANES) {
                 let columns = LANES.min(n - first);
-                let take = |codes: &Codes, at: usize| {
-                    each(|l| if l < columns { f64::from_bits(codes.get(at + first + l)) } else { 0.0 })
+                let take = |codes: &Codes, at: usize| -> [f64; LANES] {
+                    array(|l| if l < columns { f64::from_bits(codes.get(at + first + l)) } else { 0.0 })
                 };
                 let mut sum = take(&tiles.c, (tile * m + row) * n);
                 for &at in &double.order {
@@ -66,10 +69,10 @@ vectorised! {
                     let b = take(&tiles.b, (tile * k + at) * n);
                     sum = if double.target.rounding == Rounding::Rne {
                         // The host's is the same operation, but for the NaN that it gives.
-                        each(|l| a.mul_add(b[l], sum[l]))
+                        array(|l| a.mul_add(b[l], sum[l]))
                     } else {
                         let value = |x: f64| double.target.format.value(x.to_bits());
-                        each(|l| f64::from_bits(fma(&value(a), &value(b[l]), &value(sum[l]), &double.target)))
+                        array(|l| f64::from_bits(fma(&value(a), &value(b[l]), &value(sum[l]), &double.target)))
                     };
                 }
                 for (l, sum) in sum.iter().enumerate().take(columns) {

@@ -12,10 +12,100 @@ use crate::{
     softfloat::ResultTarget,
 };
 
+/// A rounding as masks of what is added to the bits that are cut off, so that a carry rounds up.
+#[derive(Debug, Clone, Copy)]
+struct Carries {
+    /// Of all ones but the first.
+    half: u32,
+    /// Of the last bit that is kept, and ...
+    odd: u32,
+    /// ... of one always.
+    one: u32,
+    /// Of all ones, by sign.
+    any: [u32; 2],
+    /// Of the last bit that is kept, where it takes no carry.
+    sticky: u32,
+}
+
+impl Carries {
+    fn new(rounding: Rounding) -> Carries {
+        let none = Carries { half: 0, odd: 0, one: 0, any: [0, 0], sticky: 0 };
+        match rounding {
+            Rounding::Rz | Rounding::Sr { .. } => none,
+            Rounding::Rne => Carries { half: u32::MAX, odd: 1, ..none },
+            Rounding::Rna => Carries { half: u32::MAX, one: 1, ..none },
+            Rounding::Ru => Carries { any: [u32::MAX, 0], ..none },
+            Rounding::Rd => Carries { any: [0, u32::MAX], ..none },
+            Rounding::Ro => Carries { any: [u32::MAX; 2], sticky: 1, ..none },
+        }
+    }
+}
+
+/// A magnitude's word.
+pub(super) trait Magnitude: Copy + Into<u64> {
+    /// The codes of numbers, but for those of infinities and NaN.
+    fn round(encoder: &NumberEncoder, number: &Number<Self>, codes: &mut PieceLanes<u32>);
+}
+
+macro_rules! magnitude {
+    ($word:ty, $signed:ty, $leading:expr) => {
+        impl Magnitude for $word {
+            #[inline(always)]
+            fn round(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
+                const LAST: i32 = <$word>::BITS as i32 - 1;
+                // A copy: what the loop reads of it stays in registers.
+                let own = *encoder;
+                let trailing_bits = own.trailing_bits as i32;
+                let smallest = own.emin - trailing_bits;
+                let signs = own.zeros[0] ^ own.zeros[1];
+                let beyond = own.overflowed[0] ^ own.overflowed[1];
+                let mask = |mask: u32| mask as i32 as $signed as $word;
+                let Carries { half, odd, one, any: [any, minus], sticky } = own.carries;
+                let (half, odd, one, sticky) = (mask(half), odd as $word, one as $word, sticky as $word);
+                let largest = own.largest as $word;
+                for (l, out) in codes.iter_mut().enumerate() {
+                    let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
+                    let leading = exponent + $leading(magnitude);
+                    let quantum = (leading - trailing_bits).max(smallest);
+                    let distance = quantum - exponent;
+                    let (right, left) = (distance.clamp(0, LAST) as u32, (-distance).clamp(0, LAST) as u32);
+                    let kept = magnitude >> right;
+                    let below: $word = (1 << right) - 1;
+                    let carry: $word =
+                        (below >> 1 & half) + (kept & odd | one) + (below & mask(any ^ negative & (any ^ minus)));
+                    let carried = (magnitude & below).wrapping_add(carry) >> right & !(kept & sticky);
+                    let significand = (kept + if distance > 0 { carried } else { 0 }) << left;
+                    // The leading bit of a normal significand adds one to the biased exponent.
+                    let fields =
+                        (((quantum - smallest) as $signed as $word) << trailing_bits).wrapping_add(significand);
+                    let fields = if magnitude == 0 { 0 } else { fields };
+                    let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
+                    let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
+                    let overflowed = own.overflowed[0] ^ negative & beyond;
+                    *out = if fields > largest { overflowed } else { code };
+                }
+            }
+        }
+    };
+}
+
+magnitude!(u32, i32, leading_bit);
+magnitude!(u64, i64, |magnitude: u64| 63 - (magnitude | 1).leading_zeros() as i32);
+
+/// The leading bit of a number, of zero the last: by a conversion to binary32, for which there are vector instructions everywhere.
+#[inline(always)]
+fn leading_bit(magnitude: u32) -> i32 {
+    let half = magnitude >> 1;
+    // Without the bits that the conversion might round up.
+    let field = ((half & !(half >> 1)) as i32 as f32).to_bits() >> 23;
+    (field as i32 - 126).max(0)
+}
+
 /// How numbers are rounded to a target.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NumberEncoder {
     rounding: Rounding,
+    carries: Carries,
     trailing_bits: u32,
     padding_bits: u32,
     emin: i32,
@@ -48,6 +138,7 @@ impl NumberEncoder {
         let beyond = |negative| target.round(&Real::Finite(Finite::exact(negative, 1, 1 << 20))) as u32;
         Some(NumberEncoder {
             rounding: target.rounding,
+            carries: Carries::new(target.rounding),
             trailing_bits: f.trailing_bits,
             padding_bits: f.padding_bits,
             emin: f.emin(),
@@ -76,11 +167,21 @@ impl NumberEncoder {
         NumberEncoder::new(&Destination { target: *target, subnormals, tininess, zero })
     }
 
+    /// Whether it rounds sums of so many bits in 32, the first of which has an exponent from `low` to `high`.
+    pub(super) fn rounds_short(&self, bits: u32, (low, high): (i32, i32)) -> bool {
+        let smallest = self.emin - self.trailing_bits as i32;
+        // The last bit of a sum may be cut off as far as a shift reaches, beyond which half a unit is more than the sum.
+        let cut = bits <= u32::BITS - 2 || smallest - (low - bits as i32) < u32::BITS as i32;
+        // Exponent and significand have to fit.
+        let exponents = i64::from(high) - i64::from(self.emin) + 2;
+        cut && exponents < 1 << (u32::BITS - self.trailing_bits)
+    }
+
     /// Flushes what is tiny before rounding, or after it with any exponent.
     #[cold]
-    fn flush_tiny(&self, number: &Number, flushed: [u32; 2], codes: &mut PieceLanes<u32>) {
+    fn flush_tiny<M: Magnitude>(&self, number: &Number<M>, flushed: [u32; 2], codes: &mut PieceLanes<u32>) {
         for (l, code) in codes.iter_mut().enumerate() {
-            let (magnitude, exponent) = (number.magnitude[l], number.exponent[l]);
+            let (magnitude, exponent): (u64, i32) = (number.magnitude[l].into(), number.exponent[l]);
             if magnitude == 0 || number.special[l] != 0 {
                 continue;
             }
@@ -124,51 +225,12 @@ impl NumberEncoder {
             *code = if *special == 0 { *code } else { own };
         }
     }
-
-    // Lane by lane over arrays of one length: the loop that the compiler turns into vector instructions.
-    #[allow(clippy::needless_range_loop)]
-    #[inline(always)]
-    fn round(&self, number: &Number, codes: &mut PieceLanes<u32>, rounds_up: impl Fn(u32, bool, u64, u64) -> bool) {
-        // A copy: what the loop reads of it stays in registers.
-        let own = *self;
-        let trailing_bits = own.trailing_bits as i32;
-        let smallest = own.emin - trailing_bits;
-        let signs = own.zeros[0] ^ own.zeros[1];
-        let beyond = own.overflowed[0] ^ own.overflowed[1];
-        for (l, out) in codes.iter_mut().enumerate() {
-            let (magnitude, negative, exponent) = (number.magnitude[l], number.negative[l], number.exponent[l]);
-            let leading = exponent + 63 - (magnitude | 1).leading_zeros() as i32;
-            let quantum = (leading - trailing_bits).max(smallest);
-            let right = (quantum - exponent).clamp(0, 63) as u32;
-            let left = (exponent - quantum).clamp(0, 63) as u32;
-            let kept = magnitude >> right;
-            let rest = magnitude & ((1 << right) - 1);
-            let up = rounds_up(negative, kept & 1 == 1, rest, (1 << right) >> 1);
-            let significand = (kept + u64::from(up)) << left;
-            // The leading bit of a normal significand adds one to the biased exponent.
-            let fields = (((quantum - smallest) as i64 as u64) << trailing_bits).wrapping_add(significand);
-            let fields = if magnitude == 0 { 0 } else { fields };
-            let code = (fields as u32) << own.padding_bits | negative & own.sign_bit;
-            let code = if fields == 0 { own.zeros[0] ^ negative & signs } else { code };
-            let overflowed = own.overflowed[0] ^ negative & beyond;
-            *out = if fields > own.largest { overflowed } else { code };
-        }
-    }
 }
 
 vectorised! {
     /// The codes of numbers; those of unknown ones are void.
-    pub(super) fn encode(encoder: &NumberEncoder, number: &Number, codes: &mut PieceLanes<u32>) {
-        match encoder.rounding {
-            Rounding::Rz | Rounding::Sr { .. } => encoder.round(number, codes, |_, _, _, _| false),
-            Rounding::Rne => encoder.round(number, codes, |_, odd, rest, half| {
-                (rest > half) | ((rest == half) & (half != 0) & odd)
-            }),
-            Rounding::Rna => encoder.round(number, codes, |_, _, rest, half| (rest >= half) & (half != 0)),
-            Rounding::Ru => encoder.round(number, codes, |negative, _, rest, _| (rest != 0) & (negative == 0)),
-            Rounding::Rd => encoder.round(number, codes, |negative, _, rest, _| (rest != 0) & (negative != 0)),
-            Rounding::Ro => encoder.round(number, codes, |_, odd, rest, _| (rest != 0) & !odd),
-        }
+    pub(super) fn encode<M: Magnitude>(encoder: &NumberEncoder, number: &Number<M>, codes: &mut PieceLanes<u32>) {
+        M::round(encoder, number, codes);
         let mut special = 0;
         for own in &number.special {
             special |= own;

@@ -2,8 +2,10 @@
 
 use super::{
     decoder::{NumberDecoder, numbers},
-    encoder::{NumberEncoder, encode},
-    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, UNKNOWN, add},
+    encoder::{Magnitude, NumberEncoder, encode},
+    fused::Width,
+    narrow::{FactorRange, narrow_sums},
+    number::{COUNT, INFINITY, MINUS_INFINITY, NAN, Number, ShortNumber, UNKNOWN, add},
     pieces::Pieces,
     product::exact,
     stage::Stage,
@@ -84,8 +86,9 @@ pub(super) struct Workspace {
     stored: Stored,
     slots: Vec<Number>,
     c: Number,
-    /// The value of an operation before it is rounded.
+    /// The value of an operation before it is rounded, of 64 bits or of 32.
     value: Number,
+    short: ShortNumber,
     /// Operands that are not held in a slot.
     operands: [Number; 2],
     /// An operand before it is rounded, and the last value after it.
@@ -93,13 +96,30 @@ pub(super) struct Workspace {
 }
 
 impl Floating {
-    /// Bits by which the significands of A are to be shifted left.
-    pub(super) fn lifted(&self) -> u32 {
-        let sums = self.steps.iter().filter_map(|step| match &step.operation {
-            FastOperation::Sum(sum, _) => Some(sum.sum.lifted as u32),
-            _ => None,
-        });
-        sums.max().unwrap_or(0)
+    /// Whether a sum takes its factors in binary32.
+    pub(super) fn takes_values(&self) -> bool {
+        let narrow =
+            |step: &FloatingStep| matches!(&step.operation, FastOperation::Sum(sum, _) if sum.width == Width::Narrow);
+        self.steps.iter().any(narrow)
+    }
+
+    /// Whether all products are taken by sums that take their factors in binary32.
+    pub(super) fn takes_only_values(&self) -> bool {
+        let free = |inputs: &[Input]| !inputs.iter().any(|input| matches!(input, Input::Product(_)));
+        self.steps.iter().all(|step| match &step.operation {
+            FastOperation::Sum(sum, inputs) => sum.width == Width::Narrow && free(inputs),
+            FastOperation::Copy(input) => free(std::slice::from_ref(input)),
+            FastOperation::Add(inputs, _) => free(inputs),
+            FastOperation::Fma(..) => false,
+        })
+    }
+
+    /// Whether sums that take their factors in binary32 serve those of this range as they are.
+    pub(super) fn serves(&self, range: &FactorRange) -> bool {
+        self.steps.iter().all(|step| match &step.operation {
+            FastOperation::Sum(sum, _) if sum.width == Width::Narrow => sum.sum.unit_scale(range).is_some(),
+            _ => true,
+        })
     }
 
     /// D for some pieces, with the elements of C.
@@ -108,28 +128,48 @@ impl Floating {
         workspace.slots.resize(self.slots, Number::ZERO);
         let (last, steps) = self.steps.split_last().expect("a program has a step");
         for step in steps {
-            step.operation.run(pieces, workspace);
-            let (value, slot) = (&workspace.value, &mut workspace.slots[step.slot]);
-            match &step.stage {
-                Some(stage) => stage.hold(value, slot),
-                None => slot.clone_from(value),
+            let width = step.operation.run(pieces, workspace);
+            let Workspace { value, short, slots, .. } = workspace;
+            let slot = &mut slots[step.slot];
+            match (&step.stage, width) {
+                (Some(stage), Computed::Short) => stage.hold(short, slot),
+                (Some(stage), Computed::Long) => stage.hold(value, slot),
+                (None, Computed::Short) => slot.widen(short),
+                (None, Computed::Long) => slot.clone_from(value),
             }
         }
-        last.operation.run(pieces, workspace);
-        let (last, encoder) = match &last.stage {
-            Some(Stage { last: Some(encoder), .. }) => (&workspace.value, encoder),
-            Some(stage) => {
-                stage.hold(&workspace.value, &mut workspace.rounding);
-                (&workspace.rounding, &self.output)
-            }
-            None => (&workspace.value, &self.output),
-        };
-        encode(encoder, last, &mut d.codes);
-        d.special = last.special;
+        let width = last.operation.run(pieces, workspace);
+        let Workspace { value, short, rounding, .. } = workspace;
+        match width {
+            Computed::Short => self.finish(last.stage.as_ref(), short, rounding, d),
+            Computed::Long => self.finish(last.stage.as_ref(), value, rounding, d),
+        }
         if self.passes_nan {
             nan_is_unknown(&mut d.special);
         }
     }
+
+    /// D of the value of the last operation.
+    fn finish<M: Magnitude>(&self, stage: Option<&Stage>, value: &Number<M>, held: &mut Number, d: &mut RoundedCodes) {
+        match stage {
+            Some(Stage { last: Some(encoder), .. }) => encode(encoder, value, &mut d.codes),
+            Some(stage) => {
+                stage.hold(value, held);
+                encode(&self.output, held, &mut d.codes);
+                d.special = held.special;
+                return;
+            }
+            None => encode(&self.output, value, &mut d.codes),
+        }
+        d.special = value.special;
+    }
+}
+
+/// Where an operation has left its value: with magnitudes of 32 bits, or of 64.
+#[derive(Debug, Clone, Copy)]
+enum Computed {
+    Short,
+    Long,
 }
 
 /// Marks NaNs as unknown.
@@ -143,10 +183,11 @@ fn nan_is_unknown(special: &mut PieceLanes<u32>) {
 
 impl FastOperation {
     /// Computes the value, not yet rounded.
-    fn run(&self, pieces: &Pieces, workspace: &mut Workspace) {
-        let Workspace { stored, slots, c, value, operands: [x_own, y_own], rounding } = workspace;
+    fn run(&self, pieces: &Pieces, workspace: &mut Workspace) -> Computed {
+        let Workspace { stored, slots, c, value, short, operands: [x_own, y_own], rounding } = workspace;
         match self {
             FastOperation::Sum(step, inputs) => {
+                let pieces = Pieces { group: step.group, ..*pieces };
                 let one: [&Number; 1];
                 let many: Vec<&Number>;
                 let find = |input: &Input| match input {
@@ -164,7 +205,16 @@ impl FastOperation {
                         &many[..]
                     }
                 };
-                let pieces = Pieces { group: step.group, ..*pieces };
+                let scale = match &pieces.range {
+                    Some(range) => step.sum.unit_scale(range),
+                    None => step.sum.own_scale(),
+                };
+                if step.width == Width::Narrow
+                    && let Some(scale) = scale
+                {
+                    narrow_sums(step, &scale, &pieces, addends.first().unwrap_or(&&Number::ZERO), short);
+                    return Computed::Short;
+                }
                 sums(step, &pieces, addends, stored, value);
                 if let Some(limit) = step.limit {
                     mark_limit(value, &pieces, limit);
@@ -183,6 +233,7 @@ impl FastOperation {
                 add(x_own, addend, *down, value);
             }
         }
+        Computed::Long
     }
 }
 

@@ -17,9 +17,7 @@ pub(super) struct FusedSum {
     pub(super) addends: Vec<FusedAddend>,
     /// Bits after the binary point of the products.
     pub(super) fraction_bits: i32,
-    /// Bits by which the products are shifted left already.
-    pub(super) lifted: i32,
-    /// Bits of the largest product, as it comes.
+    /// Bits of the largest product.
     pub(super) term_bits: u32,
     /// The number of products.
     pub(super) terms: usize,
@@ -111,7 +109,7 @@ pub(super) struct UnroundedSum {
 /// The widths that serve: of terms and of sums.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Width {
-    /// Terms and their sum in 32 bits, the rest in 64.
+    /// 32 bits, products in binary32.
     Narrow,
     /// 64 bits.
     Middle,
@@ -125,22 +123,20 @@ impl FusedSum {
         self.addends.iter().filter_map(|addend| addend.bits).fold(alignment.bits, i32::max)
     }
 
-    /// The narrowest width that serves; `None` if none is wide enough.
+    /// The narrowest width that serves all operands; `None` if none is wide enough.
     pub(super) fn width(&self) -> Option<Width> {
         let count = |terms: usize| usize::BITS - terms.leading_zeros();
         let Some(alignment) = &self.alignment else { return Some(Width::Wide) };
         let lift = |to: i32, from: i32| (to - from).max(0) as u32;
         let common = self.bits(alignment);
-        let term = self.term_bits + lift(alignment.bits, self.fraction_bits + self.lifted);
+        let term = self.term_bits + lift(alignment.bits, self.fraction_bits);
         let mut sum = term + count(self.terms) + lift(common, alignment.bits);
         for addend in &self.addends {
             let bits = addend.bits.unwrap_or(alignment.bits);
             sum = sum.max(addend.precision + 1 + lift(bits, addend.fraction_bits) + lift(common, bits));
         }
         sum += count(self.addends.len());
-        let narrow = term + count(self.terms.saturating_sub(1)) < 32 && term <= i32::CAPACITY;
         match sum {
-            sum if sum <= i64::CAPACITY && narrow => Some(Width::Narrow),
             sum if sum <= i64::CAPACITY => Some(Width::Middle),
             sum if sum <= i128::CAPACITY => Some(Width::Wide),
             _ => None,
@@ -152,9 +148,8 @@ impl FusedSum {
     pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, terms, addends),
-            (Width::Narrow, Some(alignment)) => self.run::<i32, i64, _>(terms, addends, alignment),
-            (Width::Middle, Some(alignment)) => self.run::<i64, i64, _>(terms, addends, alignment),
             (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
+            (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
         }
     }
 
@@ -164,26 +159,26 @@ impl FusedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, &terms, addends),
             (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
-            (_, Some(alignment)) => self.run::<i64, i64, _>(&terms, addends, alignment),
+            (_, Some(alignment)) => self.run::<i64, _>(&terms, addends, alignment),
         }
     }
 
     #[inline(always)]
-    fn run<P: SignedWord, S: SignedWord + From<P>, T: FusedTerms<P>>(
+    fn run<S: SignedWord, T: FusedTerms<S>>(
         &self,
         terms: &T,
         addends: &[AddendValue],
         alignment: &Alignment,
     ) -> UnroundedSum {
         match alignment.rounding {
-            Rounding::Rz => self.aligned::<P, S, T>(terms, addends, alignment, Rounding::Rz),
-            rounding => self.aligned::<P, S, T>(terms, addends, alignment, rounding),
+            Rounding::Rz => self.aligned::<S, T>(terms, addends, alignment, Rounding::Rz),
+            rounding => self.aligned::<S, T>(terms, addends, alignment, rounding),
         }
     }
 
     /// The terms and addends aligned to the largest of their exponents, cut and added.
     #[inline(always)]
-    fn aligned<P: SignedWord, S: SignedWord + From<P>, T: FusedTerms<P>>(
+    fn aligned<S: SignedWord, T: FusedTerms<S>>(
         &self,
         terms: &T,
         addends: &[AddendValue],
@@ -192,55 +187,54 @@ impl FusedSum {
     ) -> UnroundedSum {
         let terms = &terms.trimmed();
         let count = terms.len();
-        // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
         let step = black_box(1);
-        let mut largest = [ZERO; LANES];
-        for addend in addends {
-            largest = each(|l| largest[l].max(addend.exponent[l]));
-        }
-        let mut term = 0;
-        while term < count {
-            let exponent = terms.exponent(term);
-            largest = each(|l| largest[l].max(exponent[l]));
-            term += step;
-        }
-        if let Some(floor) = alignment.floor {
-            // Without any term there is nothing to align.
-            largest = over(&largest, |e| if e > NONE { e.max(floor) } else { e });
-        }
-        let excess = self.fraction_bits + self.lifted - alignment.bits;
-        let (left, right) = (if P::LIFTED { 0 } else { (-excess).max(0) as u32 }, excess.max(0));
-        let mut products = [P::default(); LANES];
+        let largest = largest(terms, addends, alignment);
+        let excess = self.fraction_bits - alignment.bits;
+        let (left, right) = ((-excess).max(0) as u32, excess.max(0));
+        let mut products = [S::default(); LANES];
         let mut term = 0;
         while term < count {
             let (exponent, value) = (terms.exponent(term), terms.value(term));
-            let units: Lane<P> = each(|l| {
+            let units: Lane<S> = each(|l| {
                 let shift = largest[l].wrapping_sub(exponent[l]).wrapping_add(right);
                 value[l].lifted(left).cut(shift, rounding)
             });
             products = each(|l| products[l].plus(units[l]));
             term += step;
         }
+        self.with_addends(&products, &largest, addends, alignment, rounding)
+    }
+
+    /// A sum of products, and addends cut as they are aligned to the largest exponents.
+    #[inline(always)]
+    fn with_addends<S: SignedWord>(
+        &self,
+        products: &Lane<S>,
+        largest: &Lane<i32>,
+        addends: &[AddendValue],
+        alignment: &Alignment,
+        rounding: Rounding,
+    ) -> UnroundedSum {
         let bits = self.bits(alignment);
-        let mut units: Lane<S> = over(&products, |sum| S::from(sum).lifted((bits - alignment.bits) as u32));
+        let mut units: Lane<S> = over(products, |sum| sum.lifted((bits - alignment.bits) as u32));
         for (at, value) in addends.iter().enumerate() {
             let own = &self.addends[at];
             let kept = own.bits.unwrap_or(alignment.bits);
             let part: FinitePart<S> = value.part();
-            let cut = cut(&part, &largest, kept, rounding);
+            let cut = cut(&part, largest, kept, rounding);
             units = each(|l| {
                 let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
                 let addend = if dropped { S::default() } else { cut[l] };
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });
         }
-        narrowed(&FinitePart { units, exponent: largest, bits })
+        narrowed(&FinitePart { units, exponent: *largest, bits })
     }
 
     /// The exact sum; unknown where its terms lie too far apart.
     #[inline(always)]
     fn exact<T: FusedTerms<i128>>(&self, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
-        let fraction_bits = self.fraction_bits + self.lifted;
+        let fraction_bits = self.fraction_bits;
         let low = |exponent: i32, bits: i32| if exponent > NONE { exponent - bits } else { i32::MAX };
         let (mut lowest, mut highest) = ([i32::MAX; LANES], [ZERO; LANES]);
         for value in addends {
@@ -290,13 +284,37 @@ fn wide<T: FusedTerms<i128>>(
     addends: &[AddendValue],
     alignment: &Alignment,
 ) -> UnroundedSum {
-    sum.run::<i128, i128, _>(terms, addends, alignment)
+    sum.run::<i128, _>(terms, addends, alignment)
 }
 
 /// Exact sums, the same.
 #[inline(never)]
 fn exact<T: FusedTerms<i128>>(sum: &FusedSum, terms: &T, addends: &[AddendValue]) -> UnroundedSum {
     sum.exact(terms, addends)
+}
+
+/// The largest exponents of terms and addends, to which they are aligned.
+#[inline(always)]
+fn largest<S: SignedWord, T: FusedTerms<S>>(terms: &T, addends: &[AddendValue], alignment: &Alignment) -> Lane<i32> {
+    let terms = &terms.trimmed();
+    let count = terms.len();
+    // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+    let step = black_box(1);
+    let mut largest = [ZERO; LANES];
+    for addend in addends {
+        largest = each(|l| largest[l].max(addend.exponent[l]));
+    }
+    let mut term = 0;
+    while term < count {
+        let exponent = terms.exponent(term);
+        largest = each(|l| largest[l].max(exponent[l]));
+        term += step;
+    }
+    match alignment.floor {
+        // Without any term there is nothing to align.
+        Some(floor) => over(&largest, |e| if e > NONE { e.max(floor) } else { e }),
+        None => largest,
+    }
 }
 
 /// A part in units of `2^(largest - bits)`, cut.

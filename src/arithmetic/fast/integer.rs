@@ -1,11 +1,12 @@
 //! Exact integer sums.
 
+use std::hint::black_box;
+
 use super::{
     floating::RoundedCodes,
     number::COUNT,
     pieces::Pieces,
-    terms::FusedTerms,
-    word::{LANES, Lane, PieceLanes, each, over, piece, set_piece},
+    word::{LANES, Lane, PieceLanes, TURNS, each, over, piece, set_piece},
 };
 use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
 
@@ -37,29 +38,31 @@ vectorised! {
     pub(super) fn integers(integer: &Integer, pieces: &Pieces<'_>, c: &PieceLanes<u32>, d: &mut RoundedCodes) {
         let RoundedCodes { codes, special } = d;
         *special = [0; COUNT];
+        // A step that the compiler does not know: it is to make vectors of lanes, not of terms.
+        let (next, count) = (black_box(1), pieces.terms());
         for at in 0..pieces.count {
-            let factors = pieces.factors(at);
+            let factors = pieces.of_group(at, pieces.a.significands, pieces.b.significands);
             let sum: Lane<i64> = if integer.wide {
                 let mut sum = [0i64; LANES];
-                for term in 0..pieces.terms() {
-                    let product: Lane<i32> = factors.value(term);
-                    for l in 0..LANES {
-                        sum[l] += i64::from(product[l]);
-                    }
+                let mut term = 0;
+                while term < count {
+                    let product = products(factors, term);
+                    sum = each(|l| sum[l] + i64::from(product[l]));
+                    term += next;
                 }
                 sum
             } else {
                 let mut sum = [0i32; LANES];
-                for term in 0..pieces.terms() {
-                    let terms: Lane<i32> = if integer.xor {
-                        let (a, b) = (factors.a.significands[term], &factors.b.significands[term]);
-                        over(b, |b| a ^ b)
+                let mut term = 0;
+                while term < count {
+                    let terms = if integer.xor {
+                        let (a, b) = (&factors.0[term], &factors.1[term]);
+                        each(|l| a[l % TURNS] ^ b[l])
                     } else {
-                        factors.value(term)
+                        products(factors, term)
                     };
-                    for l in 0..LANES {
-                        sum[l] = sum[l].wrapping_add(terms[l]);
-                    }
+                    sum = each(|l| sum[l].wrapping_add(terms[l]));
+                    term += next;
                 }
                 over(&sum, i64::from)
             };
@@ -71,4 +74,11 @@ vectorised! {
             }));
         }
     }
+}
+
+/// Products of integers.
+#[inline(always)]
+fn products((a, b): (&[[i32; TURNS]], &[[i32; LANES]]), term: usize) -> Lane<i32> {
+    let (a, b) = (&a[term], &b[term]);
+    each(|l| a[l % TURNS].wrapping_mul(b[l]))
 }

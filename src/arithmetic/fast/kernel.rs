@@ -4,9 +4,11 @@ use super::{
     decoder::NumberDecoder,
     floating::{Floating, RoundedCodes, Workspace},
     integer::{Integer, integers},
+    narrow::FactorRange,
     pieces::Pieces,
     scale::Scales,
     tile::Shape,
+    values::ValueDecoder,
     word::PieceLanes,
 };
 use crate::arithmetic::{ElementaryOperation, Factors, Program, Scaling};
@@ -20,10 +22,12 @@ pub(super) struct FastKernel {
     pub(super) order: Vec<usize>,
     /// Whether that is the order in which they are stored.
     pub(super) ordered: bool,
-    /// The bits of their significands that are taken, of A (shifted as A is) and of B, in that order; `None`: all.
+    /// The bits of their significands that are taken, of A and of B, in that order; `None`: all.
     pub(super) masks: Option<[Vec<u32>; 2]>,
-    /// Bits by which the significands of A are to be shifted left.
-    pub(super) lifted: u32,
+    /// Bits after the binary point of the factors of products, where a sum takes them in binary32.
+    pub(super) values: Option<[i32; 2]>,
+    /// How codes become those values, where all operations take them so, as they are.
+    pub(super) direct: Option<[ValueDecoder; 2]>,
     pub(super) scales: Option<Scales>,
     arithmetic: Arithmetic,
 }
@@ -43,7 +47,17 @@ impl FastKernel {
         if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
             let arithmetic = Arithmetic::Integer(Integer::new(i, *wrap)?);
             let order = (0..i.stored_k()).collect();
-            return Some(FastKernel { ordered: true, order, masks: None, lifted: 0, scales: None, arithmetic, a, b });
+            return Some(FastKernel {
+                ordered: true,
+                order,
+                masks: None,
+                values: None,
+                direct: None,
+                scales: None,
+                arithmetic,
+                a,
+                b,
+            });
         }
         let (factors, begins) = factors(program);
         let order: Vec<usize> = factors.iter().map(|factors| factors.k).collect();
@@ -61,22 +75,31 @@ impl FastKernel {
             Some(scale) => Some(Scales::new(scale, runs, [&a, &b])?),
         };
         let floating = Floating::new(program, [&a, &b], scales.as_ref(), &begins)?;
-        let lifted = floating.lifted();
+        let scale_bits = scales.as_ref().map_or(0, Scales::factor_fraction_bits);
+        let values = floating.takes_values().then(|| [&a, &b].map(|factor| factor.fraction_bits as i32 + scale_bits));
         let whole = factors.iter().all(|factors| factors.a == u64::MAX && factors.b == u64::MAX);
         let masks = (!whole).then(|| {
-            let of = |mask: fn(&Factors) -> u64, left: u32| {
-                factors.iter().map(|factors| (mask(factors) as u32) << left).collect::<Vec<_>>()
-            };
-            [of(|factors| factors.a, lifted), of(|factors| factors.b, 0)]
+            let of = |mask: fn(&Factors) -> u64| factors.iter().map(|factors| mask(factors) as u32).collect::<Vec<_>>();
+            [of(|factors| factors.a), of(|factors| factors.b)]
         });
+        let direct = (floating.takes_only_values() && masks.is_none() && scales.is_none())
+            .then(|| Some([ValueDecoder::new(i.a, &program.unpack[0])?, ValueDecoder::new(i.b, &program.unpack[1])?]));
         let ordered = masks.is_none() && order.iter().copied().eq(0..i.stored_k());
         let arithmetic = Arithmetic::Floating(Box::new(floating));
-        Some(FastKernel { ordered, order, masks, lifted, scales, arithmetic, a, b })
+        Some(FastKernel { ordered, order, masks, values, direct: direct.flatten(), scales, arithmetic, a, b })
     }
 
     /// Rows of B that are decoded: of sparse forms all of them, from which those of A choose.
     pub(super) fn rows_of_b(&self, i: &Shape) -> usize {
         if i.chunk.is_some() { i.k } else { self.order.len() }
+    }
+
+    /// Whether operations that take their factors in binary32 serve those of this range as they are.
+    pub(super) fn serves(&self, range: &FactorRange) -> bool {
+        match &self.arithmetic {
+            Arithmetic::Integer(_) => false,
+            Arithmetic::Floating(floating) => floating.serves(range),
+        }
     }
 
     /// D for some pieces, with the elements of C.

@@ -1,22 +1,25 @@
 //! The fast evaluator: a program compiled into integer operations on many elements of D at a time.
 //!
-//! A tile's operands are decoded once. Pieces of rows of D (eight columns each) are summed with one vector lane for each
-//! column; sixteen pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64 and
-//! 128 bits that holds them.
+//! A tile's operands are decoded once. Pieces of D (eight columns of two rows, or sixteen of one) are summed with one vector lane
+//! for each element; eight pieces are then rounded, and decoded for the next step, together. Sums take the narrowest of 32, 64 and
+//! 128 bits that holds them; those of 32 bits, products in binary32, which holds them exactly.
 //!
 //! It agrees with the reference evaluator in every bit. It falls back to it for single elements where a product comes near the
 //! limit beyond which it is infinite, exact sums over more than 120 bits, NaNs that keep their payload; and for programs with
 //! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits. Programs of fused multiply-adds and additions in
 //! binary32 alone are computed in the host's binary64.
 
+mod codes;
 mod compile;
 mod decoder;
 mod double;
+mod elements;
 mod encoder;
 mod floating;
 mod fused;
 mod integer;
 mod kernel;
+mod narrow;
 mod number;
 mod pieces;
 mod product;
@@ -26,6 +29,7 @@ mod stage;
 mod step;
 mod terms;
 mod tile;
+mod values;
 mod word;
 
 use double::{Double, chains};
@@ -91,11 +95,37 @@ impl FastArithmetic {
 mod tests {
     use super::{FastArithmetic, Scratch};
     use crate::{
-        arithmetic::Model,
+        arithmetic::{Model, Program},
         base::vectors::{FORCED, Vectors},
         inputs::stream,
-        isa,
+        isa::{self, Instruction},
     };
+
+    #[test]
+    fn tiles_of_every_shape_give_the_results_of_the_reference() {
+        for (model, name) in [
+            ("hopper", "mma.m16n8k16.f32.f16.f16.f32"),
+            ("hopper", "mma.sp.m16n8k16.f16.f16.f16.f16"),
+            ("hopper", "mma.m16n8k16.s32.s8.u8.s32.satfinite"),
+        ] {
+            let own = isa::find(name).unwrap();
+            let evaluator = Model::load(model).unwrap().evaluator(&own).unwrap();
+            for (m, n) in [1, 2, 3, 5].into_iter().flat_map(|m| [1, 7, 8, 9, 16, 17, 24].map(|n| (m, n))) {
+                let i = Instruction { m, n, ..own.clone() };
+                let program = Program { instruction: i.clone(), ..evaluator.program().clone() };
+                let fast = FastArithmetic::new(&program).expect("a program that the fast evaluator has");
+                let tiles = stream::tiles(&i, 1, 0, 3);
+                for tile in 0..tiles.count {
+                    let dot = |at: usize| evaluator.dot(&tiles.case(&i, tile, at / n, at % n));
+                    let expected: Vec<u8> =
+                        (0..m * n).flat_map(|at| dot(at).to_le_bytes()[..i.d.bytes()].to_vec()).collect();
+                    let mut d = vec![0; expected.len()];
+                    fast.tile(&tiles, tile, &mut Scratch::default(), &mut d, dot);
+                    assert!(d == expected, "{name} as {m} x {n}, tile {tile}");
+                }
+            }
+        }
+    }
 
     #[test]
     fn every_set_of_vector_instructions_gives_the_results_of_the_reference() {

@@ -24,10 +24,10 @@ pub(super) const UNKNOWN: u32 = 8;
 /// Elements of a batch.
 pub(super) const COUNT: usize = PIECES * LANES;
 
-/// `(-1)^negative * magnitude * 2^exponent`, where a last bit of 1 may stand for a fraction. Magnitudes have at most 62 bits.
+/// `(-1)^negative * magnitude * 2^exponent`, where a last bit of 1 may stand for a fraction. Magnitudes of 64 bits are below 2^62.
 #[derive(Debug, Clone)]
-pub(super) struct Number {
-    pub(super) magnitude: PieceLanes<u64>,
+pub(super) struct Number<M = u64> {
+    pub(super) magnitude: PieceLanes<M>,
     /// Masks: [`TRUE`] or 0.
     pub(super) negative: PieceLanes<u32>,
     pub(super) exponent: PieceLanes<i32>,
@@ -35,11 +35,10 @@ pub(super) struct Number {
     pub(super) special: PieceLanes<u32>,
 }
 
-impl Number {
-    /// Exact zeros.
-    pub(super) const ZERO: Number =
-        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
+/// A number whose magnitudes have 32 bits.
+pub(super) type ShortNumber = Number<u32>;
 
+impl<M> Number<M> {
     /// Adds the marks of infinities and NaN.
     pub(super) fn add_special(&mut self, special: &PieceLanes<u32>) {
         for (at, own) in self.special.iter_mut().enumerate() {
@@ -48,16 +47,28 @@ impl Number {
     }
 
     /// Adds what is unknown in another number.
-    pub(super) fn add_unknown(&mut self, other: &Number) {
+    pub(super) fn add_unknown<N>(&mut self, other: &Number<N>) {
         for (at, own) in self.special.iter_mut().enumerate() {
             *own |= other.special[at] & UNKNOWN;
         }
     }
 }
 
-impl Default for Number {
-    fn default() -> Number {
-        Number::ZERO
+impl Number {
+    /// Exact zeros.
+    pub(super) const ZERO: Number =
+        Number { magnitude: [0; COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] };
+
+    /// The same number.
+    pub(super) fn widen(&mut self, short: &ShortNumber) {
+        self.magnitude = short.magnitude.map(u64::from);
+        (self.negative, self.exponent, self.special) = (short.negative, short.exponent, short.special);
+    }
+}
+
+impl<M: Copy + Default> Default for Number<M> {
+    fn default() -> Number<M> {
+        Number { magnitude: [M::default(); COUNT], negative: [0; COUNT], exponent: [ZERO; COUNT], special: [0; COUNT] }
     }
 }
 

@@ -1,15 +1,21 @@
-//! The operands of pieces of rows of D that are computed together.
+//! The operands of pieces of D that are computed together.
 
 use super::{
+    narrow::FactorRange,
     terms::{DecodedRow, GroupFactors},
-    word::{Lane, PIECES},
+    word::{LANES, PIECES, TURNS},
 };
 
 /// Decoded elements of A and of B, and which of them each piece takes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Pieces<'a> {
-    pub(super) a: DecodedRow<'a, i32, u32>,
-    pub(super) b: DecodedRow<'a, Lane<i32>, Lane<u32>>,
+    pub(super) a: DecodedRow<'a, TURNS>,
+    pub(super) b: DecodedRow<'a, LANES>,
+    /// Their values in binary32, where sums take them.
+    pub(super) a_values: &'a [[f32; TURNS]],
+    pub(super) b_values: &'a [[f32; LANES]],
+    /// The exponents of those elements, where values in binary32 serve as they are.
+    pub(super) range: Option<FactorRange>,
     /// Scales of the same elements, where those are not scaled already.
     pub(super) scales: Option<GroupFactors<'a>>,
     /// Where the elements of A and of B begin that a piece takes.
@@ -31,6 +37,18 @@ impl<'a> Pieces<'a> {
         self.group.1 - self.group.0
     }
 
+    /// What the group takes of A and of B for one piece; for one that is not there, anything.
+    #[inline(always)]
+    pub(super) fn of_group<'b, T>(
+        &self,
+        piece: usize,
+        a: &'b [[T; TURNS]],
+        b: &'b [[T; LANES]],
+    ) -> (&'b [[T; TURNS]], &'b [[T; LANES]]) {
+        let ((a_start, b_start), (from, count)) = (self.starts[piece], (self.group.0, self.terms()));
+        (&a[a_start + from..][..count], &b[b_start + from..][..count])
+    }
+
     /// The factors of the group for one piece.
     #[inline(always)]
     pub(super) fn factors(&self, piece: usize) -> GroupFactors<'a> {
@@ -44,12 +62,7 @@ impl<'a> Pieces<'a> {
     }
 
     #[inline(always)]
-    fn part(
-        &self,
-        a: DecodedRow<'a, i32, u32>,
-        b: DecodedRow<'a, Lane<i32>, Lane<u32>>,
-        piece: usize,
-    ) -> GroupFactors<'a> {
+    fn part(&self, a: DecodedRow<'a, TURNS>, b: DecodedRow<'a, LANES>, piece: usize) -> GroupFactors<'a> {
         let ((a_start, b_start), (from, to)) = (self.starts[piece], self.group);
         GroupFactors { a: a.part(a_start + from, a_start + to), b: b.part(b_start + from, b_start + to) }
     }

@@ -15,7 +15,7 @@ vectorised! {
         for at in 0..pieces.count {
             let factors = pieces.factors(at);
             let value: Lane<i64> = factors.value(0);
-            let exponent = FusedTerms::<i64>::exponent(&factors, 0);
+            let exponent = factors.exponent_sum(0);
             set_piece(&mut number.magnitude, at, &over(&value, i64::unsigned_abs));
             set_piece(&mut number.negative, at, &factors.negative(0));
             set_piece(&mut number.exponent, at, &over(&exponent, |e| e - pieces.fraction_bits));

@@ -51,15 +51,21 @@ impl Scales {
         })
     }
 
+    /// The smallest and the largest exponent of a scale that is not zero.
+    pub(super) fn exponents(&self) -> (i32, i32) {
+        let exponents = || self.table.iter().filter(|scale| scale.significand != 0).map(|scale| scale.exponent);
+        (exponents().min().unwrap_or(0), exponents().max().unwrap_or(0))
+    }
+
     /// The scale with this code.
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> DecodedCode {
         self.table[code as usize & (self.table.len() - 1)]
     }
 
-    /// Bits that scaling adds to the significand of A.
-    pub(super) fn factor_bits(&self) -> u32 {
-        if self.run == 0 { self.precision } else { 0 }
+    /// Bits that scaling adds behind the binary point of a factor.
+    pub(super) fn factor_fraction_bits(&self) -> i32 {
+        if self.run == 0 { self.fraction_bits } else { 0 }
     }
 
     /// Bits after the binary point, and in all, of terms whose unscaled products have `fraction_bits` and `bits`. `None`: too

@@ -3,13 +3,18 @@
 //! The host's binary64 computes them: products of operands are exact there; the error of a sum is known exactly (Knuth's two-sum),
 //! and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once. The host's binary32 takes no part.
 
-use super::word::{LANES, Lane, each, over};
+use super::{elements::resize, word::array};
 use crate::{
     arithmetic::{Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack},
     base::vectors::vectorised,
     format::{self, Format, Overflow, Rounding},
     isa::{Codes, Tiles},
 };
+
+/// Columns of D that are computed together: one vector register.
+const LANES: usize = 8;
+
+type Lane<T> = [T; LANES];
 
 /// Pieces of rows of D that are computed side by side: one waits for the sums of the others.
 const SIDE: usize = 8;
@@ -188,6 +193,12 @@ fn flush(to: &Destination) -> Option<Flush> {
     }
 }
 
+/// The value of each lane.
+#[inline(always)]
+fn each<T: Copy + Default>(value: impl FnMut(usize) -> T) -> Lane<T> {
+    array(value)
+}
+
 /// The sums of numbers of at most 49 bits, with the last bit odd where a sum is not exact.
 #[inline(always)]
 fn odd_sums(x: &Lane<f64>, y: &Lane<f64>) -> Lane<f64> {
@@ -208,14 +219,14 @@ fn odd_sums(x: &Lane<f64>, y: &Lane<f64>) -> Lane<f64> {
 fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
     let kept = each(|l| if sum[l].abs() < least { 1 << 63 } else { u64::MAX });
     let rounded = each(|l| f64::from_bits(sum[l].to_bits() & kept[l]) as f32);
-    over(&rounded, f64::from)
+    each(|l| f64::from(rounded[l]))
 }
 
 /// Sums as binary32; zeros of their sign, if those are subnormal.
 #[inline(always)]
 fn normal(sum: &Lane<f64>) -> Lane<f64> {
-    let rounded = over(sum, |sum| sum as f32);
-    let kept = over(&rounded, |rounded| if rounded.abs() < f32::MIN_POSITIVE { SIGN } else { u32::MAX });
+    let rounded = each(|l| sum[l] as f32);
+    let kept = each(|l| if rounded[l].abs() < f32::MIN_POSITIVE { SIGN } else { u32::MAX });
     each(|l| f64::from(f32::from_bits(rounded[l].to_bits() & kept[l])))
 }
 
@@ -224,10 +235,9 @@ impl SingleOperand {
     #[inline(always)]
     fn read(&self, codes: &Codes, first: usize, count: usize, numbers: &mut Vec<f64>, nans: &mut Vec<u32>) -> bool {
         let bytes = &codes.as_bytes()[first * self.width..][..count * self.width];
-        numbers.clear();
-        numbers.resize(count, 0.0);
-        nans.clear();
-        nans.resize(count, 0);
+        // A piece may have more lanes than there are columns.
+        resize(numbers, count + LANES);
+        resize(nans, count + LANES);
         let mut any = 0;
         let (numbers, nans) = (&mut numbers[..count], &mut nans[..count]);
         let mut put = |at: usize, code: u32| {
@@ -378,9 +388,6 @@ vectorised! {
         for (at, (codes, count)) in arrays.into_iter().enumerate() {
             let (numbers, own) = (&mut scratch.numbers[at], &mut scratch.nans[at]);
             nans |= single.operands[at].read(codes, tile * count, count, numbers, own);
-            // A piece may have more lanes than there are columns.
-            numbers.resize(count + LANES, 0.0);
-            own.resize(count + LANES, 0);
         }
         scratch.values.resize(single.slots, ZERO);
         let mut places = [(0, 0); SIDE];

@@ -2,7 +2,7 @@
 
 use super::{
     decoder::{NumberDecoder, numbers},
-    encoder::{NumberEncoder, encode},
+    encoder::{Magnitude, NumberEncoder, encode},
     number::{COUNT, Number},
 };
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
 /// The rounding of a value to a format, in which the next operation finds it.
 #[derive(Debug, Clone)]
 pub(super) struct Stage {
-    encoder: NumberEncoder,
+    pub(super) encoder: NumberEncoder,
     pub(super) decoder: NumberDecoder,
     /// Encodes straight to D, where every finite code stays as it is.
     pub(super) last: Option<NumberEncoder>,
@@ -36,7 +36,7 @@ impl Stage {
     }
 
     /// The value as the next operation finds it.
-    pub(super) fn hold(&self, number: &Number, held: &mut Number) {
+    pub(super) fn hold<M: Magnitude>(&self, number: &Number<M>, held: &mut Number) {
         let mut codes = [0; COUNT];
         encode(&self.encoder, number, &mut codes);
         numbers(&self.decoder, &codes, held);

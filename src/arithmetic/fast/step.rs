@@ -7,7 +7,7 @@ use super::{
     scale::Scales,
     stage::Stage,
     terms::{FusedTerms, GroupFactors, Stored},
-    word::{LANES, Lane, PIECES, each, over, piece, set_piece},
+    word::{LANES, Lane, PIECES, PieceLanes, TURNS, Turn, array, each, over, piece, set_piece},
 };
 use crate::{base::vectors::vectorised, format::Rounding};
 
@@ -65,7 +65,7 @@ impl SumStep {
         }
         let Some(stage) = &self.product else {
             for term in 0..count {
-                self.push(stored, (factors.value(term), exponent(factors, term)), factors.negative(term));
+                self.push(stored, (factors.value(term), factors.exponent_sum(term)), factors.negative(term));
             }
             return [0; LANES];
         };
@@ -80,7 +80,7 @@ impl SumStep {
                 if pieces.special {
                     set_piece(&mut exact.special, at, &factors.special(first + at));
                 }
-                let quantum = over(&exponent(factors, first + at), |e| e - self.fraction_bits);
+                let quantum = over(&factors.exponent_sum(first + at), |e| e - self.fraction_bits);
                 set_piece(&mut exact.exponent, at, &quantum);
             }
             let mut rounded = Number::ZERO;
@@ -111,26 +111,24 @@ impl SumStep {
         stored.negative.push(negative);
     }
 
-    /// The signs of zero sums by IEEE 754, as masks.
-    #[inline(always)]
-    fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: &Stored) -> Lane<u32> {
-        let mut zeros = ZeroSigns { minus: [true; LANES], plus: [true; LANES] };
+    /// The signs of zero sums by IEEE 754, as masks; of stored terms, if there are. Such sums are rare: compiled once.
+    #[inline(never)]
+    fn zero_signs(&self, factors: &GroupFactors, addends: &[&Number], at: usize, stored: Option<&Stored>) -> Lane<u32> {
+        let mut zeros = ZeroSigns::default();
         for addend in addends {
-            zeros.add(&over(&piece(&addend.magnitude, at), |units| units as i64), &piece(&addend.negative, at));
+            zeros.add(&over(&piece(&addend.magnitude, at), |units| units == 0), &piece(&addend.negative, at));
         }
-        if self.is_simple() {
-            for term in 0..factors.a.significands.len() {
-                zeros.add(&factors.value(term), &factors.negative(term));
+        if let Some(stored) = stored {
+            for (values, negative) in stored.values.iter().zip(&stored.negative) {
+                zeros.add(&over(values, |value| value == 0), negative);
             }
         } else {
-            for (values, negative) in stored.values.iter().zip(&stored.negative) {
-                zeros.add(values, negative);
+            for term in 0..factors.a.significands.len() {
+                let value: Lane<i64> = factors.value(term);
+                zeros.add(&over(&value, |value| value == 0), &factors.negative(term));
             }
         }
-        each(|l| {
-            let negative = zeros.minus[l] || self.rounding == Rounding::Rd && !zeros.plus[l];
-            if negative { TRUE } else { 0 }
-        })
+        zeros.signs(self.rounding)
     }
 }
 
@@ -158,13 +156,9 @@ vectorised! {
                 special = step.store(&factors, pieces, at, stored);
                 step.sum.of_stored(step.width, stored, values)
             };
-            if pieces.special && step.product.is_none() {
-                let own = factors.specials();
-                special = each(|l| special[l] | own[l]);
-            }
             let mut negative = over(&sum.units, |units| (units >> 63) as u32);
             if step.ieee && sum.units.contains(&0) {
-                let signs = step.zero_signs(&factors, addends, at, stored);
+                let signs = step.zero_signs(&factors, addends, at, (!step.is_simple()).then_some(&*stored));
                 negative = each(|l| if sum.units[l] == 0 { signs[l] } else { negative[l] });
             }
             set_piece(&mut number.magnitude, at, &over(&sum.units, i64::unsigned_abs));
@@ -175,29 +169,51 @@ vectorised! {
         for addend in addends {
             number.add_special(&addend.special);
         }
-    }
-}
-
-/// Whether all terms are negative zeros, or positive ones.
-struct ZeroSigns {
-    minus: Lane<bool>,
-    plus: Lane<bool>,
-}
-
-impl ZeroSigns {
-    #[inline(always)]
-    fn add(&mut self, values: &Lane<i64>, negative: &Lane<u32>) {
-        for l in 0..LANES {
-            self.minus[l] &= values[l] == 0 && negative[l] != 0;
-            self.plus[l] &= values[l] == 0 && negative[l] == 0;
+        if pieces.special && step.product.is_none() {
+            add_specials(pieces, &mut number.special);
         }
     }
 }
 
-/// The exponents of products.
-#[inline(always)]
-fn exponent(factors: &GroupFactors, term: usize) -> Lane<i32> {
-    FusedTerms::<i64>::exponent(factors, term)
+vectorised! {
+    /// Adds the marks of infinities and NaN of the sums of all products of a group.
+    pub(super) fn add_specials(pieces: &Pieces<'_>, special: &mut PieceLanes<u32>) {
+        for at in 0..pieces.count {
+            let own = pieces.factors(at).specials();
+            let all = piece(special, at);
+            set_piece(special, at, &each(|l| all[l] | own[l]));
+        }
+    }
+}
+
+/// Whether all terms are negative zeros, or positive ones.
+pub(super) struct ZeroSigns {
+    minus: Lane<bool>,
+    plus: Lane<bool>,
+}
+
+impl Default for ZeroSigns {
+    fn default() -> ZeroSigns {
+        ZeroSigns { minus: [true; LANES], plus: [true; LANES] }
+    }
+}
+
+impl ZeroSigns {
+    /// Adds a term, by whether it is zero and whether it has a sign.
+    pub(super) fn add(&mut self, zero: &Lane<bool>, negative: &Lane<u32>) {
+        for l in 0..LANES {
+            self.minus[l] &= zero[l] && negative[l] != 0;
+            self.plus[l] &= zero[l] && negative[l] == 0;
+        }
+    }
+
+    /// The signs of the sums, as masks.
+    pub(super) fn signs(&self, rounding: Rounding) -> Lane<u32> {
+        each(|l| {
+            let negative = self.minus[l] || rounding == Rounding::Rd && !self.plus[l];
+            if negative { TRUE } else { 0 }
+        })
+    }
 }
 
 /// The exact sum of products times their common scales.
@@ -207,14 +223,15 @@ fn scaled_sum(runs: &Scales, run: &GroupFactors, scales: &GroupFactors, first: u
         |significand: i32, exponent: i32, lowest: i32| i64::from(significand) << (exponent - lowest).clamp(0, 62);
     let mut sum = [0i64; LANES];
     for term in 0..run.a.significands.len() {
-        let x = fixed(run.a.significands[term], run.a.exponents[term], runs.lowest[0]);
+        let (x, x_exponent) = (&run.a.significands[term], &run.a.exponents[term]);
+        let x: Turn<i64> = array(|t| fixed(x[t], x_exponent[t], runs.lowest[0]));
         let (y, y_exponent) = (&run.b.significands[term], &run.b.exponents[term]);
         for l in 0..LANES {
-            sum[l] += x * fixed(y[l], y_exponent[l], runs.lowest[1]);
+            sum[l] += x[l % TURNS] * fixed(y[l], y_exponent[l], runs.lowest[1]);
         }
     }
     let scale: Lane<i64> = scales.value(first);
-    let scale_exponent = exponent(scales, first);
+    let scale_exponent = scales.exponent_sum(first);
     let sum: Lane<i64> = each(|l| sum[l] * scale[l]);
     (sum, each(|l| if sum[l] == 0 { ZERO } else { scale_exponent[l] }))
 }

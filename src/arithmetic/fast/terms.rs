@@ -2,32 +2,32 @@
 
 use super::{
     number::{INFINITY, MINUS_INFINITY, NAN},
-    word::{LANES, Lane, SignedWord, each, over},
+    word::{LANES, Lane, SignedWord, TURNS, Turn, array, each, over},
 };
 
-/// The factors of the products of one group, in order: for each one value of A, and one of B for each lane.
+/// The factors of the products of one group, in order: of A for each row that lanes take in turn, and of B for each lane.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct GroupFactors<'a> {
-    pub(super) a: DecodedRow<'a, i32, u32>,
-    pub(super) b: DecodedRow<'a, Lane<i32>, Lane<u32>>,
+    pub(super) a: DecodedRow<'a, TURNS>,
+    pub(super) b: DecodedRow<'a, LANES>,
 }
 
-/// Decoded elements, one after the other.
+/// Decoded elements, so many side by side, one after the other.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct DecodedRow<'a, T, M> {
+pub(super) struct DecodedRow<'a, const N: usize> {
     /// With their signs.
-    pub(super) significands: &'a [T],
-    pub(super) exponents: &'a [T],
+    pub(super) significands: &'a [[i32; N]],
+    pub(super) exponents: &'a [[i32; N]],
     /// Masks.
-    pub(super) negative: &'a [M],
+    pub(super) negative: &'a [[u32; N]],
     /// What elements are that are not finite: [`INFINITY`] of either sign, or [`NAN`].
-    pub(super) special: &'a [M],
+    pub(super) special: &'a [[u32; N]],
 }
 
-impl<'a, T, M> DecodedRow<'a, T, M> {
+impl<'a, const N: usize> DecodedRow<'a, N> {
     /// The elements `from..to`.
     #[inline(always)]
-    pub(super) fn part(&self, from: usize, to: usize) -> DecodedRow<'a, T, M> {
+    pub(super) fn part(&self, from: usize, to: usize) -> DecodedRow<'a, N> {
         DecodedRow {
             significands: &self.significands[from..to],
             exponents: &self.exponents[from..to],
@@ -60,14 +60,13 @@ impl<P: SignedWord> FusedTerms<P> for GroupFactors<'_> {
 
     #[inline(always)]
     fn exponent(&self, term: usize) -> Lane<i32> {
-        let (x, y) = (self.a.exponents[term], &self.b.exponents[term]);
-        each(|l| x.wrapping_add(y[l]))
+        self.exponent_sum(term)
     }
 
     #[inline(always)]
     fn value(&self, term: usize) -> Lane<P> {
-        let (x, y) = (self.a.significands[term], &self.b.significands[term]);
-        each(|l| P::product(x, y[l]))
+        let (x, y) = (&self.a.significands[term], &self.b.significands[term]);
+        each(|l| P::product(x[l % TURNS], y[l]))
     }
 }
 
@@ -78,25 +77,32 @@ impl<'a> GroupFactors<'a> {
         GroupFactors { a: self.a.part(from, to), b: self.b.part(from, to) }
     }
 
+    /// The exponents of a product.
+    #[inline(always)]
+    pub(super) fn exponent_sum(&self, term: usize) -> Lane<i32> {
+        let (x, y) = (&self.a.exponents[term], &self.b.exponents[term]);
+        each(|l| x[l % TURNS].wrapping_add(y[l]))
+    }
+
     /// The signs of a product, as masks.
     #[inline(always)]
     pub(super) fn negative(&self, term: usize) -> Lane<u32> {
-        let (x, y) = (self.a.negative[term], &self.b.negative[term]);
-        over(y, |y| x ^ y)
+        let (x, y) = (&self.a.negative[term], &self.b.negative[term]);
+        each(|l| x[l % TURNS] ^ y[l])
     }
 
     /// What a product is if it is not finite.
     #[inline(always)]
     pub(super) fn special(&self, term: usize) -> Lane<u32> {
-        let (x, x_zero) = (self.a.special[term], self.a.significands[term] == 0);
+        let (x, x_significands) = (&self.a.special[term], &self.a.significands[term]);
         let (y, significands) = (&self.b.special[term], &self.b.significands[term]);
+        let x_zero: Turn<bool> = array(|t| (x_significands[t] == 0) & (x[t] == 0));
         let negative = self.negative(term);
         each(|l| {
-            let x_zero = x_zero & (x == 0);
             let y_zero = (significands[l] == 0) & (y[l] == 0);
             let infinity = if negative[l] == 0 { INFINITY } else { MINUS_INFINITY };
-            let any = x | y[l];
-            let invalid = (any & NAN != 0) | ((any != 0) & (x_zero | y_zero));
+            let any = x[l % TURNS] | y[l];
+            let invalid = (any & NAN != 0) | ((any != 0) & (x_zero[l % TURNS] | y_zero));
             if invalid {
                 NAN
             } else if any != 0 {
@@ -123,7 +129,7 @@ impl<'a> GroupFactors<'a> {
     pub(super) fn largest(&self) -> Lane<i32> {
         let mut largest = [i32::MIN; LANES];
         for term in 0..self.a.significands.len() {
-            let exponent = FusedTerms::<i32>::exponent(self, term);
+            let exponent = self.exponent_sum(term);
             largest = each(|l| largest[l].max(exponent[l]));
         }
         largest

@@ -1,14 +1,17 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
-    decoder::{DecodedCode, NumberDecoder},
+    codes::{widen, widen_in_turn},
+    elements::{Elements, choose, decode, decode_integers, resize},
     floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
-    number::{COUNT, NAN, UNKNOWN, ZERO},
+    narrow::FactorRange,
+    number::{COUNT, UNKNOWN},
     pieces::Pieces,
     scale::Scales,
-    terms::{DecodedRow, GroupFactors},
-    word::{LANES, PIECES},
+    terms::GroupFactors,
+    values::{decode_values, find_range, values},
+    word::{LANES, Lane, PIECES, PieceLanes, TURNS, array, each, piece, set_piece},
 };
 use crate::{
     base::vectors::vectorised,
@@ -24,13 +27,22 @@ pub(super) struct Shape {
     /// Elements in a row of A.
     stored: usize,
     pub(super) chunk: Option<Chunk>,
+    /// Rows of a piece: [`TURNS`], or one that has more columns.
+    rows: usize,
     /// Bytes of a code of D.
     pub(super) width: usize,
 }
 
 impl Shape {
     pub(super) fn new(i: &Instruction) -> Shape {
-        Shape { m: i.m, n: i.n, k: i.k, stored: i.stored_k(), chunk: i.chunk(), width: i.d.bytes() }
+        let rows = if i.m == 1 || i.n.is_multiple_of(LANES) { 1 } else { TURNS };
+        Shape { m: i.m, n: i.n, k: i.k, stored: i.stored_k(), chunk: i.chunk(), rows, width: i.d.bytes() }
+    }
+
+    /// Columns of a piece.
+    #[inline(always)]
+    fn columns(&self) -> usize {
+        LANES / self.rows
     }
 
     /// The logical k of the stored element `at` of a row with these positions.
@@ -40,122 +52,61 @@ impl Shape {
     }
 }
 
-/// A piece of a row of D: [`LANES`] columns, or as many as there are.
+/// Columns of a piece of [`TURNS`] rows.
+const HALF: usize = LANES / TURNS;
+
+/// A piece of D: lanes take its rows in turn, column by column; some lanes may be beyond the last row or column.
 #[derive(Debug, Clone, Copy, Default)]
-struct RowPiece {
+struct Piece {
+    /// Its first row, and which of the pieces that begin there it is.
     row: usize,
     block: usize,
+    /// Rows and columns that there are.
+    rows: usize,
     columns: usize,
     /// Its first element.
     element: usize,
 }
 
-/// Decoded elements.
-#[derive(Debug, Default)]
-struct Elements {
-    significands: Vec<i32>,
-    exponents: Vec<i32>,
-    negative: Vec<u32>,
-    special: Vec<u32>,
-    /// Whether one of them is infinite or NaN.
-    any_special: bool,
+impl Piece {
+    /// The element of D of each lane that has one.
+    fn elements(&self, i: &Shape) -> impl Iterator<Item = (usize, usize)> {
+        let (own, turns, n) = (*self, i.rows, i.n);
+        let of = move |lane: usize| {
+            let (row, column) = (lane % turns, lane / turns);
+            (row < own.rows && column < own.columns).then_some((lane, own.element + row * n + column))
+        };
+        (0..LANES).filter_map(of)
+    }
 }
 
 /// The decoded operands of a tile.
 #[derive(Debug, Default)]
 pub(super) struct DecodedTile {
     codes: Vec<u32>,
-    ordered: Vec<u32>,
-    c: Vec<u32>,
+    /// The codes of A and B in the order of their elements.
+    a_codes: Vec<u32>,
+    b_codes: Vec<u32>,
     positions: Vec<u32>,
     /// The scales of A and B.
     scales: [Vec<u32>; 2],
-    /// A by row, in the order of the kernel.
+    /// A by the rows of pieces, k and row: [`TURNS`] rows, or one of them twice, in the order of the kernel.
     a: Elements,
-    /// B by [`LANES`] columns, k and column: dense in the order of the kernel.
+    /// B by the columns of pieces, k and lane: dense in the order of the kernel.
     b: Elements,
     /// The scales of those elements, where they are not scaled already.
     a_scales: Elements,
     b_scales: Elements,
-    /// The elements of B that the rows of a sparse A choose.
+    /// The range of A and B, where values in binary32 serve as they are.
+    range: Option<FactorRange>,
+    /// The places of the elements of B that the rows of a sparse A choose, and those elements.
+    chosen_places: Vec<[usize; TURNS]>,
     chosen: Elements,
     chosen_scales: Elements,
     workspace: Workspace,
     outcome: RoundedCodes,
     /// The elements of D that are left to the reference evaluator.
     pub(super) unknown: Vec<usize>,
-}
-
-impl Elements {
-    fn resize(&mut self, count: usize) {
-        resize(&mut self.significands, count);
-        resize(&mut self.exponents, count);
-        resize(&mut self.negative, count);
-        resize(&mut self.special, count);
-    }
-
-    fn clear(&mut self) {
-        self.resize(0);
-        self.any_special = false;
-    }
-
-    /// Keeps the masked bits of the significands; each mask serves so many elements.
-    fn take_pieces(&mut self, masks: impl Iterator<Item = (u32, usize)>) {
-        let masks = masks.flat_map(|(mask, times)| std::iter::repeat_n(mask, times));
-        for ((significand, exponent), mask) in self.significands.iter_mut().zip(&mut self.exponents).zip(masks) {
-            *significand = significand.signum() * (significand.unsigned_abs() & mask) as i32;
-            *exponent = if *significand == 0 { ZERO } else { *exponent };
-        }
-    }
-
-    /// Multiplies by the scale of each element.
-    fn scale(&mut self, scales: &Elements) {
-        for at in 0..self.significands.len() {
-            self.significands[at] *= scales.significands[at];
-            let zero = self.significands[at] == 0;
-            self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
-            // A scale of zero makes an infinity NaN.
-            let nan = (self.special[at] != 0) & (scales.significands[at] == 0) | (scales.special[at] != 0);
-            self.special[at] = if nan { NAN } else { self.special[at] };
-        }
-        self.any_special |= scales.any_special;
-    }
-
-    /// Appends [`LANES`] elements of `other`.
-    #[inline]
-    fn push_lanes(&mut self, other: &Elements, at: usize) {
-        let range = at * LANES..(at + 1) * LANES;
-        self.significands.extend_from_slice(&other.significands[range.clone()]);
-        self.exponents.extend_from_slice(&other.exponents[range.clone()]);
-        self.negative.extend_from_slice(&other.negative[range.clone()]);
-        self.special.extend_from_slice(&other.special[range]);
-    }
-
-    fn push(&mut self, element: &DecodedCode) {
-        self.significands.push(element.significand as i32);
-        self.exponents.push(element.exponent);
-        self.negative.push(element.negative);
-        self.special.push(element.special);
-        self.any_special |= element.special != 0;
-    }
-
-    fn row(&self) -> DecodedRow<'_, i32, u32> {
-        DecodedRow {
-            significands: &self.significands,
-            exponents: &self.exponents,
-            negative: &self.negative,
-            special: &self.special,
-        }
-    }
-
-    fn lanes(&self) -> DecodedRow<'_, [i32; LANES], [u32; LANES]> {
-        DecodedRow {
-            significands: self.significands.as_chunks().0,
-            exponents: self.exponents.as_chunks().0,
-            negative: self.negative.as_chunks().0,
-            special: self.special.as_chunks().0,
-        }
-    }
 }
 
 impl DecodedTile {
@@ -165,68 +116,107 @@ impl DecodedTile {
         if let Some(positions) = &tiles.positions {
             widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
-        widen(&tiles.c, tile * i.m * i.n, i.m * i.n, &mut self.c);
-        self.load_a(kernel, i, tiles, tile);
-        self.load_b(kernel, i, tiles, tile);
-        if let Some(scales) = &kernel.scales {
-            self.load_scales(kernel, scales, i, tiles, tile);
+        self.order_a(kernel, i, tiles, tile);
+        self.order_b(kernel, i, tiles, tile);
+        if !self.decode_values(kernel, i) {
+            self.decode(kernel, i, tiles, tile);
         }
-        let mut places = [RowPiece::default(); PIECES];
+        let mut places = [Piece::default(); PIECES];
         let mut count = 0;
-        for row in 0..i.m {
-            for (block, first) in (0..i.n).step_by(LANES).enumerate() {
-                places[count] = RowPiece { row, block, columns: LANES.min(i.n - first), element: row * i.n + first };
+        for row in (0..i.m).step_by(i.rows) {
+            for (block, first) in (0..i.n).step_by(i.columns()).enumerate() {
+                let (rows, columns) = (i.rows.min(i.m - row), i.columns().min(i.n - first));
+                places[count] = Piece { row, block, rows, columns, element: row * i.n + first };
                 count += 1;
                 if count == PIECES {
-                    self.batch(kernel, i, &places, d);
+                    self.batch(kernel, i, tiles, tile, &places, d);
                     count = 0;
                 }
             }
         }
         if count > 0 {
-            self.batch(kernel, i, &places[..count], d);
+            self.batch(kernel, i, tiles, tile, &places[..count], d);
         }
     }
 
-    /// Decodes A.
-    fn load_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
-        widen(&tiles.a, tile * i.m * i.stored, i.m * i.stored, &mut self.codes);
-        let codes = if kernel.ordered {
-            &self.codes
-        } else {
-            self.ordered.clear();
-            for row in self.codes.chunks_exact(i.stored) {
-                self.ordered.extend(kernel.order.iter().map(|at| row[*at]));
-            }
-            &self.ordered
-        };
-        decode(&mut self.a, &kernel.a, codes, kernel.lifted);
-        if let Some([masks, _]) = &kernel.masks {
-            self.a.take_pieces(masks.iter().cycle().map(|mask| (*mask, 1)));
+    /// Brings the codes of A into the order of its elements.
+    fn order_a(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+        let (codes, elements) = (tile * i.m * i.stored, i.m * i.stored);
+        let (stored, pairs) = (i.stored, i.m.div_ceil(i.rows));
+        let count = kernel.order.len();
+        let used = pairs * count * TURNS;
+        resize(&mut self.a_codes, used.next_multiple_of(LANES));
+        self.a_codes[used..].fill(0);
+        if kernel.ordered {
+            return widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.a_codes.as_chunks_mut().0);
+        }
+        resize(&mut self.codes, pairs * stored * TURNS);
+        widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
+        for (own, out) in self.codes.chunks_exact(stored * TURNS).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
+            reorder::<TURNS>(own.as_chunks().0, &kernel.order, out.as_chunks_mut().0);
         }
     }
 
-    /// Decodes B.
-    fn load_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+    /// Brings the codes of B into the order of its elements.
+    fn order_b(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+        let (width, count) = (i.columns(), kernel.rows_of_b(i));
+        let ordered = kernel.ordered || i.chunk.is_some();
+        if i.n == width && ordered {
+            widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
+            return self.b_codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
+        }
         widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
-        let in_place = i.n == LANES && (kernel.ordered || i.chunk.is_some());
-        let codes = if in_place {
-            &self.codes
-        } else {
-            self.ordered.clear();
-            for first in (0..i.n).step_by(LANES) {
-                let columns = LANES.min(i.n - first);
-                for position in 0..kernel.rows_of_b(i) {
-                    let k = if i.chunk.is_some() { position } else { kernel.order[position] };
-                    self.ordered.extend_from_slice(&self.codes[k * i.n + first..][..columns]);
-                    self.ordered.resize(self.ordered.len() + LANES - columns, 0);
-                }
+        resize(&mut self.b_codes, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
+        if i.n == HALF && width == HALF {
+            self.b_codes[count * HALF..].fill(0);
+            return reorder::<HALF>(self.codes.as_chunks().0, &kernel.order, self.b_codes.as_chunks_mut().0);
+        }
+        self.b_codes.fill(0);
+        for (first, block) in (0..i.n).step_by(width).zip(self.b_codes.chunks_exact_mut(count * width)) {
+            let columns = width.min(i.n - first);
+            for (position, out) in block.chunks_exact_mut(width).enumerate() {
+                let k = if ordered { position } else { kernel.order[position] };
+                out[..columns].copy_from_slice(&self.codes[k * i.n + first..][..columns]);
             }
-            &self.ordered
-        };
-        decode(&mut self.b, &kernel.b, codes, 0);
-        if let Some([_, masks]) = kernel.masks.as_ref().filter(|_| i.chunk.is_none()) {
-            self.b.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
+        }
+    }
+
+    /// Decodes A and B as far as sums in binary32 need them; whether those serve.
+    fn decode_values(&mut self, kernel: &FastKernel, i: &Shape) -> bool {
+        let Some([a, b]) = &kernel.direct else { return false };
+        decode_values(&mut self.a, a, &self.a_codes, false);
+        decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS);
+        let range = FactorRange::new(&self.a, &self.b);
+        self.range = Some(range);
+        !self.a.any_special && !self.b.any_special && kernel.serves(&range)
+    }
+
+    /// Decodes A and B.
+    fn decode(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize) {
+        let turns = i.rows == TURNS;
+        if let (Some((a, a_signed)), Some((b, b_signed))) = (kernel.a.integer, kernel.b.integer) {
+            decode_integers(&mut self.a, a, a_signed, &self.a_codes, false);
+            return decode_integers(&mut self.b, b, b_signed, &self.b_codes, turns);
+        }
+        decode(&mut self.a, &kernel.a, &self.a_codes, false);
+        decode(&mut self.b, &kernel.b, &self.b_codes, turns);
+        if let Some([a, b]) = &kernel.masks {
+            self.a.take_pieces(a.iter().cycle().map(|mask| (*mask, TURNS)));
+            if i.chunk.is_none() {
+                self.b.take_pieces(b.iter().cycle().map(|mask| (*mask, LANES)));
+            }
+        }
+        if let Some(scales) = &kernel.scales {
+            self.load_scales(kernel, scales, i, tiles, tile);
+        }
+        if let Some([a, b]) = kernel.values {
+            find_range(&mut self.a);
+            find_range(&mut self.b);
+            self.range = Some(FactorRange::new(&self.a, &self.b)).filter(|range| kernel.serves(range));
+            values(&mut self.a, a, self.range.is_none());
+            if i.chunk.is_none() {
+                values(&mut self.b, b, self.range.is_none());
+            }
         }
     }
 
@@ -237,18 +227,22 @@ impl DecodedTile {
         tiles.scale_a.iter().for_each(|codes| widen(codes, tile * i.m * blocks, i.m * blocks, a));
         tiles.scale_b.iter().for_each(|codes| widen(codes, tile * blocks * i.n, blocks * i.n, b));
         self.a_scales.clear();
-        for row in 0..i.m {
+        for first in (0..i.m).step_by(i.rows) {
             for &at in &kernel.order {
-                let k = i.logical(self.positions.get(row * i.stored..).unwrap_or_default(), at);
-                let scale = scales.decode(a[row * blocks + k / scales.block]);
-                self.a_scales.push(&scale);
+                for turn in 0..TURNS {
+                    let row = (first + turn % i.rows).min(i.m - 1);
+                    let k = i.logical(self.positions.get(row * i.stored..).unwrap_or_default(), at);
+                    let scale = scales.decode(a[row * blocks + k / scales.block]);
+                    self.a_scales.push(&scale);
+                }
             }
         }
         self.b_scales.clear();
-        for first in (0..i.n).step_by(LANES) {
+        for first in (0..i.n).step_by(i.columns()) {
             for position in 0..kernel.rows_of_b(i) {
                 let k = if i.chunk.is_some() { position } else { kernel.order[position] };
-                for column in first..first + LANES {
+                for lane in 0..LANES {
+                    let column = first + lane / i.rows;
                     let code = if column < i.n { b[k / scales.block * i.n + column] } else { 0 };
                     let scale = scales.decode(code);
                     self.b_scales.push(&scale);
@@ -262,13 +256,14 @@ impl DecodedTile {
     }
 
     /// The elements of D in some pieces.
-    fn batch(&mut self, kernel: &FastKernel, i: &Shape, places: &[RowPiece], d: &mut [u8]) {
+    fn batch(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, places: &[Piece], d: &mut [u8]) {
         let mut c = [0; COUNT];
+        gather(&tiles.c, tile * i.m * i.n, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
-            copy_lanes(&self.c[place.element..], place.columns, &mut c[at * LANES..]);
             let length = kernel.order.len();
-            starts[at] = (place.row * length, if i.chunk.is_some() { at * length } else { place.block * length });
+            let b = if i.chunk.is_some() { at } else { place.block };
+            starts[at] = (place.row / i.rows * length, b * length);
         }
         let sums = kernel.scales.as_ref().is_some_and(|scales| scales.run > 0);
         if i.chunk.is_some() {
@@ -277,9 +272,12 @@ impl DecodedTile {
         let (b, b_scales) =
             if i.chunk.is_some() { (&self.chosen, &self.chosen_scales) } else { (&self.b, &self.b_scales) };
         let pieces = Pieces {
-            a: self.a.row(),
-            b: b.lanes(),
-            scales: sums.then(|| GroupFactors { a: self.a_scales.row(), b: b_scales.lanes() }),
+            a: self.a.rows(),
+            b: b.rows(),
+            a_values: self.a.values.as_chunks().0,
+            b_values: b.values.as_chunks().0,
+            range: self.range,
+            scales: sums.then(|| GroupFactors { a: self.a_scales.rows(), b: b_scales.rows() }),
             starts: &starts,
             special: [&self.a, &self.b, &self.a_scales, &self.b_scales].iter().any(|elements| elements.any_special),
             count: places.len(),
@@ -288,134 +286,138 @@ impl DecodedTile {
         };
         kernel.run(&pieces, &c, &mut self.workspace, &mut self.outcome);
         let outcome = &self.outcome;
-        for (at, place) in places.iter().enumerate() {
-            narrow(&outcome.codes[at * LANES..][..LANES], place.columns, i.width, &mut d[place.element * i.width..]);
-        }
+        let special = scatter(outcome, places, i, d);
         if pieces.special && kernel.masks.is_some() {
             // Infinities and NaN have no pieces.
-            let all = places.iter().flat_map(|place| (0..place.columns).map(|lane| place.element + lane));
+            let all = places.iter().flat_map(|place| place.elements(i).map(|(_, element)| element));
             return self.unknown.extend(all);
         }
-        let mut special = 0;
-        for own in &outcome.special[..places.len() * LANES] {
-            special |= own;
-        }
         if special & UNKNOWN != 0 {
-            note_unknown(&mut self.unknown, &outcome.special, places);
+            note_unknown(&mut self.unknown, &outcome.special, places, i);
         }
     }
 
     /// Collects the elements of B that the rows of a sparse A are multiplied by.
-    fn choose(&mut self, kernel: &FastKernel, i: &Shape, places: &[RowPiece], scales: bool) {
-        self.chosen.clear();
-        self.chosen_scales.clear();
-        for &RowPiece { row, block, .. } in places {
+    fn choose(&mut self, kernel: &FastKernel, i: &Shape, places: &[Piece], scales: bool) {
+        self.chosen_places.clear();
+        for &Piece { row, block, rows, .. } in places {
+            let [x, y] = [0, TURNS - 1].map(|turn| &self.positions[(row + turn.min(rows - 1)) * i.stored..]);
             for &at in &kernel.order {
-                let k = block * i.k + i.logical(&self.positions[row * i.stored..], at);
-                self.chosen.push_lanes(&self.b, k);
-                if scales {
-                    self.chosen_scales.push_lanes(&self.b_scales, k);
-                }
+                self.chosen_places.push([block * i.k + i.logical(x, at), block * i.k + i.logical(y, at)]);
             }
+        }
+        choose(&mut self.chosen, &self.b, &self.chosen_places);
+        if scales {
+            choose(&mut self.chosen_scales, &self.b_scales, &self.chosen_places);
         }
         if let Some([_, masks]) = &kernel.masks {
             self.chosen.take_pieces(masks.iter().cycle().map(|mask| (*mask, LANES)));
         }
+        // What was decoded to values alone has them already.
+        if let Some([_, b]) = kernel.values.filter(|_| !self.b.significands.is_empty()) {
+            values(&mut self.chosen, b, self.range.is_none());
+        }
+    }
+}
+
+/// Codes that belong together, in another order.
+fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
+    for (at, own) in order.iter().enumerate() {
+        out[at] = codes[*own];
     }
 }
 
 /// Notes the elements that are unknown.
 #[cold]
-fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[RowPiece]) {
+fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece], i: &Shape) {
     for (at, place) in places.iter().enumerate() {
-        let unknown = (0..place.columns).filter(|lane| special[at * LANES + lane] & UNKNOWN != 0);
-        notes.extend(unknown.map(|lane| place.element + lane));
+        let unknown = place.elements(i).filter(|(lane, _)| special[at * LANES + lane] & UNKNOWN != 0);
+        notes.extend(unknown.map(|(_, element)| element));
     }
 }
 
 vectorised! {
-    /// The data of codes that `decoder` decodes, shifted left.
-    fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32], lifted: u32) {
-        elements.resize(codes.len());
-        let mut special = 0;
-        let count = codes.len();
-        let (significands, exponents) = (&mut elements.significands[..count], &mut elements.exponents[..count]);
-        let (negative, specials) = (&mut elements.negative[..count], &mut elements.special[..count]);
-        decoder.operands(codes, |at, element| {
-            let flip = element.negative as i32;
-            significands[at] = (((element.significand << lifted) as i32) ^ flip).wrapping_sub(flip);
-            exponents[at] = element.exponent;
-            negative[at] = element.negative;
-            specials[at] = element.special;
-            special |= element.special;
-        });
-        elements.any_special = special != 0;
+    /// The codes of each lane of some pieces, of those that begin at `first`; void for lanes without an element.
+    fn gather(codes: &Codes, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
+        let (width, bytes) = (codes.width(), codes.as_bytes());
+        for (at, place) in places.iter().enumerate() {
+            let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
+            let lanes = match (place.rows, place.columns, width) {
+                (_, LANES, 4) => read(row(0), u32::from_le_bytes),
+                (_, LANES, 2) => read(row(0), |code| u16::from_le_bytes(code).into()),
+                (TURNS, HALF, 4) => turns(&read(row(0), u32::from_le_bytes), &read(row(1), u32::from_le_bytes)),
+                (TURNS, HALF, 2) => {
+                    let half = |row| read(row, |code| u16::from_le_bytes(code).into());
+                    turns(&half(row(0)), &half(row(1)))
+                }
+                _ => {
+                    let mut lanes = [0; LANES];
+                    for (lane, element) in place.elements(i) {
+                        lanes[lane] = codes.get(first + element) as u32;
+                    }
+                    lanes
+                }
+            };
+            set_piece(out, at, &lanes);
+        }
     }
+}
+
+/// Codes of so many bytes each.
+#[inline(always)]
+fn read<const N: usize, const M: usize>(bytes: &[u8], code: impl Fn([u8; N]) -> u32) -> [u32; M] {
+    let codes: &[[u8; N]; M] = bytes.as_chunks().0.first_chunk().expect("a piece is not beyond its codes");
+    array(|l| code(codes[l]))
+}
+
+/// Lanes that take those of two rows in turn.
+#[inline(always)]
+fn turns(x: &[u32; HALF], y: &[u32; HALF]) -> Lane<u32> {
+    let pairs: [[u32; TURNS]; HALF] = array(|l| [x[l], y[l]]);
+    each(|l| pairs[l / TURNS][l % TURNS])
 }
 
 vectorised! {
-    /// `count` codes from `first` on.
-    fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
-    let bytes = &codes.as_bytes()[first * codes.width()..][..count * codes.width()];
-    resize(out, count);
-    let out = &mut out[..count];
-    match codes.width() {
-        1 => {
-            for (at, code) in out.iter_mut().enumerate() {
-                *code = bytes[at].into();
+    /// Writes the code of each lane of some pieces that has an element; gives the marks of what is special in them.
+    fn scatter(outcome: &RoundedCodes, places: &[Piece], i: &Shape, d: &mut [u8]) -> u32 {
+        let mut special = [0; LANES];
+        for (at, place) in places.iter().enumerate() {
+            let (lanes, marks) = (piece(&outcome.codes, at), piece(&outcome.special, at));
+            special = each(|l| special[l] | marks[l]);
+            let row = |row: usize| (place.element + row * i.n) * i.width;
+            // In turn those of one row, and of the next.
+            let (x, y): ([u32; HALF], [u32; HALF]) = (array(|l| lanes[l * TURNS]), array(|l| lanes[l * TURNS + 1]));
+            match (place.rows, place.columns, i.width) {
+                (_, LANES, 4) => write(&mut d[row(0)..], &lanes, u32::to_le_bytes),
+                (_, LANES, 2) => write(&mut d[row(0)..], &lanes, |code| (code as u16).to_le_bytes()),
+                (TURNS, HALF, 4) => {
+                    write(&mut d[row(0)..], &x, u32::to_le_bytes);
+                    write(&mut d[row(1)..], &y, u32::to_le_bytes);
+                }
+                (TURNS, HALF, 2) => {
+                    write(&mut d[row(0)..], &x, |code| (code as u16).to_le_bytes());
+                    write(&mut d[row(1)..], &y, |code| (code as u16).to_le_bytes());
+                }
+                _ => {
+                    for (lane, element) in place.elements(i) {
+                        d[element * i.width..][..i.width].copy_from_slice(&lanes[lane].to_le_bytes()[..i.width]);
+                    }
+                }
             }
         }
-        2 => {
-            let codes = &bytes.as_chunks().0[..count];
-            for (at, code) in out.iter_mut().enumerate() {
-                *code = u16::from_le_bytes(codes[at]).into();
-            }
+        let mut all = 0;
+        for own in special {
+            all |= own;
         }
-        _ => {
-            let codes = &bytes.as_chunks().0[..count];
-            for (at, code) in out.iter_mut().enumerate() {
-                *code = u32::from_le_bytes(codes[at]);
-            }
-        }
-    }
+        all
     }
 }
 
-/// Makes a vector as long as `count`, which it mostly is.
-#[inline]
-fn resize<T: Copy + Default>(vector: &mut Vec<T>, count: usize) {
-    if vector.len() != count {
-        vector.resize(count, T::default());
-    }
-}
-
-/// Copies the first `count` of up to [`LANES`] codes.
+/// Writes codes of so many bytes each.
 #[inline(always)]
-fn copy_lanes(from: &[u32], count: usize, to: &mut [u32]) {
-    match (from.first_chunk::<LANES>(), to.first_chunk_mut::<LANES>()) {
-        (Some(from), Some(to)) if count == LANES => *to = *from,
-        _ => to[..count].copy_from_slice(&from[..count]),
-    }
-}
-
-/// The first `count` of [`LANES`] codes, in `width` bytes each.
-#[inline(always)]
-fn narrow(codes: &[u32], count: usize, width: usize, bytes: &mut [u8]) {
-    match (width, count) {
-        (4, LANES) => {
-            for (at, bytes) in bytes.as_chunks_mut().0[..LANES].iter_mut().enumerate() {
-                *bytes = codes[at].to_le_bytes();
-            }
-        }
-        (2, LANES) => {
-            for (at, bytes) in bytes.as_chunks_mut().0[..LANES].iter_mut().enumerate() {
-                *bytes = (codes[at] as u16).to_le_bytes();
-            }
-        }
-        _ => {
-            for (bytes, code) in bytes.chunks_exact_mut(width).zip(&codes[..count]) {
-                bytes.copy_from_slice(&code.to_le_bytes()[..width]);
-            }
-        }
+fn write<const N: usize, const M: usize>(bytes: &mut [u8], codes: &[u32; M], code: impl Fn(u32) -> [u8; N]) {
+    let out = &mut bytes.as_chunks_mut().0[..M];
+    for l in 0..M {
+        out[l] = code(codes[l]);
     }
 }

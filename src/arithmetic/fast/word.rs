@@ -1,22 +1,33 @@
-//! Integers of three widths under one name, so that one kernel serves them all: the narrowest that holds a sum is the
-//! fastest.
+//! Lanes: many elements of D side by side; and integers of two widths under one name, so that one kernel serves both.
 
 use crate::format::Rounding;
 
-/// Columns of D whose products are formed together: one vector register of 64-bit words, or half of one of 32-bit words.
-pub(super) const LANES: usize = 8;
+/// Elements of D whose products are formed together: one vector register of 32-bit words, or two of 64-bit words.
+pub(super) const LANES: usize = 16;
 
-/// One value for each of those columns.
+/// Rows of A that lanes take in turn: two neighbouring rows of D, or one of them twice.
+pub(super) const TURNS: usize = 2;
+
+/// One value for each of those elements.
 pub(super) type Lane<T> = [T; LANES];
 
-/// The value of each lane. (A plain loop: what it calls is compiled for the same instruction set as the caller.)
+/// One value for each row that lanes take in turn.
+pub(super) type Turn<T> = [T; TURNS];
+
+/// The values of an array. (A plain loop: what it calls is compiled for the same instruction set as the caller.)
 #[inline(always)]
-pub(super) fn each<T: Copy + Default>(mut value: impl FnMut(usize) -> T) -> Lane<T> {
-    let mut lanes = [T::default(); LANES];
-    for (lane, slot) in lanes.iter_mut().enumerate() {
-        *slot = value(lane);
+pub(super) fn array<T: Copy + Default, const N: usize>(mut value: impl FnMut(usize) -> T) -> [T; N] {
+    let mut all = [T::default(); N];
+    for (at, slot) in all.iter_mut().enumerate() {
+        *slot = value(at);
     }
-    lanes
+    all
+}
+
+/// The value of each lane.
+#[inline(always)]
+pub(super) fn each<T: Copy + Default>(value: impl FnMut(usize) -> T) -> Lane<T> {
+    array(value)
 }
 
 /// A function of each lane.
@@ -25,17 +36,17 @@ pub(super) fn over<T: Copy, U: Copy + Default>(lanes: &Lane<T>, mut value: impl 
     each(|lane| value(lanes[lane]))
 }
 
-/// Pieces of rows of D, of [`LANES`] columns each, that are rounded together: long loops are what compilers turn into
-/// vector instructions.
-pub(super) const PIECES: usize = 16;
+/// Pieces of D, of [`LANES`] elements each, that are rounded together: long loops are what compilers turn into vector
+/// instructions.
+pub(super) const PIECES: usize = 8;
 
 /// One value for each element of those pieces.
 pub(super) type PieceLanes<T> = [T; PIECES * LANES];
 
 /// The lanes of one piece.
 #[inline(always)]
-pub(super) fn piece<T: Copy + Default>(batch: &PieceLanes<T>, piece: usize) -> Lane<T> {
-    each(|lane| batch[piece * LANES + lane])
+pub(super) fn piece<T: Copy>(batch: &PieceLanes<T>, piece: usize) -> Lane<T> {
+    batch.as_chunks().0[piece]
 }
 
 /// Sets the lanes of one piece.
@@ -49,9 +60,6 @@ pub(super) trait SignedWord: Copy + Default {
     /// Bits that a term may have, and a sum of terms: two fewer than the width, so that the largest shift leaves less
     /// than half a unit of any term.
     const CAPACITY: u32;
-
-    /// Whether terms of this width are shifted left before they are multiplied, as far as they have to.
-    const LIFTED: bool;
 
     /// The value of a 64-bit integer that fits.
     fn of(value: i64) -> Self;
@@ -73,7 +81,6 @@ macro_rules! word {
     ($word:ty, $unsigned:ty, $narrowed:expr) => {
         impl SignedWord for $word {
             const CAPACITY: u32 = <$word>::BITS - 3;
-            const LIFTED: bool = <$word>::BITS == 32;
 
             #[inline(always)]
             fn of(value: i64) -> Self {
@@ -131,7 +138,6 @@ macro_rules! word {
     };
 }
 
-word!(i32, u32, |value: i32| (i64::from(value), 0));
 word!(i64, u64, |value: i64| (value, 0));
 word!(i128, u128, |value: i128| {
     let magnitude = value.unsigned_abs();

@@ -178,6 +178,17 @@ pub enum Subnormals {
 
 words!(Subnormals: "keep" = Keep, "signed-zero" = SignedZero, "positive-zero" = PositiveZero);
 
+impl Subnormals {
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Subnormals::Keep => "keep",
+            Subnormals::SignedZero => "signed-zero",
+            Subnormals::PositiveZero => "positive-zero",
+        }
+    }
+}
+
 /// When a result counts as subnormal, where subnormal results are flushed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ResultTininess {
@@ -232,6 +243,17 @@ pub enum ZeroSign {
 }
 
 words!(ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee);
+
+impl ZeroSign {
+    /// The name in model files.
+    pub fn name(self) -> &'static str {
+        match self {
+            ZeroSign::Positive => "positive",
+            ZeroSign::Negative => "negative",
+            ZeroSign::Ieee => "ieee",
+        }
+    }
+}
 
 /// k split by residue: part i takes, in ascending order, the indices whose remainder modulo `period` is in `residues[i]`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]

@@ -1,0 +1,99 @@
+//! The codes of a tile as 32-bit words, in the order of the lanes.
+
+use std::hint::black_box;
+
+use super::{
+    elements::resize,
+    word::{LANES, TURNS, array, each},
+};
+use crate::{base::vectors::vectorised, isa::Codes};
+
+/// The bytes of `count` codes from `first` on.
+#[inline(always)]
+fn bytes(codes: &Codes, first: usize, count: usize) -> &[u8] {
+    &codes.as_bytes()[first * codes.width()..][..count * codes.width()]
+}
+
+vectorised! {
+    /// `count` codes from `first` on.
+    pub(super) fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
+        let bytes = bytes(codes, first, count);
+        resize(out, count);
+        match codes.width() {
+            1 => widen_all(bytes.as_chunks().0, out, |code: [u8; 1]| code[0].into()),
+            2 => widen_all(bytes.as_chunks().0, out, |code| u16::from_le_bytes(code).into()),
+            _ => widen_all(bytes.as_chunks().0, out, u32::from_le_bytes),
+        }
+    }
+}
+
+/// The codes of so many bytes each.
+#[inline(always)]
+fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
+    let (lanes, wide) = (codes.as_chunks::<LANES>().0, out.as_chunks_mut::<LANES>().0);
+    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    let (next, mut at) = (black_box(1), 0);
+    while at < wide.len() {
+        let codes = &lanes[at];
+        wide[at] = each(|l| widen(codes[l]));
+        at += next;
+    }
+    let rest = codes.len() / LANES * LANES;
+    for (at, out) in out[rest..].iter_mut().enumerate() {
+        *out = widen(codes[rest + at]);
+    }
+}
+
+vectorised! {
+    /// `count` codes from `first` on, in rows of `length`: those of so many rows at a time in turn; a row without a second one
+    /// counts twice.
+    pub(super) fn widen_in_turn(
+        codes: &Codes,
+        first: usize,
+        count: usize,
+        length: usize,
+        rows: usize,
+        out: &mut [[u32; TURNS]],
+    ) {
+        let bytes = bytes(codes, first, count);
+        match codes.width() {
+            1 => in_turn(bytes.as_chunks().0, length, rows, out, |code: [u8; 1]| code[0].into()),
+            2 => in_turn(bytes.as_chunks().0, length, rows, out, |code| u16::from_le_bytes(code).into()),
+            _ => in_turn(bytes.as_chunks().0, length, rows, out, u32::from_le_bytes),
+        }
+    }
+}
+
+/// The codes of so many bytes each, in turn.
+#[inline(always)]
+fn in_turn<const N: usize>(
+    codes: &[[u8; N]],
+    length: usize,
+    rows: usize,
+    out: &mut [[u32; TURNS]],
+    widen: impl Fn([u8; N]) -> u32,
+) {
+    const HALF: usize = LANES / TURNS;
+    // A step that the compiler does not know: it is to make vectors of elements, not of these.
+    let next = black_box(1);
+    let last = codes.len() / length - 1;
+    let (mut first, mut begin) = (0, 0);
+    while first <= last {
+        let (x, y) = (&codes[first * length..][..length], &codes[(first + rows - 1).min(last) * length..][..length]);
+        let out = &mut out[begin..][..length];
+        let (halves, rest) = (length / HALF, length / HALF * HALF);
+        let (x_halves, y_halves) = (&x.as_chunks::<HALF>().0[..halves], &y.as_chunks::<HALF>().0[..halves]);
+        let out_halves = &mut out.as_chunks_mut::<HALF>().0[..halves];
+        let mut at = 0;
+        while at < halves {
+            let (x, y) = (x_halves[at], y_halves[at]);
+            out_halves[at] = array(|l| [widen(x[l]), widen(y[l])]);
+            at += next;
+        }
+        for at in rest..length {
+            out[at] = [widen(x[at]), widen(y[at])];
+        }
+        first += rows;
+        begin += length;
+    }
+}

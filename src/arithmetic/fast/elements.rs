@@ -1,0 +1,193 @@
+//! The decoded elements of an operand, and how they are decoded.
+
+use std::hint::black_box;
+
+use super::{
+    decoder::{DecodedCode, NumberDecoder},
+    number::{NAN, ZERO},
+    terms::DecodedRow,
+    word::{LANES, Lane, TURNS, each, over},
+};
+use crate::base::vectors::vectorised;
+
+/// Decoded elements.
+#[derive(Debug, Default)]
+pub(super) struct Elements {
+    pub(super) significands: Vec<i32>,
+    pub(super) exponents: Vec<i32>,
+    /// The numbers in binary32, where it holds them and all their products; else as if exponents were 0.
+    pub(super) values: Vec<f32>,
+    pub(super) negative: Vec<u32>,
+    pub(super) special: Vec<u32>,
+    /// Whether one of them is infinite or NaN.
+    pub(super) any_special: bool,
+    /// The exponents of those that are not zero.
+    pub(super) range: (i32, i32),
+}
+
+impl Elements {
+    fn resize(&mut self, count: usize) {
+        resize(&mut self.significands, count);
+        resize(&mut self.exponents, count);
+        resize(&mut self.values, count);
+        resize(&mut self.negative, count);
+        resize(&mut self.special, count);
+    }
+
+    /// Makes room for so many values and exponents, and for nothing else.
+    pub(super) fn keep_values(&mut self, count: usize) {
+        self.significands.clear();
+        resize(&mut self.exponents, count);
+        resize(&mut self.values, count);
+        self.negative.clear();
+        self.special.clear();
+    }
+
+    /// Makes room for so many integers, and for nothing else.
+    fn keep_integers(&mut self, count: usize) {
+        resize(&mut self.significands, count);
+        self.exponents.clear();
+        self.values.clear();
+        self.negative.clear();
+        self.special.clear();
+        self.any_special = false;
+    }
+
+    pub(super) fn clear(&mut self) {
+        self.resize(0);
+        self.any_special = false;
+    }
+
+    /// Keeps the masked bits of the significands; each mask serves so many elements.
+    pub(super) fn take_pieces(&mut self, masks: impl Iterator<Item = (u32, usize)>) {
+        let masks = masks.flat_map(|(mask, times)| std::iter::repeat_n(mask, times));
+        for ((significand, exponent), mask) in self.significands.iter_mut().zip(&mut self.exponents).zip(masks) {
+            *significand = significand.signum() * (significand.unsigned_abs() & mask) as i32;
+            *exponent = if *significand == 0 { ZERO } else { *exponent };
+        }
+    }
+
+    /// Multiplies by the scale of each element.
+    pub(super) fn scale(&mut self, scales: &Elements) {
+        for at in 0..scales.significands.len() {
+            self.significands[at] *= scales.significands[at];
+            let zero = self.significands[at] == 0;
+            self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
+            // A scale of zero makes an infinity NaN.
+            let nan = (self.special[at] != 0) & (scales.significands[at] == 0) | (scales.special[at] != 0);
+            self.special[at] = if nan { NAN } else { self.special[at] };
+        }
+        self.any_special |= scales.any_special;
+    }
+
+    pub(super) fn push(&mut self, element: &DecodedCode) {
+        self.significands.push(element.significand as i32);
+        self.exponents.push(element.exponent);
+        self.values.push(0.0);
+        self.negative.push(element.negative);
+        self.special.push(element.special);
+        self.any_special |= element.special != 0;
+    }
+
+    pub(super) fn rows<const N: usize>(&self) -> DecodedRow<'_, N> {
+        DecodedRow {
+            significands: self.significands.as_chunks().0,
+            exponents: self.exponents.as_chunks().0,
+            negative: self.negative.as_chunks().0,
+            special: self.special.as_chunks().0,
+        }
+    }
+}
+
+vectorised! {
+    /// The data of codes, whole [`LANES`] of them, that `decoder` decodes; each [`TURNS`] times if it is for `turns`.
+    pub(super) fn decode(elements: &mut Elements, decoder: &NumberDecoder, codes: &[u32], turns: bool) {
+        elements.resize(if turns { codes.len() * TURNS } else { codes.len() });
+        let Elements { significands, exponents, negative, special, .. } = elements;
+        let codes = codes.as_chunks().0;
+        let decoder = *decoder;
+        let mut any = [0; LANES];
+        let (next, mut at) = (black_box(1), 0);
+        while at < codes.len() {
+            let own = decoder.lanes(&codes[at]);
+            let flip = over(&own.negative, |negative| negative as i32);
+            let signed = each(|l| (own.significand[l] as i32 ^ flip[l]).wrapping_sub(flip[l]));
+            put(significands, at, &signed, turns);
+            put(exponents, at, &own.exponent, turns);
+            put(negative, at, &own.negative, turns);
+            put(special, at, &own.special, turns);
+            any = each(|l| any[l] | own.special[l]);
+            at += next;
+        }
+        elements.any_special = any != [0; LANES];
+    }
+}
+
+vectorised! {
+    /// Elements of `other`, as far as it has them, and values only where it has no significands: for each place of the turns, of
+    /// those for [`LANES`] lanes that begin there.
+    pub(super) fn choose(elements: &mut Elements, other: &Elements, places: &[[usize; TURNS]]) {
+        take(&mut elements.significands, &other.significands, places);
+        take(&mut elements.exponents, &other.exponents, places);
+        if other.significands.is_empty() {
+            take(&mut elements.values, &other.values, places);
+        }
+        take(&mut elements.negative, &other.negative, places);
+        take(&mut elements.special, &other.special, places);
+    }
+}
+
+/// What begins at each place of the turns, if there is anything.
+#[inline(always)]
+fn take<T: Copy + Default>(out: &mut Vec<T>, other: &[T], places: &[[usize; TURNS]]) {
+    if other.is_empty() {
+        return out.clear();
+    }
+    resize(out, places.len() * LANES);
+    let (out, other) = (out.as_chunks_mut::<LANES>().0, other.as_chunks::<LANES>().0);
+    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    let (next, mut at) = (black_box(1), 0);
+    while at < places.len() {
+        let [x, y] = places[at];
+        let (x, y) = (other[x], other[y]);
+        out[at] = each(|l| if l % TURNS == 0 { x[l] } else { y[l] });
+        at += next;
+    }
+}
+
+vectorised! {
+    /// The integers of codes, whole [`LANES`] of them, of which `unused` upper bits of 32 are unused; each [`TURNS`] times if it
+    /// is for `turns`.
+    pub(super) fn decode_integers(elements: &mut Elements, unused: u32, signed: bool, codes: &[u32], turns: bool) {
+        elements.keep_integers(if turns { codes.len() * TURNS } else { codes.len() });
+        let codes = codes.as_chunks().0;
+        let (next, mut at) = (black_box(1), 0);
+        while at < codes.len() {
+            let aligned: Lane<u32> = over(&codes[at], |code: u32| code << unused);
+            let own = over(&aligned, |code| if signed { code as i32 >> unused } else { (code >> unused) as i32 });
+            put(&mut elements.significands, at, &own, turns);
+            at += next;
+        }
+    }
+}
+
+/// Sets the elements of one place; each [`TURNS`] times if it is for `turns`.
+#[inline(always)]
+pub(super) fn put<T: Copy + Default>(out: &mut [T], at: usize, lanes: &Lane<T>, turns: bool) {
+    if turns {
+        let out = &mut out.as_chunks_mut::<TURNS>().0.as_chunks_mut::<LANES>().0[at];
+        for l in 0..LANES {
+            out[l] = [lanes[l]; TURNS];
+        }
+    } else {
+        out.as_chunks_mut().0[at] = *lanes;
+    }
+}
+
+/// Makes a vector as long as `count`, which it mostly is.
+#[inline(always)]
+pub(super) fn resize<T: Copy + Default>(vector: &mut Vec<T>, count: usize) {
+    if vector.len() != count {
+        vector.resize(count, T::default());
+    }
+}
