@@ -236,7 +236,7 @@ fn slices_lose_nothing_but_the_products_that_are_dropped() {
             let mut kept = 0i128;
             for (x, y) in x.iter().zip(&y) {
                 for (p, q) in (0..count).flat_map(|p| (0..count - p).map(move |q| (p, q))) {
-                    kept += x[p as usize] * y[q as usize] << (bits * (count - 1 - p - q));
+                    kept += (x[p as usize] * y[q as usize]) << (bits * (count - 1 - p - q));
                 }
             }
             // Fewer than 53 bits, so that f64 has every sum of the exact products.
