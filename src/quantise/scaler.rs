@@ -148,7 +148,7 @@ fn plain_scale(rule: PlainRule, amax: u32, largest: f32) -> f32 {
 
 /// `scale` lowered by some steps of an eighth of an octave.
 fn candidate(scale: f32, step: i32) -> f32 {
-    ((f64::from(scale) * f64::from(-f64::from(step) / 8.0).exp2()) as f32).max(f32::from_bits(1))
+    ((f64::from(scale) * (-f64::from(step) / 8.0).exp2()) as f32).max(f32::from_bits(1))
 }
 
 impl<'a> Scaler<'a> {
@@ -340,11 +340,11 @@ impl<'a> Scaler<'a> {
         let mut runs = vec![RunLosses::default(); scales.len()];
         let per_row = panel.columns.div_ceil(self.length).max(1);
         let rows = panel.values.chunks(panel.columns.max(1)).zip(values.chunks(panel.columns.max(1)));
-        let of_row = |((x, y), (limits, runs)): ((&[f32], &[f32]), (&[Limits], &mut [RunLosses]))| {
-            losses_of_runs(x, y, self.length, limits, runs)
-        };
-        let rows = rows.zip(limits.chunks(per_row).zip(runs.chunks_mut(per_row))).map(of_row).collect();
-        Quantised { values, scales, runs, rows }
+        let mut rest = Vec::new();
+        for ((x, y), (limits, runs)) in rows.zip(limits.chunks(per_row).zip(runs.chunks_mut(per_row))) {
+            rest.push(losses_of_runs(x, y, self.length, limits, runs));
+        }
+        Quantised { values, scales, runs, rows: rest }
     }
 
     /// The panel under those of `count` scales that have the least error in each block of `rows` rows.
