@@ -14,6 +14,7 @@ mod climb;
 mod confirm;
 mod constancy;
 mod directed;
+mod explore;
 mod extremes;
 mod file;
 mod fit;

@@ -11,17 +11,13 @@ use toml::Table;
 use super::{
     ask::{Asker, part},
     candidate::{Candidate, evaluator},
-    directed::{Directed, Shown},
-    extremes::{self, Which},
     file,
-    fit::{Answered, Fit, MOST_LANES, ROUNDINGS},
-    isolate,
+    fit::Answered,
     moves::Move,
     pool::{Measure, Pool},
     search::{MUCH, Search, Steps},
     starts::{self, Start},
-    steps::{Own, Products, Step, SumSteps},
-    structure,
+    steps::SumSteps,
 };
 use crate::{
     Error, Result,
@@ -33,7 +29,6 @@ use crate::{
     isa::{Case, Instruction, Tiles},
     power,
     trace::Trace,
-    tree::{self, Leaf, Manner, Order},
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
@@ -46,27 +41,8 @@ const MOST_TILES: usize = 5_000;
 const REPEATED: usize = 48;
 /// Tiles of the stream that are looked through for one on which two candidates differ.
 const LOOKED_THROUGH: usize = 1 << 9;
-/// Tiles that the order of the sum may take.
-const MOST_FOR_ORDER: usize = 6000;
 /// The products that this may take to compute.
 const TELLING: u64 = 1 << 27;
-/// The most numbers of k in a group that are tried.
-const MOST_GROUPS: usize = 8;
-/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
-const MOST_STEPS: usize = 40;
-const SHOWING: usize = 640;
-const MOST_SHOWING: usize = 32;
-/// Outputs that show what a step does with extreme numbers, and what it may take to find that out, in products of single cases.
-const EXTREME: usize = 640;
-const SETTLING: u64 = 3 << 21;
-/// How often what else is known is looked at for what was found wrong, and the tiles and the cases of each that are taken.
-const POLISHED: usize = 8;
-/// Cases that show extreme numbers, and ordinary ones, that are held against what steps may do.
-const EXTREMES: usize = 4096;
-const ORDINARY: usize = 1024;
-const MISSED: (usize, usize) = (16, 6);
-/// The work after which only those possibilities are tried that other steps have.
-const FITTING: u64 = 1 << 32;
 /// How often the search goes on from the nearest candidate.
 const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
@@ -168,12 +144,6 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     Ok(Dialogue::new(None, stream, Search::new(known)).run(&trace.instruction, &starts))
 }
 
-/// So many of these cases.
-fn some(cases: Vec<Answered>, count: usize) -> Vec<Answered> {
-    let step = cases.len().div_ceil(count).max(1);
-    cases.into_iter().step_by(step).collect()
-}
-
 /// Tiles in a random order.
 fn shuffled(part: &Instruction, tiles: &Tiles, seed: u64) -> Tiles {
     let mut random = ChaCha8Rng::seed_from_u64(seed);
@@ -187,9 +157,9 @@ fn shuffled(part: &Instruction, tiles: &Tiles, seed: u64) -> Tiles {
 }
 
 /// The verification stream.
-struct Stream {
+pub(super) struct Stream {
     part: Instruction,
-    seed: u64,
+    pub(super) seed: u64,
     next: u64,
 }
 
@@ -203,16 +173,16 @@ impl Stream {
 }
 
 /// What is asked, and what follows.
-struct Dialogue<'a> {
+pub(super) struct Dialogue<'a> {
     /// `None`: nothing can be asked.
-    asker: Option<Asker<'a>>,
-    stream: Stream,
-    search: Search,
+    pub(super) asker: Option<Asker<'a>>,
+    pub(super) stream: Stream,
+    pub(super) search: Search,
     /// Known and common rules that sum in the order of the device.
-    in_order: Vec<Start>,
+    pub(super) in_order: Vec<Start>,
     /// What the steps of the sum do, as far as that was found, and cases that show what they do with extreme numbers.
-    settled: Option<(SumSteps, Vec<Answered>)>,
-    failure: Option<String>,
+    pub(super) settled: Option<(SumSteps, Vec<Answered>)>,
+    pub(super) failure: Option<String>,
 }
 
 impl<'a> Dialogue<'a> {
@@ -301,217 +271,8 @@ impl<'a> Dialogue<'a> {
         Some(if other.penalty < refined.penalty { other } else { refined })
     }
 
-    /// Where a search begins that no known rule ends: known rules and common shapes, those that sum in the order that the
-    /// device has where that can be found out; and the tree of that order. What shows its steps alone is asked.
-    fn starts(&mut self, known: &[Start]) -> Vec<Start> {
-        let (part, nan) = (self.search.known.part.clone(), self.nan());
-        let all =
-            |groups: &[usize]| known.iter().cloned().chain(starts::shapes(&part, nan, groups)).collect::<Vec<_>>();
-        let Some((order, certain)) = self.order(&part) else { return all(&starts::groups(&part)) };
-        let before = self.search.known.len();
-        self.ask(&isolate::tiles(&part, &order, self.stream.seed));
-        self.search.isolate(before);
-        let fitted = self.fit(&order, nan).map(|steps| {
-            let mut settled = steps.clone();
-            self.settle(&mut settled, before);
-            [settled, steps]
-        });
-        let all = all(&structure::groups(&order, MOST_GROUPS));
-        let mut fitting = structure::in_order(all.clone(), &order, &part);
-        for steps in fitted.into_iter().flatten() {
-            for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
-                if !self.search.fitted.contains(&rule) {
-                    self.search.fitted.push(rule);
-                }
-            }
-            self.in_order.clone_from(&fitting);
-        }
-        fitting.extend(structure::trees(&order, &part, nan));
-        self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
-        if !certain {
-            let others = all.iter().filter(|start| !fitting.iter().any(|own| own.rule == start.rule));
-            fitting.extend(others.cloned().collect::<Vec<_>>());
-        }
-        if fitting.is_empty() { all } else { fitting }
-    }
-
-    /// What each step of an order does, the last one first, by tiles that show it alone.
-    fn fit(&mut self, order: &Order, nan: u64) -> Option<SumSteps> {
-        let part = self.search.known.part.clone();
-        let mut steps = SumSteps::of(order, nan)?;
-        if steps.steps.len() > MOST_STEPS {
-            return None;
-        }
-        let mut directed = Directed::new(&part, self.stream.seed);
-        let asker = self.asker.as_mut()?;
-        if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
-            if error.exit_status() == 3 {
-                self.failure = Some(error.to_string());
-            }
-            return None;
-        }
-        let before = self.search.known.work();
-        let mut found: Vec<Own> = Vec::new();
-        for number in 0..steps.steps.len() {
-            for shown in [Shown::Sum, Shown::Products] {
-                let cases = self.shown(&mut directed, &steps.steps[number], shown)?;
-                if cases.is_empty() {
-                    continue;
-                }
-                let now = steps.steps[number].own;
-                let fit = Fit { part: &part, steps: &steps, number };
-                // What another step does comes first.
-                let alike = found.iter().map(|other| match shown {
-                    Shown::Sum => Own { products: Products::Exact, ..*other },
-                    Shown::Products => Own { products: other.products, ..now },
-                });
-                let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
-                let own = match same {
-                    Some(own) => own,
-                    None if self.search.known.work() - before > FITTING => continue,
-                    None => {
-                        let mut fitted = match shown {
-                            Shown::Sum => fit.sum(&cases)?,
-                            Shown::Products => fit.products(&cases)?,
-                        };
-                        // What is rounded in a wider format may be rounded otherwise to D.
-                        if number == 0 && shown == Shown::Sum && !fitted.fits(cases.len()) {
-                            for rounding in ROUNDINGS {
-                                let mut other = steps.clone();
-                                other.overall.rounding = rounding;
-                                let again = Fit { part: &part, steps: &other, number }.sum(&cases)?;
-                                let cases = fitted.cases + again.cases;
-                                if again.misses < fitted.misses {
-                                    fitted = again;
-                                    steps.overall = other.overall;
-                                }
-                                fitted.cases = cases;
-                            }
-                        }
-                        self.search.known.spend(fitted.cases * part.stored_k() as u64);
-                        fitted.own
-                    }
-                };
-                steps.steps[number].own = own;
-            }
-            let own = steps.steps[number].own;
-            if !found.contains(&own) {
-                found.push(own);
-            }
-        }
-        Some(steps)
-    }
-
-    /// What steps whose ordinary results are known, by the tiles from this one on, do with very small and very large numbers.
-    fn settle(&mut self, steps: &mut SumSteps, from: usize) {
-        let part = self.search.known.part.clone();
-        // Ordinary results have to stay right.
-        let ordinary = some(self.search.known.cases(from), ORDINARY);
-        let before = self.search.known.len();
-        let each = (EXTREME.div_ceil(part.m * part.n)).min(2 * MOST_SHOWING);
-        for (number, step) in steps.steps.iter().enumerate() {
-            let tiles = extremes::tiles(&part, step, self.stream.seed ^ number as u64, each);
-            if !self.ask(&tiles) {
-                return;
-            }
-        }
-        let cases = [ordinary, some(self.search.known.cases(before), EXTREMES)].concat();
-        // This has a limit of its own, and leaves the climbs what they have.
-        extremes::settle(steps, &part, &cases, Which::Extremes, SETTLING / part.stored_k() as u64);
-        self.polish(steps, cases);
-    }
-
-    /// Lets steps do what explains what else is known, too; `cases` show what they do with extreme numbers. What it took, in products of
-    /// single cases.
-    fn polish(&mut self, steps: &mut SumSteps, mut cases: Vec<Answered>) -> u64 {
-        let part = self.search.known.part.clone();
-        let most = SETTLING / part.stored_k() as u64;
-        let mut taken = extremes::settle_zeros(steps, &part, &cases);
-        let (mut seen, mut best): (Vec<SumSteps>, Option<(usize, SumSteps)>) = (Vec::new(), None);
-        for round in 0..=POLISHED {
-            let Some(own) = steps.rule(&part).and_then(|rule| evaluator(&rule, &part)) else { break };
-            let count = self.search.known.misses(&own).iter().map(|(_, count)| count).sum::<usize>();
-            if best.as_ref().is_none_or(|(least, _)| count < *least) {
-                best = Some((count, steps.clone()));
-            }
-            let mut missed = self.search.known.missed(&own, MISSED);
-            missed.retain(|case| extremes::says_something(&part, case));
-            if missed.is_empty() || taken > most || round == POLISHED {
-                break;
-            }
-            cases.extend(missed);
-            seen.push(steps.clone());
-            taken += extremes::settle(steps, &part, &cases, Which::All, most);
-            taken += extremes::settle_zeros(steps, &part, &cases);
-            if seen.contains(steps) {
-                break;
-            }
-        }
-        if let Some((_, best)) = best {
-            *steps = best;
-        }
-        self.settled = Some((steps.clone(), cases));
-        taken * part.stored_k() as u64
-    }
-
-    /// The rule of what the steps do, if they can do what explains all that is known by now.
-    fn polished(&mut self) -> Option<Candidate> {
-        let (mut steps, cases) = self.settled.take().filter(|_| self.search.known.work() < self.search.known.most)?;
-        let taken = self.polish(&mut steps, cases);
-        self.search.known.spend(taken);
-        let rules = structure::shaped(&self.in_order, &steps).into_iter().chain(steps.rule(&self.search.known.part));
-        rules.into_iter().find_map(|rule| Candidate::new(rule, &self.search.known, Measure::All, 0))
-    }
-
-    /// Cases that show what a step does, with the answers.
-    fn shown(&mut self, directed: &mut Directed<'_>, step: &Step, shown: Shown) -> Option<Vec<Answered>> {
-        let part = self.search.known.part.clone();
-        let all = Leaf::all(&part);
-        let mut tiles = Tiles::zeros(&part, 0);
-        for _ in 0..SHOWING.div_ceil(part.m * part.n).min(MOST_SHOWING) {
-            if let Some(tile) = directed.tile(step, &all, shown) {
-                tiles.extend(&tile);
-            }
-        }
-        // Products that may be summed apart from others.
-        if shown == Shown::Sum {
-            (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
-        }
-        let before = self.search.known.len();
-        if tiles.count == 0 {
-            return Some(Vec::new());
-        }
-        self.ask(&tiles).then(|| self.search.known.cases(before))
-    }
-
-    /// The order in which the device sums, if masks find one that nothing contradicts for certain; and whether nothing does at all.
-    fn order(&mut self, part: &Instruction) -> Option<(Order, bool)> {
-        let asker = self.asker.as_mut()?;
-        let most = (asker.left() / 2).min(MOST_FOR_ORDER);
-        let from = asker.executions;
-        let found = tree::find(part, &mut |cases| {
-            if (asker.executions - from) as usize > most {
-                return Err(Error::request("the order takes too many tiles"));
-            }
-            asker.ask_cases(cases)
-        });
-        match found {
-            // What comes through although it should be lost may be too near for that; what is lost is not.
-            Ok(found) if found.contradictions.iter().all(|contradiction| contradiction.kept) => {
-                Some((found.order, found.contradictions.is_empty()))
-            }
-            Ok(_) => None,
-            Err(error) => {
-                if error.exit_status() == 3 {
-                    self.failure = Some(error.to_string());
-                }
-                None
-            }
-        }
-    }
-
     /// Asks tiles; whether anything was answered.
-    fn ask(&mut self, tiles: &Tiles) -> bool {
+    pub(super) fn ask(&mut self, tiles: &Tiles) -> bool {
         let Some(asker) = &mut self.asker else { return false };
         match asker.ask(tiles) {
             Ok(answers) => {
@@ -526,7 +287,7 @@ impl<'a> Dialogue<'a> {
     }
 
     /// The code of D that stands for NaN most often, else that of the format.
-    fn nan(&self) -> u64 {
+    pub(super) fn nan(&self) -> u64 {
         let d = self.search.known.part.d;
         let mut counts = BTreeMap::new();
         for code in self.search.known.answers().filter(|code| d.decode(*code).class == Class::Nan) {

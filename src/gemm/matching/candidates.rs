@@ -1,26 +1,20 @@
-//! Which schedule gives a matrix in every bit: candidates are judged on a few elements, the survivors on all.
+//! The schedules that a product may have been made by: of every arithmetic for its formats, each schedule once.
 
-use std::{
-    collections::{BTreeMap, HashMap, HashSet},
-    sync::Arc,
-};
+use std::{collections::HashSet, sync::Arc};
 
 use super::{
-    AccumulatorJoin, Accumulators, BiasEntry, Differences, Executor, Factors, KOrder, Matrix, OperandRounding,
-    PartJoin, Residue, Run, ScaleBlocks, ScaleUse, Schedule,
-    compute::{Start, compute, elements},
-    register::Register,
-    sample::Sample,
-    schedule::CEntry,
+    MatchCandidate, SuspectedArithmetic, Suspects,
+    runs::{RunKey, key},
 };
 use crate::{
     Error, Result,
-    arithmetic::{Evaluator, Model, Program},
-    base::{interrupt, parallel, sorting},
-    device::ModelDevice,
-    exact,
+    arithmetic::{Model, Program},
     format::{Format, Rounding},
-    isa::{self, Codes, Instruction},
+    gemm::{
+        AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,
+        ScaleBlocks, ScaleUse, Schedule, register::Register, schedule::CEntry,
+    },
+    isa::{self, Instruction},
 };
 
 /// The most parts of a split that is tried.
@@ -40,179 +34,16 @@ const OPERANDS: Rounding = Rounding::Rne;
 const BLOCKS: [usize; 7] = [1, 128, 64, 32, 16, 256, 512];
 /// The slabs of which the first may be short.
 const SLABS: [usize; 4] = [16, 32, 64, 128];
-/// Rows and columns of the elements that every candidate is judged on, then those that are left, and so on.
-const SAMPLES: [(usize, usize); 3] = [(1, 8), (8, 16), (32, 32)];
-/// Of the candidates that do not give D, how many are looked at more closely for the nearest.
-const NEAR: usize = 16;
-/// The fewest elements of a row that are searched for a schedule of their own.
-const FEWEST: usize = 4;
-/// Of the survivors, how many are computed in full.
-const MOST_MATCHES: usize = 64;
-
-/// What a matrix product may have been made of.
-#[derive(Debug, Clone)]
-pub struct Suspects {
-    /// The models.
-    pub models: Vec<String>,
-    /// The instructions; none: all that the models have for the formats of A and B.
-    pub instructions: Vec<Instruction>,
-    /// alpha and beta.
-    pub factors: (f64, f64),
-}
-
-/// The arithmetic of an instruction in a model, and the instructions that have the same.
-#[derive(Debug, Clone)]
-pub struct SuspectedArithmetic {
-    /// The model.
-    pub model: String,
-    /// The instruction.
-    pub instruction: Instruction,
-    /// Others with the same arithmetic, each with its model.
-    pub alike: Vec<String>,
-}
-
-/// A schedule that was tried.
-#[derive(Debug, Clone)]
-pub struct MatchCandidate {
-    /// The arithmetic.
-    pub arithmetic: Arc<SuspectedArithmetic>,
-    /// The schedule.
-    pub schedule: Schedule,
-}
-
-/// What was found.
-#[derive(Debug, Clone)]
-pub struct Matches {
-    /// How many schedules were tried, and of how many arithmetics.
-    pub tried: usize,
-    /// The arithmetics that they are of.
-    pub arithmetics: usize,
-    /// Those that give D in every bit, the simplest first.
-    pub found: Vec<MatchCandidate>,
-    /// How many more agreed on the elements that all are judged on, and were not computed in full.
-    pub unchecked: usize,
-    /// Where none gives D: the nearest, and where it differs.
-    pub nearest: Option<(MatchCandidate, Differences)>,
-}
-
-/// Finds the schedules that give `d`; `step` is told what is being done.
-///
-/// # Errors
-/// Matrices that do not fit, formats that no instruction of the models multiplies, [`Error::Interrupted`].
-pub fn find(suspects: &Suspects, factors: &Factors, d: &Matrix, step: &dyn Fn(&str)) -> Result<Matches> {
-    let shape = (factors.a.rows, factors.b.columns);
-    if (d.rows, d.columns) != shape {
-        return Err(Error::request(format!(
-            "D is {}, and A times B is {} x {}: it is the result of another product",
-            d.shape(),
-            shape.0,
-            shape.1
-        )));
-    }
-    factors.fit()?;
-    let blocks = scale_blocks(factors)?;
-    let arithmetics = arithmetics(suspects, factors, d.format)?;
-    step(&format!("{} arithmetics", arithmetics.len()));
-    let mut left = suspected(&arithmetics, suspects, factors, d.format, blocks)?;
-    let tried = left.len();
-    let mut agreeing = 0;
-    for (seed, extents) in SAMPLES.into_iter().enumerate() {
-        let sample = Sample::new(factors, d, extents, seed as u64, blocks.as_ref());
-        let mut judged = sample.judge(left)?;
-        // The simplest first, of those that are as near.
-        sorting::by_key(&mut judged, |(score, suspect)| (*score, weight(&suspect.candidate.schedule)));
-        agreeing = judged.iter().filter(|(score, _)| score.agrees()).count();
-        step(&format!("{agreeing} of {tried} schedules agree on {} elements", sample.d.codes.len()));
-        let kept = if agreeing > 0 { agreeing } else { NEAR };
-        left = judged.into_iter().take(kept).map(|(_, suspect)| suspect).collect();
-    }
-    let (mut found, mut nearest): (Vec<MatchCandidate>, Option<(MatchCandidate, Differences)>) = (Vec::new(), None);
-    for Suspect { candidate, .. } in left.iter().take(agreeing.clamp(1, MOST_MATCHES)) {
-        step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
-        let differences = Differences::between(&whole(candidate, factors)?, d)?;
-        if differences.differing == 0 {
-            found.push(candidate.clone());
-        } else if nearest.as_ref().is_none_or(|(_, other)| differences.differing < other.differing) {
-            nearest = Some((candidate.clone(), differences));
-        }
-    }
-    let unchecked = agreeing.saturating_sub(MOST_MATCHES);
-    let nearest = nearest.filter(|_| found.is_empty());
-    Ok(Matches { tried, arithmetics: arithmetics.len(), found, unchecked, nearest })
-}
-
-/// Two schedules of one product: some of its elements are made by the one, the others by the other, as where a library has another kernel for
-/// what is left at the edges.
-#[derive(Debug, Clone)]
-pub struct Mixed {
-    /// The schedule of most elements.
-    pub first: MatchCandidate,
-    /// That of the others.
-    pub second: MatchCandidate,
-    /// Where the first does not give D.
-    pub others: Differences,
-    /// The elements that the second gives.
-    pub by_second: usize,
-    /// Of each element, row by row, whether the first gives it.
-    by_first: Vec<bool>,
-}
-
-impl Mixed {
-    /// The schedule of an element: the first, if that gives it. Panics if there is no such element.
-    pub fn of(&self, element: usize) -> &MatchCandidate {
-        if self.by_first[element] { &self.first } else { &self.second }
-    }
-}
-
-/// Where no schedule gives `d`: the nearest one and another which together give every element, if the one that is found for a row of what is
-/// left does.
-///
-/// # Errors
-/// As [`find`].
-pub fn mixed(
-    suspects: &Suspects,
-    factors: &Factors,
-    d: &Matrix,
-    matches: &Matches,
-    step: &dyn Fn(&str),
-) -> Result<Option<Mixed>> {
-    let Some((first, others)) =
-        matches.nearest.as_ref().filter(|_| scale_blocks(factors).is_ok_and(|own| own.is_none()))
-    else {
-        return Ok(None);
-    };
-    let near = whole(first, factors)?;
-    let differs = |row: usize, column: usize| near.get(row, column) != d.get(row, column);
-    let left = |row: usize| (0..d.columns).filter(|column| differs(row, *column)).collect::<Vec<usize>>();
-    let Some(row) = others.rows.iter().copied().max_by_key(|row| left(*row).len()) else { return Ok(None) };
-    let columns = left(row);
-    if columns.len() < FEWEST {
-        return Ok(None);
-    }
-    step(&format!("looking for the schedule of what the nearest does not give: row {row}"));
-    let part = find(suspects, &factors.chosen(&[row], &columns, None), &d.chosen(&[row], &columns), step)?;
-    for second in part.found.iter().take(NEAR) {
-        let own = whole(second, factors)?;
-        let codes = || near.codes.iter().zip(own.codes.iter()).zip(d.codes.iter());
-        if codes().all(|((x, y), d)| x == d || y == d) {
-            let by_second = codes().filter(|((_, y), d)| y == d).count();
-            let by_first = codes().map(|((x, _), d)| x == d).collect();
-            let (first, second, others) = (first.clone(), second.clone(), others.clone());
-            return Ok(Some(Mixed { first, second, others, by_second, by_first }));
-        }
-    }
-    Ok(None)
-}
 
 /// A candidate, and the number of those with which it shares runs: of one arithmetic, of operands that are rounded alike, in one order.
 #[derive(Debug, Clone)]
-struct Suspect {
-    kin: usize,
-    candidate: MatchCandidate,
+pub(super) struct Suspect {
+    pub(super) kin: usize,
+    pub(super) candidate: MatchCandidate,
 }
 
 /// All candidates.
-fn suspected(
+pub(super) fn suspected(
     arithmetics: &[Arc<SuspectedArithmetic>],
     suspects: &Suspects,
     factors: &Factors,
@@ -253,7 +84,7 @@ fn roundings(factors: &Factors, i: &Instruction) -> Vec<Option<OperandRounding>>
 }
 
 /// The blocks that scales in f32 are of, by their number; `None`: there are none, or they are the instruction's.
-fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
+pub(super) fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     let (a, b) = match (&factors.scale_a, &factors.scale_b) {
         (None, None) => return Ok(None),
         (Some(a), Some(b)) => (a, b),
@@ -278,17 +109,8 @@ fn scale_blocks(factors: &Factors) -> Result<Option<ScaleBlocks>> {
     }))
 }
 
-/// D of a candidate.
-fn whole(candidate: &MatchCandidate, factors: &Factors) -> Result<Matrix> {
-    let factors = suited(factors, &candidate.schedule)?;
-    let mut device = ModelDevice::open(&candidate.arithmetic.model)?;
-    let (m, n) = (factors.a.rows, factors.b.columns);
-    let mut executor = Executor::of(&mut device, &candidate.schedule, m, n)?;
-    compute(&candidate.schedule, &mut executor, &factors, &|_| ())
-}
-
 /// How simple a schedule is.
-fn weight(schedule: &Schedule) -> [usize; 7] {
+pub(super) fn weight(schedule: &Schedule) -> [usize; 7] {
     [
         usize::from(schedule.order == KOrder::Descending),
         schedule.split.count,
@@ -306,7 +128,7 @@ fn serves(own: &Format, wanted: &Format) -> bool {
 }
 
 /// The operands in the formats of the schedule's instruction: rounded as it says, else as they are.
-pub(super) fn suited(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
+pub(in crate::gemm) fn suited(factors: &Factors, schedule: &Schedule) -> Result<Factors> {
     let mut factors = factors.rounded(schedule)?.into_owned();
     (factors.a.format, factors.b.format) = (schedule.instruction.a, schedule.instruction.b);
     Ok(factors)
@@ -325,7 +147,11 @@ fn scaled(factors: &Factors, i: &Instruction) -> bool {
 }
 
 /// The arithmetics of the models for the formats, each once.
-fn arithmetics(suspects: &Suspects, factors: &Factors, output: &Format) -> Result<Vec<Arc<SuspectedArithmetic>>> {
+pub(super) fn arithmetics(
+    suspects: &Suspects,
+    factors: &Factors,
+    output: &Format,
+) -> Result<Vec<Arc<SuspectedArithmetic>>> {
     let mut known: Vec<(Program, SuspectedArithmetic)> = Vec::new();
     let usable = |i: &&Instruction| {
         !i.is_sparse()
@@ -503,101 +329,4 @@ fn entries(plain: &Schedule, factors: &Factors) -> Vec<(CEntry, BiasEntry)> {
         all.push((CEntry::End, BiasEntry::Start));
     }
     all
-}
-
-/// What tells runs of one arithmetic and order apart: the k that its steps take, as stretches of steps that take as many, at equal distances.
-/// Steps on zeros alone leave sums as they are, but for the sign of a zero.
-type RunKey = Vec<Stretch>;
-
-/// Steps at equal distances.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct Stretch {
-    /// The first k of the first step, and of the last.
-    ends: [usize; 2],
-    /// How many k each takes.
-    length: usize,
-    /// From the first k of one to that of the next; 0 of a single one.
-    distance: isize,
-}
-
-fn key(run: &Run) -> RunKey {
-    let mut stretches = RunKey::new();
-    for step in run.steps.iter().filter(|step| !step.is_empty()) {
-        match stretches.last_mut() {
-            Some(Stretch { ends, length, distance })
-                if *length == step.len()
-                    && (*distance == 0 || *distance == step.start.cast_signed() - ends[1].cast_signed()) =>
-            {
-                (*distance, ends[1]) = (step.start.cast_signed() - ends[1].cast_signed(), step.start);
-            }
-            _ => stretches.push(Stretch { ends: [step.start; 2], length: step.len(), distance: 0 }),
-        }
-    }
-    stretches
-}
-
-/// What runs have summed, by what they are, and what they began from.
-type Runs = HashMap<(RunKey, Start), Codes>;
-
-/// How far a candidate is from D on a sample: elements that differ, then how many numbers of the format lie between, in bits.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct Score {
-    differing: usize,
-    bits: u32,
-}
-
-impl Score {
-    fn agrees(self) -> bool {
-        self.differing == 0
-    }
-}
-
-impl Sample {
-    /// How far each of some candidates, of which kin stand together, is from D.
-    fn judge(&self, suspects: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
-        let mut families: BTreeMap<usize, Vec<Suspect>> = BTreeMap::new();
-        for suspect in suspects {
-            families.entry(suspect.kin).or_default().push(suspect);
-        }
-        let judged = parallel::try_map(families.into_values(), |family| self.judge_kin(family))?;
-        Ok(judged.into_iter().flatten().collect())
-    }
-
-    /// The same for kin, which share what runs have summed.
-    fn judge_kin(&self, family: Vec<Suspect>) -> Result<Vec<(Score, Suspect)>> {
-        let MatchCandidate { arithmetic, schedule } = &family.first().expect("a family has a member").candidate;
-        let tile = Instruction { m: self.d.rows, n: self.d.columns, ..schedule.instruction.clone() };
-        let evaluator = Model::load(&arithmetic.model)?.evaluator(&tile)?;
-        let (factors, mut runs) = (suited(&self.factors, schedule)?, Runs::new());
-        let judge = |suspect: Suspect| {
-            Ok((self.score(&suspect.candidate.schedule, &tile, &evaluator, &factors, &mut runs)?, suspect))
-        };
-        family.into_iter().map(judge).collect()
-    }
-
-    fn score(
-        &self,
-        schedule: &Schedule,
-        tile: &Instruction,
-        evaluator: &Evaluator,
-        factors: &Factors,
-        runs: &mut Runs,
-    ) -> Result<Score> {
-        interrupt::check()?;
-        let own = elements(&schedule.narrowed(), factors, tile, &mut |run, start, sum| {
-            let place = (key(run), start);
-            if let Some(codes) = runs.get(&place) {
-                return Ok(codes.clone());
-            }
-            let codes = sum(&mut |tiles| Ok(evaluator.execute_here(tiles)))?;
-            runs.insert(place, codes.clone());
-            Ok(codes)
-        })?;
-        let mut score = Score { differing: 0, bits: 0 };
-        for (x, y) in own.codes.iter().zip(self.d.codes.iter()).filter(|(x, y)| x != y) {
-            score.differing += 1;
-            score.bits += exact::distance(self.d.format, x, y).map_or(64, |distance| 64 - distance.leading_zeros());
-        }
-        Ok(score)
-    }
 }
