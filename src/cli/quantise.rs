@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, invocation, options::integer, progress::Bar};
+use super::{OutputDestination, Progress, invocation, options::integer, progress::Bar, rounding};
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
@@ -71,7 +71,10 @@ pub(super) struct Arguments {
 /// What is wrong with the request or its files, before work starts.
 pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
-    let rounding = rounding(&arguments.round)?;
+    let rounding = match arguments.round.eq_ignore_ascii_case("SR") {
+        true => Rounding::Sr { random: 0, bits: RANDOM_BITS },
+        false => rounding::named(&arguments.round)?,
+    };
     let files = arguments.files.iter().map(|path| ArrayFile::open(path)).collect::<Result<Vec<_>>>()?;
     let choice = Choice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let activations = arguments.activations.as_ref().map(|path| {
@@ -120,14 +123,4 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
             Ok((report, stopped))
         }
     }
-}
-
-fn rounding(name: &str) -> Result<Rounding> {
-    if name.eq_ignore_ascii_case("SR") {
-        return Ok(Rounding::Sr { random: 0, bits: RANDOM_BITS });
-    }
-    Rounding::parse(name).ok_or_else(|| {
-        let known: Vec<&str> = Rounding::DETERMINISTIC.iter().map(Rounding::name).collect();
-        Error::request(format!("unknown rounding '{name}'; there are {} and SR", known.join(", ")))
-    })
 }

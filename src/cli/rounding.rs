@@ -61,12 +61,20 @@ impl RoundingFlags {
             (true, Some(random), Some(bits)) => Ok(Rounding::Sr { random: random_bits(random, bits)?, bits }),
             (true, ..) => Err(Error::request("--round SR needs --random HEX and --random-bits N")),
             (false, Some(_), _) => Err(Error::request(format!("--random is for --round SR; the rounding is {name}"))),
-            (false, ..) => Rounding::parse(name).ok_or_else(|| {
-                let known: Vec<&str> = Rounding::DETERMINISTIC.iter().map(Rounding::name).collect();
-                Error::request(format!("unknown rounding '{name}'; there are {} and SR", known.join(", ")))
-            }),
+            (false, ..) => named(name),
         }
     }
+}
+
+/// The rounding of this name, but for SR.
+///
+/// # Errors
+/// An unknown name.
+pub(super) fn named(name: &str) -> Result<Rounding> {
+    Rounding::parse(name).ok_or_else(|| {
+        let known: Vec<&str> = Rounding::DETERMINISTIC.iter().map(Rounding::name).collect();
+        Error::request(format!("unknown rounding '{name}'; there are {} and SR", known.join(", ")))
+    })
 }
 
 fn random_bits(text: &str, bits: u32) -> Result<u64> {

@@ -2,7 +2,7 @@
 
 use super::{
     Quantisation,
-    losses::WorstRun,
+    losses::{WORST, WorstRun},
     table::{self, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
     view::RowView,
@@ -72,9 +72,6 @@ pub struct Found {
     /// Tensors, and values of them.
     pub counted: (u64, u64),
 }
-
-/// The worst runs that are kept of each target.
-const WORST: usize = 3;
 
 impl Found {
     /// Quantises a tensor, and adds what it lost.

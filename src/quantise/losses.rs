@@ -9,7 +9,7 @@ const INFINITY: u32 = 0x7f80_0000;
 /// Binades of `f32` magnitudes, by the eight bits of the exponent: 0 for zero and subnormal numbers, 255 for what is no number.
 pub(super) const BINADES: usize = 256;
 /// The worst runs that are kept.
-const WORST: usize = 3;
+pub(super) const WORST: usize = 3;
 /// Values that the vectorised loops take at a time.
 const LANES: usize = 16;
 

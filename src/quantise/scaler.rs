@@ -3,7 +3,6 @@
 use super::{
     losses::{Limits, RowLosses, RunLosses, losses_of_runs},
     target::{BlockScale, PlainRule, QuantisationTarget, Sharing},
-    view::nearest_f32,
 };
 use crate::{
     Error, Result,
@@ -11,7 +10,7 @@ use crate::{
     format::{
         Format, Overflow, Real, Rounding,
         block::{BlockFormat, Dequantizer, Quantizer, VectorQuantizer, find_rule},
-        slices::{self, BlockedSlice, Decoder, Encoder, largest_finite},
+        slices::{self, BlockedSlice, Decoder, Encoder, largest_finite, nearest_f32},
     },
 };
 

@@ -154,6 +154,19 @@ pub fn sharing(name: &str) -> Result<Sharing> {
     }
 }
 
+/// Every rule that a format has.
+const ALL: &str = "all";
+
+/// The own name of a rule, or [`ALL`].
+fn rule_named(name: &str) -> Result<&'static str> {
+    let plain = PLAIN_RULES.iter().map(|(known, _)| *known).chain([ALL]).find(|known| *known == name);
+    plain.or_else(|| find_rule(name).ok().map(|rule| rule.name)).ok_or_else(|| {
+        let known = SCALE_RULES.iter().map(|rule| rule.name).chain(PLAIN_RULES.iter().map(|(known, _)| *known));
+        let near = nearest(name, known, 3).join(", ");
+        Error::request(format!("--scale-rule {name}: there is no such rule; the nearest: {near}; or {ALL}"))
+    })
+}
+
 /// All combinations of the formats `names`, the rules for scales and who shares one, each where the format has it. Without rules
 /// or sharing: the format's own, `absmax`, one scale for each tensor; formats of 16 bits have none.
 ///
@@ -161,24 +174,13 @@ pub fn sharing(name: &str) -> Result<Sharing> {
 /// Unknown names; a rule or a sharing that no format takes.
 pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec<QuantisationTarget>> {
     let per = per.iter().map(|name| sharing(name)).collect::<Result<Vec<_>>>()?;
-    let all_rules = rules.iter().any(|rule| rule == "all");
-    for rule in rules.iter().filter(|rule| *rule != "all") {
-        if find_rule(rule).is_err() && PLAIN_RULES.iter().all(|(known, _)| known != rule) {
-            let known: Vec<&str> =
-                SCALE_RULES.iter().map(|rule| rule.name).chain(PLAIN_RULES.iter().map(|r| r.0)).collect();
-            let near = nearest(rule, known.iter().copied(), 3).join(", ");
-            return Err(Error::request(format!(
-                "--scale-rule {rule}: there is no such rule; the nearest: {near}; or all"
-            )));
-        }
-    }
-    let asked = |name: &str| all_rules || rules.iter().any(|rule| rule == name);
+    let rules = rules.iter().map(|name| rule_named(name)).collect::<Result<Vec<&'static str>>>()?;
+    let asked = |name: &str| rules.iter().any(|rule| [ALL, name].contains(rule));
     let mut targets: Vec<QuantisationTarget> = Vec::new();
     for name in names {
         match layout(name)? {
             FileContent::Blocks(format) => {
-                let given =
-                    SCALE_RULES.iter().filter(|rule| all_rules || rules.iter().any(|name| find_rule(name) == Ok(rule)));
+                let given = SCALE_RULES.iter().filter(|rule| asked(rule.name));
                 let mut scales: Vec<BlockScale> = given.map(BlockScale::Rule).collect();
                 if asked("mse") {
                     scales.push(BlockScale::LeastError);
@@ -192,14 +194,7 @@ pub fn targets(names: &[String], rules: &[String], per: &[String]) -> Result<Vec
             FileContent::Scalar(None) => unreachable!("a name names a format"),
         }
     }
-    let unused = |rule: &&String| {
-        *rule != "all"
-            && targets.iter().all(|target| {
-                target.rule_name()
-                    != find_rule(rule)
-                        .map_or(PLAIN_RULES.iter().find(|r| r.0 == *rule).map(|r| r.0), |rule| Some(rule.name))
-            })
-    };
+    let unused = |rule: &&&str| **rule != ALL && targets.iter().all(|target| target.rule_name() != Some(**rule));
     if let Some(rule) = rules.iter().find(unused) {
         return Err(Error::request(format!(
             "--scale-rule {rule}: no scale of {} follows it; block formats have floor, ceil, even, up, nearest and mse, plain ones \

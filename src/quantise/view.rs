@@ -5,7 +5,7 @@ use std::ops::Range;
 use crate::{
     Error, Result,
     array::{ArrayFile, Content, StreamedArray},
-    format::{Encoding, Format, Overflow, Rounding, find, slices::Decoder},
+    format::{Encoding, Format, slices::Decoder},
 };
 
 /// Values of a panel, about: few enough to stay in a cache, and in memory that was used before.
@@ -191,12 +191,4 @@ fn elements(array: &StreamedArray) -> Result<Elements> {
         Content::Unsigned(bytes) => Ok(Elements::Integers { bytes, signed: false }),
         Content::Other(name) => Err(Error::request(format!("array '{}': its type {name} is not read", array.name))),
     }
-}
-
-/// A number as the nearest `f32`.
-pub(super) fn nearest_f32(format: &Format, code: u64) -> f32 {
-    let single = find("f32").expect("there is f32");
-    let bits =
-        single.encode(&format.value(code), Rounding::Rne, Overflow::Standard).expect("f32 has a code for every number");
-    f32::from_bits(bits as u32)
 }

@@ -64,7 +64,7 @@ impl<E: SliceElement> Decoder<E> {
         };
         let kind = match fields {
             Some(fields) => Method::FieldMap(fields),
-            None => Method::Table((0..=format.code_mask()).map(|code| value(format, code)).collect()),
+            None => Method::Table((0..=format.code_mask()).map(|code| nearest_f32(format, code)).collect()),
         };
         Ok(Decoder { kind, elements: std::marker::PhantomData })
     }
@@ -105,7 +105,7 @@ fn looked_up<C: Code>(table: &[f32], codes: &[C], values: &mut [f32]) {
 }
 
 /// The `f32` nearest to the value of a code.
-fn value(format: &Format, code: u64) -> f32 {
+pub(crate) fn nearest_f32(format: &Format, code: u64) -> f32 {
     let f32_format = format::find("f32").expect("the table of formats has it");
     let bits = f32_format.encode(&format.value(code), Rounding::Rne, Overflow::Standard);
     f32::from_bits(bits.expect("f32 has a code for everything") as u32)

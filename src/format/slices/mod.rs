@@ -36,6 +36,7 @@ pub(crate) use blocks::{
     BlockedSlice, NEVER, STEPS, Steps, encode_steps, largest_finite, largest_magnitudes, scale, stretch, stretches,
 };
 pub use decode::Decoder;
+pub(crate) use decode::nearest_f32;
 pub use element::SliceElement;
 pub use encode::Encoder;
 
