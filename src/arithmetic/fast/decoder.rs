@@ -13,7 +13,7 @@ use crate::{
 };
 
 /// A decoded code: `(-1)^negative * significand * 2^(exponent - fraction bits)`.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, Default)]
 pub(super) struct DecodedCode {
     pub(super) significand: u32,
     /// A mask.

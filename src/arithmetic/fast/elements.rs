@@ -1,6 +1,6 @@
 //! The decoded elements of an operand, and how they are decoded.
 
-use std::hint::black_box;
+use std::{hint::black_box, ops::Range};
 
 use super::{
     decoder::{DecodedCode, NumberDecoder},
@@ -53,9 +53,19 @@ impl Elements {
         self.any_special = false;
     }
 
-    pub(super) fn clear(&mut self) {
-        self.resize(0);
+    /// Makes room for so many scales, which [`Elements::fill`] sets: they have no sign, and no value in binary32.
+    pub(super) fn begin_scales(&mut self, count: usize) {
+        self.resize(count);
         self.any_special = false;
+    }
+
+    /// Sets rows of `N` scales, in places that are counted from the row `first` on.
+    pub(super) fn fill<const N: usize>(&mut self, first: usize, places: Range<usize>, scales: &[DecodedCode; N]) {
+        let rows = first + places.start..first + places.end;
+        self.significands.as_chunks_mut().0[rows.clone()].fill(scales.map(|scale| scale.significand as i32));
+        self.exponents.as_chunks_mut().0[rows.clone()].fill(scales.map(|scale| scale.exponent));
+        self.special.as_chunks_mut().0[rows].fill(scales.map(|scale| scale.special));
+        self.any_special |= scales.iter().any(|scale| scale.special != 0);
     }
 
     /// Keeps the masked bits of the significands; each mask serves so many elements.
@@ -67,28 +77,6 @@ impl Elements {
         }
     }
 
-    /// Multiplies by the scale of each element.
-    pub(super) fn scale(&mut self, scales: &Elements) {
-        for at in 0..scales.significands.len() {
-            self.significands[at] *= scales.significands[at];
-            let zero = self.significands[at] == 0;
-            self.exponents[at] = if zero { ZERO } else { self.exponents[at] + scales.exponents[at] };
-            // A scale of zero makes an infinity NaN.
-            let nan = (self.special[at] != 0) & (scales.significands[at] == 0) | (scales.special[at] != 0);
-            self.special[at] = if nan { NAN } else { self.special[at] };
-        }
-        self.any_special |= scales.any_special;
-    }
-
-    pub(super) fn push(&mut self, element: &DecodedCode) {
-        self.significands.push(element.significand as i32);
-        self.exponents.push(element.exponent);
-        self.values.push(0.0);
-        self.negative.push(element.negative);
-        self.special.push(element.special);
-        self.any_special |= element.special != 0;
-    }
-
     pub(super) fn rows<const N: usize>(&self) -> DecodedRow<'_, N> {
         DecodedRow {
             significands: self.significands.as_chunks().0,
@@ -96,6 +84,24 @@ impl Elements {
             negative: self.negative.as_chunks().0,
             special: self.special.as_chunks().0,
         }
+    }
+}
+
+vectorised! {
+    /// Multiplies elements by the scale of each.
+    pub(super) fn scale(elements: &mut Elements, scales: &Elements) {
+        let count = scales.significands.len();
+        let (factors, shifts, marks) = (&scales.significands[..count], &scales.exponents[..count], &scales.special[..count]);
+        let (significands, exponents) = (&mut elements.significands[..count], &mut elements.exponents[..count]);
+        let special = &mut elements.special[..count];
+        for at in 0..count {
+            significands[at] *= factors[at];
+            exponents[at] = if significands[at] == 0 { ZERO } else { exponents[at] + shifts[at] };
+            // A scale of zero makes an infinity NaN.
+            let nan = (special[at] != 0) & (factors[at] == 0) | (marks[at] != 0);
+            special[at] = if nan { NAN } else { special[at] };
+        }
+        elements.any_special |= scales.any_special;
     }
 }
 

@@ -1,5 +1,7 @@
 //! Block scales.
 
+use std::ops::Range;
+
 use super::{
     decoder::{DecodedCode, NumberDecoder},
     number::{INFINITY, NAN, ZERO},
@@ -61,6 +63,16 @@ impl Scales {
     #[inline(always)]
     pub(super) fn decode(&self, code: u32) -> DecodedCode {
         self.table[code as usize & (self.table.len() - 1)]
+    }
+
+    /// The logical k of these places by runs with one scale: the block, and the places.
+    pub(super) fn runs(&self, order: &[usize]) -> impl Iterator<Item = (usize, Range<usize>)> {
+        let mut end = 0;
+        order.chunk_by(|x, y| x / self.block == y / self.block).map(move |run| {
+            let first = end;
+            end += run.len();
+            (run[0] / self.block, first..end)
+        })
     }
 
     /// Bits that scaling adds behind the binary point of a factor.

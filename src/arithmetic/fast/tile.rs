@@ -2,7 +2,8 @@
 
 use super::{
     codes::{widen, widen_in_turn},
-    elements::{Elements, choose, decode, decode_integers, resize},
+    decoder::DecodedCode,
+    elements::{Elements, choose, decode, decode_integers, resize, scale},
     floating::{RoundedCodes, Workspace},
     kernel::FastKernel,
     narrow::FactorRange,
@@ -226,32 +227,38 @@ impl DecodedTile {
         let [a, b] = &mut self.scales;
         tiles.scale_a.iter().for_each(|codes| widen(codes, tile * i.m * blocks, i.m * blocks, a));
         tiles.scale_b.iter().for_each(|codes| widen(codes, tile * blocks * i.n, blocks * i.n, b));
-        self.a_scales.clear();
-        for first in (0..i.m).step_by(i.rows) {
-            for &at in &kernel.order {
-                for turn in 0..TURNS {
-                    let row = (first + turn % i.rows).min(i.m - 1);
-                    let k = i.logical(self.positions.get(row * i.stored..).unwrap_or_default(), at);
-                    let scale = scales.decode(a[row * blocks + k / scales.block]);
-                    self.a_scales.push(&scale);
+        let (length, rows_of_b) = (kernel.order.len(), kernel.rows_of_b(i));
+        self.a_scales.begin_scales(i.m.div_ceil(i.rows) * length * TURNS);
+        self.b_scales.begin_scales(i.n.div_ceil(i.columns()) * rows_of_b * LANES);
+        for (pair, first) in (0..i.m).step_by(i.rows).enumerate() {
+            let rows: [usize; TURNS] = array(|turn| (first + turn % i.rows).min(i.m - 1));
+            let own = |blocks_of: [usize; TURNS]| array(|t| scales.decode(a[rows[t] * blocks + blocks_of[t]]));
+            if i.chunk.is_none() {
+                for (block, places) in scales.runs(&kernel.order) {
+                    self.a_scales.fill::<TURNS>(pair * length, places, &own([block; TURNS]));
                 }
+                continue;
+            }
+            for (place, &at) in kernel.order.iter().enumerate() {
+                let logical = |row| i.logical(&self.positions[row * i.stored..], at) / scales.block;
+                self.a_scales.fill::<TURNS>(pair * length, place..place + 1, &own(rows.map(logical)));
             }
         }
-        self.b_scales.clear();
-        for first in (0..i.n).step_by(i.columns()) {
-            for position in 0..kernel.rows_of_b(i) {
-                let k = if i.chunk.is_some() { position } else { kernel.order[position] };
-                for lane in 0..LANES {
-                    let column = first + lane / i.rows;
-                    let code = if column < i.n { b[k / scales.block * i.n + column] } else { 0 };
-                    let scale = scales.decode(code);
-                    self.b_scales.push(&scale);
-                }
+        for (piece, first) in (0..i.n).step_by(i.columns()).enumerate() {
+            let own = |block: usize| -> [DecodedCode; LANES] {
+                let column = |lane: usize| Some(first + lane / i.rows).filter(|column| *column < i.n);
+                array(|lane| scales.decode(column(lane).map_or(0, |column| b[block * i.n + column])))
+            };
+            let mut fill = |block, places| self.b_scales.fill::<LANES>(piece * rows_of_b, places, &own(block));
+            if i.chunk.is_some() {
+                (0..blocks).for_each(|block| fill(block, block * scales.block..(block + 1) * scales.block));
+            } else {
+                scales.runs(&kernel.order).for_each(|(block, places)| fill(block, places));
             }
         }
         if scales.run == 0 {
-            self.a.scale(&self.a_scales);
-            self.b.scale(&self.b_scales);
+            scale(&mut self.a, &self.a_scales);
+            scale(&mut self.b, &self.b_scales);
         }
     }
 
