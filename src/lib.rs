@@ -85,7 +85,7 @@
 //! 8. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 9. [`comparison`]: what a comparison finds, the same for all that compare;
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
-//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`],
+//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`], [`cost`],
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`tables`]: all tables of those;
 //! 11. [`cli`]: the command line.
@@ -101,6 +101,7 @@ pub mod chain;
 pub mod cli;
 pub mod comparison;
 pub mod convert;
+pub mod cost;
 pub mod device;
 pub mod distinguish;
 pub mod emulate;

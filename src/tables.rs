@@ -2,8 +2,8 @@
 
 use crate::{
     base::sorting,
-    calc, catalogue, chain, comparison, convert, device, distinguish, emulate, experiment, explain, features, gemm,
-    identify, power, probe, quantise, record,
+    calc, catalogue, chain, comparison, convert, cost, device, distinguish, emulate, experiment, explain, features,
+    gemm, identify, power, probe, quantise, record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -38,6 +38,10 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<comparison::VerificationRow>(),
         Declaration::of::<convert::ArrayRow>(),
         Declaration::of::<convert::ConversionRow>(),
+        Declaration::of::<cost::table::CostRow>(),
+        Declaration::of::<cost::table::CostPointRow>(),
+        Declaration::of::<cost::table::LoadCostRow>(),
+        Declaration::of::<cost::table::SustainedRow>(),
         Declaration::of::<convert::ElementRow>(),
         Declaration::of::<convert::ScaleRow>(),
         Declaration::of::<device::ExecCheckRow>(),

@@ -3,6 +3,7 @@
 mod calc;
 mod chain;
 mod convert;
+mod cost;
 mod devices;
 mod distinguish;
 mod emulate;
@@ -82,6 +83,7 @@ enum Command {
     Tree(Box<tree::Arguments>),
     Gemm(Box<gemm::Arguments>),
     Emulate(Box<emulate::Arguments>),
+    Cost(cost::Arguments),
     Report(report::Arguments),
 }
 
@@ -166,6 +168,7 @@ impl Command {
             Command::Tree(a) => &a.destination,
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
+            Command::Cost(a) => &a.destination,
             Command::Report(a) => &a.destination,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
@@ -215,6 +218,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Tree(a) => tree::run(&a)?,
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
+        Command::Cost(a) => cost::run(&a)?,
         Command::Report(a) => report::run(&a)?,
     };
     report.annotations = destination.annotations.clone();

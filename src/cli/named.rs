@@ -4,7 +4,7 @@ use clap::{ValueEnum, builder::PossibleValue};
 
 use crate::{
     base::named::Named,
-    device::OperandLayout,
+    device::{OperandLayout, OperandValues},
     gemm::{AccumulatorJoin, BiasEntry, CEntry, KOrder, PartJoin, Residue, library::Values},
     inputs::{Distribution, Init, Op},
 };
@@ -33,5 +33,6 @@ option_values!(
     PartJoin,
     Residue,
     Values,
-    OperandLayout
+    OperandLayout,
+    OperandValues
 );

@@ -6,6 +6,7 @@ mod engine;
 mod exec;
 mod generation;
 mod library;
+mod meter;
 mod model;
 mod open;
 mod sweep;
@@ -17,6 +18,7 @@ pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
+pub use meter::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way};
 pub use model::ModelDevice;
 pub use open::{default_name, open};
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
@@ -134,6 +136,25 @@ pub trait Device {
         _a: &Codes,
         _b: &Codes,
     ) -> Result<Option<Box<dyn Chains>>> {
+        Ok(None)
+    }
+
+    /// Announces instructions that [`Device::meter`] will be asked for, in this order.
+    fn announce_meters(&mut self, _instructions: &[Instruction]) {}
+
+    /// What executes `instruction` over and over and times it; `None` if the device has no cost of its own.
+    ///
+    /// # Errors
+    /// As [`Device::prepare`].
+    fn meter(&mut self, _instruction: &Instruction) -> Result<Option<Box<dyn Meter>>> {
+        Ok(None)
+    }
+
+    /// What executes a load from shared memory over and over and times it; `None` if the device has no such memory.
+    ///
+    /// # Errors
+    /// A device error if it failed.
+    fn load_meter(&mut self, _load: &SharedLoad) -> Result<Option<Box<dyn Meter>>> {
         Ok(None)
     }
 

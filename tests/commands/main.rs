@@ -6,6 +6,7 @@ mod citations;
 mod cli_formats;
 mod command_line;
 mod convert_files;
+mod cost;
 mod distinguish;
 mod documents;
 mod experiments;

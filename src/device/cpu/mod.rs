@@ -7,7 +7,11 @@
 pub mod features;
 #[cfg(target_arch = "x86_64")]
 pub mod machine;
+#[cfg(target_arch = "x86_64")]
+mod meter;
 pub mod processor;
+#[cfg(target_arch = "x86_64")]
+pub mod repeated;
 pub mod route;
 #[cfg(target_arch = "x86_64")]
 pub mod scalar_machine;
@@ -16,6 +20,8 @@ pub mod sweeper;
 pub mod unit;
 pub mod vector;
 
+#[cfg(target_arch = "x86_64")]
+use super::Meter;
 use super::{Device, Execution, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Error, Result,
@@ -161,6 +167,14 @@ impl Device for CpuDevice {
     fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
         let (machine, instruction) = (route(&instruction.name)?.machine, instruction.clone());
         Ok(Some(Box::new(move |tiles| codes(&instruction, &execute(machine, &instruction, tiles, 0, tiles.count)))))
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    fn meter(&mut self, instruction: &Instruction) -> Result<Option<Box<dyn Meter>>> {
+        let Route { opcode, times, repeated, .. } = *route(&instruction.name)?;
+        let cores = std::thread::available_parallelism().map_or(1, usize::from) as u32;
+        let ways = meter::ways(repeated, opcode, times);
+        Ok(Some(Box::new(meter::CpuMeter { repetitions: repeated, ways, instruction: instruction.clone(), cores })))
     }
 
     fn sweeper(&mut self, form: &'static Form, seed: u64) -> Result<Option<Box<dyn Sweeper>>> {

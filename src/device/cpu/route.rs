@@ -1,7 +1,7 @@
 //! Which unit executes which matrix instruction, and with which machine instruction.
 
 #[cfg(target_arch = "x86_64")]
-use super::{machine, unit};
+use super::{machine, repeated, unit};
 use super::{
     unit::{Absence, Unit},
     vector::Vector,
@@ -28,17 +28,21 @@ pub struct Route {
     pub times: usize,
     /// The machine instruction.
     pub machine: Machine,
+    /// Loops of it, to be timed.
+    #[cfg(target_arch = "x86_64")]
+    pub repeated: &'static [repeated::Repetition],
 }
 
 #[cfg(target_arch = "x86_64")]
 macro_rules! routes {
-    ($($instruction:literal: $unit:ident, $opcode:literal $(x $times:literal)?, $machine:ident;)*) => {
+    ($($instruction:literal: $unit:ident, $opcode:literal $(x $times:literal)?, $machine:ident, $repeated:ident;)*) => {
         &[$(Route {
             instruction: $instruction,
             unit: &unit::$unit,
             opcode: $opcode,
             times: 1 $(- 1 + $times)?,
             machine: machine::$machine,
+            repeated: repeated::$repeated,
         }),*]
     };
 }
@@ -47,26 +51,26 @@ macro_rules! routes {
 #[cfg(target_arch = "x86_64")]
 #[rustfmt::skip]
 pub static ROUTES: &[Route] = routes! {
-    "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32": AMX_BF16, "TDPBF16PS", tdpbf16ps;
-    "tdpfp16ps.m16n16k32.f32.f16.f16.f32": AMX_FP16, "TDPFP16PS", tdpfp16ps;
-    "tdpbssd.m16n16k64.s32.s8.s8.s32": AMX_INT8, "TDPBSSD", tdpbssd;
-    "tdpbsud.m16n16k64.s32.s8.u8.s32": AMX_INT8, "TDPBSUD", tdpbsud;
-    "tdpbusd.m16n16k64.s32.u8.s8.s32": AMX_INT8, "TDPBUSD", tdpbusd;
-    "tdpbuud.m16n16k64.s32.u8.u8.s32": AMX_INT8, "TDPBUUD", tdpbuud;
-    "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32": AVX512_BF16, "VDPBF16PS", vdpbf16ps;
-    "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSD", vpdpbusd;
-    "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSDS", vpdpbusds;
-    "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSD", vpdpwssd;
-    "vpdpwssds.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSDS", vpdpwssds;
-    "vfmadd.m1n16k1.f32.f32.f32.f32": AVX512F, "VFMADD231PS", vfmadd231ps;
-    "vfmadd.m1n8k1.f64.f64.f64.f64": AVX512F, "VFMADD231PD", vfmadd231pd;
-    "vfmadd.m1n32k1.f16.f16.f16.f16": AVX512_FP16, "VFMADD231PH", vfmadd231ph;
-    "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX_VNNI, "VPDPBUSD" x 2, vpdpbusd_256;
-    "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX_VNNI, "VPDPBUSDS" x 2, vpdpbusds_256;
-    "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX_VNNI, "VPDPWSSD" x 2, vpdpwssd_256;
-    "vpdpwssds.m1n16k2.s32.s16.s16.s32": AVX_VNNI, "VPDPWSSDS" x 2, vpdpwssds_256;
-    "vfmadd.m1n16k1.f32.f32.f32.f32": FMA, "VFMADD231PS" x 2, vfmadd231ps_256;
-    "vfmadd.m1n8k1.f64.f64.f64.f64": FMA, "VFMADD231PD" x 2, vfmadd231pd_256;
+    "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32": AMX_BF16, "TDPBF16PS", tdpbf16ps, TDPBF16PS;
+    "tdpfp16ps.m16n16k32.f32.f16.f16.f32": AMX_FP16, "TDPFP16PS", tdpfp16ps, TDPFP16PS;
+    "tdpbssd.m16n16k64.s32.s8.s8.s32": AMX_INT8, "TDPBSSD", tdpbssd, TDPBSSD;
+    "tdpbsud.m16n16k64.s32.s8.u8.s32": AMX_INT8, "TDPBSUD", tdpbsud, TDPBSUD;
+    "tdpbusd.m16n16k64.s32.u8.s8.s32": AMX_INT8, "TDPBUSD", tdpbusd, TDPBUSD;
+    "tdpbuud.m16n16k64.s32.u8.u8.s32": AMX_INT8, "TDPBUUD", tdpbuud, TDPBUUD;
+    "vdpbf16ps.m1n16k2.f32.bf16.bf16.f32": AVX512_BF16, "VDPBF16PS", vdpbf16ps, VDPBF16PS;
+    "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSD", vpdpbusd, VPDPBUSD;
+    "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX512_VNNI, "VPDPBUSDS", vpdpbusds, VPDPBUSDS;
+    "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSD", vpdpwssd, VPDPWSSD;
+    "vpdpwssds.m1n16k2.s32.s16.s16.s32": AVX512_VNNI, "VPDPWSSDS", vpdpwssds, VPDPWSSDS;
+    "vfmadd.m1n16k1.f32.f32.f32.f32": AVX512F, "VFMADD231PS", vfmadd231ps, VFMADD231PS;
+    "vfmadd.m1n8k1.f64.f64.f64.f64": AVX512F, "VFMADD231PD", vfmadd231pd, VFMADD231PD;
+    "vfmadd.m1n32k1.f16.f16.f16.f16": AVX512_FP16, "VFMADD231PH", vfmadd231ph, VFMADD231PH;
+    "vpdpbusd.m1n16k4.s32.u8.s8.s32": AVX_VNNI, "VPDPBUSD" x 2, vpdpbusd_256, VPDPBUSD_256;
+    "vpdpbusds.m1n16k4.s32.u8.s8.s32": AVX_VNNI, "VPDPBUSDS" x 2, vpdpbusds_256, VPDPBUSDS_256;
+    "vpdpwssd.m1n16k2.s32.s16.s16.s32": AVX_VNNI, "VPDPWSSD" x 2, vpdpwssd_256, VPDPWSSD_256;
+    "vpdpwssds.m1n16k2.s32.s16.s16.s32": AVX_VNNI, "VPDPWSSDS" x 2, vpdpwssds_256, VPDPWSSDS_256;
+    "vfmadd.m1n16k1.f32.f32.f32.f32": FMA, "VFMADD231PS" x 2, vfmadd231ps_256, VFMADD231PS_256;
+    "vfmadd.m1n8k1.f64.f64.f64.f64": FMA, "VFMADD231PD" x 2, vfmadd231pd_256, VFMADD231PD_256;
 };
 
 /// Processors of other kinds have none that the program knows.

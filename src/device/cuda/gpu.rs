@@ -18,6 +18,8 @@ pub struct Gpu {
     pub memory: usize,
     /// Streaming multiprocessors.
     pub multiprocessors: u32,
+    /// Its place on the PCI bus: `00000000:1b:00.0`.
+    pub place: String,
 }
 
 /// Number of GPUs; 0 where there is no driver, or none that works.
@@ -93,6 +95,11 @@ fn describe(ordinal: usize) -> Result<Gpu> {
     let attribute =
         |which| unsafe { result::device::get_attribute(device, which) }.map_err(|e| failure("cuDeviceGetAttribute", e));
     use sys::CUdevice_attribute_enum as Attribute;
+    let place = [
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID)?,
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID)?,
+        attribute(Attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID)?,
+    ];
     Ok(Gpu {
         ordinal,
         name: result::device::get_name(device).map_err(|e| failure("cuDeviceGetName", e))?,
@@ -103,6 +110,7 @@ fn describe(ordinal: usize) -> Result<Gpu> {
         // SAFETY: as above.
         memory: unsafe { result::device::total_mem(device) }.map_err(|e| failure("cuDeviceTotalMem", e))?,
         multiprocessors: attribute(Attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT)?.max(1) as u32,
+        place: format!("{:08x}:{:02x}:{:02x}.0", place[0], place[1], place[2]),
     })
 }
 

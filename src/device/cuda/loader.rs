@@ -44,6 +44,7 @@ const DRIVER_FUNCTIONS: &[&str] = &[
     "cuCtxSetCurrent",
     "cuModuleLoadData",
     "cuModuleGetFunction",
+    "cuFuncGetAttribute",
     "cuMemAllocAsync",
     "cuMemFreeAsync",
     "cuMemcpyHtoDAsync_v2",

@@ -16,6 +16,8 @@ mod fragments;
 pub mod gpu;
 mod launch;
 pub mod loader;
+mod meter;
+mod nvml;
 mod pool;
 pub mod products;
 pub mod sass;
@@ -30,7 +32,7 @@ use cudarc::{
     nvrtc::Ptx,
 };
 
-use super::{Chains, Device, Engine, Execution, ExecutionKind, Generation, Identity, Sweeper, Work};
+use super::{Chains, Device, Engine, Execution, ExecutionKind, Generation, Identity, Meter, SharedLoad, Sweeper, Work};
 use crate::{
     Error, Result,
     arithmetic::Program,
@@ -44,7 +46,9 @@ use engine::CudaEngine;
 pub use engine::verifier;
 pub use gpu::{Gpu, count};
 use launch::Launcher;
-use pool::{Job, Pool, Times};
+use meter::{CudaMeter, Subject};
+use nvml::Nvml;
+use pool::{Job, Listing, Pool, Times};
 use products::CudaProducts;
 use specialise::Specialised;
 
@@ -56,6 +60,8 @@ pub struct CudaDevice {
     context: Arc<CudaContext>,
     architecture: &'static Architecture,
     blocks: u32,
+    /// Its place on the PCI bus.
+    place: String,
     identity: Identity,
     pool: Arc<Pool>,
     launchers: HashMap<String, Launcher>,
@@ -79,6 +85,7 @@ impl CudaDevice {
             context,
             architecture,
             blocks: gpu.multiprocessors * BLOCKS_PER_MULTIPROCESSOR,
+            place: gpu.place,
             identity,
             pool: Pool::shared(),
             launchers: HashMap::new(),
@@ -141,7 +148,7 @@ impl CudaDevice {
         let key = format!("{instruction} {:016x}", fnv1a(source.as_bytes()));
         if !self.chained.contains_key(&key) {
             let label = format!("{instruction}-{}", entries[2]);
-            let job = Job { label, source, target: self.architecture.target, listed: false };
+            let job = Job { label, source, target: self.architecture.target, listing: Listing::Nothing };
             let compiled = self.compiled(job)?;
             let functions = self.functions(&compiled, entries).map_err(|error| error.within(instruction))?;
             self.chained.insert(key.clone(), functions);
@@ -162,6 +169,27 @@ impl CudaDevice {
         Ok(compiled)
     }
 
+    /// What times a kernel whose entries have so many independent runs.
+    fn metered(&mut self, job: Job, independent: &[u32], chained: bool, subject: Subject) -> Result<Box<dyn Meter>> {
+        let label = job.label.clone();
+        let compiled = self.compiled(job)?;
+        let entries: Vec<String> = independent.iter().map(|count| meter::entry(*count)).collect();
+        let functions = self.all_functions(&compiled, &entries).map_err(|error| error.within(&label))?;
+        let mut ways = meter::ways(chained, independent, &functions)?;
+        for (way, entry) in ways.iter_mut().zip(&entries) {
+            way.machine = compiled.opcodes.as_ref().map(|lines| meter::counted(sass::body(lines, entry)));
+        }
+        Ok(Box::new(CudaMeter {
+            stream: self.context.default_stream(),
+            functions,
+            ways,
+            subject,
+            multiprocessors: self.blocks / BLOCKS_PER_MULTIPROCESSOR,
+            nvml: Nvml::open(&self.place),
+            operands: Vec::new(),
+        }))
+    }
+
     fn function(&mut self, compiled: &Compiled, entry: &str) -> Result<CudaFunction> {
         self.functions(compiled, [entry]).map(|[function]| function)
     }
@@ -171,14 +199,18 @@ impl CudaDevice {
         compiled: &Compiled,
         entries: [&str; COUNT],
     ) -> Result<[CudaFunction; COUNT]> {
+        let functions = self.all_functions(compiled, &entries)?;
+        Ok(functions.try_into().unwrap_or_else(|_| unreachable!("one function for each entry")))
+    }
+
+    fn all_functions(&mut self, compiled: &Compiled, entries: &[impl AsRef<str>]) -> Result<Vec<CudaFunction>> {
         let refused =
             |error| Error::device(format!("the driver cannot load what {} compiled: {error}", compiled.compiler));
         let start = Instant::now();
         let module = self.context.load_module(Ptx::from_binary(compiled.cubin.clone())).map_err(refused)?;
-        let functions: Result<Vec<CudaFunction>> =
-            entries.iter().map(|entry| module.load_function(entry).map_err(refused)).collect();
+        let functions = entries.iter().map(|entry| module.load_function(entry.as_ref()).map_err(refused)).collect();
         self.loading += start.elapsed().as_secs_f64();
-        functions.map(|functions| functions.try_into().unwrap_or_else(|_| unreachable!("one function for each entry")))
+        functions
     }
 
     /// Keeps the compiler's version among the details of the device.
@@ -296,6 +328,25 @@ impl Device for CudaDevice {
         })))
     }
 
+    fn announce_meters(&mut self, instructions: &[Instruction]) {
+        let architecture = self.architecture;
+        let job = |instruction: &Instruction| repeat(instruction, architecture).ok().map(|(job, _)| job);
+        self.pool.announce(instructions.iter().filter_map(job));
+    }
+
+    fn meter(&mut self, instruction: &Instruction) -> Result<Option<Box<dyn Meter>>> {
+        let (job, independent) = repeat(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
+        let chained = instruction.c == instruction.d;
+        self.metered(job, &independent, chained, Subject::Instruction(instruction.clone())).map(Some)
+    }
+
+    fn load_meter(&mut self, load: &SharedLoad) -> Result<Option<Box<dyn Meter>>> {
+        let (source, independent) = meter::load_kernel(load);
+        let label = format!("{}-{}", load.name.replace(", ", "-").replace(' ', "-"), "cost");
+        let job = Job { label, source, target: self.architecture.target, listing: Listing::Nothing };
+        self.metered(job, &independent, true, Subject::Load(*load)).map(Some)
+    }
+
     fn times(&self) -> Option<String> {
         let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
         Some(format!(
@@ -309,7 +360,16 @@ impl Device for CudaDevice {
 /// The kernel that executes `instruction`, to be compiled: its machine code tells what ran.
 fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Architecture) -> Job {
     let (label, source) = (instruction.name.clone(), kernel.source.clone());
-    Job { label, source, target: architecture.target, listed: true }
+    Job { label, source, target: architecture.target, listing: Listing::Arithmetic }
+}
+
+/// The kernel that repeats `instruction`, to be compiled, and how many independent runs each of its entries has.
+fn repeat(instruction: &Instruction, architecture: &Architecture) -> Result<(Job, Vec<u32>)> {
+    let (_, support) = executable(instruction, architecture)?;
+    let (source, independent) = meter::kernel(instruction, support.emulation.is_some())
+        .ok_or_else(|| Error::unavailable(format!("{instruction}: no kernel times it")))?;
+    let label = format!("{instruction}-cost");
+    Ok((Job { label, source, target: architecture.target, listing: Listing::Loops }, independent))
 }
 
 /// The kernel that does `work`, to be compiled; `None` if there is none.
@@ -317,7 +377,7 @@ fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialise
     let program = work.model.program(work.instruction)?;
     let label = format!("{}-verify", work.instruction);
     Ok(verifier(&program, work.sequence).map(|kernel| {
-        let job = Job { label, source: kernel.source.clone(), target: architecture.target, listed: false };
+        let job = Job { label, source: kernel.source.clone(), target: architecture.target, listing: Listing::Nothing };
         (kernel, job)
     }))
 }
@@ -325,7 +385,7 @@ fn verify(work: &Work, architecture: &Architecture) -> Result<Option<(Specialise
 /// The kernel that sweeps `form`, to be compiled, and how the architecture has it.
 fn sweep(form: &'static Form, architecture: &Architecture) -> Result<(Job, &'static Support)> {
     let (source, support) = executable_scalar(form, architecture)?;
-    Ok((Job { label: form.ptx.clone(), source, target: architecture.target, listed: true }, support))
+    Ok((Job { label: form.ptx.clone(), source, target: architecture.target, listing: Listing::Arithmetic }, support))
 }
 
 /// What a GPU is, for reports, and its architecture.

@@ -26,13 +26,24 @@ pub(super) struct Job {
     pub source: String,
     /// The architecture, `sm_90a`.
     pub target: &'static str,
-    /// Whether the opcodes are wanted, where there is a disassembler.
-    pub listed: bool,
+    /// What is wanted of its machine code, where there is a disassembler.
+    pub listing: Listing,
+}
+
+/// What is listed of the machine code of a kernel.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Listing {
+    /// Nothing.
+    Nothing,
+    /// Its arithmetic ([`sass::arithmetic`]).
+    Arithmetic,
+    /// The bodies of its loops ([`sass::loops`]).
+    Loops,
 }
 
 impl Job {
     fn key(&self) -> u64 {
-        fnv1a(format!("{}\0{}\0{}", self.target, self.listed, self.source).as_bytes())
+        fnv1a(format!("{}\0{:?}\0{}", self.target, self.listing, self.source).as_bytes())
     }
 }
 
@@ -214,7 +225,7 @@ fn compiled(job: &Job) -> (Result<Compiled>, Times) {
 }
 
 fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
-    let Job { label, source, target, listed } = job;
+    let Job { label, source, target, listing } = job;
     let entry = cache::folder().map(|folder| cache::CacheEntry::new(&folder, label, source, target));
     let cached = entry.as_ref().and_then(cache::CacheEntry::read);
     let known = cached.clone();
@@ -230,10 +241,13 @@ fn compile_or_read(job: &Job, times: &mut Times) -> Result<Compiled> {
             Compiled { cubin, compiler: format!("NVRTC {}", compile::version()?), opcodes: None }
         }
     };
-    if *listed && compiled.opcodes.is_none() {
+    if *listing != Listing::Nothing && compiled.opcodes.is_none() {
         let disassembly = sass::disassembler()
             .and_then(|program| timed(&mut times.disassembling, || sass::disassemble(&program, &compiled.cubin)));
-        compiled.opcodes = disassembly.map(|text| sass::arithmetic(&text));
+        compiled.opcodes = disassembly.map(|text| match listing {
+            Listing::Loops => sass::loops(&text),
+            _ => sass::arithmetic(&text),
+        });
     }
     if let Some(entry) = entry
         && known.as_ref() != Some(&compiled)
@@ -261,7 +275,7 @@ mod tests {
     use super::*;
 
     fn job(label: &str) -> Job {
-        Job { label: label.into(), source: label.into(), target: "sm_90a", listed: false }
+        Job { label: label.into(), source: label.into(), target: "sm_90a", listing: Listing::Nothing }
     }
 
     fn echo(job: &Job) -> (Result<Compiled>, Times) {

@@ -4,9 +4,10 @@
 //! matrix instructions and floating-point arithmetic and conversions remain, for nothing else in a kernel has any.
 
 use std::{
-    collections::HashSet,
+    collections::{HashMap, HashSet},
     ffi::OsStr,
     io::Write,
+    ops::Range,
     path::{Path, PathBuf},
     process::{Command, Stdio},
 };
@@ -92,6 +93,85 @@ pub fn arithmetic(disassembly: &str) -> Vec<String> {
     counted.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count}x {name}") }).collect()
 }
 
+/// The machine instructions in the innermost loop of each kernel of a disassembly that has matrix instructions, one line for each opcode:
+/// `ENTRY COUNT OPCODE`, in the order of first appearance.
+pub fn loops(disassembly: &str) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (entry, text) in functions(disassembly) {
+        for (opcode, count) in innermost(text) {
+            lines.push(format!("{entry} {count} {opcode}"));
+        }
+    }
+    lines
+}
+
+/// The opcodes of `entry` among the lines of [`loops`], each with its count.
+pub fn body(lines: &[String], entry: &str) -> Vec<(String, u32)> {
+    let of = |line: &String| {
+        let mut words = line.split(' ');
+        let own = words.next()? == entry;
+        let count = words.next()?.parse().ok()?;
+        own.then(|| Some((words.next()?.to_string(), count)))?
+    };
+    lines.iter().filter_map(of).collect()
+}
+
+/// The functions of a disassembly: nvdisasm heads them `.text.NAME:`, cuobjdump `Function : NAME`.
+fn functions(disassembly: &str) -> Vec<(&str, Vec<&str>)> {
+    let mut functions: Vec<(&str, Vec<&str>)> = Vec::new();
+    for line in disassembly.lines() {
+        let text = line.trim();
+        let name = text.strip_prefix(".text.").and_then(|rest| rest.strip_suffix(':'));
+        if let Some(name) = name.or_else(|| text.strip_prefix("Function : ")) {
+            functions.push((name, Vec::new()));
+        } else if let Some((_, lines)) = functions.last_mut() {
+            lines.push(text);
+        }
+    }
+    functions
+}
+
+/// The opcodes of the shortest loop that has a matrix instruction, or else a call, each with its count.
+fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
+    // What a branch may name: a label, or an address.
+    let mut places: HashMap<String, usize> = HashMap::new();
+    let mut instructions: Vec<SassLine> = Vec::new();
+    let [mut shortest, mut calling]: [Option<Range<usize>>; 2] = [None, None];
+    for line in lines {
+        if let Some(label) = line.strip_suffix(':') {
+            places.insert(label.to_string(), instructions.len());
+        }
+        let Some(instruction) = SassLine::parse(line) else { continue };
+        let address = line.trim_start_matches("/*").split("*/").next().unwrap_or_default();
+        let address = u64::from_str_radix(address, 16).unwrap_or(u64::MAX);
+        places.insert(format!("{address:#x}"), instructions.len());
+        let target = instruction.operands.last().copied().filter(|_| instruction.opcode.starts_with("BRA"));
+        let target = target.map(|name| name.trim_matches(['`', '(', ')']).to_string());
+        instructions.push(instruction);
+        let Some(&first) = target.as_ref().and_then(|name| places.get(name)) else { continue };
+        let range = first..instructions.len();
+        // The branch to itself behind the end of a kernel is no loop of its.
+        let own = &instructions[range.clone()];
+        let kinds: [(&mut Option<Range<usize>>, bool); 2] = [
+            (&mut shortest, own.iter().any(SassLine::is_matrix)),
+            (&mut calling, own.iter().any(|instruction| is_call(instruction.opcode))),
+        ];
+        for (known, has) in kinds {
+            if has && known.as_ref().is_none_or(|known| range.len() < known.len()) {
+                *known = Some(range.clone());
+            }
+        }
+    }
+    let mut counted: Vec<(String, u32)> = Vec::new();
+    for instruction in &instructions[shortest.or(calling).unwrap_or_default()] {
+        match counted.iter_mut().find(|(opcode, _)| opcode == instruction.opcode) {
+            Some((_, count)) => *count += 1,
+            None => counted.push((instruction.opcode.to_string(), 1)),
+        }
+    }
+    counted
+}
+
 /// Whether these opcodes are one matrix instruction and nothing else.
 ///
 /// Volta and Turing issue one instruction in steps (`HMMA.884.F32.F32.STEP0`, `STEP1`...): those count as one.
@@ -100,7 +180,13 @@ pub fn is_native(opcodes: &[String]) -> bool {
     whole.len() == 1 && whole.iter().all(|o| is_matrix(o) && !o.contains(' ') && !o.contains('('))
 }
 
-fn is_matrix(opcode: &str) -> bool {
+/// Whether an opcode calls a routine, in which an emulated instruction may lie.
+pub fn is_call(opcode: &str) -> bool {
+    opcode.starts_with("CALL")
+}
+
+/// Whether an opcode is a matrix instruction.
+pub fn is_matrix(opcode: &str) -> bool {
     opcode.split('.').next().is_some_and(|base| base.ends_with("MMA"))
 }
 
@@ -202,6 +288,18 @@ mod tests {
         assert!(!native(&["DMMA.8x8x4", "DMMA.8x8x4(C=prev)"]));
         assert!(!native(&["FFMA"]));
         assert!(!native(&[]));
+    }
+
+    #[test]
+    fn the_innermost_loop_with_matrix_instructions_is_listed_for_each_kernel() {
+        let text = "\t.section .text.cost_1\n.text.cost_1:\n.L_x_0:\n        /*0000*/ MOV R1, R2 ;\n.L_x_1:\n        /*0010*/ HMMA.16816.F32 R8, R4, R6, R8 ;\n\
+                            /*0020*/ IADD3 R1, R1, 0x1, RZ ;\n        /*0030*/ HMMA.16816.F32 R8, R4, R6, R8 ;\n\
+                            /*0040*/ @P0 BRA `(.L_x_1) ;\n        /*0050*/ @P1 BRA `(.L_x_0) ;\n        /*0060*/ EXIT ;\n.L_x_2:\n        /*0070*/ BRA `(.L_x_2);\n\
+                    .text.cost_2:\n        /*0000*/ DMMA.8x8x4 R8, R4, R6, R8 ;\n        /*0010*/ @P0 BRA 0x0 ;";
+        let lines = loops(text);
+        assert_eq!(lines[..3], ["cost_1 2 HMMA.16816.F32", "cost_1 1 IADD3", "cost_1 1 BRA"]);
+        assert_eq!(body(&lines, "cost_1")[0], ("HMMA.16816.F32".to_string(), 2));
+        assert_eq!(body(&lines, "cost_2"), [("DMMA.8x8x4".to_string(), 1), ("BRA".to_string(), 1)]);
     }
 
     #[test]

@@ -90,7 +90,8 @@ fn wmma(i: &Instruction, fragments: &Fragments) -> String {
     .concat()
 }
 
-/// `EXECUTE(d, a, b)`; of sparse forms `EXECUTE(d, a, b, e)` with the metadata, at sparsity selector 0.
+/// `EXECUTE(d, a, b)`; of sparse forms `EXECUTE(d, a, b, e)` with the metadata, at sparsity selector 0. `ISSUE` is the same without the
+/// fence before it, its commit and its wait.
 fn wgmma(i: &Instruction, fragments: &Fragments) -> String {
     let mut statement = Statement::default();
     let (d, d_operands) = statement.vector("d", &fragments.d, "+");
@@ -111,19 +112,21 @@ fn wgmma(i: &Instruction, fragments: &Fragments) -> String {
         (_, 16, true) => ", 1, 1, 0",
         _ => ", 1, 1",
     };
-    let lines = [
-        "{".to_string(),
+    let issue = [
         ".reg .pred accumulate;".to_string(),
         "setp.ne.b32 accumulate, 1, 0;".to_string(),
-        "wgmma.fence.sync.aligned;".to_string(),
         format!("{} {d}, {a}, {b}{e}, accumulate{immediates};", i.ptx),
-        "wgmma.commit_group.sync.aligned;".to_string(),
-        "wgmma.wait_group.sync.aligned 0;".to_string(),
-        "}".to_string(),
     ];
-    format!(
-        "#define EXECUTE({parameters}) asm volatile(\"{}\" : {d_operands} : {a_operands}, {b_operands}{e_operands} : \
-         \"memory\")\n",
-        lines.join("\\n")
-    )
+    let fence = "wgmma.fence.sync.aligned;";
+    let completed = ["wgmma.commit_group.sync.aligned;", "wgmma.wait_group.sync.aligned 0;"];
+    let [declared, set, run] = issue.each_ref().map(String::as_str);
+    let execute = ["{", declared, set, fence, run, completed[0], completed[1], "}"];
+    let macro_of = |name: &str, lines: &[&str]| {
+        format!(
+            "#define {name}({parameters}) asm volatile(\"{}\" : {d_operands} : {a_operands}, {b_operands}{e_operands} : \
+             \"memory\")\n",
+            lines.join("\\n")
+        )
+    };
+    macro_of("EXECUTE", &execute) + &macro_of("ISSUE", &["{", declared, set, run, "}"])
 }

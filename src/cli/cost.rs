@@ -1,0 +1,120 @@
+//! `tcnum cost`.
+
+use std::time::Duration;
+
+use clap::Args;
+
+use super::{
+    OutputDestination, Progress, invocation,
+    options::integer,
+    select::{self, Selection},
+};
+use crate::{
+    Error, Result,
+    base::interrupt,
+    cost::{self, Cost, CostRequest, table},
+    device::{self, OperandValues},
+    report::Report,
+};
+
+/// The formats whose instructions are measured where none are chosen.
+const DEFAULT_FORMATS: &[&str] = &["bf16"];
+/// The most seconds that a device is kept busy with each kind of operands.
+const MOST_SECONDS: u32 = 3600;
+/// What programs would have for an answer; none is asked.
+const ANSWER: Duration = Duration::from_secs(60);
+
+/// Measures the latency and the throughput of instructions.
+///
+/// Example: tcnum cost --instr mma.m16n8k16.f32.f16.f16.f32 --device cuda:0
+///
+/// Of each instruction: the clocks from one run to the next that adds to it; the fused multiply-adds a clock of a multiprocessor by warps
+/// (1 to 32) and independent runs (1 to 8), with the points from which more independent runs bring nothing; the highest rate, and its share
+/// of the vendor's peak; and what the whole device does at that point, at the clock that was measured. The machine code of the
+/// loops is checked: exit status 1 if one does not have as many matrix instructions as were meant. model: and trace: devices have no cost.
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    #[command(flatten)]
+    selection: Selection,
+    /// What operands hold.
+    #[arg(long, value_enum, value_name = "VALUES", default_value = "random")]
+    values: OperandValues,
+    /// Keep the whole device busy for so many seconds with each kind of operands, and report its rate, clock and power.
+    #[arg(long, value_name = "SECONDS", value_parser = integer(1..=MOST_SECONDS))]
+    sustain: Option<u32>,
+    /// Print every measurement, by warps and independent runs.
+    #[arg(long)]
+    points: bool,
+    /// Measure loads from shared memory too: ldmatrix, and ld.shared without and with conflicts of banks.
+    #[arg(long)]
+    loads: bool,
+    /// The device: cuda:N, or cpu.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: OutputDestination,
+}
+
+/// Measures, and reports.
+///
+/// # Errors
+/// A device without cost; an instruction that it lacks; those of the device.
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    interrupt::watch();
+    let progress = Progress::new(&arguments.destination);
+    let mut report = Report::new("cost", invocation());
+    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_deref());
+    let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
+    if ["model:", "trace:", "exec:"].iter().any(|kind| name.starts_with(kind)) {
+        return Err(Error::request(format!(
+            "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
+        )));
+    }
+    let mut device = device::open(Some(&name), ANSWER)?;
+    if arguments.selection.all {
+        select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
+    }
+    let request = CostRequest { instructions, values: arguments.values, sustained: arguments.sustain.map(f64::from) };
+    let (done, interrupted) =
+        cost::run(device.as_mut(), &request, &mut |instruction| progress.step(&instruction.to_string()))?;
+    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
+    report.holds = done.iter().all(|cost| cost.unintended.is_empty());
+    report.notes.extend(notes(&done));
+    if arguments.loads {
+        report.tables.push(table::loads(&cost::loads(device.as_mut())?));
+    }
+    report.device = Some(device.identity().clone());
+    report.tables.splice(0..0, table::tables(&done, &device.generation(), arguments.points));
+    Ok(report)
+}
+
+/// What a reader has to know: a device that others use, or that does not run at its highest clock; loops that are not what was meant.
+fn notes(done: &[Cost]) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(others) = done.iter().filter_map(|cost| cost.whole.state.others).max().filter(|others| *others > 0) {
+        notes
+            .push(format!("The device is busy: {others} other processes compute on it. Rates are of what they leave."));
+    }
+    let mut reasons: Vec<&str> = Vec::new();
+    for reason in done.iter().flat_map(|cost| &cost.whole.state.throttled) {
+        if !reasons.contains(reason) {
+            reasons.push(reason);
+        }
+    }
+    if !reasons.is_empty() {
+        notes.push(format!("The device lowered its clock meanwhile: {}.", reasons.join(", ")));
+    }
+    if done.iter().any(|cost| cost.machine.is_none()) {
+        notes.push("The machine code was not checked: there is no disassembler (nvdisasm).".into());
+    }
+    for cost in done.iter().filter(|cost| !cost.unintended.is_empty()) {
+        let ways: Vec<String> = cost.unintended.iter().map(u32::to_string).collect();
+        notes.push(format!(
+            "{}: the loops of {} independent runs do not have as many matrix instructions as were meant.",
+            cost.instruction,
+            ways.join(", ")
+        ));
+    }
+    notes
+}

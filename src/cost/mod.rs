@@ -1,0 +1,286 @@
+//! What an instruction costs: its latency, and how many fused multiply-adds it gives a clock, by how many warps and how many
+//! independent runs are under way.
+//!
+//! As Sun et al., Dissecting Tensor Cores via Microbenchmarks (section 4): the completion latency is that of one warp whose every run adds
+//! to the one before it; then warps and independent runs grow. Here warps are not joined after each round, so that what is measured
+//! is the unit, not the barrier.
+
+mod peaks;
+pub mod table;
+
+use crate::{
+    Error, Interruption, Result,
+    base::{interrupt, sorting},
+    device::{
+        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, OperandValues, Role, SHARED_LOADS,
+        SharedLoad, Way,
+    },
+    isa::Instruction,
+};
+
+/// Warps of the one block by which the multiprocessor is measured.
+const WARPS: [u32; 9] = [1, 2, 4, 6, 8, 12, 16, 24, 32];
+/// Runs of each warp in a measurement: enough that beginning and end do not count.
+const RUNS: u64 = 1024;
+/// Seconds for which the whole device is measured.
+const WHOLE: f64 = 0.02;
+/// A rate converges with the fewest independent runs that come this near to the best.
+const NEAR: f64 = 0.97;
+/// Clocks a second, where a number of rounds is chosen.
+const CLOCK: f64 = 1.5e9;
+
+/// What is measured.
+#[derive(Debug, Clone)]
+pub struct CostRequest {
+    /// The instructions.
+    pub instructions: Vec<Instruction>,
+    /// What operands hold.
+    pub values: OperandValues,
+    /// Seconds for which the whole device is kept busy with each kind of values; `None`: not at all.
+    pub sustained: Option<f64>,
+}
+
+/// One measurement on one multiprocessor.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// Warps.
+    pub warps: u32,
+    /// Independent runs of each.
+    pub independent: u32,
+    /// Clocks from one run to the next on the same sums.
+    pub clocks: f64,
+    /// Fused multiply-adds a clock.
+    pub rate: f64,
+}
+
+/// What the whole device does for a while.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Whole {
+    /// What operands hold.
+    pub values: OperandValues,
+    /// 10^12 floating-point operations a second, two for each fused multiply-add.
+    pub tera: f64,
+    /// The clock that was measured, in MHz.
+    pub clock: f64,
+    /// What the device told towards the end.
+    pub state: DeviceState,
+}
+
+/// How often a machine instruction is in a loop, for each run.
+#[derive(Debug, Clone, PartialEq)]
+pub struct PerRun {
+    /// Its name.
+    pub opcode: String,
+    /// How often.
+    pub count: f64,
+    /// What it does there.
+    pub role: Role,
+}
+
+/// The cost of one instruction.
+#[derive(Debug, Clone)]
+pub struct Cost {
+    /// The instruction.
+    pub instruction: Instruction,
+    /// How the device executes it.
+    pub execution: Execution,
+    /// Clocks from one run to the next that adds to it, of one warp (warpgroup); `None` where C and D have different formats.
+    pub latency: Option<f64>,
+    /// Clocks of a run that is waited for, of asynchronous instructions.
+    pub waited: Option<f64>,
+    /// All measurements on one multiprocessor.
+    pub points: Vec<Point>,
+    /// The machine instructions in the loop with one sum.
+    pub machine: Option<Vec<PerRun>>,
+    /// Ways whose loop does not have as many matrix instructions as runs, or as many for each run.
+    pub unintended: Vec<u32>,
+    /// The whole device at the fastest point.
+    pub whole: Whole,
+    /// The same for longer, by what operands hold.
+    pub sustained: Vec<Whole>,
+}
+
+/// The cost of a load from shared memory.
+#[derive(Debug, Clone)]
+pub struct LoadCost {
+    /// The load.
+    pub load: SharedLoad,
+    /// Clocks from one load to the next, whose address it is, of one warp.
+    pub latency: Option<f64>,
+    /// All measurements on one multiprocessor; rates are bytes a clock.
+    pub points: Vec<Point>,
+}
+
+/// The fastest point; of those that are as fast within a thousandth, that of fewest warps and independent runs.
+pub fn best(points: &[Point]) -> Option<Point> {
+    let most = points.iter().map(|point| point.rate).fold(0.0, f64::max);
+    points.iter().find(|point| point.rate >= most * 0.999).copied()
+}
+
+/// The point of so many warps from which more independent runs bring nothing.
+pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
+    let own = || points.iter().filter(|point| point.warps == warps);
+    let most = own().map(|point| point.rate).fold(0.0, f64::max);
+    own().find(|point| point.rate >= most * NEAR).copied()
+}
+
+/// Measures each instruction in turn. What was done until a signal stopped it is kept.
+///
+/// # Errors
+/// A request error: the device has no cost, or lacks an instruction; a device error if it failed.
+pub fn run(
+    device: &mut dyn Device,
+    request: &CostRequest,
+    tell: &mut dyn FnMut(&Instruction),
+) -> Result<(Vec<Cost>, Option<Interruption>)> {
+    device.announce_meters(&request.instructions);
+    let mut done = Vec::with_capacity(request.instructions.len());
+    for instruction in &request.instructions {
+        if let Some(by) = interrupt::pending() {
+            return Ok((done, Some(by)));
+        }
+        tell(instruction);
+        done.push(measure(device, instruction, request)?);
+    }
+    Ok((done, None))
+}
+
+/// Measures each load from shared memory.
+///
+/// # Errors
+/// A device error if it failed.
+pub fn loads(device: &mut dyn Device) -> Result<Vec<LoadCost>> {
+    let mut done = Vec::new();
+    for load in SHARED_LOADS {
+        interrupt::check()?;
+        let Some(mut meter) = device.load_meter(load)? else { continue };
+        let Measured { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
+        done.push(LoadCost { load: *load, latency, points });
+    }
+    Ok(done)
+}
+
+/// What is measured on one multiprocessor.
+struct Measured {
+    points: Vec<Point>,
+    latency: Option<f64>,
+    waited: Option<f64>,
+}
+
+/// All ways, by so many warps each.
+fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
+    let (mut points, mut latency, mut waited) = (Vec::new(), None, None);
+    let together = meter.warps_together();
+    for way in 0..meter.ways().len() {
+        let Way { independent, chained, most_warps, .. } = meter.ways()[way];
+        for warps in WARPS.into_iter().filter(|warps| warps.is_multiple_of(together) && *warps <= most_warps) {
+            let clocks = clocks(meter, way, warps, values)?;
+            if independent == 0 {
+                waited = waited.or(Some(clocks));
+                continue;
+            }
+            if independent == 1 && chained && warps == together {
+                latency = Some(clocks);
+            }
+            let runs = f64::from(warps / together * independent);
+            points.push(Point { warps, independent, clocks, rate: runs * meter.work() as f64 / clocks });
+        }
+    }
+    sorting::by_key(&mut points, |point: &Point| (point.warps, point.independent));
+    Ok(Measured { points, latency, waited })
+}
+
+/// The cost of one instruction.
+fn measure(device: &mut dyn Device, instruction: &Instruction, request: &CostRequest) -> Result<Cost> {
+    let execution = device.prepare(instruction)?;
+    let Some(mut meter) = device.meter(instruction)? else {
+        return Err(Error::unavailable(format!(
+            "{} has no cost of its own: it does not execute instructions, it computes what they would answer. A GPU (cuda:0) has",
+            device.identity().name
+        )));
+    };
+    let meter = meter.as_mut();
+    let values = request.values;
+    let Measured { points, latency, waited } = measured(meter, values)?;
+    let mut cost = Cost {
+        instruction: instruction.clone(),
+        machine: machine(meter.ways()),
+        unintended: unintended(meter.ways(), execution.kind),
+        execution,
+        latency,
+        waited,
+        points,
+        whole: Whole { values, tera: 0.0, clock: 0.0, state: DeviceState::default() },
+        sustained: Vec::new(),
+    };
+    if let Some(best) = best(&cost.points) {
+        cost.whole = whole(meter, &best, values, None)?;
+        for &values in request.sustained.map_or(&[][..], |_| &OperandValues::ALL) {
+            cost.sustained.push(whole(meter, &best, values, request.sustained)?);
+        }
+    }
+    Ok(cost)
+}
+
+/// Clocks from one run to the next on the same sums, in the one block.
+fn clocks(meter: &mut dyn Meter, way: usize, warps: u32, values: OperandValues) -> Result<f64> {
+    let Way { independent, runs, .. } = meter.ways()[way];
+    let turns = runs / independent.max(1);
+    let rounds = RUNS.div_ceil(runs.into());
+    let timing = meter.time(&Load { way, warps, blocks: 1, rounds, values })?;
+    Ok(timing.clocks as f64 / (rounds * u64::from(turns)) as f64)
+}
+
+/// The whole device at one point, for so many seconds.
+fn whole(meter: &mut dyn Meter, point: &Point, values: OperandValues, seconds: Option<f64>) -> Result<Whole> {
+    let way = meter.ways().iter().position(|way| way.independent == point.independent).unwrap_or(0);
+    let runs = meter.ways()[way].runs;
+    let of_round = point.clocks * f64::from(runs / point.independent.max(1));
+    // Each launch of a longer measurement takes a tenth of a second.
+    let wanted = if seconds.is_some() { 0.1 } else { WHOLE };
+    let rounds = (wanted * CLOCK / of_round).ceil().max(1.0) as u64;
+    let load = Load { way, warps: point.warps, blocks: meter.multiprocessors(), rounds, values };
+    let (timing, state) = match seconds {
+        Some(seconds) => meter.sustain(&load, seconds)?,
+        None => {
+            let timing = meter.time(&load)?;
+            (timing, meter.state())
+        }
+    };
+    let groups = f64::from(load.blocks) * f64::from(point.warps / meter.warps_together());
+    let done = groups * rounds as f64 * f64::from(runs) * meter.work() as f64;
+    Ok(Whole {
+        values,
+        tera: 2.0 * done / timing.whole * 1e-12,
+        clock: timing.clocks as f64 / timing.seconds * 1e-6,
+        state,
+    })
+}
+
+/// The machine instructions of the loop for each run: those of the way with one sum.
+fn machine(ways: &[Way]) -> Option<Vec<PerRun>> {
+    let way = ways.iter().find(|way| way.independent == 1)?;
+    let each = |machine: &MachineCount| PerRun {
+        opcode: machine.opcode.clone(),
+        count: f64::from(machine.count) / f64::from(way.runs),
+        role: machine.role,
+    };
+    way.machine.as_ref().map(|machine| machine.iter().map(each).collect())
+}
+
+/// The independent runs of ways whose loop is not what was meant: of a native instruction one matrix instruction for each run, of an
+/// emulated one as many for each run, or calls.
+fn unintended(ways: &[Way], kind: ExecutionKind) -> Vec<u32> {
+    let wrong = |way: &&Way| {
+        way.machine.as_ref().is_some_and(|machine| {
+            let all = |role| machine.iter().filter(move |own| own.role == role).map(|own| own.count).sum::<u32>();
+            let (count, native) = (all(Role::Matrix), kind == ExecutionKind::Native);
+            let none = count == 0 && (native || all(Role::Call) == 0);
+            none || !count.is_multiple_of(way.runs) || (native && count != way.runs)
+        })
+    };
+    ways.iter().filter(wrong).map(|way| way.independent).collect()
+}
+
+#[cfg(test)]
+mod tests;

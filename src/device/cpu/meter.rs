@@ -1,0 +1,135 @@
+//! Timing an instruction on this processor.
+//!
+//! A core counts its clocks itself only for the operating system. Here they follow from the time that a chain of additions takes, of one
+//! clock each, before and after what is timed.
+
+use std::time::Instant;
+
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    repeated::{BODY, ROWS, Repetition, additions},
+    vector::{BYTES, Vector},
+};
+use crate::{
+    Result,
+    device::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, Timing, Way, meter::codes},
+    isa::Instruction,
+};
+
+/// Additions by which the clock is found, in bodies of 24: some 25 microseconds.
+const CLOCK_BODIES: u64 = 4096;
+/// A measurement is the shortest of so many.
+const TRIALS: usize = 5;
+/// The seed of random operands.
+const SEED: u64 = 1;
+
+/// The loops of an instruction.
+pub(super) struct CpuMeter {
+    pub repetitions: &'static [Repetition],
+    pub ways: Vec<Way>,
+    pub instruction: Instruction,
+    pub cores: u32,
+}
+
+/// The ways that these loops are; a run is `times` machine instructions of this name.
+pub(super) fn ways(repetitions: &[Repetition], opcode: &str, times: usize) -> Vec<Way> {
+    let way = |repetition: &Repetition| Way {
+        independent: repetition.independent,
+        chained: true,
+        runs: BODY,
+        most_warps: 1,
+        machine: Some(vec![
+            MachineCount { opcode: opcode.into(), count: BODY * times as u32, role: Role::Matrix },
+            MachineCount { opcode: "DEC".into(), count: 1, role: Role::Other },
+            MachineCount { opcode: "JNZ".into(), count: 1, role: Role::Other },
+        ]),
+    };
+    repetitions.iter().map(way).collect()
+}
+
+impl Meter for CpuMeter {
+    fn ways(&self) -> &[Way] {
+        &self.ways
+    }
+
+    fn warps_together(&self) -> u32 {
+        1
+    }
+
+    fn work(&self) -> u64 {
+        (self.instruction.m * self.instruction.n * self.instruction.k) as u64
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.cores
+    }
+
+    fn time(&mut self, load: &Load) -> Result<Timing> {
+        let operands = self.operands(load.values);
+        let (run, rounds) = (self.repetitions[load.way].run, load.rounds);
+        let timed =
+            || (0..TRIALS).map(|_| timed(run, &operands, rounds)).min_by(|x, y| x.seconds.total_cmp(&y.seconds));
+        let timed = || timed().expect("there is a trial");
+        if load.blocks == 1 {
+            return Ok(timed());
+        }
+        let begun = Instant::now();
+        let all: Vec<Timing> = std::thread::scope(|scope| {
+            let threads: Vec<_> =
+                (0..load.blocks).map(|_| scope.spawn(|| self::timed(run, &operands, rounds))).collect();
+            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        });
+        let whole = begun.elapsed().as_secs_f64();
+        let longest = all.into_iter().max_by(|x, y| x.seconds.total_cmp(&y.seconds));
+        Ok(Timing { whole, ..longest.unwrap_or_else(timed) })
+    }
+
+    fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
+        let begun = Instant::now();
+        loop {
+            let timing = self.time(load)?;
+            if begun.elapsed().as_secs_f64() >= seconds {
+                return Ok((timing, self.state()));
+            }
+        }
+    }
+
+    fn state(&self) -> DeviceState {
+        DeviceState::default()
+    }
+}
+
+impl CpuMeter {
+    /// A and B, sixteen registers of each.
+    fn operands(&self, values: OperandValues) -> [[Vector; ROWS]; 2] {
+        let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+        [self.instruction.a, self.instruction.b].map(|format| {
+            let bytes = codes(format, 8 * format.bytes(), ROWS * BYTES, values, &mut rng);
+            std::array::from_fn(|row| Vector(std::array::from_fn(|at| bytes[row * BYTES + at])))
+        })
+    }
+}
+
+/// How long so many bodies take.
+#[allow(unsafe_code)]
+fn timed(run: super::repeated::Repeated, [a, b]: &[[Vector; ROWS]; 2], bodies: u64) -> Timing {
+    let before = clock();
+    let begun = Instant::now();
+    // SAFETY: the unit was found before the meter was made; there are sixteen rows, and at least one body.
+    unsafe { run(a, b, bodies.max(1)) };
+    let seconds = begun.elapsed().as_secs_f64();
+    let hertz = before.max(clock());
+    Timing { clocks: (seconds * hertz).round() as u64, seconds, whole: seconds }
+}
+
+/// Clocks of this core in a second, now.
+fn clock() -> f64 {
+    let once = || {
+        let begun = Instant::now();
+        additions(CLOCK_BODIES);
+        (CLOCK_BODIES * u64::from(BODY)) as f64 / begun.elapsed().as_secs_f64()
+    };
+    (0..3).map(|_| once()).fold(0.0, f64::max)
+}

@@ -1,0 +1,301 @@
+//! Timing an instruction on the GPU.
+
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+use cudarc::driver::{CudaFunction, CudaSlice, CudaStream, DriverError, LaunchConfig, PushKernelArg};
+use rand::SeedableRng;
+use rand_chacha::ChaCha8Rng;
+
+use super::{
+    fragments::{Fragment, Fragments, run},
+    nvml::Nvml,
+    sass,
+    specialise::with_entry,
+};
+use crate::{
+    Error, Result,
+    device::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, SharedLoad, Timing, Way, meter::codes},
+    isa::{Instruction, Kernel},
+    kernels::source,
+};
+
+/// Threads of a warp, and the most of a block.
+const LANES: u32 = 32;
+const MOST_THREADS: u32 = 1024;
+/// Words that a warp writes: clocks at the beginning and at the end, nanoseconds at both.
+const WORDS: usize = 4;
+/// Registers of a thread that sums of warpgroups may take.
+const SUMS: usize = 128;
+/// The body of the loops (`kernels/cost.cu`, `kernels/cost_wgmma.cu`).
+const BODY: u32 = 16;
+/// What is added to operands from run to run.
+const STEP: u32 = 0;
+/// The seed of random operands: time depends on how numbers are distributed, not on which ones are drawn.
+const SEED: u64 = 1;
+
+/// The kernel that repeats `instruction`, which may be `emulated`, and how many independent runs each of its entries has: CUDA C++,
+/// complete.
+pub(super) fn kernel(instruction: &Instruction, emulated: bool) -> Option<(String, Vec<u32>)> {
+    let i = instruction;
+    let kind = i.kernel?;
+    let (independent, text) = match kind {
+        Kernel::Wgmma => {
+            let registers = Fragments::new(i, kind).d.registers;
+            let most = [4, 2].into_iter().find(|count| count * registers <= SUMS).unwrap_or(1);
+            let counts = [0, 1, 2, 4].into_iter().filter(|count| *count <= most as u32).collect();
+            (counts, format!("#define MOST_INDEPENDENT {most}\n{}", source("cost_wgmma.cu")))
+        }
+        Kernel::Mma | Kernel::Mma884 | Kernel::Wmma => {
+            let (chained, fresh) = (u8::from(i.c == i.d), u8::from(emulated || i.c != i.d));
+            let text = format!("#define CHAINED {chained}\n#define FRESH {fresh}\n{}", source("cost.cu"));
+            ((1..=8).collect(), text)
+        }
+    };
+    with_entry(i, "cost_1", &text).map(|kernel| (kernel.source, independent))
+}
+
+/// The entry with so many independent runs.
+pub(super) fn entry(independent: u32) -> String {
+    format!("cost_{independent}")
+}
+
+/// The ways that these entries are.
+pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction]) -> Result<Vec<Way>> {
+    let threads = |function: &CudaFunction| {
+        function.max_threads_per_block().map_err(|error| super::gpu::failure("cuFuncGetAttribute", error))
+    };
+    let way = |(&independent, function): (&u32, &CudaFunction)| {
+        Ok(Way {
+            independent,
+            chained,
+            runs: if independent == 0 { 1 } else { BODY / independent * independent },
+            most_warps: (threads(function)?.max(0) as u32).min(MOST_THREADS) / LANES,
+            machine: None,
+        })
+    };
+    independent.iter().zip(functions).map(way).collect()
+}
+
+/// What the machine instructions of a loop do there.
+pub(super) fn counted(body: Vec<(String, u32)>) -> Vec<MachineCount> {
+    let role = |opcode: &str| match opcode.split_once(".STEP") {
+        Some((_, number)) if number != "0" => Role::Step,
+        _ if sass::is_matrix(opcode) => Role::Matrix,
+        _ if sass::is_call(opcode) => Role::Call,
+        _ => Role::Other,
+    };
+    body.into_iter().map(|(opcode, count)| MachineCount { role: role(&opcode), opcode, count }).collect()
+}
+
+/// What is repeated.
+pub(super) enum Subject {
+    Instruction(Instruction),
+    Load(SharedLoad),
+}
+
+impl Subject {
+    fn warps_together(&self) -> u32 {
+        match self {
+            Subject::Instruction(i) => i.kernel.map_or(1, |kernel| run(kernel).0 / LANES),
+            Subject::Load(_) => 1,
+        }
+    }
+
+    fn work(&self) -> u64 {
+        match self {
+            Subject::Instruction(i) => (i.m * i.n * i.k) as u64 * i.kernel.map_or(1, |kernel| run(kernel).1.into()),
+            Subject::Load(load) => u64::from(load.words) * 4 * u64::from(LANES),
+        }
+    }
+
+    fn name(&self) -> &str {
+        match self {
+            Subject::Instruction(i) => &i.name,
+            Subject::Load(load) => load.name,
+        }
+    }
+
+    /// The bytes of A, B and C as the kernels take them; a load takes none.
+    fn operands(&self, values: OperandValues) -> [Vec<u8>; 3] {
+        match self {
+            Subject::Instruction(i) => operands(i, values),
+            Subject::Load(_) => [0; 3].map(|byte| vec![byte]),
+        }
+    }
+}
+
+/// The kernel that repeats a load, and how many independent runs each of its entries has.
+pub(super) fn load_kernel(load: &SharedLoad) -> (String, Vec<u32>) {
+    let sizes = [("MATRICES", load.matrices), ("WORDS", load.words), ("WAYS", load.ways)];
+    let defined: String = sizes.map(|(name, value)| format!("#define {name} {value}\n")).concat();
+    (defined + source("cost_loads.cu"), (1..=8).collect())
+}
+
+/// A kernel that repeats an instruction, its operands, and how to launch it.
+pub(super) struct CudaMeter {
+    pub stream: Arc<CudaStream>,
+    /// One for each way.
+    pub functions: Vec<CudaFunction>,
+    pub ways: Vec<Way>,
+    pub subject: Subject,
+    pub multiprocessors: u32,
+    pub nvml: Option<Nvml>,
+    /// A, B and C by what they hold.
+    pub operands: Vec<(OperandValues, [CudaSlice<u8>; 3])>,
+}
+
+impl Meter for CudaMeter {
+    fn ways(&self) -> &[Way] {
+        &self.ways
+    }
+
+    fn warps_together(&self) -> u32 {
+        self.subject.warps_together()
+    }
+
+    fn work(&self) -> u64 {
+        self.subject.work()
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        self.multiprocessors
+    }
+
+    fn time(&mut self, load: &Load) -> Result<Timing> {
+        let launched = self.launch(load).and_then(|times| times.words(&self.stream));
+        launched.map(|words| timing(&words, load)).map_err(|error| self.failed(&error))
+    }
+
+    fn sustain(&mut self, load: &Load, seconds: f64) -> Result<(Timing, DeviceState)> {
+        let begun = Instant::now();
+        loop {
+            let times = self.launch(load).map_err(|error| self.failed(&error))?;
+            // While the GPU works.
+            std::thread::sleep(Duration::from_millis(5));
+            let state = self.state();
+            let timing = times.words(&self.stream).map(|words| timing(&words, load));
+            let timing = timing.map_err(|error| self.failed(&error))?;
+            if begun.elapsed().as_secs_f64() >= seconds {
+                return Ok((timing, state));
+            }
+        }
+    }
+
+    fn state(&self) -> DeviceState {
+        self.nvml.as_ref().map(Nvml::state).unwrap_or_default()
+    }
+}
+
+/// What the warps write, in the memory of the GPU.
+struct Times(CudaSlice<u64>);
+
+impl Times {
+    fn words(&self, stream: &Arc<CudaStream>) -> std::result::Result<Vec<u64>, DriverError> {
+        let words = stream.clone_dtoh(&self.0)?;
+        stream.synchronize()?;
+        Ok(words)
+    }
+}
+
+impl CudaMeter {
+    fn failed(&self, error: &DriverError) -> Error {
+        Error::device(format!("timing {} failed: {error}", self.subject.name()))
+    }
+
+    /// One launch, which may still be under way.
+    #[allow(unsafe_code)]
+    fn launch(&mut self, load: &Load) -> std::result::Result<Times, DriverError> {
+        if !self.operands.iter().any(|(values, _)| *values == load.values) {
+            let bytes = self.subject.operands(load.values);
+            let [a, b, c] = bytes.map(|bytes| self.stream.clone_htod(&bytes));
+            self.operands.push((load.values, [a?, b?, c?]));
+        }
+        let known = self.operands.iter().find(|(values, _)| *values == load.values);
+        let [a, b, c] = &known.expect("has just been made").1;
+        let threads = load.warps * LANES;
+        let mut times = self.stream.alloc_zeros::<u64>((load.blocks * load.warps) as usize * WORDS)?;
+        let mut sink = self.stream.alloc_zeros::<u64>((load.blocks * threads) as usize)?;
+        let shape = LaunchConfig { grid_dim: (load.blocks, 1, 1), block_dim: (threads, 1, 1), shared_mem_bytes: 0 };
+        let mut launch = self.stream.launch_builder(&self.functions[load.way]);
+        launch.arg(a).arg(b).arg(c).arg(&load.rounds).arg(&STEP).arg(&mut times).arg(&mut sink);
+        // SAFETY: the kernel reads the registers of a warp, or the bytes of a tile, of each operand, which `operands` has made; it writes
+        // WORDS words for each warp and at most one for each thread.
+        unsafe { launch.launch(shape)? };
+        Ok(Times(times))
+    }
+}
+
+/// What the words of all warps say.
+fn timing(words: &[u64], load: &Load) -> Timing {
+    let of = |words: &[u64], begin: usize, end: usize| {
+        let (first, last) = words
+            .chunks_exact(WORDS)
+            .fold((u64::MAX, 0), |(first, last), warp| (first.min(warp[begin]), last.max(warp[end])));
+        last.saturating_sub(first)
+    };
+    let blocks = words.chunks_exact(load.warps as usize * WORDS);
+    let (clocks, nanoseconds) = blocks.map(|block| (of(block, 0, 1), of(block, 2, 3))).max().unwrap_or((0, 0));
+    Timing { clocks, seconds: nanoseconds as f64 * 1e-9, whole: of(words, 2, 3) as f64 * 1e-9 }
+}
+
+/// The bytes of A, B and C as the kernels take them.
+fn operands(i: &Instruction, values: OperandValues) -> [Vec<u8>; 3] {
+    let Some(kernel) = i.kernel else { return Default::default() };
+    let fragments = Fragments::new(i, kernel);
+    let lanes = run(kernel).0 as usize;
+    let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+    let registers = |fragment: &Fragment| fragment.registers * lanes * fragment.bits().max(32) / 8;
+    let memory = |elements: usize, fragment: &Fragment| elements * fragment.bits() / 8;
+    let shared = kernel == Kernel::Wgmma;
+    let a = if shared && !i.has_qualifier("rs") {
+        memory(i.m * i.stored_k(), &fragments.a)
+    } else {
+        registers(&fragments.a)
+    };
+    let b = if shared { memory(i.k * i.n, &fragments.b) } else { registers(&fragments.b) };
+    let operands = [(&fragments.a, a), (&fragments.b, b), (&fragments.c, registers(&fragments.c))];
+    operands.map(|(fragment, bytes)| codes(fragment.format, fragment.bits(), bytes, values, &mut rng))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa;
+
+    #[test]
+    fn every_executed_instruction_has_a_kernel_that_repeats_it() {
+        for i in isa::all() {
+            assert_eq!(kernel(i, false).is_some(), i.missing().is_none(), "{i}");
+        }
+    }
+
+    #[test]
+    fn sums_of_warpgroups_stay_in_registers() {
+        let independent = |name: &str| kernel(&isa::find(name).unwrap(), false).unwrap().1;
+        assert_eq!(independent("wgmma.m64n256k16.f32.f16.f16"), [0, 1]);
+        assert_eq!(independent("wgmma.m64n128k16.f32.f16.f16"), [0, 1, 2]);
+        assert_eq!(independent("wgmma.m64n8k16.f32.f16.f16"), [0, 1, 2, 4]);
+    }
+
+    #[test]
+    fn operands_fill_the_registers_of_a_warp() {
+        let i = isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap();
+        let [a, b, c] = operands(&i, OperandValues::Ones);
+        assert_eq!((a.len(), b.len(), c.len()), (4 * 4 * 32, 2 * 4 * 32, 4 * 4 * 32));
+        assert!(a.chunks(2).all(|code| code == [0x80, 0x3f]) && c.chunks(4).all(|code| code == [0, 0, 0x80, 0x3f]));
+        let [a, ..] = operands(&i, OperandValues::Alternating);
+        assert_eq!(&a[..4], [0x80, 0x3f, 0x80, 0xbf]);
+    }
+
+    #[test]
+    fn the_block_with_the_most_clocks_is_reported() {
+        let load = Load { way: 0, warps: 2, blocks: 2, rounds: 1, values: OperandValues::Zeros };
+        let words = [10, 20, 100, 200, 12, 25, 101, 230, 1000, 1011, 90, 190, 1001, 1012, 95, 199];
+        let timing = timing(&words, &load);
+        assert_eq!(timing.clocks, 15);
+        assert!((timing.seconds - 130e-9).abs() < 1e-15 && (timing.whole - 140e-9).abs() < 1e-15);
+    }
+}
