@@ -7,6 +7,7 @@ mod devices;
 mod distinguish;
 mod emulate;
 mod exec_check;
+mod experiment;
 mod explain;
 mod files;
 mod formats;
@@ -22,7 +23,6 @@ mod probe;
 mod progress;
 mod quantise;
 mod record;
-mod report;
 mod rounding;
 mod select;
 mod tree;
@@ -82,7 +82,7 @@ enum Command {
     Tree(Box<tree::Arguments>),
     Gemm(Box<gemm::Arguments>),
     Emulate(Box<emulate::Arguments>),
-    Report(report::Arguments),
+    Experiment(experiment::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -166,7 +166,7 @@ impl Command {
             Command::Tree(a) => &a.destination,
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
-            Command::Report(a) => &a.destination,
+            Command::Experiment(a) => &a.destination,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
@@ -215,7 +215,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Tree(a) => tree::run(&a)?,
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
-        Command::Report(a) => report::run(&a)?,
+        Command::Experiment(a) => experiment::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));

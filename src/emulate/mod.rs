@@ -38,7 +38,8 @@ pub mod table;
 pub use choose::Unit;
 pub use integers::{Integers, first_wrap};
 pub use measure::Errors;
-pub use operands::{Draw, Numbers};
+pub use crate::inputs::Draw;
+pub use operands::Numbers;
 pub use reference::References;
 pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
 
