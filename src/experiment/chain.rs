@@ -24,6 +24,7 @@ pub(super) fn run(
         length: declared.length,
         chains: options.samples.unwrap_or(declared.chains),
         seed: options.seed,
+        scaling: declared.scaling,
     };
     report.notes.extend(chain::table::notes(&plan));
     let several = devices.len() > 1;

@@ -9,7 +9,7 @@ use crate::{
     Error, Result,
     arithmetic::shipped,
     base::{named::Named, nearest::nearest, text},
-    chain,
+    chain::{self, Scaling},
     device::{Device, Generation},
     gemm::{
         Schedule,
@@ -127,6 +127,13 @@ pub struct ChainFigure {
     pub length: usize,
     /// How many chains.
     pub chains: u64,
+    /// The scales of matrices in plain formats.
+    #[serde(default = "unscaled", deserialize_with = "named")]
+    pub scaling: Scaling,
+}
+
+fn unscaled() -> Scaling {
+    Scaling::None
 }
 
 /// Errors of matrix products of drawn operands against k.
