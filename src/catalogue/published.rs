@@ -21,6 +21,8 @@ crate::rows! {
         ours: String => shown("ours").essential(),
         /// Whether both mean the same.
         agree: bool => shown("agree").essential(),
+        /// Whether the printed cell is what follows from the record.
+        verdict: &'static str => shown("verdict"),
         /// Why the printed text is taken to be wrong, if it is.
         misprint: Option<String> => hidden(),
     }
@@ -63,6 +65,11 @@ pub(crate) fn published(report: &mut Report) {
             printed: printed.text.clone(),
             ours,
             agree,
+            verdict: match (agree, printed.misprint.is_empty()) {
+                (true, _) => "reproduced",
+                (false, false) => "not reproduced: misprinted",
+                (false, true) => "not reproduced: not known why",
+            },
             misprint: Some(printed.misprint.clone()).filter(|reason| !reason.is_empty()),
         });
     }

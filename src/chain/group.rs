@@ -6,14 +6,15 @@
 use std::fmt;
 
 use super::{
-    Plain, Point,
+    Plain, Point, Scaling,
     draw::{EntryDraw, Streams},
     error::{against_exact, against_plain},
     low::Low,
     operand::ChainOperand,
     reference::ReferenceChains,
+    scaling::Entry,
 };
-use crate::{Result, base::parallel, device::Device, format::Format, inputs::Init, isa::Instruction};
+use crate::{Result, base::parallel, device::Device, inputs::Init, isa::Instruction};
 
 /// What decides the random numbers of a chain, beside the seed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -50,14 +51,15 @@ impl fmt::Display for GroupKey {
     }
 }
 
-/// Which references a curve is compared with: their arithmetic, and the formats of A and B that their operands are
-/// rounded to (`None`: they are not).
-type ReferenceKind = (Plain, Option<(&'static Format, &'static Format)>);
+/// Which references a curve is compared with: their arithmetic, and how A and B that they start from are entered into formats (`None`: they
+/// are not).
+type ReferenceKind = (Plain, Option<(Entry, Entry)>);
 
 /// Chains of one shape at one length.
 pub(super) struct Group {
     shape: GroupKey,
     streams: Streams,
+    scaling: Scaling,
     lows: Vec<(Instruction, Low)>,
     references: Vec<(ReferenceKind, ReferenceChains)>,
     /// For each curve, its place in `lows` and in `references`.
@@ -66,17 +68,25 @@ pub(super) struct Group {
 
 impl Group {
     /// Chains `first..first + chains` of the curves, before their first link.
-    pub(super) fn new(shape: GroupKey, curves: &[&(Instruction, Init)], seed: u64, first: u64, chains: usize) -> Self {
+    pub(super) fn new(
+        shape: GroupKey,
+        curves: &[&(Instruction, Init)],
+        scaling: Scaling,
+        seed: u64,
+        first: u64,
+        chains: usize,
+    ) -> Self {
         let mut streams = Streams::new(shape.draw, seed, first, chains);
         let drawn = streams.take(shape.m * shape.k);
-        let mut operands = Operands::new(shape.draw, &drawn);
+        let mut operands = Operands::new(shape.draw, &drawn, (shape.m * shape.k, shape.k));
         let (mut lows, mut references, mut places) = (Vec::new(), Vec::new(), Vec::new());
         for (instruction, init) in curves {
             let low = position(&lows, instruction).unwrap_or_else(|| {
-                lows.push((instruction.clone(), Low::new(instruction, chains, &operands.of(instruction.a).codes)));
+                let entry = Entry::new(instruction, false, scaling);
+                lows.push((instruction.clone(), Low::new(instruction, chains, operands.of(entry), entry)));
                 lows.len() - 1
             });
-            let start = start(instruction, *init);
+            let start = start(instruction, *init, scaling);
             let reference = position(&references, &start).unwrap_or_else(|| {
                 let a = start.1.map_or(drawn.as_slice(), |(a, _)| &operands.of(a).values);
                 references.push((start, ReferenceChains::new(start.0, shape.m, shape.k, a)));
@@ -84,7 +94,7 @@ impl Group {
             });
             places.push((low, reference));
         }
-        Group { shape, streams, lows, references, places }
+        Group { shape, streams, scaling, lows, references, places }
     }
 
     /// Adds a link to every chain.
@@ -93,9 +103,9 @@ impl Group {
     /// Those of the device.
     pub(super) fn advance(&mut self, device: &mut dyn Device) -> Result<()> {
         let drawn = self.streams.take(self.shape.k * self.shape.k);
-        let mut operands = Operands::new(self.shape.draw, &drawn);
+        let mut operands = Operands::new(self.shape.draw, &drawn, (self.shape.k * self.shape.k, self.shape.k));
         for (instruction, low) in &mut self.lows {
-            low.advance(device, &operands.of(instruction.b).codes)?;
+            low.advance(device, operands.of(Entry::new(instruction, true, self.scaling)))?;
         }
         for (index, ((_, rounded), references)) in self.references.iter_mut().enumerate() {
             let b = rounded.map_or(drawn.as_slice(), |(_, b)| &operands.of(b).values);
@@ -121,33 +131,39 @@ impl Group {
 }
 
 /// From which values the references of a curve start.
-fn start(instruction: &Instruction, init: Init) -> ReferenceKind {
+fn start(instruction: &Instruction, init: Init, scaling: Scaling) -> ReferenceKind {
     let rounded = init == Init::Low || EntryDraw::for_format(instruction.a) == EntryDraw::Bits;
-    (Plain::for_instruction(instruction), rounded.then_some((instruction.a, instruction.b)))
+    (
+        Plain::for_instruction(instruction),
+        rounded.then(|| [false, true].map(|down| Entry::new(instruction, down, scaling)).into()),
+    )
 }
 
 fn position<K: PartialEq, V>(list: &[(K, V)], key: &K) -> Option<usize> {
     list.iter().position(|(known, _)| known == key)
 }
 
-/// The same random numbers rounded to each format that is asked for.
+/// The same random matrices entered into each format that is asked for.
 struct Operands<'a> {
     draw: EntryDraw,
     drawn: &'a [f64],
-    rounded: Vec<(&'static Format, ChainOperand)>,
+    /// Entries and columns of a matrix.
+    shape: (usize, usize),
+    entered: Vec<(Entry, ChainOperand)>,
 }
 
 impl<'a> Operands<'a> {
-    fn new(draw: EntryDraw, drawn: &'a [f64]) -> Self {
-        Operands { draw, drawn, rounded: Vec::new() }
+    fn new(draw: EntryDraw, drawn: &'a [f64], shape: (usize, usize)) -> Self {
+        Operands { draw, drawn, shape, entered: Vec::new() }
     }
 
-    fn of(&mut self, format: &'static Format) -> &ChainOperand {
-        let index = position(&self.rounded, &format).unwrap_or_else(|| {
-            self.rounded.push((format, ChainOperand::new(self.drawn, self.draw, format)));
-            self.rounded.len() - 1
+    fn of(&mut self, entry: Entry) -> &ChainOperand {
+        let index = position(&self.entered, &entry).unwrap_or_else(|| {
+            let (each, columns) = self.shape;
+            self.entered.push((entry, ChainOperand::new(self.drawn, self.draw, &entry, each, columns)));
+            self.entered.len() - 1
         });
-        &self.rounded[index].1
+        &self.entered[index].1
     }
 }
 

@@ -1,6 +1,9 @@
 //! The chain that the device computes.
 
-use super::operand::EntryFormat;
+use super::{
+    operand::{ChainOperand, EntryFormat},
+    scaling::Entry,
+};
 use crate::{
     Error, Result,
     base::parallel,
@@ -12,6 +15,12 @@ use crate::{
 pub(super) struct Low {
     instruction: Instruction,
     entry: EntryFormat,
+    /// How A is entered as a whole, if it has scales.
+    scaled: Option<Entry>,
+    /// The codes of the scales of its blocks, `[chain][m][blocks]`.
+    scales: Vec<u64>,
+    /// What the results of each chain are multiplied by for the scales of A; empty where there are none.
+    factors: Vec<f64>,
     /// How many tiles make the k columns of a product.
     blocks: usize,
     tiles: Tiles,
@@ -31,31 +40,35 @@ struct Overflowed {
 }
 
 impl Low {
-    /// `chains` chains of `instruction` that begin with the codes `a`, `[chain][m][k]`.
-    pub(super) fn new(instruction: &Instruction, chains: usize, a: &[u64]) -> Self {
+    /// `chains` chains of `instruction` that begin with `a`, `[chain][m][k]`, and whose results enter by `entry`.
+    pub(super) fn new(instruction: &Instruction, chains: usize, a: &ChainOperand, entry: Entry) -> Self {
         let blocks = instruction.k.div_ceil(instruction.n);
         Low {
             instruction: instruction.clone(),
             entry: EntryFormat::new(instruction.a),
+            scaled: entry.is_scaled().then_some(entry),
+            scales: a.scales.clone(),
+            factors: a.factors.clone(),
             blocks,
             tiles: Tiles::zeros(instruction, chains * blocks),
-            a: a.to_vec(),
-            values: vec![0.0; a.len()],
+            a: a.codes.clone(),
+            values: vec![0.0; a.codes.len()],
             overflow: vec![Overflowed::default(); chains],
         }
     }
 
-    /// Adds a link: executes D = A*B for all chains at once, with the codes `b`, `[chain][k][k]`, and rounds D to
+    /// Adds a link: executes D = A*B for all chains at once, with `b`, `[chain][k][k]`, and rounds D to
     /// the format of A. Once every chain has overflowed there is nothing left to compute.
     ///
     /// # Errors
     /// Those of the device, which also fails if it answers short.
-    pub(super) fn advance(&mut self, device: &mut dyn Device, b: &[u64]) -> Result<()> {
+    pub(super) fn advance(&mut self, device: &mut dyn Device, b: &ChainOperand) -> Result<()> {
         if self.overflow.iter().all(|chain| chain.happened) {
             return Ok(());
         }
         self.fill_a();
-        self.fill_b(b);
+        self.fill_b(&b.codes);
+        self.fill_scales(b);
         let d = device.execute(&self.instruction, &self.tiles)?;
         let expected = self.tiles.count * self.instruction.m * self.instruction.n;
         if d.len() != expected {
@@ -66,7 +79,7 @@ impl Low {
                 self.instruction
             )));
         }
-        self.take(&d);
+        self.take(&d, &b.factors);
         Ok(())
     }
 
@@ -92,24 +105,61 @@ impl Low {
         }
     }
 
-    /// Takes D from its column blocks, as doubles and, rounded, as the next A.
-    fn take(&mut self, d: &Codes) {
+    /// Every tile of a chain has the scales of the chain's A, and those of its columns of B.
+    fn fill_scales(&mut self, b: &ChainOperand) {
+        let Instruction { m, n, k, .. } = self.instruction;
+        let (Some(of_a), Some(of_b), Some(scale)) =
+            (&mut self.tiles.scale_a, &mut self.tiles.scale_b, self.instruction.scale)
+        else {
+            return;
+        };
+        let along = k / scale.block;
+        for tile in 0..self.tiles.count {
+            let (chain, first) = (tile / self.blocks, tile % self.blocks * n);
+            for at in 0..m * along {
+                of_a.set(tile * m * along + at, self.scales[chain * m * along + at]);
+            }
+            for block in 0..along {
+                for column in 0..n.min(k.saturating_sub(first)) {
+                    let code = b.scales[(chain * along + block) * k + first + column];
+                    of_b.set((tile * along + block) * n + column, code);
+                }
+            }
+        }
+    }
+
+    /// Takes D from its column blocks, as doubles and, rounded, as the next A. `factors`: those of the scales of B.
+    fn take(&mut self, d: &Codes, factors: &[f64]) {
         let Instruction { m, n, k, .. } = self.instruction;
         let (format, entry, blocks) = (self.instruction.d, &self.entry, self.blocks);
         let chains = self.a.chunks_mut(m * k).zip(self.values.chunks_mut(m * k)).zip(&mut self.overflow);
+        let (scaled, own) = (self.scaled, &self.factors);
+        let factor = |factors: &[f64], chain: usize| factors.get(chain).copied().unwrap_or(1.0);
         parallel::each(chains.enumerate(), |(chain, ((a, values), overflow))| {
+            let factor = factor(own, chain) * factor(factors, chain);
             overflow.happened |= overflow.entered;
             for index in 0..m * k {
                 let (row, column) = (index / k, index % k);
                 let tile = chain * blocks + column / n;
                 let code = d.get((tile * m + row) * n + column % n);
-                let (next, saturated) = entry.code(format, code);
-                a[index] = next;
-                values[index] = format.to_f64(code);
-                overflow.entered |= saturated;
+                values[index] = format.to_f64(code) * factor;
                 overflow.happened |= !values[index].is_finite();
+                if scaled.is_none() {
+                    let (next, saturated) = entry.code(format, code);
+                    a[index] = next;
+                    overflow.entered |= saturated;
+                }
             }
         });
+        let Some(entry) = scaled else { return };
+        let entered = parallel::map(self.values.chunks(m * k), |matrix| entry.enter(matrix, k));
+        self.scales.clear();
+        self.factors.clear();
+        for (own, a) in entered.into_iter().zip(self.a.chunks_mut(m * k)) {
+            a.copy_from_slice(&own.codes);
+            self.scales.extend(own.scales);
+            self.factors.push(own.factor);
+        }
     }
 
     /// Whether a chain has overflowed: its D, or that of a shorter one, has an infinity or a NaN or was computed

@@ -4,7 +4,7 @@
 //! instruction. A link is D = A*B with C = 0, where A is m x k and B is k x k, so that D is m x k again: where the
 //! instruction's n is smaller than k, ceil(k/n) executions take the column blocks of B; where it is larger, B
 //! has columns of zeros. D becomes the next A, rounded to A's format by RNE, with overflow as that format's
-//! standard has it. B is redrawn for each link. After N links the error of a chain is
+//! standard has it; of block-scaled instructions, and where [`Scaling`] says so, it is divided by scales before, as B is. B is redrawn for each link. After N links the error of a chain is
 //! `||D_low - D_ref||_F / ||D_low||_F`.
 //!
 //! Entries are Normal(0, 1) (for integer instructions uniform in -1..=1, unsigned 0..=1), the same for every
@@ -19,6 +19,7 @@ mod low;
 mod operand;
 pub mod plot;
 mod reference;
+mod scaling;
 pub mod table;
 #[cfg(test)]
 mod tests;
@@ -26,6 +27,8 @@ mod tests;
 use group::{Group, shapes};
 
 pub use reference::Plain;
+pub use scaling::Scaling;
+pub(crate) use scaling::block_format;
 
 use crate::{
     Error, Interruption, Result, base::interrupt, device::Device, inputs::Init, isa::Instruction, summary::Summary,
@@ -53,6 +56,8 @@ pub struct ChainRequest {
     pub chains: u64,
     /// Seed of the random numbers.
     pub seed: u64,
+    /// The scales of matrices in plain formats.
+    pub scaling: Scaling,
 }
 
 /// The errors of one instruction and initialisation by length.
@@ -65,6 +70,8 @@ pub struct Curve {
     pub init: Init,
     /// The plain arithmetic of the reference.
     pub plain: Plain,
+    /// The scales of the operands: a block format, or the rule for one scale of each matrix.
+    pub scales: Option<String>,
     /// One for each length, from 1.
     pub points: Vec<Point>,
 }
@@ -85,11 +92,12 @@ pub struct Point {
 }
 
 impl Curve {
-    fn new(instruction: &Instruction, init: Init, length: usize) -> Self {
+    fn new(instruction: &Instruction, init: Init, length: usize, scaling: Scaling) -> Self {
         Curve {
             instruction: instruction.clone(),
             init,
             plain: Plain::for_instruction(instruction),
+            scales: scaling::words(instruction, scaling),
             points: (1..=length).map(|length| Point { length, ..Point::default() }).collect(),
         }
     }
@@ -120,13 +128,14 @@ pub fn run(
     plan: &ChainRequest,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Curve>, Option<Interruption>)> {
-    let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length)).collect();
+    let mut curves: Vec<Curve> =
+        plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length, plan.scaling)).collect();
     for (shape, members) in shapes(&plan.curves) {
         let batch = shape.batch(plan.length);
         for first in (0..plan.chains).step_by(batch) {
             let chains = (plan.chains - first).min(batch as u64) as usize;
             let mine: Vec<&(Instruction, Init)> = members.iter().map(|&curve| &plan.curves[curve]).collect();
-            let mut group = Group::new(shape, &mine, plan.seed, first, chains);
+            let mut group = Group::new(shape, &mine, plan.scaling, plan.seed, first, chains);
             for length in 1..=plan.length {
                 match interrupt::check().and_then(|()| group.advance(device)) {
                     Err(Error::Interrupted { by }) => {

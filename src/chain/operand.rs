@@ -1,26 +1,49 @@
 //! Rounding to an operand format: of random entries, and of each result on its entry into the next link.
 
-use super::draw::EntryDraw;
+use super::{
+    draw::EntryDraw,
+    scaling::{Entered, Entry, encode},
+};
 use crate::{
     base::parallel,
-    format::{Format, Overflow, Real, Rounding},
+    format::{Format, Real},
 };
 
 /// Entries that are rounded at a time.
 const PIECE: usize = 1 << 12;
 
-/// Entries rounded (RNE) to a format.
+/// Entries rounded (RNE) to a format, matrix by matrix.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ChainOperand {
     /// Their codes.
     pub codes: Vec<u64>,
-    /// The values of the codes.
+    /// The values of the codes, scales and all.
     pub values: Vec<f64>,
+    /// The codes of the scales of blocks, if there are any.
+    pub scales: Vec<u64>,
+    /// What results are multiplied by, for each matrix; empty where there are no scales.
+    pub factors: Vec<f64>,
 }
 
 impl ChainOperand {
-    /// Random entries rounded to `format`.
-    pub(super) fn new(drawn: &[f64], draw: EntryDraw, format: &Format) -> Self {
+    /// Random matrices of `each` entries and `columns` columns, entered.
+    pub(super) fn new(drawn: &[f64], draw: EntryDraw, entry: &Entry, each: usize, columns: usize) -> Self {
+        if !entry.is_scaled() {
+            return ChainOperand::rounded(drawn, draw, entry.format);
+        }
+        let entered: Vec<Entered> = parallel::map(drawn.chunks(each), |matrix| entry.enter(matrix, columns));
+        let mut all = ChainOperand { codes: Vec::new(), values: Vec::new(), scales: Vec::new(), factors: Vec::new() };
+        for own in entered {
+            all.codes.extend(own.codes);
+            all.values.extend(own.values);
+            all.scales.extend(own.scales);
+            all.factors.push(own.factor);
+        }
+        all
+    }
+
+    /// Random entries rounded to `format` one by one.
+    fn rounded(drawn: &[f64], draw: EntryDraw, format: &Format) -> Self {
         let (mut codes, mut values) = (vec![0; drawn.len()], vec![0.0; drawn.len()]);
         let pieces = drawn.chunks(PIECE).zip(codes.chunks_mut(PIECE).zip(values.chunks_mut(PIECE)));
         parallel::each(pieces, |(drawn, (codes, values))| {
@@ -29,7 +52,7 @@ impl ChainOperand {
                 *value = format.to_f64(*code);
             }
         });
-        ChainOperand { codes, values }
+        ChainOperand { codes, values, scales: Vec::new(), factors: Vec::new() }
     }
 }
 
@@ -65,11 +88,6 @@ impl EntryFormat {
         });
         (encode(self.format, &value), saturated)
     }
-}
-
-/// The code of `value`; a NaN in a format without one (whose chain has overflowed already) is code 0.
-fn encode(format: &Format, value: &Real) -> u64 {
-    format.encode(value, Rounding::Rne, Overflow::Standard).unwrap_or(0)
 }
 
 #[cfg(test)]
@@ -117,7 +135,7 @@ mod tests {
     fn random_bits_become_every_small_integer_equally_often() {
         for (name, allowed) in [("s8", &[-1.0, 0.0, 1.0][..]), ("u8", &[0.0, 1.0])] {
             let drawn: Vec<f64> = (0..3u64 << 10).map(|i| ((i << 32) / (3 << 10)) as f64).collect();
-            let operand = ChainOperand::new(&drawn, EntryDraw::Bits, format::find(name).unwrap());
+            let operand = ChainOperand::rounded(&drawn, EntryDraw::Bits, format::find(name).unwrap());
             assert!(operand.values.iter().all(|value| allowed.contains(value)), "{name}");
             for value in allowed {
                 let count = operand.values.iter().filter(|v| *v == value).count();

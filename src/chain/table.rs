@@ -16,6 +16,8 @@ crate::rows! {
         init: &'static str => shown("init").essential(),
         /// The arithmetic of the plain reference.
         reference: &'static str => shown("reference"),
+        /// The scales of its operands: a block format, or the rule for one scale of each matrix.
+        scales: Option<String> => shown("scales").if_filled().essential(),
         /// How the device executed the instruction.
         execution: &'static str => shown("ran"),
         /// The machine instructions that ran.
@@ -105,6 +107,7 @@ pub fn curves<'a>(
             ptx: curve.instruction.ptx.clone(),
             init: curve.init.name(),
             reference: curve.plain.name(),
+            scales: curve.scales.clone(),
             execution: execution.kind.name(),
             opcodes: execution.opcodes.clone(),
             first_overflow: curve.points.get(drawn.len()).map(|p| p.length),

@@ -12,7 +12,7 @@ use super::{
 use crate::{
     Error, Result,
     base::interrupt,
-    chain::{self, ChainRequest, Curve, plot, table},
+    chain::{self, ChainRequest, Curve, Scaling, plot, table},
     device::{self, Device, Execution},
     experiment::table::devices,
     inputs::Init,
@@ -48,6 +48,10 @@ pub(super) struct Arguments {
     /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
+    /// What matrices in plain formats of 16 bits at most are divided by before they are rounded, in every link. (Block-scaled instructions
+    /// have the scales of their blocks: mxfp8, mxfp4, nvfp4.)
+    #[arg(long, value_enum, value_name = "RULE", default_value = "none")]
+    scales: Scaling,
     /// Draw the error against the length to this SVG file.
     #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
     plot: Option<PathBuf>,
@@ -91,6 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         length: arguments.length,
         chains: arguments.chains,
         seed: arguments.seed,
+        scaling: arguments.scales,
     };
     let mut computed: Vec<(String, Vec<Curve>)> = Vec::new();
     let progress = Progress::new(&arguments.destination);
@@ -199,13 +204,13 @@ fn chosen(selection: &Selection, device: &str) -> Result<Vec<Instruction>> {
 /// These instructions, each once.
 ///
 /// # Errors
-/// One with sparse operands or block scales, whose results cannot be operands of the next link.
+/// One with sparse operands, or block scales of no known format, whose results cannot be operands of the next link.
 fn chainable(chosen: Vec<Instruction>) -> Result<Vec<Instruction>> {
     let mut unique: Vec<Instruction> = Vec::new();
     for instruction in chosen {
         if !is_plain(&instruction) {
             return Err(Error::request(format!(
-                "{instruction} has sparse operands or block scales; chains are of instructions without"
+                "{instruction} has sparse operands, or block scales of no known format; chains are of instructions without"
             )));
         }
         if !unique.contains(&instruction) {
@@ -216,7 +221,7 @@ fn chainable(chosen: Vec<Instruction>) -> Result<Vec<Instruction>> {
 }
 
 fn is_plain(i: &Instruction) -> bool {
-    !i.is_sparse() && i.scale.is_none()
+    !i.is_sparse() && (i.scale.is_none() || [i.a, i.b].iter().all(|format| chain::block_format(i, format).is_some()))
 }
 
 /// The chosen initialisations, each once; by default both, or only `low` where they coincide.

@@ -8,6 +8,7 @@ mod devices;
 mod distinguish;
 mod emulate;
 mod exec_check;
+mod experiment;
 mod explain;
 mod files;
 mod formats;
@@ -23,7 +24,6 @@ mod probe;
 mod progress;
 mod quantise;
 mod record;
-mod report;
 mod rounding;
 mod select;
 mod tree;
@@ -84,7 +84,7 @@ enum Command {
     Gemm(Box<gemm::Arguments>),
     Emulate(Box<emulate::Arguments>),
     Cost(cost::Arguments),
-    Report(report::Arguments),
+    Experiment(experiment::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -169,7 +169,7 @@ impl Command {
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
             Command::Cost(a) => &a.destination,
-            Command::Report(a) => &a.destination,
+            Command::Experiment(a) => &a.destination,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
@@ -219,7 +219,7 @@ fn run(command: Command) -> Result<u8> {
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
         Command::Cost(a) => cost::run(&a)?,
-        Command::Report(a) => report::run(&a)?,
+        Command::Experiment(a) => experiment::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));

@@ -4,6 +4,7 @@ use clap::{ValueEnum, builder::PossibleValue};
 
 use crate::{
     base::named::Named,
+    chain::Scaling,
     device::{OperandLayout, OperandValues},
     gemm::{AccumulatorJoin, BiasEntry, CEntry, KOrder, PartJoin, Residue, library::Values},
     inputs::{Distribution, Init, Op},
@@ -24,6 +25,7 @@ macro_rules! option_values {
 }
 option_values!(
     Op,
+    Scaling,
     Init,
     Distribution,
     AccumulatorJoin,

@@ -1,5 +1,6 @@
 //! `tcnum probe`.
 
+mod bits;
 mod sweep;
 
 use std::{collections::HashSet, path::PathBuf, time::Duration};
@@ -8,7 +9,7 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::{
     Common, Progress, invocation,
-    options::{cases, integer, output_file},
+    options::{cases, integer, output_file, svg_file},
     select::{self, Selection},
 };
 use crate::{
@@ -50,9 +51,18 @@ pub(super) struct Arguments {
     /// Whether references use the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
-    /// How operands are drawn; may be repeated. Without it: normal.
-    #[arg(long = "dist", value_enum, value_name = "DISTRIBUTION")]
-    distributions: Vec<Distribution>,
+    /// How operands are drawn: normal, uniform, log-uniform (over the whole range of the format), special (zeros, subnormal numbers,
+    /// infinities, NaN and extremes) or corners (directed cases); with --bits normal(MEAN,DEVIATION), uniform(LOW,HIGH),
+    /// log-uniform(LEAST,MOST), magnitudes(LOW,HIGH), or a file .npy of numbers. May be repeated. Without it: normal.
+    #[arg(long = "dist", value_name = "DISTRIBUTION", value_parser = bits::ProbeValues::parse)]
+    distributions: Vec<bits::ProbeValues>,
+    /// Compare bit by bit: which bits of a sum of products are those of the same sum in half and in single precision, exact, and by the
+    /// model; and how that depends on k, on the operands' exponents, and on cancellation. Without --op: inner-product.
+    #[arg(long)]
+    bits: bool,
+    /// With --bits: draw the share of samples that differ at each bit to this SVG file.
+    #[arg(long, value_name = "FILE.svg", requires = "bits", value_parser = svg_file)]
+    plot: Option<PathBuf>,
     /// Samples for each instruction, operation and initialisation. Without it: 10000.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
@@ -140,6 +150,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             "--cases, --first and --digests are for scalar operations; of matrix instructions --samples says how many",
         ));
     }
+    if arguments.bits {
+        return bits::run(arguments, report);
+    }
+    let distributions = bits::named(&arguments.distributions)?;
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_deref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let timeout = Duration::from_secs(arguments.common.timeout);
@@ -169,7 +183,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             Err(error) => return Err(error),
         }
         let evaluator = model.evaluator(instruction)?;
-        for requests in requests(arguments, instruction) {
+        for requests in requests(arguments, &distributions, instruction) {
             let request = &requests[0];
             let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
             progress.step(&format!(
@@ -213,13 +227,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
 }
 
 /// The probes of an instruction; those that differ in their initialisation alone are together.
-fn requests<'a>(arguments: &Arguments, instruction: &'a Instruction) -> Vec<Vec<ProbeRequest<'a>>> {
+fn requests<'a>(
+    arguments: &Arguments,
+    distributions: &[Distribution],
+    instruction: &'a Instruction,
+) -> Vec<Vec<ProbeRequest<'a>>> {
     let chosen: Vec<Op> = arguments.ops.iter().filter_map(|op| op.matrix()).collect();
     let ops: &[Op] = if chosen.is_empty() { &Op::ALL } else { &chosen };
     let inits: &[Init] = if arguments.inits.is_empty() { &[Init::Low, Init::Fp32] } else { &arguments.inits };
     let mut requests = Vec::new();
-    let distributions: &[Distribution] =
-        if arguments.distributions.is_empty() { &[Distribution::Normal] } else { &arguments.distributions };
     for &distribution in distributions {
         for &op in ops {
             let request = |init: &Init| ProbeRequest {

@@ -47,9 +47,8 @@ impl Unit {
 
 /// Whether an instruction computes a sum of a scheme.
 fn computes(scheme: &Scheme, sum: &Sum, i: &Instruction) -> bool {
-    let accumulator = if i.a.is_integer() { "s32" } else { "f32" };
     [i.a, i.b] == scheme.formats(sum)
-        && i.d.name == accumulator
+        && i.d == scheme.accumulator
         && i.c == i.d
         && !i.is_sparse()
         && i.scale.is_none()
@@ -66,8 +65,7 @@ fn of_shape(scheme: &Scheme, sum: &Sum, like: &Instruction) -> Result<Instructio
         let [a, b] = scheme.formats(sum);
         Error::unavailable(format!(
             "{like} does not multiply {a} by {b} and add in {}, as the scheme {} does",
-            if a.is_integer() { "s32" } else { "f32" },
-            scheme.name
+            scheme.accumulator, scheme.name
         ))
     })
 }
@@ -89,6 +87,6 @@ fn first(scheme: &Scheme, sum: &Sum, device: &mut dyn Device) -> Result<Instruct
         "{} has no instruction for the scheme {}, which multiplies {a} by {b} and adds in {}",
         device.identity().name,
         scheme.name,
-        if a.is_integer() { "s32" } else { "f32" }
+        scheme.accumulator
     )))
 }

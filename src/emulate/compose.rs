@@ -116,12 +116,7 @@ fn combined(scheme: &Scheme, sums: &[Matrix], of_rows: &[i32], of_columns: &[i32
                 }
                 register => {
                     let value = |(sum, power): (&Matrix, &f64)| {
-                        let code = sum.codes.get(at) as u32;
-                        let sum = if sum.format.is_integer() {
-                            f64::from(code as i32)
-                        } else {
-                            f64::from(f32::from_bits(code))
-                        };
+                        let sum = sum.format.to_f64(sum.codes.get(at));
                         register.rounded(sum * power)
                     };
                     let values = sums.iter().zip(&powers).map(value);

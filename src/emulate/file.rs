@@ -33,6 +33,7 @@ struct SchemeKeys {
     #[serde(default)]
     dropped: Vec<Spanned<String>>,
     register: Option<String>,
+    accumulator: Option<String>,
     sum: Vec<SumKeys>,
 }
 
@@ -160,7 +161,27 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
         }
         _ => return Err(somewhere("[a] and [b] are split in the same way: into parts, slices or digits")),
     };
-    let mut scheme = Scheme { name: name.into(), title: keys.title, source: keys.source, a, b, sums: vec![], register };
+    let accumulator = match (register, keys.accumulator.as_deref()) {
+        (_, None) if integers(&a, &b) => "s32",
+        (Register::Single | Register::Double, None | Some("f32")) => "f32",
+        (Register::Single | Register::Double, Some("f16")) if !integers(&a, &b) => "f16",
+        (_, Some(given)) => {
+            return Err(somewhere(format!(
+                "accumulator = \"{given}\": it is \"f32\" or \"f16\"; integers are added in s32"
+            )));
+        }
+        (Register::Integer, None) => "s32",
+    };
+    let mut scheme = Scheme {
+        name: name.into(),
+        title: keys.title,
+        source: keys.source,
+        a,
+        b,
+        sums: vec![],
+        register,
+        accumulator: format::find(accumulator).map_err(|error| somewhere(error.to_string()))?,
+    };
     let mut named = vec![false; scheme.a.count() * scheme.b.count()];
     for product in &keys.dropped {
         scheme.once(product, &mut named)?;
@@ -182,6 +203,11 @@ fn of_keys(keys: SchemeKeys, name: &str) -> Checked<Scheme> {
         true => Err(somewhere("there is no [[sum]]")),
         false => Ok(scheme),
     }
+}
+
+/// Whether the unit multiplies integers.
+fn integers(a: &Split, b: &Split) -> bool {
+    a.format(0).is_integer() && b.format(0).is_integer()
 }
 
 impl Scheme {

@@ -7,6 +7,11 @@ use crate::{
     gemm::{Matrix, Yardstick},
 };
 
+/// Binades of errors that are counted apart: what is below the first or above the last counts there.
+const BINADES: usize = 64;
+/// The exponent of two of the first binade, which holds errors of zero too.
+const FIRST_BINADE: i32 = -48;
+
 /// What the elements of a product in f32 came to, compared with one yardstick.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Errors {
@@ -18,6 +23,10 @@ pub struct Errors {
     pub absolute: f64,
     /// The mean |V - S|.
     pub mean: f64,
+    /// The root of the mean (V - S)^2.
+    pub rms: f64,
+    /// How many |V - S| are in each binade, see [`Errors::binades`].
+    histogram: [u64; BINADES],
     /// The largest |V - S| / (|V| + |S|): `Max_error` of LE-GEMM.
     pub max_error: f64,
     /// The mean |S - V| / |S|, over elements with an S that is not zero: `MRED` of LE-GEMM.
@@ -29,11 +38,13 @@ pub struct Errors {
 }
 
 /// What a row adds up to.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Copy)]
 struct RowErrors {
     equal: usize,
     absolute: f64,
     sum: f64,
+    squares: f64,
+    histogram: [u64; BINADES],
     max_error: f64,
     relative: f64,
     relatives: usize,
@@ -58,7 +69,7 @@ pub(super) fn plain(references: &References, columns: usize) -> Errors {
 fn against(values: &[f32], columns: usize, references: &References, yardstick: Yardstick) -> Errors {
     let single = format::find("f32").expect("a format of the table");
     let row = |(row, line): (usize, &[f32])| {
-        let mut errors = RowErrors::default();
+        let mut errors = RowErrors::none();
         for (at, own) in (row * columns..).zip(line) {
             let [s, low] = match yardstick {
                 Yardstick::Single => [f64::from(references.single[at]), 0.0],
@@ -74,6 +85,8 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
             errors.equal += usize::from(*own == rounded);
             errors.absolute = errors.absolute.max(error);
             errors.sum += error;
+            errors.squares += error * error;
+            errors.histogram[binade(error)] += 1;
             if error > 0.0 {
                 errors.max_error = errors.max_error.max(error / (v.abs() + s.abs()));
             }
@@ -89,13 +102,15 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
         errors
     };
     let rows = parallel::map(values.chunks_exact(columns).enumerate(), row);
-    let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_default();
+    let all = rows.into_iter().reduce(RowErrors::with).unwrap_or_else(RowErrors::none);
     let mean = |sum: f64, count: usize| if count == 0 { 0.0 } else { sum / count as f64 };
     Errors {
         yardstick,
         equal: all.equal,
         absolute: all.absolute,
         mean: mean(all.sum, all.measured),
+        rms: mean(all.squares, all.measured).sqrt(),
+        histogram: all.histogram,
         max_error: all.max_error,
         mred: mean(all.relative, all.relatives),
         ulps: all.ulps,
@@ -103,12 +118,44 @@ fn against(values: &[f32], columns: usize, references: &References, yardstick: Y
     }
 }
 
+/// The number of the binade of an error.
+fn binade(error: f64) -> usize {
+    // The exponent of a number of f64, whose subnormal numbers are below the first binade.
+    let exponent = (error.to_bits() >> 52) as i32 - 1023;
+    exponent.clamp(FIRST_BINADE, FIRST_BINADE + BINADES as i32 - 1).abs_diff(FIRST_BINADE) as usize
+}
+
+impl Errors {
+    /// The binades that hold a |V - S|, ascending: exponents of two, the lowest of which may hold zero too, and how many errors each holds.
+    pub fn binades(&self) -> impl Iterator<Item = (i32, u64)> {
+        (FIRST_BINADE..).zip(self.histogram).filter(|(_, count)| *count > 0)
+    }
+}
+
 impl RowErrors {
+    fn none() -> RowErrors {
+        RowErrors {
+            equal: 0,
+            absolute: 0.0,
+            sum: 0.0,
+            squares: 0.0,
+            histogram: [0; BINADES],
+            max_error: 0.0,
+            relative: 0.0,
+            relatives: 0,
+            ulps: 0,
+            ulp_sum: 0.0,
+            measured: 0,
+        }
+    }
+
     fn with(self, other: RowErrors) -> RowErrors {
         RowErrors {
             equal: self.equal + other.equal,
             absolute: self.absolute.max(other.absolute),
             sum: self.sum + other.sum,
+            squares: self.squares + other.squares,
+            histogram: std::array::from_fn(|at| self.histogram[at] + other.histogram[at]),
             max_error: self.max_error.max(other.max_error),
             relative: self.relative + other.relative,
             relatives: self.relatives + other.relatives,

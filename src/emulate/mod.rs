@@ -35,10 +35,11 @@ mod scheme;
 mod split;
 pub mod table;
 
+pub use crate::inputs::Draw;
 pub use choose::Unit;
 pub use integers::{Integers, first_wrap};
 pub use measure::Errors;
-pub use operands::{Draw, Numbers};
+pub use operands::Numbers;
 pub use reference::References;
 pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
 

@@ -22,6 +22,8 @@ pub struct Scheme {
     pub sums: Vec<Sum>,
     /// What they are combined in.
     pub register: Register,
+    /// The format of the unit's accumulators.
+    pub accumulator: &'static Format,
 }
 
 /// How an element is split.

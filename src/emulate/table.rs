@@ -78,10 +78,16 @@ crate::rows! {
         max_absolute: f64 => shown("max |V-S|").essential(),
         /// The mean |V - S|.
         mean_absolute: f64 => shown("mean |V-S|"),
+        /// The root of the mean (V - S)^2.
+        rms: f64 => shown("rms"),
         /// The largest |V - S| / (|V| + |S|).
         max_error: f64 => shown("Max_error").essential(),
         /// The mean |S - V| / |S|.
         mred: f64 => shown("MRED").essential(),
+        /// The exponents of two of the binades that hold a |V - S|, ascending; the lowest, -48, holds zero too.
+        error_exponents: Vec<i64> => hidden(),
+        /// How many |V - S| are in each of these binades.
+        error_counts: Vec<u64> => hidden(),
     }
 
     /// A product of integers in s32, made of products of their digits, against the exact one.
@@ -204,8 +210,11 @@ pub fn errors(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
                 mean_ulps: error.mean_ulps,
                 max_absolute: error.absolute,
                 mean_absolute: error.mean,
+                rms: error.rms,
                 max_error: error.max_error,
                 mred: error.mred,
+                error_exponents: error.binades().map(|(exponent, _)| exponent.into()).collect(),
+                error_counts: error.binades().map(|(_, count)| count).collect(),
             });
         }
     }

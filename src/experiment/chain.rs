@@ -6,6 +6,7 @@ use crate::{
     chain::{self, ChainRequest, Curve},
     device::Device,
     inputs::Init,
+    isa::Instruction,
     report::Report,
 };
 
@@ -23,22 +24,39 @@ pub(super) fn run(
         length: declared.length,
         chains: options.samples.unwrap_or(declared.chains),
         seed: options.seed,
+        scaling: declared.scaling,
     };
     report.notes.extend(chain::table::notes(&plan));
     let several = devices.len() > 1;
     let (mut findings, mut ends, mut points) = (Vec::new(), Vec::new(), Vec::new());
     let mut all: Vec<(String, Vec<Curve>)> = Vec::new();
     for device in devices.iter_mut() {
-        let name = device.identity().name.clone();
-        let executions = plan.curves.iter().map(|(i, _)| device.prepare(i)).collect::<Result<Vec<_>>>()?;
-        let (curves, interrupted) = chain::run(device.as_mut(), &plan, &mut |_| {})?;
+        let (name, counts) = (device.identity().name.clone(), experiment.counts(device.as_ref()));
+        // What the device executes for each curve that it can: the declared instruction, or what stands for it.
+        let mut declared = Vec::new();
+        let mut own = ChainRequest { curves: Vec::new(), ..plan.clone() };
+        for (instruction, init) in &plan.curves {
+            if let Some(executed) = experiment.on(device.as_mut(), instruction)? {
+                declared.push(instruction.clone());
+                own.curves.push((executed, *init));
+            }
+        }
+        let executions = own.curves.iter().map(|(i, _)| device.prepare(i)).collect::<Result<Vec<_>>>()?;
+        let (curves, interrupted) = chain::run(device.as_mut(), &own, &mut |_| {})?;
         if let Some(by) = interrupted {
             return Err(Error::Interrupted { by });
         }
+        let as_declared =
+            |(curve, instruction): (&Curve, &Instruction)| Curve { instruction: instruction.clone(), ..curve.clone() };
+        let renamed: Vec<Curve> = curves.iter().zip(&declared).map(as_declared).collect();
         for finding in &experiment.findings {
-            if let Some(found) = finding.check.of_curves(&curves) {
-                report.holds &= found.holds;
-                findings.push(table::finding(&name, &finding.claim, &found));
+            let lacking =
+                finding.check.instructions().into_iter().find(|name| !declared.iter().any(|i| i.name == **name));
+            if let Some(lacking) = lacking {
+                findings.push(table::untestable(&name, finding, lacking));
+            } else if let Some(found) = finding.check.of_curves(&renamed) {
+                report.holds &= found.holds || !counts || finding.accepted.is_some();
+                findings.push(table::finding((&name, counts), finding, &found));
             }
         }
         ends.extend(chain::table::curves(Some(&name), &curves, &executions));
@@ -54,9 +72,10 @@ pub(super) fn run(
         && several
     {
         let rows = others.iter().flat_map(|(other, theirs)| {
-            ours.iter().zip(theirs).map(move |(x, y)| table::curve_pair(first, other, x, y))
+            let same = |x: &Curve| theirs.iter().find(|y| (&x.instruction, x.init) == (&y.instruction, y.init));
+            ours.iter().filter_map(move |x| Some(table::curve_pair(first, other, x, same(x)?)))
         });
-        report.tables.push(table::curve_pairs(rows.collect()));
+        report.tables.extend(table::curve_pairs(rows.collect()).filled());
     }
     Ok(())
 }

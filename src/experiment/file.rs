@@ -1,14 +1,16 @@
 //! Experiment files: reading and checking them.
 
-use std::path::Path;
+use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{Printed, finding::Condition};
+use super::{BitTable, IntegerTable, Printed, SplittingFigure, finding::Condition};
 use crate::{
     Error, Result,
-    base::{named::Named, text},
-    chain,
+    arithmetic::shipped,
+    base::{named::Named, nearest::nearest, text},
+    chain::{self, Scaling},
+    device::{Device, Generation},
     gemm::{
         Schedule,
         library::{Values, checked_shape},
@@ -31,12 +33,29 @@ pub struct Experiment {
     /// Sentences that the reader must know: what the source leaves open, and what was assumed.
     #[serde(default)]
     pub remarks: Vec<String>,
+    /// The devices that run it where none are named: the generations that it is about.
+    #[serde(default)]
+    pub devices: Vec<String>,
+    /// The generations (models) whose devices decide the exit status; others are there to be compared. Empty: all do.
+    #[serde(default)]
+    pub generations: Vec<String>,
+    /// What a device executes instead of an instruction that it lacks: the first of these that it has.
+    #[serde(default, deserialize_with = "alternatives")]
+    pub instead: BTreeMap<String, Vec<Instruction>>,
     /// Probes of single operations.
     pub profile: Option<ProfileTable>,
     /// Chain matrix multiplication.
     pub chain: Option<ChainFigure>,
     /// Errors of matrix products.
     pub products: Option<ProductFigure>,
+    /// Products of more precision than their operands, by schemes of splitting.
+    pub splitting: Option<SplittingFigure>,
+    /// Products of integers by their digits.
+    pub integers: Option<IntegerTable>,
+    /// Agreement bit by bit with sums in half and in single precision.
+    pub bits: Option<BitTable>,
+    /// The published table of formats, of which there is one.
+    pub formats: Option<FormatTable>,
     /// What has to hold.
     #[serde(default, rename = "finding")]
     pub findings: Vec<Finding>,
@@ -74,6 +93,16 @@ pub struct ProfileCell {
     pub published: Printed,
     /// Why the value here is expected to differ, or what else is to be said about it.
     pub explanation: Option<String>,
+    /// Why it is accepted that the cell is not reproduced.
+    pub accepted: Option<String>,
+}
+
+/// A published table of formats.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+pub enum FormatTable {
+    /// That of "Matrix Core Programming on AMD GPUs", whose cells are `experiments/table-formats.csv`.
+    #[serde(rename = "table-formats.csv")]
+    MatrixCores,
 }
 
 /// What an error is taken against.
@@ -98,6 +127,13 @@ pub struct ChainFigure {
     pub length: usize,
     /// How many chains.
     pub chains: u64,
+    /// The scales of matrices in plain formats.
+    #[serde(default = "unscaled", deserialize_with = "named")]
+    pub scaling: Scaling,
+}
+
+fn unscaled() -> Scaling {
+    Scaling::None
 }
 
 /// Errors of matrix products of drawn operands against k.
@@ -114,8 +150,18 @@ pub struct ProductFigure {
     /// The terms of each sum.
     pub k: Vec<usize>,
     /// The lines.
-    #[serde(rename = "line")]
+    #[serde(default, rename = "line")]
     pub lines: Vec<ProductLine>,
+    /// Lines that no one has to list.
+    pub accumulators: Option<AccumulatorChoice>,
+}
+
+/// Which accumulators have a line of their own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum AccumulatorChoice {
+    /// Of each simulated device every floating-point rule of its model, by the first instruction that makes matrix products by it.
+    EveryRule,
 }
 
 /// The products of one instruction, on the devices that have it.
@@ -149,6 +195,8 @@ pub struct Finding {
     pub claim: String,
     /// The condition under which it holds.
     pub check: Condition,
+    /// Why it is accepted that it does not hold.
+    pub accepted: Option<String>,
 }
 
 impl ErrorColumn {
@@ -184,22 +232,64 @@ impl Experiment {
         }
     }
 
+    /// The instruction that a device executes: this one, or the first that stands for it where the device lacks it; `None` if it has none.
+    ///
+    /// # Errors
+    /// Those of the device.
+    pub fn on(&self, device: &mut dyn Device, instruction: &Instruction) -> Result<Option<Instruction>> {
+        let others = self.instead.get(&instruction.name).into_iter().flatten();
+        for candidate in std::iter::once(instruction).chain(others) {
+            match device.has(candidate) {
+                Ok(()) => return Ok(Some(candidate.clone())),
+                Err(error) if error.is_unavailable() => (),
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(None)
+    }
+
+    /// Whether what a device gives decides if the claims of the experiment hold: it is of one of its generations, or of an unknown one.
+    pub fn counts(&self, device: &dyn Device) -> bool {
+        self.generations.is_empty() || self.generations.iter().any(|generation| is_of(device, generation))
+    }
+
     /// The instructions that it runs, some of them more than once.
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         let probed = self.profile.iter().flat_map(|profile| profile.cells.iter().map(|cell| &cell.instruction));
-        probed.chain(self.chain.iter().flat_map(|chain| &chain.instructions))
+        let chained = self.chain.iter().flat_map(|chain| &chain.instructions);
+        probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction))
     }
 
     /// What is wrong that the types cannot say.
     fn defect(&self) -> Option<String> {
-        if self.profile.is_none() && self.chain.is_none() && self.products.is_none() {
-            return Some("nothing to run; give [profile], [chain] or [products]".into());
+        let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
+        let others = [self.integers.is_some(), self.bits.is_some(), self.formats.is_some()];
+        if !parts.iter().chain(&others).any(|given| *given) {
+            return Some(
+                "nothing to run; give [profile], [chain], [products], [splitting], [integers], [bits] or formats"
+                    .into(),
+            );
+        }
+        let named = self.splitting.iter().flat_map(|splitting| splitting.cells.iter().map(|cell| &cell.generation));
+        if let Some(name) = self.generations.iter().chain(named).find(|name| !shipped().any(|own| own == **name)) {
+            let near = nearest(name, shipped(), 3).join(", ");
+            return Some(format!("there is no generation '{name}'; the nearest: {near}"));
+        }
+        if let Some(name) = self.instead.keys().find(|name| !self.instructions().any(|i| i.name == **name)) {
+            return Some(format!("[instead]: the experiment does not run {name}"));
+        }
+        let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
+        let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
+        if let Some(wrong) = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect)) {
+            return Some(wrong);
         }
         if let Some(p) = &self.products {
             let wrong = p.k.iter().find_map(|k| checked_shape((p.rows, p.columns, *k)).err());
             let wrong = wrong.or_else(|| p.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
-            let wrong =
-                wrong.or_else(|| (p.k.is_empty() || p.lines.is_empty()).then(|| "it needs a k and a line".into()));
+            let wrong = wrong.or_else(|| {
+                (p.k.is_empty() || p.lines.is_empty() && p.accumulators.is_none())
+                    .then(|| "it needs a k and a line".into())
+            });
             if let Some(wrong) = wrong {
                 return Some(format!("[products]: {wrong}"));
             }
@@ -222,7 +312,7 @@ impl Experiment {
     }
 }
 
-fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
+pub(super) fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Instruction, D::Error> {
     executed(&String::deserialize(deserializer)?).map_err(D::Error::custom)
 }
 
@@ -234,6 +324,25 @@ fn described<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<
 fn instructions<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Instruction>, D::Error> {
     let names = Vec::<String>::deserialize(deserializer)?;
     names.iter().map(|name| executed(name)).collect::<Result<_>>().map_err(D::Error::custom)
+}
+
+/// Whether a device has the arithmetic of a generation, or one that is not known.
+pub(super) fn is_of(device: &dyn Device, generation: &str) -> bool {
+    match device.generation() {
+        Generation::Unknown => true,
+        own => own.model(&device.identity().name).is_ok_and(|(name, _)| name == generation),
+    }
+}
+
+fn alternatives<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> std::result::Result<BTreeMap<String, Vec<Instruction>>, D::Error> {
+    let named = BTreeMap::<String, Vec<String>>::deserialize(deserializer)?;
+    let found = |(name, others): (String, Vec<String>)| {
+        let others = others.iter().map(|other| isa::find(other)).collect::<Result<Vec<_>>>()?;
+        Ok((isa::find(&name)?.name, others))
+    };
+    named.into_iter().map(found).collect::<Result<_>>().map_err(D::Error::custom)
 }
 
 fn executed(name: &str) -> Result<Instruction> {

@@ -2,13 +2,14 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{ErrorColumn, Experiment, ProfileCell, verdict::Measured};
+use super::{ErrorColumn, ErrorMetric, Experiment, ProfileCell, verdict::Measured};
 use crate::{
     chain::{Curve, Point},
     inputs::{Init, Op},
+    probe::bits::BitReference,
 };
 
-/// The condition of a finding: the first three are about profiles, the others about chains.
+/// The condition of a finding: the first three are about profiles, the last two about splitting and bits, the others about chains.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case", deny_unknown_fields)]
 pub enum Condition {
@@ -71,6 +72,32 @@ pub enum Condition {
     },
     /// Init fp32 has the larger error at every N.
     Worse {},
+    /// The error of a scheme is smaller than that of others, at every k.
+    Smaller {
+        /// The scheme with the smaller error.
+        smaller: String,
+        /// The others.
+        than: Vec<String>,
+        /// Which error.
+        metric: ErrorMetric,
+    },
+    /// The first bits of the fraction, and all before them, are those of another computation, in a share of the samples.
+    BitsAgree {
+        /// The other computation.
+        #[serde(deserialize_with = "super::file::named")]
+        reference: BitReference,
+        /// How many bits behind the leading one.
+        bits: usize,
+        /// The least share, 1 for all.
+        #[serde(default)]
+        at_least: f64,
+        /// The largest share.
+        #[serde(default = "all")]
+        at_most: f64,
+        /// Whether numbers count that are that near: no further apart than one unit of the last of those bits.
+        #[serde(default)]
+        near: bool,
+    },
 }
 
 /// Cells by what they have in common.
@@ -101,11 +128,21 @@ impl Selector {
 }
 
 impl Condition {
+    /// The instructions that it names.
+    pub(super) fn instructions(&self) -> Vec<&String> {
+        match self {
+            Condition::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
+            Condition::Coincide { pair, .. } => pair.iter().collect(),
+            Condition::Overflow { instruction, .. } => vec![instruction],
+            _ => Vec::new(),
+        }
+    }
+
     /// What in `experiment` the condition is about and is not there.
     pub(super) fn defect(&self, experiment: &Experiment) -> Option<String> {
         let cells = || experiment.profile.iter().flat_map(|p| &p.cells);
         let named = |name: &String| experiment.chain.iter().flat_map(|c| &c.instructions).any(|i| i.name == *name);
-        let instructions: Vec<&String> = match self {
+        match self {
             Condition::Exact(s) | Condition::Inexact(s) => {
                 return (!cells().any(|cell| s.selects(cell))).then(|| "it selects no cell with init low".to_string());
             }
@@ -113,15 +150,24 @@ impl Condition {
                 let present = |op: &Op| cells().any(|c| (c.op, c.reference, c.init) == (*op, *reference, *init));
                 return (!ops.iter().all(present)).then(|| "there is no cell of one of its operations".to_string());
             }
-            Condition::Above { upper, lower, .. } => lower.iter().chain([upper]).collect(),
-            Condition::Coincide { pair, .. } => pair.iter().collect(),
-            Condition::Overflow { instruction, .. } => vec![instruction],
-            Condition::Grows { .. } | Condition::Negligible { .. } | Condition::Worse {} => Vec::new(),
-        };
+            Condition::Smaller { .. } if experiment.splitting.is_none() => {
+                return Some("it is about schemes, and there is no [splitting]".into());
+            }
+            Condition::Smaller { smaller, than, .. } => {
+                let schemes = experiment.splitting.iter().flat_map(|splitting| &splitting.schemes);
+                let known: Vec<&String> = schemes.map(|scheme| &scheme.name).collect();
+                let unknown = than.iter().chain([smaller]).find(|name| !known.contains(name));
+                return unknown.map(|name| format!("{name} is not among the schemes of [splitting]"));
+            }
+            Condition::BitsAgree { .. } => {
+                return experiment.bits.is_none().then(|| "it is about bits, and there is no [bits]".into());
+            }
+            _ => (),
+        }
         if experiment.chain.is_none() {
             return Some("it is about chains, and there is no [chain]".into());
         }
-        instructions
+        self.instructions()
             .into_iter()
             .find(|name| !named(name))
             .map(|name| format!("{name} is not among the instructions of [chain]"))
@@ -159,7 +205,11 @@ impl Condition {
     /// Whether the condition holds of the curves of chains; `None` if it is about profiles.
     pub(super) fn of_curves(&self, curves: &[Curve]) -> Option<FindingResult> {
         match self {
-            Condition::Exact(_) | Condition::Inexact(_) | Condition::Differ { .. } => None,
+            Condition::Exact(_)
+            | Condition::Inexact(_)
+            | Condition::Differ { .. }
+            | Condition::Smaller { .. }
+            | Condition::BitsAgree { .. } => None,
             Condition::Grows { at_least } => Some(grows(curves, *at_least)),
             Condition::Above { upper, lower, from, factor } => {
                 let ratios = lower.iter().flat_map(|lower| ratios(curves, upper, lower));
@@ -192,7 +242,7 @@ impl Condition {
 
 impl FindingResult {
     /// A condition on one number; it does not hold if there is none.
-    fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> FindingResult {
+    pub(super) fn bound(what: &str, value: Option<f64>, condition: impl Fn(f64) -> bool) -> FindingResult {
         match value {
             Some(value) => FindingResult { holds: condition(value), measured: format!("{what}: {}", digits(value)) },
             None => FindingResult { holds: false, measured: "nothing to compare".into() },
@@ -263,6 +313,10 @@ fn error(point: &Point) -> Option<f64> {
 /// Four significant digits.
 fn digits(value: f64) -> String {
     if value == 0.0 || (0.1..1000.0).contains(&value) { format!("{value:.3}") } else { format!("{value:.3e}") }
+}
+
+fn all() -> f64 {
+    1.0
 }
 
 fn any_ops<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Op>, D::Error> {

@@ -2,24 +2,36 @@
 //! figure beside the one measured here.
 //!
 //! A file (TOML) has a `source` and a `title`, what to run (`profile`: probes of single operations; `chain`: chain
-//! matrix multiplication; `products`: errors of matrix products against k), the published cells as printed, and the findings that have to hold.
+//! matrix multiplication; `products`: errors of matrix products against k; `splitting`: products by schemes; `integers`: products of
+//! integers by their digits; `bits`: agreement bit by bit; `formats`: a table of formats), the published cells as printed, and the
+//! findings that have to hold.
 
+mod bits;
 mod chain;
 mod file;
 mod finding;
+mod integers;
+mod power;
 mod products;
 mod profile;
 mod sample;
+mod splitting;
 pub mod table;
 mod verdict;
 
-pub use file::{ChainFigure, ErrorColumn, Experiment, Finding, ProductFigure, ProductLine, ProfileCell, ProfileTable};
+pub use bits::BitTable;
+pub use file::{
+    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, Finding, FormatTable, ProductFigure, ProductLine,
+    ProfileCell, ProfileTable,
+};
+pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
 pub use products::{ProductErrorRow, svg};
 pub use sample::SampleSize;
+pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 
 use crate::{
-    Result,
+    Error, Result, catalogue,
     device::Device,
     report::{Report, Table},
 };
@@ -29,25 +41,33 @@ use crate::{
 pub struct Options {
     /// Seed of the random inputs.
     pub seed: u64,
-    /// Samples of each probe, or chains, instead of those that the file asks for.
+    /// Samples of each probe, chains, or products of each size, instead of those that the file asks for.
     pub samples: Option<u64>,
     /// How many samples the published means are taken to have, instead of what the file says.
     pub published_samples: Option<u64>,
 }
 
 /// Runs `experiment` on every device with the same inputs, and fills `report`: its tables, notes and whether all that
-/// is claimed holds. Returns the errors of products, for a plot.
+/// is claimed holds. `progress` is told what comes next. Returns the errors of products, for a plot.
 ///
 /// # Errors
-/// Those of the devices; before any work, an instruction that one of them does not have.
+/// Those of the devices; before any work, a device that has none of the instructions.
 pub fn run(
     experiment: &Experiment,
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
+    progress: &mut dyn FnMut(&str),
 ) -> Result<Vec<ProductErrorRow>> {
     for device in devices.iter_mut() {
-        experiment.instructions().try_for_each(|instruction| device.has(instruction))?;
+        let mut found = Vec::new();
+        for instruction in experiment.instructions() {
+            found.push(experiment.on(device.as_mut(), instruction)?.is_some());
+        }
+        if !found.is_empty() && !found.contains(&true) {
+            let name = &device.identity().name;
+            return Err(Error::unavailable(format!("{name} has none of the instructions of the experiment")));
+        }
     }
     report.seed = Some(options.seed);
     report.device = devices.first().map(|device| device.identity().clone());
@@ -55,11 +75,23 @@ pub fn run(
     if devices.len() > 1 {
         report.tables.push(table::devices(devices.iter().map(|device| device.identity())));
     }
+    if let Some(FormatTable::MatrixCores) = experiment.formats {
+        catalogue::published(report);
+    }
     if let Some(plan) = &experiment.profile {
         profile::run(experiment, plan, devices, options, report)?;
     }
     if let Some(plan) = &experiment.chain {
         chain::run(experiment, plan, devices, options, report)?;
+    }
+    if let Some(plan) = &experiment.bits {
+        bits::run(experiment, plan, devices, options, report)?;
+    }
+    if let Some(plan) = &experiment.splitting {
+        splitting::run(experiment, plan, devices, options, report, progress)?;
+    }
+    if let Some(plan) = &experiment.integers {
+        integers::run(plan, devices, options, report, progress)?;
     }
     let Some(plan) = &experiment.products else { return Ok(Vec::new()) };
     let errors = products::run(plan, devices, options)?;

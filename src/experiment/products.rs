@@ -1,11 +1,13 @@
 //! Errors of matrix products against k, with and without promotion.
 
-use super::{Options, ProductFigure};
+use super::{AccumulatorChoice, Options, ProductFigure, ProductLine};
 use crate::{
     Error, Result,
+    arithmetic::Rule,
     device::Device,
-    gemm::{Executor, Factors, Yardstick, accuracy, compute, library::draw},
+    gemm::{Executor, Factors, Schedule, Yardstick, accuracy, compute, library::draw},
     inputs::random,
+    isa,
     report::plot::{Legend, PlottedLine, svg as drawn},
 };
 
@@ -44,10 +46,13 @@ pub(super) fn run(
         let mut lines = Vec::new();
         for line in &figure.lines {
             match device.has(&line.instruction) {
-                Ok(()) => lines.push(line),
+                Ok(()) => lines.push(line.clone()),
                 Err(error) if error.is_unavailable() => (),
                 Err(error) => return Err(error),
             }
+        }
+        if let Some(AccumulatorChoice::EveryRule) = figure.accumulators {
+            lines.extend(every_rule(device.as_ref()));
         }
         if lines.is_empty() {
             let name = &device.identity().name;
@@ -92,6 +97,21 @@ pub(super) fn run(
     Ok(rows)
 }
 
+/// Of each floating-point rule of a simulated device's model the first instruction that makes matrix products by it.
+fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
+    let Some(model) = device.model() else { return Vec::new() };
+    let mut known: Vec<*const Rule> = Vec::new();
+    let mut lines = Vec::new();
+    for instruction in isa::all().iter().filter(|i| !i.d.is_integer() && i.scale.is_none() && model.has(&i.support)) {
+        let Some(rule) = model.rule(instruction) else { continue };
+        if !known.contains(&std::ptr::from_ref(rule)) && Schedule::new(instruction.clone()).is_ok() {
+            known.push(rule);
+            lines.push(ProductLine { instruction: instruction.clone(), promote: None });
+        }
+    }
+    lines
+}
+
 /// The errors against k, both on logarithmic scales: a line for each device, instruction and promotion, dashed where sums are promoted.
 ///
 /// # Errors
@@ -104,23 +124,42 @@ pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
     if let Some(k) = numbers().find(|k| !k.is_power_of_two()) {
         return Err(Error::request(format!("k = {k}: a plot is of powers of two")));
     }
+    let mut drawn_lines: Vec<(Vec<&str>, String, bool, Vec<(i32, f64)>)> = Vec::new();
+    for row in rows {
+        let promoted = row.promote.map_or_else(String::new, |promote| format!(", promoted every {promote}"));
+        let label = format!("{}{promoted}", row.instruction);
+        let own =
+            |(devices, known, ..): &&mut (Vec<&str>, String, bool, Vec<_>)| devices[0] == row.device && *known == label;
+        let at = match drawn_lines.iter_mut().position(|mut line| own(&&mut line)) {
+            Some(at) => at,
+            None => {
+                drawn_lines.push((vec![&row.device], label, row.promote.is_some(), Vec::new()));
+                drawn_lines.len() - 1
+            }
+        };
+        if let Some(error) = row.error.filter(|error| *error > 0.0) {
+            drawn_lines[at].3.push((row.k.ilog2() as i32, error.log10()));
+        }
+    }
+    // Devices of which every number of a line is the same share it.
+    let mut shared: Vec<(Vec<&str>, String, bool, Vec<(i32, f64)>)> = Vec::new();
+    for (devices, label, dashed, points) in drawn_lines {
+        match shared.iter_mut().find(|known| known.1 == label && known.3 == points) {
+            Some(known) => known.0.extend(devices),
+            None => shared.push((devices, label, dashed, points)),
+        }
+    }
+    // A promoted line has the colour of the one that is not.
     let mut colors: Vec<(&str, &str)> = Vec::new();
     let mut lines: Vec<PlottedLine> = Vec::new();
-    for row in rows {
-        let own = (&row.device[..], &row.instruction[..]);
+    for (devices, label, dashed, points) in &shared {
+        let own = (devices[0], label.split(',').next().unwrap_or_default());
         let color = colors.iter().position(|known| *known == own).unwrap_or_else(|| {
             colors.push(own);
             colors.len() - 1
         });
-        let promoted = row.promote.map_or_else(String::new, |promote| format!(", promoted every {promote}"));
-        let name = format!("{}: {}{promoted}", row.device, row.instruction);
-        let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
-            lines.push(PlottedLine { name, color, dashed: row.promote.is_some(), crossed: false, points: Vec::new() });
-            lines.len() - 1
-        });
-        if let Some(error) = row.error.filter(|error| *error > 0.0) {
-            lines[at].points.push((row.k.ilog2() as i32, error.log10()));
-        }
+        let name = format!("{}: {label}", devices.join(", "));
+        lines.push(PlottedLine { name, color, dashed: *dashed, crossed: false, points: points.clone() });
     }
     let legend = Legend {
         title,
@@ -129,7 +168,7 @@ pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
         number: |x| (1u64 << x.clamp(0, 63)).to_string(),
         y: "mean error / mean magnitude",
         lines: "device and instruction",
-        width: 560,
+        width: 560.max(lines.iter().map(|line| 60 + 8 * line.name.len() as u32).max().unwrap_or(0)),
         cross: "",
     };
     Ok(drawn(&lines, &legend))

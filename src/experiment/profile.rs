@@ -1,7 +1,7 @@
 //! Running the probes of an experiment, and judging its cells.
 
 use super::{
-    ErrorColumn, Experiment, Options, ProfileCell, ProfileTable, SampleSize, Verdict,
+    ErrorColumn, Experiment, Options, ProfileCell, ProfileTable, SampleSize, Verdict, power,
     table::{self, MeasuredCell, ProbePairRow},
     verdict::Measured,
 };
@@ -10,6 +10,7 @@ use crate::{
     base::interrupt,
     device::Device,
     inputs::{Distribution, Init},
+    isa::Instruction,
     probe::{self, ProbeRequest, ProbeResult},
     report::Report,
 };
@@ -24,62 +25,93 @@ pub(super) fn run(
 ) -> Result<()> {
     let published_samples = options.published_samples.unwrap_or(plan.published_samples);
     let probes = distinct(&plan.cells);
-    let mut outcomes: Vec<Vec<ProbeResult>> = Vec::new();
+    let samples = options.samples.unwrap_or(plan.samples);
+    let mut outcomes = Vec::new();
     for device in devices.iter_mut() {
-        let mut found: Vec<ProbeResult> = Vec::new();
-        // The tiles of all initialisations are the same: they are executed once.
-        for alike in probes.chunk_by(|x, y| same_tiles(x, y)) {
-            let inits: Vec<Init> = alike.iter().map(|cell| cell.init).collect();
-            found.extend(probe::run_each(device.as_mut(), None, &request(alike[0], plan, options), &inits)?);
-            // A part of the samples is not the experiment.
-            interrupt::check()?;
-        }
-        outcomes.push(found);
+        outcomes.push(probed(experiment, &probes, device.as_mut(), options.seed, samples)?);
     }
     let names: Vec<&str> = devices.iter().map(|device| device.identity().name.as_str()).collect();
+    let counts: Vec<bool> = devices.iter().map(|device| experiment.counts(device.as_ref())).collect();
     let outcome = |device: usize, cell: &ProfileCell| {
         let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
-        &outcomes[device][at]
+        outcomes[device][at].as_ref()
     };
+    let powers = power::of_cells(experiment, plan, &probes, options.seed, published_samples)?;
 
     let mut cells = Vec::new();
-    for cell in &plan.cells {
+    for (cell, power) in plan.cells.iter().zip(&powers) {
         for (device, name) in names.iter().enumerate() {
-            let outcome = outcome(device, cell);
-            let measured = measured(cell, outcome);
-            let verdict = measured.judge(&cell.published, published_samples);
-            report.holds &= verdict != Verdict::Differs || cell.explanation.is_some();
-            let row = MeasuredCell { device: name, cell, outcome, measured: &measured, verdict };
-            cells.push(row.row(published_samples));
+            let outcome = outcome(device, cell).map(|outcome| {
+                let measured = measured(cell, &outcome.result);
+                let verdict = measured.judge(&cell.published, published_samples);
+                report.holds &= verdict != Verdict::Differs || cell.accepted.is_some() || !counts[device];
+                (outcome, measured, verdict)
+            });
+            cells.push(
+                MeasuredCell { device: name, counts: counts[device], cell, outcome, power }.row(published_samples),
+            );
         }
     }
+    report.notes.extend(power::note(&powers));
     report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::explanations(&plan.cells));
 
     let measured_on = |device: usize| -> Vec<(&ProfileCell, Measured)> {
-        plan.cells.iter().map(|cell| (cell, measured(cell, outcome(device, cell)))).collect()
+        let one = |cell| Some((cell, measured(cell, &outcome(device, cell)?.result)));
+        plan.cells.iter().filter_map(one).collect()
     };
-    let by_device: Vec<_> = names.iter().enumerate().map(|(device, name)| (*name, measured_on(device))).collect();
+    let by_device: Vec<_> =
+        names.iter().enumerate().map(|(device, name)| ((*name, counts[device]), measured_on(device))).collect();
     conclude(experiment, &by_device, published_samples, report);
     if names.len() > 1 {
-        report.tables.push(table::probe_pairs(compared(&names, &probes, &outcomes)));
+        report.tables.extend(table::probe_pairs(compared(&names, &probes, &outcomes)).filled());
     }
     Ok(())
+}
+
+/// A probe, and the instruction that a device executed for it.
+pub(super) struct Probed {
+    pub instruction: Instruction,
+    pub result: ProbeResult,
+}
+
+/// The probes on a device; `None` where it has no instruction for one.
+pub(super) fn probed(
+    experiment: &Experiment,
+    probes: &[&ProfileCell],
+    device: &mut dyn Device,
+    seed: u64,
+    samples: u64,
+) -> Result<Vec<Option<Probed>>> {
+    let mut found: Vec<Option<Probed>> = Vec::new();
+    // The tiles of all initialisations are the same: they are executed once.
+    for alike in probes.chunk_by(|x, y| same_tiles(x, y)) {
+        let inits: Vec<Init> = alike.iter().map(|cell| cell.init).collect();
+        let Some(instruction) = experiment.on(device, &alike[0].instruction)? else {
+            found.extend(alike.iter().map(|_| None));
+            continue;
+        };
+        let results = probe::run_each(device, None, &request(&instruction, alike[0], samples, seed), &inits)?;
+        found.extend(results.into_iter().map(|result| Some(Probed { instruction: instruction.clone(), result })));
+        // A part of the samples is not the experiment.
+        interrupt::check()?;
+    }
+    Ok(found)
 }
 
 /// Adds the tables of the findings and of the estimated published number of samples, for each device.
 fn conclude(
     experiment: &Experiment,
-    by_device: &[(&str, Vec<(&ProfileCell, Measured)>)],
+    by_device: &[((&str, bool), Vec<(&ProfileCell, Measured)>)],
     published_samples: u64,
     report: &mut Report,
 ) {
     let (mut findings, mut sizes) = (Vec::new(), Vec::new());
-    for (name, measured) in by_device {
+    for ((name, counts), measured) in by_device {
         for finding in &experiment.findings {
             if let Some(found) = finding.check.of_cells(measured) {
-                report.holds &= found.holds;
-                findings.push(table::finding(name, &finding.claim, &found));
+                report.holds &= found.holds || !counts || finding.accepted.is_some();
+                findings.push(table::finding((name, *counts), finding, &found));
             }
         }
         if let Some(size) = sample_size(measured) {
@@ -90,12 +122,16 @@ fn conclude(
     report.tables.extend(table::sample_sizes(sizes).filled());
 }
 
-/// The rows that set each probe on the first device beside the same on every other one.
-fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<ProbeResult>]) -> Vec<ProbePairRow> {
+/// The rows that set each probe on the first device beside the same on every other one that has its instruction.
+fn compared(names: &[&str], probes: &[&ProfileCell], outcomes: &[Vec<Option<Probed>>]) -> Vec<ProbePairRow> {
     let mut rows = Vec::new();
     for (at, cell) in probes.iter().enumerate() {
         for other in 1..names.len() {
-            rows.push(table::probe_pair(cell, (names[0], &outcomes[0][at]), (names[other], &outcomes[other][at])));
+            let (Some(ours), Some(theirs)) = (&outcomes[0][at], &outcomes[other][at]) else { continue };
+            // Tiles of another shape hold the same values in other places.
+            if ours.instruction == theirs.instruction {
+                rows.push(table::probe_pair(cell, (names[0], &ours.result), (names[other], &theirs.result)));
+            }
         }
     }
     rows
@@ -117,23 +153,23 @@ fn same_tiles(x: &ProfileCell, y: &ProfileCell) -> bool {
     (&x.instruction, x.op) == (&y.instruction, y.op)
 }
 
-fn same_probe(x: &ProfileCell, y: &ProfileCell) -> bool {
+pub(super) fn same_probe(x: &ProfileCell, y: &ProfileCell) -> bool {
     (&x.instruction, x.op, x.init) == (&y.instruction, y.op, y.init)
 }
 
-fn request<'a>(cell: &'a ProfileCell, plan: &ProfileTable, options: Options) -> ProbeRequest<'a> {
+fn request<'a>(instruction: &'a Instruction, cell: &ProfileCell, samples: u64, seed: u64) -> ProbeRequest<'a> {
     ProbeRequest {
-        instruction: &cell.instruction,
+        instruction,
         op: cell.op,
         distribution: Distribution::Normal,
         init: cell.init,
-        seed: options.seed,
-        samples: options.samples.unwrap_or(plan.samples),
+        seed,
+        samples,
         max_mismatches: 0,
     }
 }
 
-fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> Measured {
+pub(super) fn measured(cell: &ProfileCell, outcome: &ProbeResult) -> Measured {
     let p = &outcome.profile;
     let (errors, equal) = match cell.reference {
         ErrorColumn::F32 => (p.f32_error, p.f32),

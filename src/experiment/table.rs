@@ -1,8 +1,8 @@
 //! The tables and notes of a report on an experiment.
 
 use super::{
-    Experiment, Options, ProfileCell as Published, SampleSize, Verdict, ZERO_PROBABILITY, finding::FindingResult,
-    verdict::Measured,
+    Experiment, Finding, Options, ProfileCell as Published, SampleSize, Verdict, ZERO_PROBABILITY,
+    finding::FindingResult, power::CellPower, profile::Probed, verdict::Measured,
 };
 use crate::{chain::Curve, device::Identity, probe::ProbeResult, report::Table};
 
@@ -36,31 +36,39 @@ crate::rows! {
         /// Its standard error.
         standard_error: Option<f64> => shown("+-").beside(),
         /// The sampling error that the published mean would have.
-        published_sampling_error: f64 => shown("+- published"),
+        published_sampling_error: Option<f64> => shown("+- published"),
         /// The measured mean over the published one.
         ratio: Option<f64> => shown("ratio"),
         /// Samples that are equal to the reference.
-        equal: u64 => shown("equal"),
+        equal: Option<u64> => shown("equal"),
         /// Samples.
-        samples: u64 => shown("samples"),
+        samples: Option<u64> => shown("samples"),
         /// The published number of samples with which the difference would be one sampling error.
         published_samples_implied: Option<i64> => shown("N implied"),
-        /// How the measured mean relates to the published one.
+        /// Whether the measured mean is the published one.
         verdict: String => shown("verdict").essential(),
+        /// What the device executed, where it lacks the instruction.
+        instead: Option<String> => shown("instead").if_filled(),
+        /// The generations whose arithmetic would reproduce the cell.
+        would_pass: Vec<String> => shown("would pass"),
+        /// The generations whose arithmetic would not.
+        would_not: Vec<String> => shown("would not"),
         /// Whether the experiment's file has an explanation.
         explained: bool => hidden(),
+        /// Whether the experiment's file accepts that the cell is not reproduced.
+        accepted: Option<bool> => hidden(),
         /// The probability that as many samples as were published are all equal to the reference.
-        all_equal_probability: f64 => hidden(),
+        all_equal_probability: Option<f64> => hidden(),
         /// How many samples the published mean is taken to have.
         published_samples: u64 => hidden(),
         /// How the device executed the instruction.
-        execution: &'static str => hidden(),
+        execution: Option<&'static str> => hidden(),
         /// The machine instructions that ran.
         opcodes: Vec<String> => hidden(),
         /// Digest of every operand's bits.
-        inputs_digest: String => hidden(),
+        inputs_digest: Option<String> => hidden(),
         /// Digest of every output's code.
-        outputs_digest: String => hidden(),
+        outputs_digest: Option<String> => hidden(),
     }
 
     /// Why a cell may differ.
@@ -75,6 +83,8 @@ crate::rows! {
         reference: &'static str => shown("reference").essential(),
         /// The explanation.
         explanation: String => shown("explanation").essential(),
+        /// Why it is accepted that the cell is not reproduced.
+        accepted: Option<String> => shown("accepted").if_filled(),
     }
 
     /// A finding, on a device.
@@ -85,8 +95,12 @@ crate::rows! {
         device: String => shown("device").if_varied().essential(),
         /// The figures that say whether it holds.
         measured: String => shown("measured").essential(),
-        /// Whether it holds.
-        holds: bool => shown("holds").essential(),
+        /// Whether it holds; nothing where the device lacks an instruction that it is about.
+        holds: Option<bool> => shown("holds").essential(),
+        /// Whether that decides the exit status: the device is of a generation that the experiment is about.
+        counts: Option<bool> => hidden(),
+        /// Why it is accepted that it does not.
+        accepted: Option<String> => shown("accepted").if_filled(),
     }
 
     /// How many samples stand behind the published means, by what a device measures.
@@ -153,10 +167,12 @@ crate::rows! {
 /// One published cell, measured on one device.
 pub(super) struct MeasuredCell<'a> {
     pub device: &'a str,
+    /// Whether it decides if the claims hold.
+    pub counts: bool,
     pub cell: &'a Published,
-    pub outcome: &'a ProbeResult,
-    pub measured: &'a Measured,
-    pub verdict: Verdict,
+    /// What it came to; `None` where the device has no instruction for it.
+    pub outcome: Option<(&'a Probed, Measured, Verdict)>,
+    pub power: &'a CellPower,
 }
 
 /// What the reader of the numbers must know.
@@ -168,10 +184,11 @@ pub(super) fn notes(experiment: &Experiment, options: Options) -> Vec<String> {
     notes.extend(experiment.remarks.iter().cloned());
     if let Some(profile) = &experiment.profile {
         notes.push(format!(
-            "Verdicts: same digits: the measured mean rounds to the published one (for a published zero: every sample is \
+            "Verdicts: reproduced, same digits: the measured mean rounds to the published one (for a published zero: every sample is \
              equal to its reference). Within sampling error: it is within half a unit of the last digit and two standard \
              deviations of a mean of {} samples (for a published zero: as many samples would all have been equal with a \
-             probability of at least {ZERO_PROBABILITY}). Differs: neither; then an explanation follows, or the claim fails.",
+             probability of at least {ZERO_PROBABILITY}). Not reproduced: neither; unless the file accepts that, and says why, the claim \
+             fails.",
             options.published_samples.unwrap_or(profile.published_samples)
         ));
     }
@@ -203,10 +220,11 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
 impl MeasuredCell<'_> {
     /// The row of [`cells`].
     pub(super) fn row(&self, published_samples: u64) -> CellRow {
-        let (cell, m) = (self.cell, self.measured);
-        let explained = self.verdict == Verdict::Differs && cell.explanation.is_some();
-        let verdict =
-            if explained { format!("{}, explained", self.verdict.name()) } else { self.verdict.name().into() };
+        let cell = self.cell;
+        let measured = self.outcome.as_ref().map(|(_, measured, _)| measured);
+        let result = self.outcome.as_ref().map(|(probed, ..)| &probed.result);
+        let mean = measured.and_then(|m| m.errors.mean());
+        let other = self.outcome.as_ref().map(|(probed, ..)| &probed.instruction.name);
         CellRow {
             instruction: cell.instruction.name.clone(),
             op: cell.op.name(),
@@ -214,21 +232,30 @@ impl MeasuredCell<'_> {
             reference: cell.reference.name(),
             device: self.device.into(),
             published: cell.published.text.clone(),
-            measured: m.errors.mean(),
-            standard_error: m.errors.standard_error(),
-            published_sampling_error: m.sampling_error(published_samples),
-            ratio: m.errors.mean().filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
-            equal: m.equal,
-            samples: m.samples,
-            published_samples_implied: m.implied_samples(&cell.published).map(whole),
-            verdict,
+            measured: mean,
+            standard_error: measured.and_then(|m| m.errors.standard_error()),
+            published_sampling_error: measured.map(|m| m.sampling_error(published_samples)),
+            ratio: mean.filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
+            equal: measured.map(|m| m.equal),
+            samples: measured.map(|m| m.samples),
+            published_samples_implied: measured.and_then(|m| m.implied_samples(&cell.published)).map(whole),
+            verdict: Verdict::words(
+                self.outcome.as_ref().map(|(.., verdict)| *verdict),
+                self.counts,
+                cell.explanation.is_some(),
+                cell.accepted.is_some(),
+            ),
+            instead: other.filter(|name| **name != cell.instruction.name).cloned(),
+            would_pass: self.power.pass.clone(),
+            would_not: self.power.refuted.clone(),
             explained: cell.explanation.is_some(),
-            all_equal_probability: m.all_equal(published_samples),
+            accepted: Some(cell.accepted.is_some()),
+            all_equal_probability: measured.map(|m| m.all_equal(published_samples)),
             published_samples,
-            execution: self.outcome.execution.kind.name(),
-            opcodes: self.outcome.execution.opcodes.clone(),
-            inputs_digest: hex(self.outcome.digest),
-            outputs_digest: hex(self.outcome.outputs_digest),
+            execution: result.map(|result| result.execution.kind.name()),
+            opcodes: result.map_or_else(Vec::new, |result| result.execution.opcodes.clone()),
+            inputs_digest: result.map(|result| hex(result.digest)),
+            outputs_digest: result.map(|result| hex(result.outputs_digest)),
         }
     }
 }
@@ -241,7 +268,8 @@ pub(super) fn explanations(cells: &[Published]) -> Option<Table> {
             op: cell.op.name(),
             init: cell.init.name(),
             reference: cell.reference.name(),
-            explanation: cell.explanation.clone()?,
+            explanation: cell.explanation.clone().or_else(|| cell.accepted.clone())?,
+            accepted: cell.accepted.clone(),
         })
     };
     Table::of("Explanations", cells.iter().filter_map(row)).filled()
@@ -253,8 +281,28 @@ pub(super) fn findings(rows: Vec<FindingRow>) -> Table {
 }
 
 /// A row of [`findings`].
-pub(super) fn finding(device: &str, claim: &str, found: &FindingResult) -> FindingRow {
-    FindingRow { claim: claim.into(), device: device.into(), measured: found.measured.clone(), holds: found.holds }
+pub(super) fn finding((device, counts): (&str, bool), finding: &Finding, found: &FindingResult) -> FindingRow {
+    FindingRow {
+        claim: finding.claim.clone(),
+        device: device.into(),
+        measured: found.measured.clone(),
+        holds: Some(found.holds),
+        counts: Some(counts),
+        accepted: finding.accepted.clone().filter(|_| !found.holds),
+    }
+}
+
+/// The row of a finding about an instruction that the device lacks.
+pub(super) fn untestable(device: &str, finding: &Finding, instruction: &str) -> FindingRow {
+    let measured = format!("not testable here: the device lacks {instruction}");
+    FindingRow {
+        claim: finding.claim.clone(),
+        device: device.into(),
+        measured,
+        holds: None,
+        counts: Some(false),
+        accepted: None,
+    }
 }
 
 /// The table of estimated sample sizes.

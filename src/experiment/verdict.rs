@@ -105,13 +105,19 @@ impl Measured {
 }
 
 impl Verdict {
-    /// The words that reports print.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::Printed => "same digits",
-            Verdict::Sampling => "within sampling error",
-            Verdict::Differs => "differs",
+    /// The words that reports print of a cell, `None` where it could not be measured; `counts`: whether the device is of a generation that the
+    /// experiment is about; `explained`, `accepted`: whether its file explains a difference, and whether it accepts one.
+    pub fn words(verdict: Option<Verdict>, counts: bool, explained: bool, accepted: bool) -> String {
+        match verdict {
+            Some(Verdict::Printed) => "reproduced: same digits",
+            Some(Verdict::Sampling) => "reproduced: within sampling error",
+            Some(Verdict::Differs) if !counts => "not reproduced: another generation",
+            Some(Verdict::Differs) if accepted => "not reproduced: accepted",
+            Some(Verdict::Differs) if explained => "not reproduced: explained, not accepted",
+            Some(Verdict::Differs) => "not reproduced: not known why",
+            None => "not testable here",
         }
+        .into()
     }
 }
 

@@ -3,6 +3,7 @@
 
 mod batch;
 mod corners;
+mod drawing;
 pub mod exhaustive;
 mod mix;
 mod mixture;
@@ -14,6 +15,7 @@ mod values;
 
 pub use batch::{Batch, Op, RandomStream, Wide, draw};
 pub use corners::{Corner, Corners};
+pub use drawing::Draw;
 pub(crate) use mix::output as random;
 pub use mixture::{record_batch, record_tiles};
 pub use position::Position;

@@ -3,6 +3,8 @@
 //!
 //! Source of the experiment: Sun et al., Dissecting Tensor Cores via Microbenchmarks (2022), section 8.1.
 
+pub mod bit_table;
+pub mod bits;
 pub mod digests;
 mod reference;
 mod statistics;

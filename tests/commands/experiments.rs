@@ -24,7 +24,7 @@ fn file(name: &str) -> String {
 
 /// A report as JSON, and its exit status.
 fn report(file: &str, more: &[&str]) -> (i32, Value) {
-    let run = tcnum(&[&["report", file, "--output", "json"], more].concat());
+    let run = tcnum(&[&["experiment", file, "--output", "json"], more].concat());
     assert!(run.status <= 1, "{}", run.stderr);
     (run.status, validate_report(&run.stdout))
 }
@@ -87,7 +87,7 @@ fn status_of(text: &str, more: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("experiment.toml");
     std::fs::write(&path, text).unwrap();
-    let run = tcnum(&[&["report", path.to_str().unwrap(), "--device", "model:hopper"], more].concat());
+    let run = tcnum(&[&["experiment", path.to_str().unwrap(), "--device", "model:hopper"], more].concat());
     (run.status, run.stdout + &run.stderr)
 }
 
@@ -96,20 +96,21 @@ fn text_of(name: &str) -> String {
 }
 
 #[test]
-fn a_wrong_cell_fails_unless_it_is_explained() {
+fn a_wrong_cell_fails_unless_it_is_accepted() {
     let samples = ["--samples", "4000"];
     let wrong = text_of("table-12").replace("1.29E-03", "2.29E-03");
     assert_eq!(status_of(&text_of("table-12"), &samples).0, 0);
     assert_eq!(status_of(&wrong, &samples).0, 1);
-    let explained =
-        wrong.replace("published = \"2.29E-03\"", "published = \"2.29E-03\"\nexplanation = \"A misprint.\"");
-    assert_eq!(status_of(&explained, &samples).0, 0);
+    // An explanation alone excuses nothing.
+    let with = |line: &str| wrong.replace("published = \"2.29E-03\"", &format!("published = \"2.29E-03\"\n{line}"));
+    assert_eq!(status_of(&with("explanation = \"A misprint.\""), &samples).0, 1);
+    assert_eq!(status_of(&with("accepted = \"A misprint.\""), &samples).0, 0);
 }
 
 #[test]
-fn explanations_are_needed_where_a_printed_zero_is_none() {
+fn acceptance_is_needed_where_a_printed_zero_is_none() {
     let bare: String =
-        text_of("table-13").lines().filter(|l| !l.starts_with("explanation")).collect::<Vec<_>>().join("\n");
+        text_of("table-13").lines().filter(|l| !l.starts_with("accepted")).collect::<Vec<_>>().join("\n");
     assert_eq!(status_of(&bare, &["--samples", "4000"]).0, 1);
 }
 
@@ -122,7 +123,10 @@ fn the_verdict_depends_on_the_number_of_samples_that_is_assumed() {
         let cell = rows.into_iter().find(|r| r["op"] == "inner-product" && r["init"] == "fp32").unwrap();
         cell["verdict"].as_str().unwrap().to_string()
     };
-    assert_eq!((of("200").as_str(), of("1000").as_str()), ("within sampling error", "differs, explained"));
+    assert_eq!(
+        (of("200").as_str(), of("1000").as_str()),
+        ("reproduced: within sampling error", "not reproduced: accepted")
+    );
 }
 
 #[test]
@@ -167,7 +171,7 @@ fn bad_experiment_files_are_refused_with_what_is_wrong() {
     }
     let (status, said) = status_of("source = \"\"\ntitle = \"\"\npublished_on = \"\"\n", &[]);
     assert!(status == 2 && said.contains("nothing to run"), "{said}");
-    assert_eq!(tcnum(&["report", "no-such-file.toml"]).status, 2);
+    assert_eq!(tcnum(&["experiment", "no-such-file.toml"]).status, 2);
 }
 
 /// A device that lacks an instruction, and does not work.
@@ -203,7 +207,9 @@ fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
         let identity = Identity { name: "idle".into(), description: "idle".into(), details: Vec::new() };
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Idle(identity, last))];
         let options = Options { seed: 0, samples: None, published_samples: None };
-        let error = experiment::run(&experiment, &mut devices, options, &mut Report::new("report", "")).unwrap_err();
+        let error =
+            experiment::run(&experiment, &mut devices, options, &mut Report::new("experiment", ""), &mut |_| ())
+                .unwrap_err();
         assert!(error.to_string().contains("it lacks the last one"), "{name}: {error}");
     }
 }
@@ -254,6 +260,6 @@ fn wrong_products_are_refused_with_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let plot = folder.path().join("x.svg");
     let flags = ["--samples", "2", "--device", "model:hopper", "--plot", plot.to_str().unwrap()];
-    let run = tcnum(&[&["report", &file("figure-17")], &flags[..]].concat());
+    let run = tcnum(&[&["experiment", &file("figure-17")], &flags[..]].concat());
     assert!(run.status == 2 && run.stderr.contains("has no [products]"), "{}", run.stderr);
 }

@@ -119,6 +119,7 @@ fn refuse_unused(arguments: &Arguments) -> Result<()> {
         ("--summary", arguments.summary),
         ("--samples", arguments.samples.is_some()),
         ("--dist", !arguments.distributions.is_empty()),
+        ("--bits", arguments.bits),
         ("--model", arguments.model.is_some()),
         (
             "--fmt beside --instr",

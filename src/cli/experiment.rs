@@ -1,4 +1,4 @@
-//! `tcnum report`.
+//! `tcnum experiment`.
 
 use std::{path::PathBuf, time::Duration};
 
@@ -11,25 +11,28 @@ use super::{
 use crate::{
     Result,
     base::{atomic, interrupt},
-    device,
+    device::{self, cuda},
     experiment::{self, Experiment, Options},
     report::Report,
 };
 
-/// Repeats a published experiment and sets every published figure beside the one measured here.
+/// Repeats a published table or figure, and sets every published cell beside the one measured here.
 ///
-/// Example: tcnum report experiments/table-12.toml --device model:hopper
+/// Example: tcnum experiment experiments/table-12.toml --device model:hopper
 ///
-/// Exit status 1 if a cell differs from the published one without an explanation in the file, or a finding does not hold.
+/// Each cell has a verdict: reproduced, not reproduced (with what is known of the reason), or not testable on a device that lacks the
+/// instruction. Exit status 1 if a cell is not reproduced, unless the file says that this is accepted, and why, or if a finding does not
+/// hold.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// The experiment: a file such as those under experiments/.
     #[arg(value_name = "FILE")]
     file: PathBuf,
-    /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first.
-    #[arg(long = "device", value_name = "DEVICE")]
+    /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first. [default: the first GPU,
+    /// and the devices that the file names; without either as in other commands]
+    #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
     devices: Vec<String>,
-    /// Samples of each probe, or chains, instead of those that the file asks for.
+    /// Samples of each probe, or chains, or products of each size, instead of those that the file asks for.
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
     samples: Option<u64>,
     /// The assumed number of samples behind the published means (instead of the file's), which sets their sampling error.
@@ -52,24 +55,34 @@ pub(super) struct Arguments {
 /// Runs the experiment.
 ///
 /// # Errors
-/// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
+/// A file that is not an experiment; a device that cannot be opened, has none of the instructions, or fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     interrupt::watch();
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
-    let mut devices = match &arguments.devices[..] {
-        [] => vec![device::open(None, timeout)?],
-        named => named.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<_>>()?,
-    };
-    let mut report = Report::new("report", invocation());
+    let names = names(&arguments.devices, &experiment.devices);
+    let mut devices = names.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<Vec<_>>>()?;
+    let mut report = Report::new("experiment", invocation());
     let options =
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
-    let errors = experiment::run(&experiment, &mut devices, options, &mut report)?;
+    let errors = experiment::run(&experiment, &mut devices, options, &mut report, &mut |what| progress.step(what))?;
     if let Some(path) = &arguments.plot {
         let written = experiment::svg(&errors, &experiment.title).and_then(|text| atomic::write(path, text.as_bytes()));
         written.map_err(|error| error.within("--plot"))?;
     }
     Ok(report)
+}
+
+/// The devices that were named; without any the first GPU and those of the file, or the default one.
+fn names(given: &[String], of_file: &[String]) -> Vec<String> {
+    if !given.is_empty() {
+        return given.to_vec();
+    }
+    let gpu = (cuda::count() > 0).then(|| "cuda:0".to_string());
+    match of_file {
+        [] => vec![device::default_name(|| false)],
+        own => gpu.into_iter().chain(own.iter().cloned()).collect(),
+    }
 }

@@ -1,0 +1,220 @@
+//! Scales: what the matrices of a link are divided by on their entry into a narrow format.
+
+use crate::{
+    base::named::named,
+    format::{
+        Format, Overflow, Real, Rounding,
+        block::{BLOCK_FORMATS, BlockFormat, Quantizer},
+    },
+    isa::Instruction,
+};
+
+named! {
+    /// What a matrix is divided by, in f32, before it is rounded to a plain operand format of 16 bits at most; the product is multiplied
+    /// by the scales of both. (Operands of block-scaled instructions have the scales of their blocks.)
+    pub enum Scaling {
+        None = "none": "Nothing: a value is rounded as it is";
+        Absmax = "absmax": "Its largest magnitude over the largest number of the format";
+        PowerOfTwo = "pow2": "The smallest power of two under which nothing saturates";
+    }
+}
+
+/// How a matrix enters an operand format.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Entry {
+    /// The format of its elements.
+    pub(super) format: &'static Format,
+    /// Its scales.
+    scales: EntryScales,
+    /// Whether k runs down the matrix (B), and not along it (A).
+    down: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq)]
+enum EntryScales {
+    None,
+    Matrix(Scaling),
+    Blocks(&'static BlockFormat),
+}
+
+/// A matrix in its operand format.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Entered {
+    /// The codes of its elements.
+    pub(super) codes: Vec<u64>,
+    /// The codes of the scales of its blocks, as an instruction takes them.
+    pub(super) scales: Vec<u64>,
+    /// What the results are multiplied by.
+    pub(super) factor: f64,
+    /// The values, scales and all.
+    pub(super) values: Vec<f64>,
+}
+
+/// The block format of an operand that has scales; `None` where the program has none like it.
+pub(crate) fn block_format(instruction: &Instruction, format: &Format) -> Option<&'static BlockFormat> {
+    let scale = instruction.scale?;
+    let same = |own: &&BlockFormat| {
+        own.element.format == format
+            && own.scale == scale.format
+            && own.length == scale.block
+            && own.element.exponent == 0
+    };
+    BLOCK_FORMATS.iter().find(same)
+}
+
+/// What reports call the scales of an instruction's operands; `None` without any.
+pub(super) fn words(instruction: &Instruction, scaling: Scaling) -> Option<String> {
+    match Entry::new(instruction, false, scaling).scales {
+        EntryScales::None => None,
+        EntryScales::Matrix(rule) => Some(rule.name().into()),
+        EntryScales::Blocks(format) => Some(format.name.into()),
+    }
+}
+
+impl Entry {
+    /// How A (or B, where `down`) of an instruction is entered.
+    pub(super) fn new(instruction: &Instruction, down: bool, scaling: Scaling) -> Entry {
+        let format = if down { instruction.b } else { instruction.a };
+        let scales = match (block_format(instruction, format), scaling) {
+            (Some(blocks), _) => EntryScales::Blocks(blocks),
+            (None, Scaling::None) => EntryScales::None,
+            (None, _) if format.is_integer() || format.bits > 16 => EntryScales::None,
+            (None, rule) => EntryScales::Matrix(rule),
+        };
+        Entry { format, scales, down: down && scales != EntryScales::None }
+    }
+
+    /// Whether a matrix has scales, so that its elements are not entered one by one.
+    pub(super) fn is_scaled(&self) -> bool {
+        self.scales != EntryScales::None
+    }
+
+    /// A matrix with `columns` columns, entered as a whole.
+    pub(super) fn enter(&self, matrix: &[f64], columns: usize) -> Entered {
+        match self.scales {
+            EntryScales::None => {
+                let codes: Vec<u64> = matrix.iter().map(|value| encode(self.format, &Real::from(*value))).collect();
+                let values = codes.iter().map(|code| self.format.to_f64(*code)).collect();
+                Entered { codes, scales: Vec::new(), factor: 1.0, values }
+            }
+            EntryScales::Matrix(rule) => {
+                let scale = scale(matrix, self.format, rule);
+                let divided = |value: &f64| f64::from(*value as f32 / scale);
+                let code = |value: &f64| {
+                    let rounded = self.format.encode(&Real::from(divided(value)), Rounding::Rne, Overflow::Saturate);
+                    rounded.unwrap_or(0)
+                };
+                let codes: Vec<u64> = matrix.iter().map(code).collect();
+                let factor = f64::from(scale);
+                let values = codes.iter().map(|code| self.format.to_f64(*code) * factor).collect();
+                Entered { codes, scales: Vec::new(), factor, values }
+            }
+            EntryScales::Blocks(format) => match self.down {
+                false => blocks(format, matrix, columns),
+                true => {
+                    let rows = matrix.len() / columns;
+                    let entered = blocks(format, &transposed(matrix, columns), rows);
+                    Entered {
+                        codes: transposed(&entered.codes, rows),
+                        scales: transposed(&entered.scales, rows.div_ceil(format.length)),
+                        values: transposed(&entered.values, rows),
+                        ..entered
+                    }
+                }
+            },
+        }
+    }
+}
+
+/// A matrix in blocks along its rows.
+fn blocks(format: &'static BlockFormat, matrix: &[f64], columns: usize) -> Entered {
+    let quantised = Quantizer::new(format).quantize_with(matrix.len(), columns, |at| Real::from(matrix[at]));
+    let factor = format.tensor_scale.zip(quantised.tensor_scale).map_or(1.0, |(scale, code)| scale.to_f64(code));
+    let of_row = columns.div_ceil(format.length);
+    let value = |(at, element): (usize, &u8)| {
+        let (row, column) = (at / columns, at % columns);
+        let scale = format.scale.to_f64(quantised.scales[row * of_row + column / format.length].into());
+        format.element.format.to_f64((*element).into()) * scale * factor
+    };
+    Entered {
+        values: quantised.elements.iter().enumerate().map(value).collect(),
+        codes: quantised.elements.iter().map(|code| (*code).into()).collect(),
+        scales: quantised.scales.iter().map(|code| (*code).into()).collect(),
+        factor,
+    }
+}
+
+/// The scale of a matrix; 1 where everything is zero.
+fn scale(matrix: &[f64], format: &Format, rule: Scaling) -> f32 {
+    let largest = matrix.iter().map(|value| value.abs()).filter(|value| value.is_finite()).fold(0.0, f64::max);
+    let exact = largest / format.to_f64(format.largest(false));
+    if exact == 0.0 {
+        return 1.0;
+    }
+    match rule {
+        Scaling::PowerOfTwo => exact.log2().ceil().clamp(-126.0, 127.0).exp2() as f32,
+        Scaling::None | Scaling::Absmax => (exact as f32).max(f32::MIN_POSITIVE),
+    }
+}
+
+fn transposed<T: Copy>(matrix: &[T], columns: usize) -> Vec<T> {
+    let rows = matrix.len() / columns.max(1);
+    (0..matrix.len()).map(|at| matrix[at % rows * columns + at / rows]).collect()
+}
+
+/// The code of `value`; a NaN in a format without one (whose chain has overflowed already) is code 0.
+pub(super) fn encode(format: &Format, value: &Real) -> u64 {
+    format.encode(value, Rounding::Rne, Overflow::Standard).unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::isa;
+
+    fn entry(instruction: &str, down: bool, scaling: Scaling) -> Entry {
+        Entry::new(&isa::find(instruction).unwrap(), down, scaling)
+    }
+
+    #[test]
+    fn a_scaled_matrix_uses_the_whole_format_and_keeps_its_values() {
+        for rule in [Scaling::Absmax, Scaling::PowerOfTwo] {
+            let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, rule);
+            let entered = own.enter(&[1e6, -250.0, 0.0, 3e5], 4);
+            assert!(entered.codes[0] >= 0x70 && entered.values[0] / 1e6 > 0.9, "{entered:?}");
+            assert!(
+                entered
+                    .values
+                    .iter()
+                    .zip([1e6, -250.0, 0.0, 3e5])
+                    .all(|(x, y)| (x - y).abs() <= 0.07 * y.abs() + 300.0)
+            );
+            assert_eq!(rule == Scaling::PowerOfTwo, entered.factor.log2().fract() == 0.0);
+        }
+        // Without scales the same overflows.
+        assert!(entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, Scaling::None).enter(&[1e6], 1).values[0].is_nan());
+    }
+
+    #[test]
+    fn blocks_of_b_run_down_its_columns() {
+        let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32", true, Scaling::None);
+        // 32 x 2: the second column is 2^20 times as large.
+        let matrix: Vec<f64> = (0..64).map(|at| if at % 2 == 0 { 1.5 } else { 1.5 * 1048576.0 }).collect();
+        let entered = own.enter(&matrix, 2);
+        assert_eq!(entered.values, matrix);
+        assert_eq!(entered.scales.len(), 2);
+        assert_eq!(entered.scales[1] - entered.scales[0], 20);
+    }
+
+    #[test]
+    fn nvfp4_has_a_scale_for_the_matrix_too() {
+        let instruction =
+            isa::all().iter().find(|i| block_format(i, i.a).is_some_and(|own| own.name == "nvfp4")).unwrap();
+        let matrix: Vec<f64> = (0..instruction.k * 2).map(|at| 1e5 * (at as f64 - 7.0)).collect();
+        let entered = Entry::new(instruction, false, Scaling::None).enter(&matrix, instruction.k);
+        assert!(
+            entered.factor != 1.0
+                && entered.values.iter().zip(&matrix).all(|(x, y)| (x - y).abs() <= 0.2 * y.abs() + 2e6)
+        );
+    }
+}

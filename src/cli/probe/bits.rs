@@ -1,0 +1,166 @@
+//! `tcnum probe --bits`: agreement bit by bit.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::{super::Progress, Arguments, DEFAULT_FORMATS, SAMPLES, select};
+use crate::{
+    Error, Result,
+    array::{Arrays, read_file},
+    base::{atomic, interrupt},
+    device,
+    inputs::{Distribution, Draw, Op},
+    probe::{
+        bit_table::{self, Compared},
+        bits::{self, BitRequest, OperandValues},
+    },
+    report::Report,
+};
+
+/// What `--dist` names.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) enum ProbeValues {
+    /// A distribution that each format has in its own way.
+    Named(Distribution),
+    /// One with parameters.
+    Drawn(Draw),
+    /// The numbers of a file.
+    Given(PathBuf),
+}
+
+impl ProbeValues {
+    /// Parses a name, a distribution with parameters, or the name of a file.
+    pub(super) fn parse(text: &str) -> std::result::Result<ProbeValues, String> {
+        if let Some(named) = Distribution::ALL.into_iter().find(|own| own.name() == text) {
+            return Ok(ProbeValues::Named(named));
+        }
+        if [".npy", ".safetensors"].iter().any(|end| text.ends_with(end)) {
+            return Ok(ProbeValues::Given(text.into()));
+        }
+        Draw::parse(text).map(ProbeValues::Drawn).map_err(|expected| {
+            let names: Vec<&str> = Distribution::ALL.iter().map(|own| own.name()).collect();
+            format!("expected {}; with --bits a file .npy, or {}", names.join(", "), &expected["expected ".len()..])
+        })
+    }
+
+    /// The operands of `--bits`, and what reports call them.
+    fn operands(&self) -> Result<(OperandValues, String)> {
+        let draw = match self {
+            ProbeValues::Given(path) => {
+                let bytes = read_file(path)?;
+                let arrays = Arrays::parse(path, &bytes)?;
+                let name = path.display();
+                let [array] = &arrays.arrays[..] else {
+                    return Err(Error::request(format!(
+                        "{name}: it has {} arrays; give a file with one",
+                        arrays.arrays.len()
+                    )));
+                };
+                let (format, codes) = array.codes(None).map_err(|error| error.within(name))?;
+                let values: Vec<f64> = codes.iter().map(|code| format.to_f64(code)).filter(|x| x.is_finite()).collect();
+                return match values.is_empty() {
+                    true => Err(Error::request(format!("{}: it has no finite numbers", path.display()))),
+                    false => Ok((OperandValues::Given(values), path.display().to_string())),
+                };
+            }
+            ProbeValues::Drawn(draw) => *draw,
+            ProbeValues::Named(Distribution::Normal) => Draw::Normal(0.0, 1.0),
+            ProbeValues::Named(Distribution::Uniform) => Draw::Uniform(-1.0, 1.0),
+            ProbeValues::Named(other) => {
+                return Err(Error::request(format!(
+                    "--dist {} has no parameters; with --bits give normal(0,1), uniform(-1,1), log-uniform(1e-3,1) or a file",
+                    other.name()
+                )));
+            }
+        };
+        Ok((OperandValues::Drawn(draw), draw.to_string()))
+    }
+}
+
+/// The distributions of a probe without `--bits`.
+///
+/// # Errors
+/// A request error: one with parameters, or a file.
+pub(super) fn named(given: &[ProbeValues]) -> Result<Vec<Distribution>> {
+    let one = |values: &ProbeValues| match values {
+        ProbeValues::Named(distribution) => Ok(*distribution),
+        ProbeValues::Drawn(draw) => Err(Error::request(format!("--dist {draw} is for --bits"))),
+        ProbeValues::Given(path) => Err(Error::request(format!("--dist {} is for --bits", path.display()))),
+    };
+    if given.is_empty() { Ok(vec![Distribution::Normal]) } else { given.iter().map(one).collect() }
+}
+
+/// Compares sums with the other computations of them.
+///
+/// # Errors
+/// Options that do not go together, a file that cannot be read; those of the device.
+pub(super) fn run(arguments: &Arguments, mut report: Report) -> Result<Report> {
+    let op = match arguments.ops.iter().map(|op| op.matrix()).collect::<Vec<_>>()[..] {
+        [] => Op::InnerProduct,
+        [Some(op)] if !op.has_c() || op == Op::Dot => op,
+        _ => return Err(Error::request("--bits is of one operation: multiply, inner-product, or dot, all without c")),
+    };
+    if !arguments.inits.is_empty() || arguments.summary || arguments.digests.is_some() {
+        return Err(Error::request(
+            "--init, --summary and --digests do not go with --bits, whose operands are rounded before",
+        ));
+    }
+    let given = match &arguments.distributions[..] {
+        [] => vec![ProbeValues::Named(Distribution::Normal)],
+        given => given.to_vec(),
+    };
+    let values = given.iter().map(ProbeValues::operands).collect::<Result<Vec<_>>>()?;
+    let name = arguments.selection.device(DEFAULT_FORMATS, arguments.common.device.as_deref());
+    let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
+    let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
+    let (_, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
+    report.notes.extend(undecided);
+    if arguments.available {
+        select::available(&mut instructions, device.as_ref(), Some(&model), &mut report.notes);
+        instructions.retain(|instruction| bits::check(instruction).is_ok());
+    }
+    if arguments.selection.instructions.is_empty() && !arguments.selection.all {
+        instructions.retain(|instruction| bits::check(instruction).is_ok());
+    }
+    for instruction in &instructions {
+        bits::check(instruction)?;
+        device.has(instruction)?;
+    }
+    let progress = Progress::new(&arguments.common.destination);
+    let mut all: Vec<Compared> = Vec::new();
+    'all: for instruction in &instructions {
+        let evaluator = model.evaluator(instruction)?;
+        for (values, words) in &values {
+            progress.step(&format!("comparing the bits of {instruction} on {name}: {words}"));
+            let request = BitRequest {
+                instruction,
+                op,
+                values,
+                seed: arguments.common.seed,
+                samples: arguments.samples.unwrap_or(SAMPLES),
+            };
+            let outcome = interrupt::check().and_then(|()| bits::run(device.as_mut(), Some(&evaluator), &request));
+            let Some(result) = report.until_interrupted(outcome)? else { break 'all };
+            let of_model = result.agreements.iter().find(|own| own.reference == bits::BitReference::Model);
+            report.holds &= of_model.is_none_or(|own| own.equal == own.samples);
+            all.push(Compared {
+                instruction: instruction.name.clone(),
+                device: name.clone(),
+                values: words.clone(),
+                result,
+            });
+        }
+    }
+    drop(progress);
+    report.notes.push(bit_table::note());
+    report.device = Some(device.identity().clone());
+    if all.is_empty() {
+        select::nothing(&mut report, device.as_ref());
+    }
+    if let Some(path) = &arguments.plot {
+        let title = format!("Sums bit by bit, {} on {name}", op.name());
+        let drawing = bit_table::svg(&all, &title);
+        atomic::write(path, drawing.as_bytes()).map_err(|error| error.within("--plot"))?;
+    }
+    report.tables = bit_table::tables(&all);
+    Ok(report)
+}

@@ -1,0 +1,58 @@
+//! What a published cell can refute: which generations' arithmetic would reproduce it as well.
+
+use super::{
+    Experiment, ProfileCell, ProfileTable, Verdict,
+    profile::{measured, probed, same_probe},
+};
+use crate::{Result, arithmetic::shipped, device::ModelDevice};
+
+/// Samples of each generation: enough to tell those apart that a published figure of three digits can.
+const SAMPLES: u64 = 20_000;
+
+/// The generations with an instruction for a cell, by whether their arithmetic would reproduce it.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct CellPower {
+    /// Those that would.
+    pub(super) pass: Vec<String>,
+    /// Those that would not.
+    pub(super) refuted: Vec<String>,
+}
+
+/// The power of each cell, by the models that are shipped.
+///
+/// # Errors
+/// A signal that ends the work.
+pub(super) fn of_cells(
+    experiment: &Experiment,
+    plan: &ProfileTable,
+    probes: &[&ProfileCell],
+    seed: u64,
+    published_samples: u64,
+) -> Result<Vec<CellPower>> {
+    let mut powers = vec![CellPower::default(); plan.cells.len()];
+    for name in shipped() {
+        let mut device = ModelDevice::open(name)?;
+        let outcomes = probed(experiment, probes, &mut device, seed, SAMPLES.min(plan.samples))?;
+        for (cell, power) in plan.cells.iter().zip(&mut powers) {
+            let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
+            let Some(outcome) = &outcomes[at] else { continue };
+            match measured(cell, &outcome.result).judge(&cell.published, published_samples) {
+                Verdict::Printed | Verdict::Sampling => power.pass.push(name.into()),
+                Verdict::Differs => power.refuted.push(name.into()),
+            }
+        }
+    }
+    Ok(powers)
+}
+
+/// How many cells tell no generation from another.
+pub(super) fn note(powers: &[CellPower]) -> Option<String> {
+    let blind = powers.iter().filter(|power| power.pass.is_empty() || power.refuted.is_empty()).count();
+    (blind > 0).then(|| {
+        format!(
+            "Little power: {blind} of {} cells come out alike under the arithmetic of every generation that has an instruction for \
+             them (columns 'would pass', 'would not'; {SAMPLES} samples each), so that they say nothing of the arithmetic.",
+            powers.len()
+        )
+    })
+}

@@ -1,0 +1,406 @@
+//! Published errors of products by schemes of splitting, beside measured ones.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{Experiment, Options, Printed, Verdict, file::is_of, finding::Condition, finding::FindingResult, table};
+use crate::{
+    Error, Result,
+    base::named::named,
+    device::Device,
+    emulate::{self, EmulateRequest, Emulation, Errors, Outcome, Scheme, Shape, Unit},
+    inputs::Draw,
+    report::{Report, Table},
+};
+
+/// The most rows and columns of a product whose elements are measured.
+const MOST: usize = 1 << 14;
+/// How many standard deviations of the mean over draws still count as sampling error.
+const DEVIATIONS: f64 = 2.0;
+
+named! {
+    /// An error of a product, against plain f32.
+    pub enum ErrorMetric {
+        MaxAbsolute = "max |V-V_f32|": "The largest |V - V_f32|";
+        MaxError = "Max_error": "The largest |V - V_f32| / (|V| + |V_f32|)";
+        Mred = "MRED": "The mean |V_f32 - V| / |V_f32|";
+        Rms = "rms": "The root of the mean (V - V_f32)^2";
+    }
+}
+
+named! {
+    /// What is averaged over sizes.
+    pub enum Averaged {
+        Errors = "errors": "The errors of each scheme; a ratio is that of the means";
+        Ratios = "ratios": "The ratios at each size";
+    }
+}
+
+impl<'de> Deserialize<'de> for ErrorMetric {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
+        super::file::named(deserializer)
+    }
+}
+
+/// Products of drawn matrices of f32 by schemes, and published errors.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplittingFigure {
+    /// The schemes.
+    #[serde(deserialize_with = "schemes")]
+    pub schemes: Vec<Scheme>,
+    /// The terms of each sum.
+    pub k: Vec<usize>,
+    /// Rows and columns of the products: they stand for those of the published ones, which are square.
+    pub elements: [usize; 2],
+    /// What the elements of both operands are drawn from.
+    #[serde(deserialize_with = "super::bits::draw")]
+    pub values: Draw,
+    /// How many times operands are drawn, each time anew.
+    pub draws: u64,
+    /// The published cells.
+    #[serde(default, rename = "cell")]
+    pub cells: Vec<SplittingCell>,
+}
+
+/// One published cell.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SplittingCell {
+    /// The model of the generation that it was measured on.
+    pub generation: String,
+    /// The scheme whose error it is.
+    pub of: String,
+    /// The scheme whose error that is divided by, if it is a ratio.
+    pub over: Option<String>,
+    /// Which error.
+    pub metric: ErrorMetric,
+    /// At which k; without it the mean over all.
+    pub k: Option<usize>,
+    /// What is averaged.
+    #[serde(default = "errors", deserialize_with = "super::file::named")]
+    pub averaged: Averaged,
+    /// The figure as printed.
+    pub published: Printed,
+    /// What explains a difference.
+    pub explanation: Option<String>,
+    /// Why it is accepted that the cell is not reproduced.
+    pub accepted: Option<String>,
+}
+
+fn errors() -> Averaged {
+    Averaged::Errors
+}
+
+fn schemes<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Vec<Scheme>, D::Error> {
+    let names = Vec::<String>::deserialize(deserializer)?;
+    names.iter().map(|name| Scheme::find(name)).collect::<Result<_>>().map_err(D::Error::custom)
+}
+
+crate::rows! {
+    /// A published error of a splitting scheme, measured on a device.
+    pub struct SplittingCellRow in "splitting_cells" {
+        /// The scheme whose error it is.
+        of: String => shown("error of").essential(),
+        /// The scheme whose error that is divided by.
+        over: Option<String> => shown("over that of").essential(),
+        /// Which error.
+        metric: &'static str => shown("error").essential(),
+        /// At which k; none: the mean over all.
+        k: Option<usize> => shown("k").if_filled().essential(),
+        /// What is averaged over k.
+        averaged: Option<&'static str> => hidden(),
+        /// The generation that the published figure was measured on.
+        generation: String => shown("published on").if_varied().essential(),
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// The figure as printed.
+        published: String => shown("published").essential(),
+        /// What was measured: the mean over all draws.
+        measured: Option<f64> => shown("measured").essential(),
+        /// Its standard deviation from draw to draw.
+        deviation: Option<f64> => shown("+-").beside(),
+        /// Draws.
+        draws: u64 => shown("draws"),
+        /// Whether the measured figure is the published one.
+        verdict: String => shown("verdict").essential(),
+        /// What explains a difference.
+        why: Option<String> => shown("why").if_filled(),
+        /// Whether the verdict decides the exit status: the device has the arithmetic that was published, or one that is not known.
+        counts: bool => hidden(),
+    }
+
+    /// The errors of a scheme on a device, by k: the means over all draws.
+    pub struct SplittingErrorRow in "splitting_errors" {
+        /// The scheme.
+        scheme: String => shown("scheme").essential(),
+        /// How many products of parts it takes.
+        products: usize => shown("products").essential(),
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// The instructions.
+        instructions: Vec<String> => shown("instruction"),
+        /// Terms of each sum.
+        k: usize => shown("k").essential(),
+        /// Elements, in all draws.
+        elements: usize => shown("elements"),
+        /// The largest |V - V_f32|.
+        max_absolute: f64 => shown("max |V-V_f32|").essential(),
+        /// The largest |V - V_f32| / (|V| + |V_f32|).
+        max_error: f64 => shown("Max_error").essential(),
+        /// The mean |V_f32 - V| / |V_f32|.
+        mred: f64 => shown("MRED").essential(),
+        /// The root of the mean (V - V_f32)^2.
+        rms: f64 => shown("rms").essential(),
+        /// The mean |S - V| / |S|, of the exact S.
+        exact_mred: f64 => shown("MRED to exact"),
+        /// The exponents of two of the binades that hold a |V - V_f32|, ascending; the lowest, -48, holds zero too.
+        error_exponents: Vec<i64> => hidden(),
+        /// How many |V - V_f32| are in each of these binades.
+        error_counts: Vec<u64> => hidden(),
+    }
+}
+
+impl SplittingFigure {
+    /// What is wrong that the types cannot say.
+    pub(super) fn defect(&self) -> Option<String> {
+        let [rows, columns] = self.elements;
+        let wrong = |what: String| Some(format!("[splitting]: {what}"));
+        if let Some(scheme) = self.schemes.iter().find(|scheme| scheme.is_integer()) {
+            return wrong(format!("{} multiplies integers; those are [integers]", scheme.name));
+        }
+        if self.schemes.is_empty() || self.k.is_empty() || !(1..=1000).contains(&self.draws) {
+            return wrong("it needs a scheme, a k, and 1 to 1000 draws".into());
+        }
+        if [rows, columns].iter().chain(&self.k).any(|own| !(1..=MOST).contains(own)) {
+            return wrong(format!("elements and k are from 1 to {MOST}"));
+        }
+        let known = |name: &String| self.schemes.iter().any(|scheme| scheme.name == *name);
+        for cell in &self.cells {
+            if let Some(name) = cell.over.iter().chain([&cell.of]).find(|name| !known(name)) {
+                return wrong(format!("a cell names the scheme {name}, which is not among its schemes"));
+            }
+            if let Some(k) = cell.k.filter(|k| !self.k.contains(k)) {
+                return wrong(format!("a cell is of k = {k}, which is not among its k"));
+            }
+        }
+        None
+    }
+}
+
+/// The errors of one scheme on one device at one k, draw by draw.
+struct Measured {
+    scheme: usize,
+    device: usize,
+    k: usize,
+    draws: Vec<[Errors; 2]>,
+}
+
+/// Computes the products by every scheme on every device, and adds the tables.
+pub(super) fn run(
+    experiment: &Experiment,
+    plan: &SplittingFigure,
+    devices: &mut [Box<dyn Device>],
+    options: Options,
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let draws = options.samples.unwrap_or(plan.draws);
+    let [rows, columns] = plan.elements;
+    let mut units = Vec::new();
+    for scheme in &plan.schemes {
+        units.push(devices.iter_mut().map(|device| available(scheme, device.as_mut())).collect::<Result<Vec<_>>>()?);
+    }
+    let mut measured: Vec<Measured> = Vec::new();
+    for draw in 0..draws {
+        let request = EmulateRequest {
+            schemes: plan.schemes.clone(),
+            units: units.clone(),
+            shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
+            draw: Some(plan.values),
+            seed: options.seed.wrapping_add(draw),
+            rows: Some(rows),
+        };
+        let (done, interrupted) =
+            emulate::run(devices, &request, &mut |what| progress(&format!("draw {draw}: {what}")))?;
+        if let Some(by) = interrupted {
+            return Err(Error::Interrupted { by });
+        }
+        done.into_iter().for_each(|own| take(&mut measured, own));
+    }
+    report.notes.push(format!(
+        "Products have {rows} x {columns} elements, which stand for those of square ones; A and B are {}, drawn anew {draws} times. V_f32 is \
+         the plain sum in f32, ascending k. A cell is reproduced if the published figure is within {DEVIATIONS} standard deviations \
+         from draw to draw (and the error of our mean) or rounding of the measured one; on a device of another generation than the \
+         published one it is not testable, and the figure stands for itself.",
+        plan.values
+    ));
+    let mut cells = Vec::new();
+    for cell in &plan.cells {
+        for (at, device) in devices.iter().enumerate() {
+            cells.push(judged(plan, cell, (at, device.as_ref()), &measured, draws, report));
+        }
+    }
+    report.tables.extend(Table::of("Published errors of schemes, and measured ones", cells).filled());
+    let mut findings = Vec::new();
+    for finding in &experiment.findings {
+        for (at, device) in devices.iter().enumerate() {
+            let (name, counts) = (&device.identity().name, experiment.counts(device.as_ref()));
+            if let Some(found) = finding.check.of_schemes(plan, at, &measured) {
+                report.holds &= found.holds || !counts || finding.accepted.is_some();
+                findings.push(table::finding((name, counts), finding, &found));
+            }
+        }
+    }
+    report.tables.extend(table::findings(findings).filled());
+    let row = |own: &Measured| {
+        let scheme = &plan.schemes[own.scheme];
+        let mut instructions: Vec<String> = Vec::new();
+        for instruction in units[own.scheme][own.device].iter().flat_map(|unit| &unit.instructions) {
+            if !instructions.contains(&instruction.name) {
+                instructions.push(instruction.name.clone());
+            }
+        }
+        let mut binades = std::collections::BTreeMap::<i32, u64>::new();
+        for (exponent, count) in own.draws.iter().flat_map(|[single, _]| single.binades()) {
+            *binades.entry(exponent).or_default() += count;
+        }
+        SplittingErrorRow {
+            scheme: scheme.name.clone(),
+            products: scheme.products(),
+            device: devices[own.device].identity().name.clone(),
+            instructions,
+            k: own.k,
+            elements: rows * columns * own.draws.len(),
+            max_absolute: own.mean(ErrorMetric::MaxAbsolute),
+            max_error: own.mean(ErrorMetric::MaxError),
+            mred: own.mean(ErrorMetric::Mred),
+            rms: own.mean(ErrorMetric::Rms),
+            exact_mred: own.draws.iter().map(|[_, exact]| exact.mred).sum::<f64>() / own.draws.len() as f64,
+            error_exponents: binades.keys().map(|exponent| (*exponent).into()).collect(),
+            error_counts: binades.values().copied().collect(),
+        }
+    };
+    report.tables.extend(Table::of("Errors of schemes, means over all draws", measured.iter().map(row)).filled());
+    Ok(())
+}
+
+/// What computes a scheme on a device; `None` where it lacks an instruction.
+pub(super) fn available(scheme: &Scheme, device: &mut dyn Device) -> Result<Option<Unit>> {
+    match Unit::of(scheme, device, None) {
+        Ok(unit) => Ok(Some(unit)),
+        Err(error) if error.is_unavailable() => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Adds a product to what was measured.
+fn take(measured: &mut Vec<Measured>, own: Emulation) {
+    let Outcome::Numbers { errors, .. } = own.outcome else { return };
+    let [single, _, exact] = errors[..] else { return };
+    let at = (own.scheme, own.device, own.shape.k);
+    match measured.iter_mut().find(|known| (known.scheme, known.device, known.k) == at) {
+        Some(known) => known.draws.push([single, exact]),
+        None => measured.push(Measured { scheme: at.0, device: at.1, k: at.2, draws: vec![[single, exact]] }),
+    }
+}
+
+impl Measured {
+    fn error(&self, draw: usize, metric: ErrorMetric) -> f64 {
+        let [single, _] = &self.draws[draw];
+        match metric {
+            ErrorMetric::MaxAbsolute => single.absolute,
+            ErrorMetric::MaxError => single.max_error,
+            ErrorMetric::Mred => single.mred,
+            ErrorMetric::Rms => single.rms,
+        }
+    }
+
+    fn mean(&self, metric: ErrorMetric) -> f64 {
+        (0..self.draws.len()).map(|draw| self.error(draw, metric)).sum::<f64>() / self.draws.len() as f64
+    }
+}
+
+impl SplittingCell {
+    /// The figure of one draw on a device; `None` where a scheme was not computed.
+    fn of_draw(&self, plan: &SplittingFigure, device: usize, measured: &[Measured], draw: usize) -> Option<f64> {
+        let ks = || plan.k.iter().copied().filter(|k| self.k.is_none_or(|own| own == *k));
+        let error = |name: &String, k: usize| {
+            let named = |own: &&Measured| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
+            Some(measured.iter().find(named)?.error(draw, self.metric))
+        };
+        let errors = |name: &String| ks().map(|k| error(name, k)).collect::<Option<Vec<f64>>>();
+        let of = errors(&self.of)?;
+        let Some(over) = &self.over else { return Some(of.iter().sum::<f64>() / of.len() as f64) };
+        let over = errors(over)?;
+        Some(match self.averaged {
+            Averaged::Errors => of.iter().sum::<f64>() / over.iter().sum::<f64>(),
+            Averaged::Ratios => of.iter().zip(&over).map(|(x, y)| x / y).sum::<f64>() / of.len() as f64,
+        })
+    }
+}
+
+/// A published cell on a device.
+fn judged(
+    plan: &SplittingFigure,
+    cell: &SplittingCell,
+    (at, device): (usize, &dyn Device),
+    measured: &[Measured],
+    draws: u64,
+    report: &mut Report,
+) -> SplittingCellRow {
+    let figures: Option<Vec<f64>> =
+        (0..draws as usize).map(|draw| cell.of_draw(plan, at, measured, draw).filter(|own| own.is_finite())).collect();
+    let counts = is_of(device, &cell.generation);
+    let mean = figures.as_ref().map(|own| own.iter().sum::<f64>() / own.len() as f64);
+    let deviation = figures.as_ref().zip(mean).filter(|(own, _)| own.len() > 1).map(|(own, mean)| {
+        (own.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (own.len() - 1) as f64).sqrt()
+    });
+    let verdict = mean.filter(|_| counts).map(|mean| {
+        let difference = (mean - cell.published.value).abs();
+        let sampling = DEVIATIONS * deviation.unwrap_or(0.0) * (1.0 + 1.0 / draws as f64).sqrt();
+        match difference {
+            own if own <= cell.published.half_unit => Verdict::Printed,
+            own if own <= cell.published.half_unit + sampling => Verdict::Sampling,
+            _ => Verdict::Differs,
+        }
+    });
+    report.holds &= verdict != Some(Verdict::Differs) || cell.accepted.is_some();
+    SplittingCellRow {
+        of: cell.of.clone(),
+        over: cell.over.clone(),
+        metric: cell.metric.name(),
+        k: cell.k,
+        averaged: cell.k.is_none().then(|| cell.averaged.name()),
+        generation: cell.generation.clone(),
+        device: device.identity().name.clone(),
+        published: cell.published.text.clone(),
+        measured: mean,
+        deviation,
+        draws,
+        verdict: Verdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
+        why: (verdict == Some(Verdict::Differs))
+            .then(|| cell.accepted.clone().or_else(|| cell.explanation.clone()))
+            .flatten(),
+        counts,
+    }
+}
+
+impl Condition {
+    /// Whether the condition holds of the schemes on a device; `None` if it is about something else, or the device lacks one of them.
+    fn of_schemes(&self, plan: &SplittingFigure, device: usize, measured: &[Measured]) -> Option<FindingResult> {
+        let Condition::Smaller { smaller, than, metric } = self else { return None };
+        let error = |name: &String, k: usize| {
+            let named = |own: &&Measured| (own.device, own.k) == (device, k) && plan.schemes[own.scheme].name == *name;
+            Some(measured.iter().find(named)?.mean(*metric))
+        };
+        let mut least: Option<f64> = None;
+        for k in &plan.k {
+            let own = error(smaller, *k)?;
+            for other in than {
+                let ratio = error(other, *k)? / own;
+                least = Some(least.map_or(ratio, |least| least.min(ratio)));
+            }
+        }
+        Some(FindingResult::bound("smallest ratio of another's error to it", least, |least| least > 1.0))
+    }
+}
