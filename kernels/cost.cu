@@ -1,7 +1,7 @@
 // What an instruction takes of whole warps: rounds of so many independent runs of it, each on its own sums, back to back.
 //
-// Put behind mma.cu, mma884.cu and wmma.cu. Sums are C of the next run where C and D have one format (CHAINED); else every run adds
-// the same C. Where one instruction is a sequence of others, or nothing joins the runs, every run has an A and a B of its own (FRESH), so that the
+// Put behind mma.cu, mma884.cu and wmma.cu. Sums are C of the next run where C and D have one format (CHAINED); else C is made of
+// their bits. Where one instruction is a sequence of others, or nothing joins the runs, every run has an A and a B of its own (FRESH), so that the
 // compiler cannot compute anything once for several runs: `step`, which is 0, is added to their words. Operands are registers: word r of lane l at
 // r * 32 + l.
 
@@ -60,7 +60,15 @@ __device__ __forceinline__ void rounds(const A::Register* a, const B::Register* 
 #elif CHAINED
                     EXECUTE(sums[i], fa, fb, sums[i]);
 #else
-                    EXECUTE(sums[i], fa, fb, fc);
+                    // Whatever the bits of the sums are in the format of C: the runs wait for one another, and none is left out.
+                    C::Register own[C_REGISTERS];
+#pragma unroll
+                    for (int r = 0; r < C_REGISTERS; ++r) own[r] = fc[r];
+#pragma unroll
+                    for (int r = 0; r < (C_REGISTERS > D_REGISTERS ? C_REGISTERS : D_REGISTERS); ++r) {
+                        own[r % C_REGISTERS] ^= sums[i][r % D_REGISTERS];
+                    }
+                    EXECUTE(sums[i], fa, fb, own);
 #endif
                 }
             }

@@ -53,6 +53,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<emulate::table::EmulationErrorRow>(),
         Declaration::of::<emulate::table::EmulationRow>(),
         Declaration::of::<emulate::table::IntegerEmulationRow>(),
+        Declaration::of::<experiment::CostCellRow>(),
         Declaration::of::<experiment::IntegerCellRow>(),
         Declaration::of::<experiment::ProductErrorRow>(),
         Declaration::of::<experiment::SplittingCellRow>(),

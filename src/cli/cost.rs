@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     base::interrupt,
     cost::{self, Cost, CostRequest, table},
-    device::{self, OperandValues},
+    device::{self, OperandValues, SHARED_LOADS},
     report::Report,
 };
 
@@ -82,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.holds = done.iter().all(|cost| cost.unintended.is_empty());
     report.notes.extend(notes(&done));
     if arguments.loads {
-        report.tables.push(table::loads(&cost::loads(device.as_mut())?));
+        report.tables.push(table::loads(&cost::loads(device.as_mut(), SHARED_LOADS)?));
     }
     report.device = Some(device.identity().clone());
     report.tables.splice(0..0, table::tables(&done, &device.generation(), arguments.points));

@@ -12,8 +12,7 @@ use crate::{
     Error, Interruption, Result,
     base::{interrupt, sorting},
     device::{
-        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, OperandValues, Role, SHARED_LOADS,
-        SharedLoad, Way,
+        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, OperandValues, Role, SharedLoad, Way,
     },
     isa::Instruction,
 };
@@ -145,13 +144,13 @@ pub fn run(
     Ok((done, None))
 }
 
-/// Measures each load from shared memory.
+/// Measures each load from shared memory; none where the device has no such memory.
 ///
 /// # Errors
 /// A device error if it failed.
-pub fn loads(device: &mut dyn Device) -> Result<Vec<LoadCost>> {
+pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad]) -> Result<Vec<LoadCost>> {
     let mut done = Vec::new();
-    for load in SHARED_LOADS {
+    for load in wanted {
         interrupt::check()?;
         let Some(mut meter) = device.load_meter(load)? else { continue };
         let Measured { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;

@@ -10,7 +10,8 @@ use crate::{
     isa::{Codes, Instruction},
 };
 
-/// The product that a scheme makes of A and B in parts, in f32 (of integers: s32). `instructions`: one for each sum.
+/// The product that a scheme makes of A and B in parts, in f32 (of integers: s32), and the seconds that the device took for its sums, where it
+/// sums all elements at once. `instructions`: one for each sum.
 ///
 /// # Errors
 /// Those of [`gemm::compute`].
@@ -20,16 +21,25 @@ pub(super) fn composed(
     device: &mut dyn Device,
     a: &Parts,
     b: &Parts,
-) -> Result<Matrix> {
+) -> Result<(Matrix, Option<f64>)> {
     let mut sums = Vec::with_capacity(scheme.sums.len());
+    let mut seconds = Some(0.0);
     for (sum, instruction) in scheme.sums.iter().zip(instructions) {
-        sums.push(summed(sum, instruction, device, a, b)?);
+        let (sum, own) = summed(sum, instruction, device, a, b)?;
+        seconds = seconds.zip(own).map(|(seconds, own)| seconds + own);
+        sums.push(sum);
     }
-    Ok(combined(scheme, &sums, &a.exponents, &b.exponents))
+    Ok((combined(scheme, &sums, &a.exponents, &b.exponents), seconds))
 }
 
-/// One sum: the products of parts as one product along k, in which they take turns.
-fn summed(sum: &Sum, instruction: &Instruction, device: &mut dyn Device, a: &Parts, b: &Parts) -> Result<Matrix> {
+/// One sum: the products of parts as one product along k, in which they take turns; and the seconds that it took.
+fn summed(
+    sum: &Sum,
+    instruction: &Instruction,
+    device: &mut dyn Device,
+    a: &Parts,
+    b: &Parts,
+) -> Result<(Matrix, Option<f64>)> {
     let k = a.matrices[0].columns;
     let block = match sum.block {
         Block::Step => instruction.k,
@@ -52,7 +62,8 @@ fn summed(sum: &Sum, instruction: &Instruction, device: &mut dyn Device, a: &Par
         }
     };
     let mut executor = Executor::for_product(device, &schedule, &factors)?;
-    gemm::compute(&schedule, &mut executor, &factors, &|_| ())
+    let sum = gemm::compute(&schedule, &mut executor, &factors, &|_| ())?;
+    Ok((sum, executor.seconds_of_sums()))
 }
 
 /// The blocks of k that products take in turn: where each begins, how many k it has, and how many zeros follow up to a whole step.

@@ -99,6 +99,8 @@ pub struct Emulation {
     pub shape: Shape,
     /// The rows that were computed, spread over the product.
     pub rows: usize,
+    /// Seconds that the device took for the sums of all elements at once; `None` where it takes them tile by tile.
+    pub seconds: Option<f64>,
     /// What they came to.
     pub outcome: Outcome,
 }
@@ -125,7 +127,7 @@ pub enum Outcome {
 /// Those of the device.
 pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Numbers, b: &Numbers) -> Result<Matrix> {
     let (a, b) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
-    compose::composed(scheme, &unit.instructions, device, &a, &b)
+    compose::composed(scheme, &unit.instructions, device, &a, &b).map(|(product, _)| product)
 }
 
 /// Computes the products: shape by shape, of each scheme after scheme, on each device the same operands. `progress` is told what comes
@@ -169,22 +171,22 @@ fn of_shape(
                 progress(&format!("{m} x {n} x {k}: {} on {}", scheme.name, device.identity().name));
                 products.push((which, compose::composed(scheme, &unit.instructions, device.as_mut(), a, b)?));
             }
-            Ok::<Vec<(usize, Matrix)>, Error>(products)
+            Ok::<Vec<(usize, (Matrix, Option<f64>))>, Error>(products)
         };
         if request.units[at].iter().all(Option::is_none) {
             continue;
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
-        let mut add = |device: usize, outcome: Outcome| {
-            done.push(Emulation { scheme: at, device, shape, rows: rows.len(), outcome });
+        let mut add = |device: usize, seconds: Option<f64>, outcome: Outcome| {
+            done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
         };
         if let (Split::Digits(left), Split::Digits(right)) = (&scheme.a, &scheme.b) {
             let a = Numbers::integers(request.draw, left, request.seed, 0, &rows, k);
             let b = Numbers::integers(request.draw, right, request.seed, 1, &ks, n);
             let exact = integers::products(&a, &b)?;
             let (x, y) = (scheme.a.split(&a, Line::Row), scheme.b.split(&b, Line::Column));
-            for (device, d) in computed(&x, &y, devices, progress)? {
-                add(device, Outcome::Integers(integers::compared(&d, &exact)));
+            for (device, (d, seconds)) in computed(&x, &y, devices, progress)? {
+                add(device, seconds, Outcome::Integers(integers::compared(&d, &exact)));
             }
             continue;
         }
@@ -198,9 +200,9 @@ fn of_shape(
         }
         let Some((a, b, references, plain)) = &numbers else { continue };
         let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
-        for (device, d) in computed(&x, &y, devices, progress)? {
+        for (device, (d, seconds)) in computed(&x, &y, devices, progress)? {
             let (infinite, errors) = measure::errors(&d, references);
-            add(device, Outcome::Numbers { infinite, errors, plain: *plain });
+            add(device, seconds, Outcome::Numbers { infinite, errors, plain: *plain });
         }
     }
     Ok(())

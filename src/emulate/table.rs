@@ -28,6 +28,8 @@ crate::rows! {
         rows: usize => shown("rows"),
         /// The elements that were compared.
         elements: usize => hidden(),
+        /// Seconds that the device took for the sums, where it takes those of all elements at once.
+        sum_seconds: Option<f64> => shown("sums").unit("s").if_filled().essential(),
         /// Elements that are infinite or NaN, which the errors leave out.
         infinite: Option<usize> => shown("infinite").if_filled().essential(),
         /// The largest |V - V_f32|.
@@ -166,6 +168,7 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
             instructions: instructions(unit),
             execution: unit.executions.iter().map(|kind| kind.name().to_string()).collect(),
             rows: own.rows,
+            sum_seconds: own.seconds,
             elements: own.rows * own.shape.n,
             infinite: (infinite > 0).then_some(infinite),
             max_absolute: single.absolute,

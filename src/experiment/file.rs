@@ -4,7 +4,7 @@ use std::{collections::BTreeMap, path::Path};
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{BitTable, IntegerTable, Printed, SplittingFigure, finding::Condition};
+use super::{BitTable, CostTable, IntegerTable, Printed, SplittingFigure, finding::Condition};
 use crate::{
     Error, Result,
     arithmetic::shipped,
@@ -54,6 +54,8 @@ pub struct Experiment {
     pub integers: Option<IntegerTable>,
     /// Agreement bit by bit with sums in half and in single precision.
     pub bits: Option<BitTable>,
+    /// Latencies and rates.
+    pub cost: Option<CostTable>,
     /// The published table of formats, of which there is one.
     pub formats: Option<FormatTable>,
     /// What has to hold.
@@ -257,16 +259,17 @@ impl Experiment {
     pub fn instructions(&self) -> impl Iterator<Item = &Instruction> {
         let probed = self.profile.iter().flat_map(|profile| profile.cells.iter().map(|cell| &cell.instruction));
         let chained = self.chain.iter().flat_map(|chain| &chain.instructions);
-        probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction))
+        let timed = self.cost.iter().flat_map(CostTable::instructions);
+        probed.chain(chained).chain(self.bits.iter().map(|bits| &bits.instruction)).chain(timed)
     }
 
     /// What is wrong that the types cannot say.
     fn defect(&self) -> Option<String> {
         let parts = [self.profile.is_some(), self.chain.is_some(), self.products.is_some(), self.splitting.is_some()];
-        let others = [self.integers.is_some(), self.bits.is_some(), self.formats.is_some()];
+        let others = [self.integers.is_some(), self.bits.is_some(), self.cost.is_some(), self.formats.is_some()];
         if !parts.iter().chain(&others).any(|given| *given) {
             return Some(
-                "nothing to run; give [profile], [chain], [products], [splitting], [integers], [bits] or formats"
+                "nothing to run; give [profile], [chain], [products], [splitting], [integers], [bits], [cost] or formats"
                     .into(),
             );
         }
@@ -280,6 +283,7 @@ impl Experiment {
         }
         let wrong = self.splitting.as_ref().and_then(SplittingFigure::defect);
         let wrong = wrong.or_else(|| self.integers.as_ref().and_then(IntegerTable::defect));
+        let wrong = wrong.or_else(|| self.cost.as_ref().and_then(CostTable::defect));
         if let Some(wrong) = wrong.or_else(|| self.bits.as_ref().and_then(BitTable::defect)) {
             return Some(wrong);
         }

@@ -3,11 +3,12 @@
 //!
 //! A file (TOML) has a `source` and a `title`, what to run (`profile`: probes of single operations; `chain`: chain
 //! matrix multiplication; `products`: errors of matrix products against k; `splitting`: products by schemes; `integers`: products of
-//! integers by their digits; `bits`: agreement bit by bit; `formats`: a table of formats), the published cells as printed, and the
+//! integers by their digits; `bits`: agreement bit by bit; `cost`: latencies and rates; `formats`: a table of formats), the published cells as printed, and the
 //! findings that have to hold.
 
 mod bits;
 mod chain;
+mod cost;
 mod file;
 mod finding;
 mod integers;
@@ -20,6 +21,7 @@ pub mod table;
 mod verdict;
 
 pub use bits::BitTable;
+pub use cost::{CostCell, CostCellRow, CostTable, PrintedPoint};
 pub use file::{
     AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, Finding, FormatTable, ProductFigure, ProductLine,
     ProfileCell, ProfileTable,
@@ -89,6 +91,9 @@ pub fn run(
     }
     if let Some(plan) = &experiment.splitting {
         splitting::run(experiment, plan, devices, options, report, progress)?;
+    }
+    if let Some(plan) = &experiment.cost {
+        cost::run(experiment, plan, devices, report, progress)?;
     }
     if let Some(plan) = &experiment.integers {
         integers::run(plan, devices, options, report, progress)?;

@@ -1,0 +1,216 @@
+//! Published latencies and rates of instructions, beside those measured here.
+
+use serde::{Deserialize, Deserializer, de::Error as _};
+
+use super::{Experiment, Printed, Verdict, file};
+use crate::{
+    Error, Result,
+    cost::{self, CostRequest, Point},
+    device::{Device, OperandValues, SHARED_LOADS, SharedLoad},
+    isa::Instruction,
+    report::{Report, Table},
+};
+
+/// A figure is reproduced if it is this near to the published one.
+const NEAR: f64 = 0.05;
+
+/// Published costs.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostTable {
+    /// The published cells.
+    #[serde(rename = "cell")]
+    pub cells: Vec<CostCell>,
+}
+
+/// A row of a published table: an instruction, or a load from shared memory.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CostCell {
+    /// The instruction.
+    #[serde(default, deserialize_with = "instruction")]
+    pub instruction: Option<Instruction>,
+    /// The load.
+    #[serde(default, deserialize_with = "load")]
+    pub load: Option<SharedLoad>,
+    /// Clocks of one run, as printed.
+    pub latency: Option<Printed>,
+    /// By warps and independent runs.
+    #[serde(default)]
+    pub points: Vec<PrintedPoint>,
+    /// 10^12 operations a second of the whole device, as printed.
+    pub tera: Option<Printed>,
+    /// Why figures here are expected to differ.
+    pub explanation: Option<String>,
+    /// Why it is accepted that they are not reproduced.
+    pub accepted: Option<String>,
+}
+
+/// A published point.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PrintedPoint {
+    /// Warps.
+    pub warps: u32,
+    /// Independent runs of each.
+    pub independent: u32,
+    /// Clocks from one run to the next on the same sums, as printed.
+    pub clocks: Printed,
+    /// Fused multiply-adds, or bytes, a clock of a multiprocessor, as printed.
+    pub rate: Printed,
+}
+
+fn instruction<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<Instruction>, D::Error> {
+    file::instruction(deserializer).map(Some)
+}
+
+fn load<'de, D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Option<SharedLoad>, D::Error> {
+    let name = String::deserialize(deserializer)?;
+    let known = SHARED_LOADS.iter().find(|load| load.name == name).copied();
+    let names = || SHARED_LOADS.iter().map(|load| load.name).collect::<Vec<_>>().join("; ");
+    known
+        .map(Some)
+        .ok_or_else(|| D::Error::custom(format!("'{name}' is no load that is timed; those are: {}", names())))
+}
+
+crate::rows! {
+    /// A published latency or rate, measured on a device.
+    pub struct CostCellRow in "cost_cells" {
+        /// The instruction, or the load.
+        subject: String => shown("instruction").essential(),
+        /// The device.
+        device: String => shown("device").if_varied().essential(),
+        /// What the figure is.
+        figure: String => shown("figure").essential(),
+        /// The unit of both.
+        unit: &'static str => shown("unit"),
+        /// As printed.
+        published: String => shown("published").essential(),
+        /// As measured.
+        measured: Option<f64> => shown("measured").essential(),
+        /// The measured one over the published one.
+        ratio: Option<f64> => shown("ratio").essential(),
+        /// Whether it is reproduced.
+        verdict: String => shown("verdict").essential(),
+        /// Why not.
+        why: Option<String> => shown("why").if_filled(),
+    }
+}
+
+impl CostTable {
+    /// What is wrong that the types cannot say.
+    pub(super) fn defect(&self) -> Option<String> {
+        let both = self.cells.iter().any(|cell| cell.instruction.is_some() == cell.load.is_some());
+        both.then(|| "[cost]: a cell needs an instruction or a load, and not both".into())
+    }
+
+    /// The instructions.
+    pub(super) fn instructions(&self) -> impl Iterator<Item = &Instruction> {
+        self.cells.iter().filter_map(|cell| cell.instruction.as_ref())
+    }
+}
+
+/// What was measured for a cell; nothing on a device that has no cost, or lacks the instruction.
+struct Found {
+    points: Vec<Point>,
+    latency: Option<f64>,
+    tera: Option<f64>,
+}
+
+impl CostCell {
+    fn subject(&self) -> &str {
+        let load = self.load.map_or("", |load| load.name);
+        self.instruction.as_ref().map_or(load, |instruction| &instruction.name)
+    }
+
+    fn measure(&self, device: &mut dyn Device) -> Result<Option<Found>> {
+        let unavailable = |error: Error| if error.is_unavailable() { Ok(None) } else { Err(error) };
+        if let Some(instruction) = &self.instruction {
+            let values = OperandValues::Random;
+            let request = CostRequest { instructions: vec![instruction.clone()], values, sustained: None };
+            let (done, interrupted) = match cost::run(device, &request, &mut |_| ()) {
+                Ok(done) => done,
+                Err(error) => return unavailable(error),
+            };
+            if let Some(by) = interrupted {
+                return Err(Error::Interrupted { by });
+            }
+            let found =
+                |cost: cost::Cost| Found { points: cost.points, latency: cost.latency, tera: Some(cost.whole.tera) };
+            return Ok(done.into_iter().next().map(found));
+        }
+        let done = cost::loads(device, self.load.as_slice())?;
+        Ok(done.into_iter().next().map(|cost| Found { points: cost.points, latency: cost.latency, tera: None }))
+    }
+
+    /// Each figure: what it is, its unit, as printed, as measured.
+    fn figures(&self, found: Option<&Found>) -> Vec<(String, &'static str, &Printed, Option<f64>)> {
+        let mut figures = Vec::new();
+        if let Some(latency) = &self.latency {
+            figures.push(("latency".to_string(), "clk", latency, found.and_then(|found| found.latency)));
+        }
+        let unit = if self.load.is_some() { "bytes/clk/SM" } else { "FMA/clk/SM" };
+        for PrintedPoint { warps, independent, clocks, rate } in &self.points {
+            let same = |point: &&Point| (point.warps, point.independent) == (*warps, *independent);
+            let point = found.and_then(|found| found.points.iter().find(same));
+            let of = |what: &str| format!("{what}, {warps} warps, {independent} independent");
+            figures.push((of("clocks"), "clk", clocks, point.map(|point| point.clocks)));
+            figures.push((of("rate"), unit, rate, point.map(|point| point.rate)));
+        }
+        if let Some(tera) = &self.tera {
+            figures.push(("whole device".into(), "TFLOPS", tera, found.and_then(|found| found.tera)));
+        }
+        figures
+    }
+}
+
+/// Measures on every device, and adds the table.
+pub(super) fn run(
+    experiment: &Experiment,
+    plan: &CostTable,
+    devices: &mut [Box<dyn Device>],
+    report: &mut Report,
+    progress: &mut dyn FnMut(&str),
+) -> Result<()> {
+    let mut rows = Vec::new();
+    for device in devices {
+        let counts = experiment.counts(device.as_ref());
+        for cell in &plan.cells {
+            progress(cell.subject());
+            let found = cell.measure(device.as_mut())?;
+            for (figure, unit, published, measured) in cell.figures(found.as_ref()) {
+                let near = |measured: f64| {
+                    (measured - published.value).abs() <= published.half_unit.max(NEAR * published.value)
+                };
+                let verdict = measured.map(|measured| if near(measured) { Verdict::Printed } else { Verdict::Differs });
+                let accepted = cell.accepted.is_some();
+                report.holds &= verdict != Some(Verdict::Differs) || !counts || accepted;
+                rows.push(CostCellRow {
+                    subject: cell.subject().into(),
+                    device: device.identity().name.clone(),
+                    figure,
+                    unit,
+                    published: published.text.clone(),
+                    measured,
+                    ratio: measured.map(|measured| measured / published.value),
+                    verdict: match verdict {
+                        Some(Verdict::Differs) | None => {
+                            Verdict::words(verdict, counts, cell.explanation.is_some(), accepted)
+                        }
+                        Some(_) => format!("reproduced: within {} %", NEAR * 100.0),
+                    },
+                    why: cell
+                        .accepted
+                        .clone()
+                        .or(cell.explanation.clone())
+                        .filter(|_| verdict == Some(Verdict::Differs)),
+                });
+            }
+        }
+    }
+    report.notes.push(
+        "The sources join the warps after every round of independent runs; here they are not joined, so that the unit alone is measured.".into(),
+    );
+    report.tables.push(Table::of("Published costs", rows));
+    Ok(())
+}
