@@ -133,7 +133,10 @@ impl Group {
 /// From which values the references of a curve start.
 fn start(instruction: &Instruction, init: Init, scaling: Scaling) -> ReferenceKind {
     let rounded = init == Init::Low || EntryDraw::for_format(instruction.a) == EntryDraw::Bits;
-    (Plain::for_instruction(instruction), rounded.then(|| [false, true].map(|down| Entry::new(instruction, down, scaling)).into()))
+    (
+        Plain::for_instruction(instruction),
+        rounded.then(|| [false, true].map(|down| Entry::new(instruction, down, scaling)).into()),
+    )
 }
 
 fn position<K: PartialEq, V>(list: &[(K, V)], key: &K) -> Option<usize> {

@@ -128,7 +128,8 @@ pub fn run(
     plan: &ChainRequest,
     progress: &mut dyn FnMut(&str),
 ) -> Result<(Vec<Curve>, Option<Interruption>)> {
-    let mut curves: Vec<Curve> = plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length, plan.scaling)).collect();
+    let mut curves: Vec<Curve> =
+        plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length, plan.scaling)).collect();
     for (shape, members) in shapes(&plan.curves) {
         let batch = shape.batch(plan.length);
         for first in (0..plan.chains).step_by(batch) {

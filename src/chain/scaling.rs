@@ -54,7 +54,10 @@ pub(super) struct Entered {
 pub(crate) fn block_format(instruction: &Instruction, format: &Format) -> Option<&'static BlockFormat> {
     let scale = instruction.scale?;
     let same = |own: &&BlockFormat| {
-        own.element.format == format && own.scale == scale.format && own.length == scale.block && own.element.exponent == 0
+        own.element.format == format
+            && own.scale == scale.format
+            && own.length == scale.block
+            && own.element.exponent == 0
     };
     BLOCK_FORMATS.iter().find(same)
 }
@@ -179,7 +182,13 @@ mod tests {
             let own = entry("mma.m16n8k32.f32.e4m3.e4m3.f32", false, rule);
             let entered = own.enter(&[1e6, -250.0, 0.0, 3e5], 4);
             assert!(entered.codes[0] >= 0x70 && entered.values[0] / 1e6 > 0.9, "{entered:?}");
-            assert!(entered.values.iter().zip([1e6, -250.0, 0.0, 3e5]).all(|(x, y)| (x - y).abs() <= 0.07 * y.abs() + 300.0));
+            assert!(
+                entered
+                    .values
+                    .iter()
+                    .zip([1e6, -250.0, 0.0, 3e5])
+                    .all(|(x, y)| (x - y).abs() <= 0.07 * y.abs() + 300.0)
+            );
             assert_eq!(rule == Scaling::PowerOfTwo, entered.factor.log2().fract() == 0.0);
         }
         // Without scales the same overflows.
@@ -199,9 +208,13 @@ mod tests {
 
     #[test]
     fn nvfp4_has_a_scale_for_the_matrix_too() {
-        let instruction = isa::all().iter().find(|i| block_format(i, i.a).is_some_and(|own| own.name == "nvfp4")).unwrap();
+        let instruction =
+            isa::all().iter().find(|i| block_format(i, i.a).is_some_and(|own| own.name == "nvfp4")).unwrap();
         let matrix: Vec<f64> = (0..instruction.k * 2).map(|at| 1e5 * (at as f64 - 7.0)).collect();
         let entered = Entry::new(instruction, false, Scaling::None).enter(&matrix, instruction.k);
-        assert!(entered.factor != 1.0 && entered.values.iter().zip(&matrix).all(|(x, y)| (x - y).abs() <= 0.2 * y.abs() + 2e6));
+        assert!(
+            entered.factor != 1.0
+                && entered.values.iter().zip(&matrix).all(|(x, y)| (x - y).abs() <= 0.2 * y.abs() + 2e6)
+        );
     }
 }

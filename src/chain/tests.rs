@@ -41,7 +41,13 @@ impl Device for Host {
 
 fn plan(name: &str, inits: &[Init], length: usize, chains: u64) -> ChainRequest {
     let instruction = isa::find(name).unwrap();
-    ChainRequest { curves: inits.iter().map(|&init| (instruction.clone(), init)).collect(), length, chains, seed: 7, scaling: Scaling::None }
+    ChainRequest {
+        curves: inits.iter().map(|&init| (instruction.clone(), init)).collect(),
+        length,
+        chains,
+        seed: 7,
+        scaling: Scaling::None,
+    }
 }
 
 fn compute(plan: &ChainRequest) -> Vec<Curve> {

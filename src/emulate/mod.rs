@@ -35,10 +35,10 @@ mod scheme;
 mod split;
 pub mod table;
 
+pub use crate::inputs::Draw;
 pub use choose::Unit;
 pub use integers::{Integers, first_wrap};
 pub use measure::Errors;
-pub use crate::inputs::Draw;
 pub use operands::Numbers;
 pub use reference::References;
 pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
@@ -113,7 +113,7 @@ pub enum Outcome {
         /// Against plain f32, plain f64 and the exact product.
         errors: Vec<Errors>,
         /// The plain product in f32 against the exact one.
-        plain: Errors,
+        plain: Box<Errors>,
     },
     /// Of integers, in s32.
     Integers(Integers),
@@ -200,7 +200,7 @@ fn of_shape(
         let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
         for (device, d) in computed(&x, &y, devices, progress)? {
             let (infinite, errors) = measure::errors(&d, references);
-            add(device, Outcome::Numbers { infinite, errors, plain: *plain });
+            add(device, Outcome::Numbers { infinite, errors, plain: Box::new(*plain) });
         }
     }
     Ok(())

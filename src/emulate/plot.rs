@@ -73,7 +73,11 @@ fn by_cost(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emulat
             color,
             dashed: color / COLORS % 2 == 1,
             crossed: false,
-            points: best.into_iter().filter(|(_, error)| *error > 0.0).map(|(x, error)| (x as i32, error.log10())).collect(),
+            points: best
+                .into_iter()
+                .filter(|(_, error)| *error > 0.0)
+                .map(|(x, error)| (x as i32, error.log10()))
+                .collect(),
         });
     }
     let most = lines.iter().flat_map(|line| line.points.iter().map(|(x, _)| *x)).max().unwrap_or(2);

@@ -266,7 +266,8 @@ impl Experiment {
         let others = [self.integers.is_some(), self.bits.is_some(), self.formats.is_some()];
         if !parts.iter().chain(&others).any(|given| *given) {
             return Some(
-                "nothing to run; give [profile], [chain], [products], [splitting], [integers], [bits] or formats".into(),
+                "nothing to run; give [profile], [chain], [products], [splitting], [integers], [bits] or formats"
+                    .into(),
             );
         }
         let named = self.splitting.iter().flat_map(|splitting| splitting.cells.iter().map(|cell| &cell.generation));
@@ -285,8 +286,10 @@ impl Experiment {
         if let Some(p) = &self.products {
             let wrong = p.k.iter().find_map(|k| checked_shape((p.rows, p.columns, *k)).err());
             let wrong = wrong.or_else(|| p.lines.iter().find_map(|line| line.schedule().err().map(|e| e.to_string())));
-            let wrong =
-                wrong.or_else(|| (p.k.is_empty() || p.lines.is_empty() && p.accumulators.is_none()).then(|| "it needs a k and a line".into()));
+            let wrong = wrong.or_else(|| {
+                (p.k.is_empty() || p.lines.is_empty() && p.accumulators.is_none())
+                    .then(|| "it needs a k and a line".into())
+            });
             if let Some(wrong) = wrong {
                 return Some(format!("[products]: {wrong}"));
             }

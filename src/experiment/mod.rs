@@ -21,7 +21,8 @@ mod verdict;
 
 pub use bits::BitTable;
 pub use file::{
-    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, Finding, FormatTable, ProductFigure, ProductLine, ProfileCell, ProfileTable,
+    AccumulatorChoice, ChainFigure, ErrorColumn, Experiment, Finding, FormatTable, ProductFigure, ProductLine,
+    ProfileCell, ProfileTable,
 };
 pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
 pub use products::{ProductErrorRow, svg};

@@ -222,7 +222,8 @@ pub(super) fn run(
             seed: options.seed.wrapping_add(draw),
             rows: Some(rows),
         };
-        let (done, interrupted) = emulate::run(devices, &request, &mut |what| progress(&format!("draw {draw}: {what}")))?;
+        let (done, interrupted) =
+            emulate::run(devices, &request, &mut |what| progress(&format!("draw {draw}: {what}")))?;
         if let Some(by) = interrupted {
             return Err(Error::Interrupted { by });
         }

@@ -174,12 +174,7 @@ pub(crate) fn check(i: &Instruction) -> Result<()> {
 }
 
 /// Tiles with a sample at each element of their diagonals, and its operands after they were rounded.
-fn operands(
-    request: &BitRequest<'_>,
-    terms: usize,
-    samples: usize,
-    random: &mut ChaCha8Rng,
-) -> (Tiles, Vec<Sample>) {
+fn operands(request: &BitRequest<'_>, terms: usize, samples: usize, random: &mut ChaCha8Rng) -> (Tiles, Vec<Sample>) {
     let i = request.instruction;
     let per_tile = i.m.min(i.n);
     let mut tiles = Tiles::zeros(i, samples.div_ceil(per_tile));
@@ -233,7 +228,8 @@ impl<'a> References<'a> {
         let wide = self.wide;
         let code = |x: &f64| wide.encode_f64(*x, Rounding::Rne, Overflow::Standard).unwrap_or(0);
         let d = self.instruction.d;
-        let exact = self.exact.sum(products().map(|(x, y)| (code(x), code(y))), 0).round(d, Rounding::Rne, Overflow::Standard);
+        let exact =
+            self.exact.sum(products().map(|(x, y)| (code(x), code(y))), 0).round(d, Rounding::Rne, Overflow::Standard);
         let finite = |x: f32| x.is_finite().then(|| x.to_bits());
         [
             in_half.and_then(|x| finite(x as f32)),
@@ -395,7 +391,8 @@ mod tests {
         assert!(single.near.is_sorted_by(|x, y| x >= y));
         let half = result.agreements[BitReference::Half as usize];
         assert!(half.equal < single.equal / 10);
-        let ks: Vec<i32> = result.factors.iter().filter(|bin| bin.factor == Factor::Terms).map(|bin| bin.from).collect();
+        let ks: Vec<i32> =
+            result.factors.iter().filter(|bin| bin.factor == Factor::Terms).map(|bin| bin.from).collect();
         assert_eq!(ks, [1, 2, 4, 8]);
         let gaps: u64 = result.factors.iter().filter(|bin| bin.factor == Factor::Gap).map(|bin| bin.samples).sum();
         assert_eq!(gaps, 3000);

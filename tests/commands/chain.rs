@@ -154,7 +154,9 @@ fn every_device_is_checked_before_the_first_runs() {
 fn chains_with_scales_do_not_overflow_and_those_of_blocks_have_the_scales_of_their_format() {
     let run = |device: &str, instruction: &str, scales: &str| {
         let device = format!("model:{device}/{instruction}");
-        let arguments = ["chain", "--device", &device, "--scales", scales, "--chains", "20", "--length", "8", "--init", "low", "-q"];
+        let arguments = [
+            "chain", "--device", &device, "--scales", scales, "--chains", "20", "--length", "8", "--init", "low", "-q",
+        ];
         let run = tcnum_with_input(&[&arguments[..], &["--output", "json"]].concat(), b"");
         assert_eq!(run.status, 0, "{}", run.stderr);
         table(&validate_report(&run.stdout), "curves")[0].clone()

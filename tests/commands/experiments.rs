@@ -123,7 +123,10 @@ fn the_verdict_depends_on_the_number_of_samples_that_is_assumed() {
         let cell = rows.into_iter().find(|r| r["op"] == "inner-product" && r["init"] == "fp32").unwrap();
         cell["verdict"].as_str().unwrap().to_string()
     };
-    assert_eq!((of("200").as_str(), of("1000").as_str()), ("reproduced: within sampling error", "not reproduced: accepted"));
+    assert_eq!(
+        (of("200").as_str(), of("1000").as_str()),
+        ("reproduced: within sampling error", "not reproduced: accepted")
+    );
 }
 
 #[test]
@@ -204,7 +207,9 @@ fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
         let identity = Identity { name: "idle".into(), description: "idle".into(), details: Vec::new() };
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Idle(identity, last))];
         let options = Options { seed: 0, samples: None, published_samples: None };
-        let error = experiment::run(&experiment, &mut devices, options, &mut Report::new("experiment", ""), &mut |_| ()).unwrap_err();
+        let error =
+            experiment::run(&experiment, &mut devices, options, &mut Report::new("experiment", ""), &mut |_| ())
+                .unwrap_err();
         assert!(error.to_string().contains("it lacks the last one"), "{name}: {error}");
     }
 }

@@ -50,7 +50,10 @@ impl ProbeValues {
                 let arrays = Arrays::parse(path, &bytes)?;
                 let name = path.display();
                 let [array] = &arrays.arrays[..] else {
-                    return Err(Error::request(format!("{name}: it has {} arrays; give a file with one", arrays.arrays.len())));
+                    return Err(Error::request(format!(
+                        "{name}: it has {} arrays; give a file with one",
+                        arrays.arrays.len()
+                    )));
                 };
                 let (format, codes) = array.codes(None).map_err(|error| error.within(name))?;
                 let values: Vec<f64> = codes.iter().map(|code| format.to_f64(code)).filter(|x| x.is_finite()).collect();
@@ -97,7 +100,9 @@ pub(super) fn run(arguments: &Arguments, mut report: Report) -> Result<Report> {
         _ => return Err(Error::request("--bits is of one operation: multiply, inner-product, or dot, all without c")),
     };
     if !arguments.inits.is_empty() || arguments.summary || arguments.digests.is_some() {
-        return Err(Error::request("--init, --summary and --digests do not go with --bits, whose operands are rounded before"));
+        return Err(Error::request(
+            "--init, --summary and --digests do not go with --bits, whose operands are rounded before",
+        ));
     }
     let given = match &arguments.distributions[..] {
         [] => vec![ProbeValues::Named(Distribution::Normal)],
