@@ -65,6 +65,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<experiment::table::FindingRow>(),
         Declaration::of::<experiment::table::ProbePairRow>(),
         Declaration::of::<experiment::table::SampleSizeRow>(),
+        Declaration::of::<experiment::table::UntestableRow>(),
         Declaration::of::<explain::ResultRow>(),
         Declaration::of::<explain::StepRow>(),
         Declaration::of::<features::tables::FeatureRow>(),

@@ -115,7 +115,7 @@ pub enum Outcome {
         /// Against plain f32, plain f64 and the exact product.
         errors: Vec<Errors>,
         /// The plain product in f32 against the exact one.
-        plain: Errors,
+        plain: Box<Errors>,
     },
     /// Of integers, in s32.
     Integers(Integers),
@@ -202,7 +202,7 @@ fn of_shape(
         let (x, y) = (scheme.a.split(a, Line::Row), scheme.b.split(b, Line::Column));
         for (device, (d, seconds)) in computed(&x, &y, devices, progress)? {
             let (infinite, errors) = measure::errors(&d, references);
-            add(device, seconds, Outcome::Numbers { infinite, errors, plain: *plain });
+            add(device, seconds, Outcome::Numbers { infinite, errors, plain: Box::new(*plain) });
         }
     }
     Ok(())

@@ -190,7 +190,7 @@ pub fn emulations(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &
 /// What was measured of a product in f32.
 fn measured(own: &Emulation) -> Option<(usize, &[Errors], &Errors)> {
     match &own.outcome {
-        Outcome::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain)),
+        Outcome::Numbers { infinite, errors, plain } => Some((*infinite, errors, plain.as_ref())),
         Outcome::Integers(_) => None,
     }
 }

@@ -56,12 +56,13 @@ pub(super) fn run(
     report: &mut Report,
 ) -> Result<()> {
     let values = OperandValues::Drawn(plan.values);
-    let (mut compared, mut findings) = (Vec::new(), Vec::new());
+    let (mut compared, mut findings, mut untestable) = (Vec::new(), Vec::new(), Vec::new());
     for device in devices.iter_mut() {
         let (name, counts) = (device.identity().name.clone(), experiment.counts(device.as_ref()));
         let Some(instruction) = experiment.on(device.as_mut(), &plan.instruction)? else {
-            let missing = experiment.findings.iter().map(|own| table::untestable(&name, own, &plan.instruction.name));
-            findings.extend(missing);
+            let missing =
+                experiment.findings.iter().map(|own| table::untestable_finding(&name, own, &plan.instruction.name));
+            untestable.extend(missing);
             continue;
         };
         let samples = options.samples.unwrap_or(plan.samples);
@@ -85,6 +86,7 @@ pub(super) fn run(
     }
     report.notes.push(bit_table::note());
     report.tables.extend(table::findings(findings).filled());
+    report.tables.extend(table::untestable(untestable));
     report.tables.extend(bit_table::tables(&compared));
     Ok(())
 }

@@ -28,7 +28,7 @@ pub(super) fn run(
     };
     report.notes.extend(chain::table::notes(&plan));
     let several = devices.len() > 1;
-    let (mut findings, mut ends, mut points) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut findings, mut untestable, mut ends, mut points) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut all: Vec<(String, Vec<Curve>)> = Vec::new();
     for device in devices.iter_mut() {
         let (name, counts) = (device.identity().name.clone(), experiment.counts(device.as_ref()));
@@ -53,7 +53,7 @@ pub(super) fn run(
             let lacking =
                 finding.check.instructions().into_iter().find(|name| !declared.iter().any(|i| i.name == **name));
             if let Some(lacking) = lacking {
-                findings.push(table::untestable(&name, finding, lacking));
+                untestable.push(table::untestable_finding(&name, finding, lacking));
             } else if let Some(found) = finding.check.of_curves(&renamed) {
                 report.holds &= found.holds || !counts || finding.accepted.is_some();
                 findings.push(table::finding((&name, counts), finding, &found));
@@ -63,11 +63,9 @@ pub(super) fn run(
         points.extend(chain::table::points(Some(&name), &curves));
         all.push((name, curves));
     }
-    report.tables.extend([
-        table::findings(findings),
-        chain::table::curve_table(ends),
-        chain::table::point_table(points),
-    ]);
+    report.tables.push(table::findings(findings));
+    report.tables.extend(table::untestable(untestable));
+    report.tables.extend([chain::table::curve_table(ends), chain::table::point_table(points)]);
     if let [(first, ours), others @ ..] = &all[..]
         && several
     {

@@ -11,6 +11,9 @@ use crate::{
     report::plot::{Legend, PlottedLine, svg as drawn},
 };
 
+/// How many colours a plot has.
+const COLORS: usize = 7;
+
 crate::rows! {
     /// How far products are from the exact sums.
     pub struct ProductErrorRow in "product_errors" {
@@ -102,7 +105,7 @@ fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
     let Some(model) = device.model() else { return Vec::new() };
     let mut known: Vec<*const Rule> = Vec::new();
     let mut lines = Vec::new();
-    for instruction in isa::all().iter().filter(|i| !i.d.is_integer() && i.scale.is_none() && model.has(&i.support)) {
+    for instruction in isa::all().iter().filter(|i| !i.d.is_integer() && i.scale.is_none() && model.has(i.support)) {
         let Some(rule) = model.rule(instruction) else { continue };
         if !known.contains(&std::ptr::from_ref(rule)) && Schedule::new(instruction.clone()).is_ok() {
             known.push(rule);
@@ -110,6 +113,14 @@ fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
         }
     }
     lines
+}
+
+/// A line, and the devices of which every number of it is the same.
+struct SharedLine<'a> {
+    devices: Vec<&'a str>,
+    label: String,
+    dashed: bool,
+    points: Vec<(i32, f64)>,
 }
 
 /// The errors against k, both on logarithmic scales: a line for each device, instruction and promotion, dashed where sums are promoted.
@@ -124,42 +135,41 @@ pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
     if let Some(k) = numbers().find(|k| !k.is_power_of_two()) {
         return Err(Error::request(format!("k = {k}: a plot is of powers of two")));
     }
-    let mut drawn_lines: Vec<(Vec<&str>, String, bool, Vec<(i32, f64)>)> = Vec::new();
+    let mut own_lines: Vec<SharedLine> = Vec::new();
     for row in rows {
         let promoted = row.promote.map_or_else(String::new, |promote| format!(", promoted every {promote}"));
         let label = format!("{}{promoted}", row.instruction);
-        let own =
-            |(devices, known, ..): &&mut (Vec<&str>, String, bool, Vec<_>)| devices[0] == row.device && *known == label;
-        let at = match drawn_lines.iter_mut().position(|mut line| own(&&mut line)) {
-            Some(at) => at,
-            None => {
-                drawn_lines.push((vec![&row.device], label, row.promote.is_some(), Vec::new()));
-                drawn_lines.len() - 1
-            }
-        };
+        let known = own_lines.iter().position(|line| line.devices[0] == row.device && line.label == label);
+        let at = known.unwrap_or_else(|| {
+            let devices = vec![&row.device[..]];
+            own_lines.push(SharedLine { devices, label, dashed: row.promote.is_some(), points: Vec::new() });
+            own_lines.len() - 1
+        });
         if let Some(error) = row.error.filter(|error| *error > 0.0) {
-            drawn_lines[at].3.push((row.k.ilog2() as i32, error.log10()));
+            own_lines[at].points.push((row.k.ilog2() as i32, error.log10()));
         }
     }
-    // Devices of which every number of a line is the same share it.
-    let mut shared: Vec<(Vec<&str>, String, bool, Vec<(i32, f64)>)> = Vec::new();
-    for (devices, label, dashed, points) in drawn_lines {
-        match shared.iter_mut().find(|known| known.1 == label && known.3 == points) {
-            Some(known) => known.0.extend(devices),
-            None => shared.push((devices, label, dashed, points)),
+    let mut shared: Vec<SharedLine> = Vec::new();
+    for line in own_lines {
+        match shared.iter_mut().find(|known| known.label == line.label && known.points == line.points) {
+            Some(known) => known.devices.extend(line.devices),
+            None => shared.push(line),
         }
     }
+    let promoted = shared.iter().any(|line| line.dashed);
     // A promoted line has the colour of the one that is not.
     let mut colors: Vec<(&str, &str)> = Vec::new();
     let mut lines: Vec<PlottedLine> = Vec::new();
-    for (devices, label, dashed, points) in &shared {
+    for SharedLine { devices, label, dashed, points } in &shared {
         let own = (devices[0], label.split(',').next().unwrap_or_default());
         let color = colors.iter().position(|known| *known == own).unwrap_or_else(|| {
             colors.push(own);
             colors.len() - 1
         });
         let name = format!("{}: {label}", devices.join(", "));
-        lines.push(PlottedLine { name, color, dashed: *dashed, crossed: false, points: points.clone() });
+        // Where no line is promoted, dashes tell lines of one colour apart.
+        let dashed = *dashed || !promoted && color / COLORS % 2 == 1;
+        lines.push(PlottedLine { name, color, dashed, crossed: false, points: points.clone() });
     }
     let legend = Legend {
         title,

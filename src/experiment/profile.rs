@@ -38,30 +38,35 @@ pub(super) fn run(
     };
     let powers = power::of_cells(experiment, plan, &probes, options.seed, published_samples)?;
 
-    let mut cells = Vec::new();
+    let (mut cells, mut untestable) = (Vec::new(), Vec::new());
     for (cell, power) in plan.cells.iter().zip(&powers) {
         for (device, name) in names.iter().enumerate() {
-            let outcome = outcome(device, cell).map(|outcome| {
-                let measured = measured(cell, &outcome.result);
-                let verdict = measured.judge(&cell.published, published_samples);
-                report.holds &= verdict != Verdict::Differs || cell.accepted.is_some() || !counts[device];
-                (outcome, measured, verdict)
-            });
-            cells.push(
-                MeasuredCell { device: name, counts: counts[device], cell, outcome, power }.row(published_samples),
-            );
+            let Some(outcome) = outcome(device, cell) else {
+                untestable.push(table::untestable_cell(name, cell));
+                continue;
+            };
+            let (measured, counts) = (measured(cell, &outcome.result), counts[device]);
+            let verdict = measured.judge(&cell.published, published_samples);
+            report.holds &= verdict != Verdict::Differs || cell.accepted.is_some() || !counts;
+            let row = MeasuredCell { device: name, counts, cell, outcome, measured: &measured, verdict, power };
+            cells.push(row.row(published_samples));
         }
     }
     report.notes.extend(power::note(&powers));
     report.tables.push(table::cells(cells, published_samples));
+    report.tables.extend(table::untestable(untestable));
     report.tables.extend(table::explanations(&plan.cells));
 
     let measured_on = |device: usize| -> Vec<(&ProfileCell, Measured)> {
         let one = |cell| Some((cell, measured(cell, &outcome(device, cell)?.result)));
         plan.cells.iter().filter_map(one).collect()
     };
-    let by_device: Vec<_> =
-        names.iter().enumerate().map(|(device, name)| ((*name, counts[device]), measured_on(device))).collect();
+    let of = |(device, name): (usize, &&'_ str)| OfDevice {
+        name: name.to_string(),
+        counts: counts[device],
+        cells: measured_on(device),
+    };
+    let by_device: Vec<OfDevice> = names.iter().enumerate().map(of).collect();
     conclude(experiment, &by_device, published_samples, report);
     if names.len() > 1 {
         report.tables.extend(table::probe_pairs(compared(&names, &probes, &outcomes)).filled());
@@ -99,15 +104,17 @@ pub(super) fn probed(
     Ok(found)
 }
 
+/// What a device gave for the cells that it has instructions for.
+struct OfDevice<'a> {
+    name: String,
+    counts: bool,
+    cells: Vec<(&'a ProfileCell, Measured)>,
+}
+
 /// Adds the tables of the findings and of the estimated published number of samples, for each device.
-fn conclude(
-    experiment: &Experiment,
-    by_device: &[((&str, bool), Vec<(&ProfileCell, Measured)>)],
-    published_samples: u64,
-    report: &mut Report,
-) {
+fn conclude(experiment: &Experiment, by_device: &[OfDevice], published_samples: u64, report: &mut Report) {
     let (mut findings, mut sizes) = (Vec::new(), Vec::new());
-    for ((name, counts), measured) in by_device {
+    for OfDevice { name, counts, cells: measured } in by_device {
         for finding in &experiment.findings {
             if let Some(found) = finding.check.of_cells(measured) {
                 report.holds &= found.holds || !counts || finding.accepted.is_some();

@@ -14,6 +14,8 @@ use crate::{
 
 /// The most rows and columns of a product whose elements are measured.
 const MOST: usize = 1 << 14;
+/// The share of a published figure beyond which a sampling error is wide: nearly any arithmetic would pass.
+const WIDE: f64 = 0.5;
 /// How many standard deviations of the mean over draws still count as sampling error.
 const DEVIATIONS: f64 = 2.0;
 
@@ -377,7 +379,12 @@ fn judged(
         measured: mean,
         deviation,
         draws,
-        verdict: Verdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
+        verdict: match verdict {
+            Some(Verdict::Sampling) if deviation.is_some_and(|own| DEVIATIONS * own > WIDE * cell.published.value) => {
+                "reproduced, with little power: it varies that much from draw to draw".into()
+            }
+            verdict => Verdict::words(verdict, true, cell.explanation.is_some(), cell.accepted.is_some()),
+        },
         why: (verdict == Some(Verdict::Differs))
             .then(|| cell.accepted.clone().or_else(|| cell.explanation.clone()))
             .flatten(),

@@ -6,6 +6,9 @@ use super::{
 };
 use crate::{chain::Curve, device::Identity, probe::ProbeResult, report::Table};
 
+/// What a reader is told of what a device could not be asked.
+const NOT_TESTABLE: &str = "not testable here";
+
 crate::rows! {
     /// A device that ran the experiment.
     pub struct DeviceRow in "devices" {
@@ -36,13 +39,13 @@ crate::rows! {
         /// Its standard error.
         standard_error: Option<f64> => shown("+-").beside(),
         /// The sampling error that the published mean would have.
-        published_sampling_error: Option<f64> => shown("+- published"),
+        published_sampling_error: f64 => shown("+- published"),
         /// The measured mean over the published one.
         ratio: Option<f64> => shown("ratio"),
         /// Samples that are equal to the reference.
-        equal: Option<u64> => shown("equal"),
+        equal: u64 => shown("equal"),
         /// Samples.
-        samples: Option<u64> => shown("samples"),
+        samples: u64 => shown("samples"),
         /// The published number of samples with which the difference would be one sampling error.
         published_samples_implied: Option<i64> => shown("N implied"),
         /// Whether the measured mean is the published one.
@@ -58,17 +61,17 @@ crate::rows! {
         /// Whether the experiment's file accepts that the cell is not reproduced.
         accepted: Option<bool> => hidden(),
         /// The probability that as many samples as were published are all equal to the reference.
-        all_equal_probability: Option<f64> => hidden(),
+        all_equal_probability: f64 => hidden(),
         /// How many samples the published mean is taken to have.
         published_samples: u64 => hidden(),
         /// How the device executed the instruction.
-        execution: Option<&'static str> => hidden(),
+        execution: &'static str => hidden(),
         /// The machine instructions that ran.
         opcodes: Vec<String> => hidden(),
         /// Digest of every operand's bits.
-        inputs_digest: Option<String> => hidden(),
+        inputs_digest: String => hidden(),
         /// Digest of every output's code.
-        outputs_digest: Option<String> => hidden(),
+        outputs_digest: String => hidden(),
     }
 
     /// Why a cell may differ.
@@ -95,12 +98,26 @@ crate::rows! {
         device: String => shown("device").if_varied().essential(),
         /// The figures that say whether it holds.
         measured: String => shown("measured").essential(),
-        /// Whether it holds; nothing where the device lacks an instruction that it is about.
-        holds: Option<bool> => shown("holds").essential(),
+        /// Whether it holds.
+        holds: bool => shown("holds").essential(),
         /// Whether that decides the exit status: the device is of a generation that the experiment is about.
         counts: Option<bool> => hidden(),
         /// Why it is accepted that it does not.
         accepted: Option<String> => shown("accepted").if_filled(),
+    }
+
+    /// What a device could not be asked.
+    pub struct UntestableRow in "untestable" {
+        /// The device.
+        device: String => shown("device").essential(),
+        /// The cell, or the claim.
+        what: String => shown("cell or finding").essential(),
+        /// The figure as printed, of a cell.
+        published: Option<String> => shown("published").if_filled(),
+        /// The instruction that the device lacks.
+        instruction: String => shown("lacks").essential(),
+        /// That it is not testable.
+        verdict: &'static str => shown("verdict").essential(),
     }
 
     /// How many samples stand behind the published means, by what a device measures.
@@ -170,8 +187,9 @@ pub(super) struct MeasuredCell<'a> {
     /// Whether it decides if the claims hold.
     pub counts: bool,
     pub cell: &'a Published,
-    /// What it came to; `None` where the device has no instruction for it.
-    pub outcome: Option<(&'a Probed, Measured, Verdict)>,
+    pub outcome: &'a Probed,
+    pub measured: &'a Measured,
+    pub verdict: Verdict,
     pub power: &'a CellPower,
 }
 
@@ -220,11 +238,8 @@ pub(super) fn cells(rows: Vec<CellRow>, published_samples: u64) -> Table {
 impl MeasuredCell<'_> {
     /// The row of [`cells`].
     pub(super) fn row(&self, published_samples: u64) -> CellRow {
-        let cell = self.cell;
-        let measured = self.outcome.as_ref().map(|(_, measured, _)| measured);
-        let result = self.outcome.as_ref().map(|(probed, ..)| &probed.result);
-        let mean = measured.and_then(|m| m.errors.mean());
-        let other = self.outcome.as_ref().map(|(probed, ..)| &probed.instruction.name);
+        let (cell, m, result) = (self.cell, self.measured, &self.outcome.result);
+        let (mean, executed) = (m.errors.mean(), &self.outcome.instruction.name);
         CellRow {
             instruction: cell.instruction.name.clone(),
             op: cell.op.name(),
@@ -233,29 +248,29 @@ impl MeasuredCell<'_> {
             device: self.device.into(),
             published: cell.published.text.clone(),
             measured: mean,
-            standard_error: measured.and_then(|m| m.errors.standard_error()),
-            published_sampling_error: measured.map(|m| m.sampling_error(published_samples)),
+            standard_error: m.errors.standard_error(),
+            published_sampling_error: m.sampling_error(published_samples),
             ratio: mean.filter(|_| cell.published.value > 0.0).map(|mean| mean / cell.published.value),
-            equal: measured.map(|m| m.equal),
-            samples: measured.map(|m| m.samples),
-            published_samples_implied: measured.and_then(|m| m.implied_samples(&cell.published)).map(whole),
+            equal: m.equal,
+            samples: m.samples,
+            published_samples_implied: m.implied_samples(&cell.published).map(whole),
             verdict: Verdict::words(
-                self.outcome.as_ref().map(|(.., verdict)| *verdict),
+                Some(self.verdict),
                 self.counts,
                 cell.explanation.is_some(),
                 cell.accepted.is_some(),
             ),
-            instead: other.filter(|name| **name != cell.instruction.name).cloned(),
+            instead: Some(executed).filter(|name| **name != cell.instruction.name).cloned(),
             would_pass: self.power.pass.clone(),
             would_not: self.power.refuted.clone(),
             explained: cell.explanation.is_some(),
             accepted: Some(cell.accepted.is_some()),
-            all_equal_probability: measured.map(|m| m.all_equal(published_samples)),
+            all_equal_probability: m.all_equal(published_samples),
             published_samples,
-            execution: result.map(|result| result.execution.kind.name()),
-            opcodes: result.map_or_else(Vec::new, |result| result.execution.opcodes.clone()),
-            inputs_digest: result.map(|result| hex(result.digest)),
-            outputs_digest: result.map(|result| hex(result.outputs_digest)),
+            execution: result.execution.kind.name(),
+            opcodes: result.execution.opcodes.clone(),
+            inputs_digest: hex(result.digest),
+            outputs_digest: hex(result.outputs_digest),
         }
     }
 }
@@ -286,22 +301,36 @@ pub(super) fn finding((device, counts): (&str, bool), finding: &Finding, found: 
         claim: finding.claim.clone(),
         device: device.into(),
         measured: found.measured.clone(),
-        holds: Some(found.holds),
+        holds: found.holds,
         counts: Some(counts),
         accepted: finding.accepted.clone().filter(|_| !found.holds),
     }
 }
 
-/// The row of a finding about an instruction that the device lacks.
-pub(super) fn untestable(device: &str, finding: &Finding, instruction: &str) -> FindingRow {
-    let measured = format!("not testable here: the device lacks {instruction}");
-    FindingRow {
-        claim: finding.claim.clone(),
+/// The table of what a device could not be asked.
+pub(super) fn untestable(rows: Vec<UntestableRow>) -> Option<Table> {
+    Table::of("Not testable here: the device lacks the instruction, and whatever stands for it", rows).filled()
+}
+
+/// A finding about an instruction that the device lacks.
+pub(super) fn untestable_finding(device: &str, finding: &Finding, instruction: &str) -> UntestableRow {
+    UntestableRow {
         device: device.into(),
-        measured,
-        holds: None,
-        counts: Some(false),
-        accepted: None,
+        what: finding.claim.clone(),
+        published: None,
+        instruction: instruction.into(),
+        verdict: NOT_TESTABLE,
+    }
+}
+
+/// A cell of an instruction that the device lacks.
+pub(super) fn untestable_cell(device: &str, cell: &Published) -> UntestableRow {
+    UntestableRow {
+        device: device.into(),
+        what: format!("{}, init {}, against {}", cell.op.name(), cell.init.name(), cell.reference.name()),
+        published: Some(cell.published.text.clone()),
+        instruction: cell.instruction.name.clone(),
+        verdict: NOT_TESTABLE,
     }
 }
 

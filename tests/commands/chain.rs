@@ -149,3 +149,27 @@ fn every_device_is_checked_before_the_first_runs() {
     let own = "model:hopper/mma.m16n8k8.f32.bf16.bf16.f32";
     refused(&["--device", own, "--fmt", "f16"], "each --device names its instruction");
 }
+
+#[test]
+fn chains_with_scales_do_not_overflow_and_those_of_blocks_have_the_scales_of_their_format() {
+    let run = |device: &str, instruction: &str, scales: &str| {
+        let device = format!("model:{device}/{instruction}");
+        let arguments = [
+            "chain", "--device", &device, "--scales", scales, "--chains", "20", "--length", "8", "--init", "low", "-q",
+        ];
+        let run = tcnum_with_input(&[&arguments[..], &["--output", "json"]].concat(), b"");
+        assert_eq!(run.status, 0, "{}", run.stderr);
+        table(&validate_report(&run.stdout), "curves")[0].clone()
+    };
+    let fp8 = "mma.m16n8k32.f32.e4m3.e4m3.f32";
+    assert!(run("ada", fp8, "none")["first_overflow"].is_u64());
+    for rule in ["absmax", "pow2"] {
+        let curve = run("ada", fp8, rule);
+        assert!(curve["first_overflow"].is_null() && curve["scales"] == rule, "{curve}");
+        assert!(curve["last_error"].as_f64().unwrap() < 0.5, "{curve}");
+    }
+    let blocks = run("blackwell-rtx", "mma.m16n8k32.f32.e4m3.e4m3.f32.ue8m0.block32", "none");
+    assert!(blocks["first_overflow"].is_null() && blocks["scales"] == "mxfp8-e4m3", "{blocks}");
+    let four = run("blackwell-rtx", "mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16", "none");
+    assert!(four["scales"] == "nvfp4" && four["last_error"].as_f64() > blocks["last_error"].as_f64(), "{four}");
+}

@@ -1,5 +1,6 @@
 //! The commands as they are used: what they print, write and refuse, and the schema and the kept reports of it.
 
+mod bits;
 mod calc;
 mod chain;
 mod citations;
@@ -17,6 +18,7 @@ mod models_command;
 mod output_files;
 #[path = "../common/program.rs"]
 mod program;
+mod published_figures;
 mod quantise_files;
 mod report_schema;
 mod reports;

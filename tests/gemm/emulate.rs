@@ -135,11 +135,14 @@ fn by_paper(scheme: &str, one: &Element) -> f32 {
             }
             c + correction / 2048.0
         }
-        "le-gemm" => {
+        "le-gemm" | "le-gemm-outside" => {
             let parts = |x: f32| one.halves(x, Rounding::Rz, 1024.0);
             let (mut main, mut cross) = (0.0, 0.0);
             for step in one.steps(0, k) {
-                main = one.step(step.clone(), main, [HI, HI], &parts);
+                main = match scheme {
+                    "le-gemm" => one.step(step.clone(), main, [HI, HI], &parts),
+                    _ => main + one.step(step.clone(), 0.0, [HI, HI], &parts),
+                };
                 cross = one.step(step.clone(), cross, [HI, LO], &parts);
                 cross = one.step(step, cross, [LO, HI], &parts);
             }
@@ -180,7 +183,8 @@ fn every_scheme_is_the_algorithm_of_its_paper_step_by_step() {
         // 75 is no multiple of any instruction's k, nor of the blocks.
         let (m, n, k) = (3, 4, 75);
         let (a, b) = (numbers(m, k, 1), numbers(k, n, 2));
-        let halves = ["half", "markidis", "markidis, all", "egemm", "ootomo", "le-gemm"].map(|name| (name, half));
+        let halves = ["half", "markidis", "markidis, all", "egemm", "ootomo", "le-gemm", "le-gemm-outside"]
+            .map(|name| (name, half));
         let thirds = ["bf16x3", "bf16x6", "bf16x9"].map(|name| (name, bf16));
         for (name, instruction) in halves.into_iter().chain(thirds) {
             let Some(instruction) = instruction else { continue };
@@ -192,6 +196,27 @@ fn every_scheme_is_the_algorithm_of_its_paper_step_by_step() {
                 assert_eq!(own, by_paper(name, &one), "{name} on {model}, row {row}, column {column}");
             }
         }
+    }
+}
+
+#[test]
+fn half_in_f16_sums_in_f16_step_by_step() {
+    let (m, n, k) = (2, 3, 40);
+    let (a, b) = (numbers(m, k, 5), numbers(k, n, 6));
+    let d = product("turing", "half-f16", &a, &b);
+    for (row, column) in (0..m).flat_map(|row| (0..n).map(move |column| (row, column))) {
+        let line: Vec<f32> = (0..k).map(|at| b.values[at * n + column]).collect();
+        let one = Element::new("turing", "mma.m16n8k8.f16.f16.f16.f16", &a.values[row * k..(row + 1) * k], &line);
+        let code = one.steps(0, k).fold(0, |c, step| {
+            let mut case = Case::zeros(&one.instruction);
+            for (place, k) in step.enumerate() {
+                case.a[place] = one.code(one.a[k], Rounding::Rne);
+                case.b[place] = one.code(one.b[k], Rounding::Rne);
+            }
+            case.c = c;
+            one.evaluator.dot(&case)
+        });
+        assert_eq!(f64::from(f32::from_bits(d[row * n + column])), one.instruction.d.to_f64(code));
     }
 }
 
@@ -257,6 +282,7 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
         ("bf16x9", 9),
         ("egemm", 4),
         ("half", 1),
+        ("half-f16", 1),
         ("l12-r4", 3),
         ("l12-r4-unsigned", 3),
         ("l16-r16", 4),
@@ -265,9 +291,14 @@ fn shipped_schemes_take_as_many_products_as_their_papers_say() {
         ("l16-r4-unsigned", 4),
         ("l16-r8", 2),
         ("l16-r8-unsigned", 2),
+        ("l4-r4", 1),
+        ("l4-r4-unsigned", 1),
         ("l8-r4", 2),
         ("l8-r4-unsigned", 2),
+        ("l8-r8", 1),
+        ("l8-r8-unsigned", 1),
         ("le-gemm", 3),
+        ("le-gemm-outside", 3),
         ("markidis", 4),
         ("ootomo", 3),
         ("ozaki-e4m3", 15),
@@ -517,10 +548,21 @@ fn the_report_has_each_scheme_on_each_device_and_the_plot_is_written() {
     assert_eq!(report["tables"]["integer_emulations"].as_array().unwrap().len(), 4);
     let drawing = std::fs::read_to_string(&plot).unwrap();
     assert!(drawing.contains("ozaki-int8, model:hopper") && !drawing.contains("l8-r4"), "{drawing}");
+    for row in report["tables"]["emulation_errors"].as_array().unwrap() {
+        let counts: u64 = row["error_counts"].as_array().unwrap().iter().map(|count| count.as_u64().unwrap()).sum();
+        let elements = if row["k"] == 16 { 16 * 16 } else { 48 * 48 };
+        assert_eq!(counts, elements, "every error is in a binade");
+        assert!(row["rms"].as_f64() >= row["mean_absolute"].as_f64());
+    }
+    // Of one size the plot is of error against cost.
+    let one =
+        ["emulate", "--size", "16", "--scheme", "half", "egemm", "--device", "model:ampere", "--plot", &plot, "-q"];
+    assert_eq!(tcnum(&one).status, 0);
+    assert!(std::fs::read_to_string(&plot).unwrap().contains("products of low precision"));
     // What no device has is left out where nobody asked for it by its name.
     let run = tcnum(&["emulate", "--size", "8", "--rows", "2", "--device", "model:volta", "--output", "json", "-q"]);
     let report = validate_report(&run.stdout);
-    assert_eq!(report["tables"]["emulations"].as_array().unwrap().len(), 5, "the schemes on f16");
+    assert_eq!(report["tables"]["emulations"].as_array().unwrap().len(), 7, "the schemes on f16");
     for expected in ["2 of 8", "Left out on model:volta, for want of an instruction: bf16x3, "] {
         let has = |note: &serde_json::Value| note.as_str().unwrap().contains(expected);
         assert!(report["notes"].as_array().unwrap().iter().any(has), "{expected}");
