@@ -2,6 +2,7 @@
 
 mod calc;
 mod chain;
+mod completions;
 mod convert;
 mod devices;
 mod distinguish;
@@ -13,6 +14,7 @@ mod formats;
 mod gemm;
 mod identify;
 mod instructions;
+mod manual;
 mod merge;
 mod models;
 mod named;
@@ -56,7 +58,17 @@ use progress::{Bar, Progress};
 #[command(version, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    request: Request,
+}
+
+/// What a command line asks for: a report, or text about the command line itself.
+#[derive(Subcommand)]
+enum Request {
+    #[command(flatten)]
+    Report(Command),
+    Completions(completions::Arguments),
+    #[command(hide = true)]
+    Manual(manual::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -94,10 +106,12 @@ pub fn main() -> ExitCode {
     };
     let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
     let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
-    match distinct.and_then(|()| threads::start_pool()).and_then(|()| run(cli.command)) {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => fail(&error),
-    }
+    let done = distinct.and_then(|()| match cli.request {
+        Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
+        Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
+        Request::Report(command) => threads::start_pool().and_then(|()| run(command)),
+    });
+    done.map_or_else(|error| fail(&error), ExitCode::from)
 }
 
 /// The arguments of this process.

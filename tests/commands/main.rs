@@ -5,6 +5,7 @@ mod chain;
 mod citations;
 mod cli_formats;
 mod command_line;
+mod completions_and_manual;
 mod convert_files;
 mod distinguish;
 mod documents;
