@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{interrupt, sorting},
+    base::{signals, sorting},
     device::{self, Device},
     distinguish::{
         self, Search, Side, Verdict,
@@ -64,7 +64,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names; instructions with other operands, or that a device lacks; a device that fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let mut report = Report::new("distinguish", invocation());
     let progress = Progress::new(&arguments.destination);
     match &arguments.sides[..] {

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Result,
-    base::{atomic, interrupt},
+    base::{atomic, signals},
     device,
     experiment::{self, Experiment, Options},
     report::Report,
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let mut devices = match &arguments.devices[..] {

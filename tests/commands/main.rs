@@ -15,9 +15,11 @@ mod explain;
 mod machine;
 mod models_command;
 mod output_files;
+mod packaging;
 #[path = "../common/program.rs"]
 mod program;
 mod quantise_files;
+mod recipes;
 mod report_schema;
 mod reports;
 mod scalar_command;
