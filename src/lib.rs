@@ -87,7 +87,8 @@
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
 //!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`],
 //!     and [`experiment`], which sets published figures beside measured ones);
-//!     [`tables`]: all tables of those;
+//!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
+//!     integration reads them;
 //! 11. [`cli`]: the command line.
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
@@ -117,6 +118,7 @@ pub mod cli;
 pub mod comparison;
 pub mod convert;
 pub mod device;
+pub mod diff;
 pub mod distinguish;
 pub mod emulate;
 pub mod exact;
@@ -125,6 +127,7 @@ pub mod experiment;
 pub(crate) mod explain;
 pub mod features;
 pub mod format;
+pub mod gate;
 pub mod gemm;
 pub mod identify;
 pub mod inputs;

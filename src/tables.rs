@@ -2,8 +2,8 @@
 
 use crate::{
     base::sorting,
-    calc, catalogue, chain, comparison, convert, device, distinguish, emulate, experiment, explain, features, gemm,
-    identify, power, probe, quantise, record,
+    calc, catalogue, chain, comparison, convert, device, diff, distinguish, emulate, experiment, explain, features,
+    gemm, identify, power, probe, quantise, record,
     report::{Declaration, schema},
     tree, verify,
 };
@@ -41,6 +41,11 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<convert::ElementRow>(),
         Declaration::of::<convert::ScaleRow>(),
         Declaration::of::<device::ExecCheckRow>(),
+        Declaration::of::<diff::tables::ChangedCellRow>(),
+        Declaration::of::<diff::tables::ComparedTableRow>(),
+        Declaration::of::<diff::tables::FeaturePairRow>(),
+        Declaration::of::<diff::tables::OriginRow>(),
+        Declaration::of::<diff::tables::UnmatchedRow>(),
         Declaration::of::<distinguish::tables::GenerationRow>(),
         Declaration::of::<distinguish::tables::KitRow>(),
         Declaration::of::<distinguish::tables::KnownRow>(),

@@ -5,12 +5,14 @@ mod chain;
 mod completions;
 mod convert;
 mod devices;
+mod diff;
 mod distinguish;
 mod emulate;
 mod exec_check;
 mod explain;
 mod files;
 mod formats;
+mod gates;
 mod gemm;
 mod identify;
 mod instructions;
@@ -42,6 +44,7 @@ use crate::{
     },
     report::Report,
 };
+use gates::Gates;
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -95,6 +98,7 @@ enum Command {
     Gemm(Box<gemm::Arguments>),
     Emulate(Box<emulate::Arguments>),
     Report(report::Arguments),
+    Diff(diff::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -181,6 +185,7 @@ impl Command {
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
             Command::Report(a) => &a.destination,
+            Command::Diff(a) => &a.destination,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
@@ -188,12 +193,23 @@ impl Command {
             || matches!(self, Command::Convert(a) if a.input.is_some());
         OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
     }
+
+    /// Where the checks go, and the file that they are about, if there is one.
+    fn gates(&self) -> Option<(Gates, Option<String>)> {
+        match self {
+            Command::Verify(a) => Some((a.gates.clone(), None)),
+            Command::Report(a) => Some((a.gates.clone(), Some(a.file.to_string_lossy().into()))),
+            Command::Diff(a) => Some((a.gates.clone(), a.source().map(String::from))),
+            _ => None,
+        }
+    }
 }
 
 /// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
     let destination = command.destination();
     destination.check()?;
+    let gates = command.gates();
     // What stopped a command that still has something to report.
     let mut failure = None;
     let mut report: Report = match command {
@@ -230,9 +246,13 @@ fn run(command: Command) -> Result<u8> {
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
         Command::Report(a) => report::run(&a)?,
+        Command::Diff(a) => diff::run(&a)?,
     };
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));
+    if let Some((gates, source)) = gates {
+        gates.write(&report, source.as_deref())?;
+    }
     destination.write(&report)?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)

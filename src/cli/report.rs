@@ -5,7 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
+    gates::Gates,
+    invocation,
     options::{MAX_TIMEOUT, integer, svg_file},
 };
 use crate::{
@@ -25,7 +27,7 @@ use crate::{
 pub(super) struct Arguments {
     /// The experiment: a file such as those under experiments/.
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub file: PathBuf,
     /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first.
     #[arg(long = "device", value_name = "DEVICE")]
     devices: Vec<String>,
@@ -44,6 +46,9 @@ pub(super) struct Arguments {
     /// Seed of the random inputs: the same seed gives the same inputs everywhere.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
+    /// Files for continuous integration.
+    #[command(flatten)]
+    pub gates: Gates,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

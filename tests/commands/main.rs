@@ -7,6 +7,7 @@ mod cli_formats;
 mod command_line;
 mod completions_and_manual;
 mod convert_files;
+mod diff;
 mod distinguish;
 mod documents;
 mod experiments;
