@@ -87,7 +87,7 @@
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
 //!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`],
 //!     and [`experiment`], which sets published figures beside measured ones);
-//!     [`tables`]: all tables of those;
+//!     [`tables`]: all tables of those; `document`: documents and figures made of them;
 //! 11. [`cli`]: the command line.
 //!
 //! What all of them need and none is about (errors, files, words for people) is the private module `base`.
@@ -103,6 +103,7 @@ pub mod comparison;
 pub mod convert;
 pub mod device;
 pub mod distinguish;
+mod document;
 pub mod emulate;
 pub mod exact;
 pub mod experiment;

@@ -7,6 +7,7 @@ mod devices;
 mod distinguish;
 mod emulate;
 mod exec_check;
+mod experiment;
 mod explain;
 mod files;
 mod formats;
@@ -82,6 +83,7 @@ enum Command {
     Tree(Box<tree::Arguments>),
     Gemm(Box<gemm::Arguments>),
     Emulate(Box<emulate::Arguments>),
+    Experiment(experiment::Arguments),
     Report(report::Arguments),
 }
 
@@ -125,6 +127,12 @@ fn say(said: &clap::Error) -> ExitCode {
     }
 }
 
+/// Says on standard error what went wrong with a part of the work, whose rest goes on.
+fn warn(error: &Error) {
+    // A closed standard error cannot be reported anywhere.
+    let _ = writeln!(std::io::stderr(), "warning: {error}");
+}
+
 /// Says what went wrong on standard error.
 fn fail(error: &Error) -> ExitCode {
     // A closed standard error cannot be reported anywhere.
@@ -143,8 +151,8 @@ fn command() -> clap::Command {
 }
 
 impl Command {
-    /// Where the report goes.
-    fn destination(&self) -> OutputDestination {
+    /// Where the result goes; nowhere of a command that makes a document.
+    fn destination(&self) -> Option<OutputDestination> {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
@@ -166,19 +174,20 @@ impl Command {
             Command::Tree(a) => &a.destination,
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
-            Command::Report(a) => &a.destination,
+            Command::Experiment(a) => &a.destination,
+            Command::Report(_) => return None,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
             || matches!(self, Command::Gemm(a) if a.computes_one())
             || matches!(self, Command::Convert(a) if a.input.is_some());
-        OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
+        Some(OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() })
     }
 }
 
 /// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
-    let destination = command.destination();
+    let destination = command.destination().unwrap_or_default();
     destination.check()?;
     // What stopped a command that still has something to report.
     let mut failure = None;
@@ -215,7 +224,8 @@ fn run(command: Command) -> Result<u8> {
         Command::Tree(a) => tree::run(&a)?,
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
-        Command::Report(a) => report::run(&a)?,
+        Command::Experiment(a) => experiment::run(&a)?,
+        Command::Report(a) => return report::run(&a),
     };
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));
