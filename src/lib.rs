@@ -88,7 +88,7 @@
 //!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`],
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
-//!     integration reads them;
+//!     integration reads them; `document`: documents and figures made of them;
 //! 11. [`cli`]: the command line.
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
@@ -120,6 +120,8 @@ pub mod convert;
 pub mod device;
 pub mod diff;
 pub mod distinguish;
+#[cfg(feature = "cli")]
+mod document;
 pub mod emulate;
 pub mod exact;
 #[cfg(feature = "mpfr")]

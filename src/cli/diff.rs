@@ -16,9 +16,10 @@ use crate::{
     Error, Result,
     base::signals,
     device::cpu,
-    diff::{self, KeptResult, tables},
+    diff::{self, Change, tables},
     distinguish::Search,
-    report::Report,
+    report::{self, Cell, Kept, Report},
+    tables::declared,
     verify::MOST_CASES,
 };
 
@@ -104,8 +105,22 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
         return Err(Error::request(format!("{flag} is for devices; {} and {} are results", files[0], files[1])));
     }
-    let [first, second] = [KeptResult::read(Path::new(files[0]))?, KeptResult::read(Path::new(files[1]))?];
-    let changes = diff::compare(&first, &second)?;
+    let declared = declared();
+    let [first, second] =
+        [report::result(Path::new(files[0]), &declared)?, report::result(Path::new(files[1]), &declared)?];
+    for (file, kept) in files.iter().zip([&first, &second]).filter(|(_, kept)| !kept.unknown.is_empty()) {
+        report
+            .notes
+            .push(format!("Left out of {file}, as this program does not know it: {}.", kept.unknown.join(", ")));
+    }
+    let mut changes = diff::compare(&first.report, &second.report)?;
+    let program = |kept: &Kept| {
+        [&Some(kept.version.clone()), &kept.commit].map(|text| text.clone().map_or(Cell::Empty, Cell::Text))
+    };
+    let programs = program(&first).into_iter().zip(program(&second)).zip(["version of tcnum", "commit of tcnum"]);
+    let programs = programs.filter(|((x, y), _)| x != y);
+    let programs = programs.map(|((x, y), what)| Change { row: String::new(), column: what.into(), values: [x, y] });
+    changes.provenance.splice(0..0, programs.collect::<Vec<_>>());
     report.holds = changes.is_none();
     report.notes.push(match changes.is_none() {
         true => "Nothing changed.".into(),

@@ -9,6 +9,7 @@ mod diff;
 mod distinguish;
 mod emulate;
 mod exec_check;
+mod experiment;
 mod explain;
 mod files;
 mod formats;
@@ -97,6 +98,7 @@ enum Command {
     Tree(Box<tree::Arguments>),
     Gemm(Box<gemm::Arguments>),
     Emulate(Box<emulate::Arguments>),
+    Experiment(experiment::Arguments),
     Report(report::Arguments),
     Diff(diff::Arguments),
 }
@@ -143,6 +145,12 @@ fn say(said: &clap::Error) -> ExitCode {
     }
 }
 
+/// Says on standard error what went wrong with a part of the work, whose rest goes on.
+fn warn(error: &Error) {
+    // A closed standard error cannot be reported anywhere.
+    let _ = writeln!(std::io::stderr(), "warning: {error}");
+}
+
 /// Says what went wrong on standard error.
 fn fail(error: &Error) -> ExitCode {
     // A closed standard error cannot be reported anywhere.
@@ -161,8 +169,8 @@ fn command() -> clap::Command {
 }
 
 impl Command {
-    /// Where the report goes.
-    fn destination(&self) -> OutputDestination {
+    /// Where the result goes; nowhere of a command that makes a document.
+    fn destination(&self) -> Option<OutputDestination> {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
@@ -184,21 +192,22 @@ impl Command {
             Command::Tree(a) => &a.destination,
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
-            Command::Report(a) => &a.destination,
             Command::Diff(a) => &a.destination,
+            Command::Experiment(a) => &a.destination,
+            Command::Report(_) => return None,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
             || matches!(self, Command::Gemm(a) if a.computes_one())
             || matches!(self, Command::Convert(a) if a.input.is_some());
-        OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
+        Some(OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() })
     }
 
     /// Where the checks go, and the file that they are about, if there is one.
     fn gates(&self) -> Option<(Gates, Option<String>)> {
         match self {
             Command::Verify(a) => Some((a.gates.clone(), None)),
-            Command::Report(a) => Some((a.gates.clone(), Some(a.file.to_string_lossy().into()))),
+            Command::Experiment(a) => Some((a.gates.clone(), Some(a.file.to_string_lossy().into()))),
             Command::Diff(a) => Some((a.gates.clone(), a.source().map(String::from))),
             _ => None,
         }
@@ -207,7 +216,7 @@ impl Command {
 
 /// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
-    let destination = command.destination();
+    let destination = command.destination().unwrap_or_default();
     destination.check()?;
     let gates = command.gates();
     // What stopped a command that still has something to report.
@@ -245,8 +254,9 @@ fn run(command: Command) -> Result<u8> {
         Command::Tree(a) => tree::run(&a)?,
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
-        Command::Report(a) => report::run(&a)?,
         Command::Diff(a) => diff::run(&a)?,
+        Command::Experiment(a) => experiment::run(&a)?,
+        Command::Report(a) => return report::run(&a),
     };
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));

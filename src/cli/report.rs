@@ -1,80 +1,73 @@
 //! `tcnum report`.
 
-use std::{path::PathBuf, time::Duration};
+use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{
-    OutputDestination, Progress,
-    gates::Gates,
-    invocation,
-    options::{MAX_TIMEOUT, integer, svg_file},
-};
+use super::{Progress, options::output_path};
 use crate::{
-    Result,
-    base::{atomic, signals},
-    device,
-    experiment::{self, Experiment, Options},
-    report::Report,
+    Error, Result,
+    base::atomic,
+    document::{self, Results},
+    report, tables,
 };
 
-/// Repeats a published experiment and sets every published figure beside the one measured here.
+/// Makes one document of kept results: a page, with tables and figures.
 ///
-/// Example: tcnum report experiments/table-12.toml --device model:hopper
+/// Example: tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
 ///
-/// Exit status 1 if a cell differs from the published one without an explanation in the file, or a finding does not hold.
+/// The document says which chip it is about, which instructions are native, what the arithmetic of each is, how that was proven, what
+/// cannot be known, how it differs from its neighbours, its errors, and every command, seed and version. A result is what a command
+/// wrote with --output json. One that cannot be read is left out: exit status 1; where nothing can be read, no document is written.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// The experiment: a file such as those under experiments/.
-    #[arg(value_name = "FILE")]
-    pub file: PathBuf,
-    /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first.
-    #[arg(long = "device", value_name = "DEVICE")]
-    devices: Vec<String>,
-    /// Samples of each probe, or chains, instead of those that the file asks for.
-    #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
-    samples: Option<u64>,
-    /// The assumed number of samples behind the published means (instead of the file's), which sets their sampling error.
-    #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64))]
-    published_samples: Option<u64>,
-    /// Plot the errors of the experiment's products against k, as SVG.
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    plot: Option<PathBuf>,
-    /// Seconds that an exec: device may take for one answer.
-    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
-    timeout: u64,
-    /// Seed of the random inputs: the same seed gives the same inputs everywhere.
-    #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
-    seed: u64,
-    /// Files for continuous integration.
-    #[command(flatten)]
-    pub gates: Gates,
-    /// Output flags.
-    #[command(flatten)]
-    pub destination: OutputDestination,
+    /// A result, as --output json --out FILE wrote it.
+    #[arg(value_name = "RESULT", required = true)]
+    results: Vec<PathBuf>,
+    /// The document: FILE.html is one page that needs nothing else.
+    #[arg(long, value_name = "FILE.html", value_parser = output_path, required = true)]
+    out: PathBuf,
+    /// Print nothing but what is wrong: no progress on standard error.
+    #[arg(short, long)]
+    quiet: bool,
 }
 
-/// Runs the experiment.
+/// Makes the document; the exit status.
 ///
 /// # Errors
-/// A file that is not an experiment; a device that cannot be opened, lacks an instruction or fails.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
-    let experiment = Experiment::read(&arguments.file)?;
-    let timeout = Duration::from_secs(arguments.timeout);
-    let mut devices = match &arguments.devices[..] {
-        [] => vec![device::open(None, timeout)?],
-        named => named.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<_>>()?,
-    };
-    let mut report = Report::new("report", invocation());
-    let options =
-        Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
-    let progress = Progress::new(&arguments.destination);
-    progress.step(&format!("repeating {}", arguments.file.display()));
-    let errors = experiment::run(&experiment, &mut devices, options, &mut report)?;
-    if let Some(path) = &arguments.plot {
-        let written = experiment::svg(&errors, &experiment.title).and_then(|text| atomic::write(path, text.as_bytes()));
-        written.map_err(|error| error.within("--plot"))?;
+/// No result can be read; the document cannot be written, or has another ending.
+pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+    let ending = arguments.out.extension().unwrap_or_default();
+    if !ending.eq_ignore_ascii_case("html") {
+        return Err(Error::request(format!(
+            "--out {}: a document is a page; give a name that ends in .html",
+            arguments.out.display()
+        )));
     }
-    Ok(report)
+    let progress = Progress::quiet_if(arguments.quiet);
+    let declared = tables::declared();
+    let (mut kept, mut wrong) = (Vec::new(), Vec::new());
+    for path in &arguments.results {
+        progress.step(&format!("reading {}", path.display()));
+        match report::result(path, &declared) {
+            Ok(result) => kept.push(result),
+            Err(error) => wrong.push(error),
+        }
+    }
+    progress.step("composing");
+    drop(progress);
+    wrong.iter().for_each(super::warn);
+    if kept.is_empty() {
+        return Err(Error::request("none of the results can be read; no document was written"));
+    }
+    if !wrong.is_empty() && arguments.out.exists() {
+        let out = arguments.out.display();
+        super::warn(&Error::request(format!(
+            "{out} stays as it was: it would be replaced by a document that lacks some results"
+        )));
+        return Ok(1);
+    }
+    let document = document::compose(&Results::new(kept));
+    atomic::write(&arguments.out, document::html(&document).as_bytes())?;
+    Ok(u8::from(!wrong.is_empty()))
 }

@@ -2,18 +2,16 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
-
-use super::{
-    keys,
-    result::{KeptResult, Row},
+use super::keys;
+use crate::{
+    Error, Result,
+    report::{Cell, Kind, Report, Table},
 };
-use crate::{Error, Result};
 
 /// What two results have in common, and what not.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Changes {
-    /// Each table of either.
+    /// What each says as a whole, then each table of either.
     pub tables: Vec<TableChanges>,
     /// What they say of where they come from, where that differs.
     pub provenance: Vec<Change>,
@@ -43,8 +41,8 @@ pub struct Change {
     pub row: String,
     /// What it is: a column, or a member of the result.
     pub column: String,
-    /// The values; `None` where one lacks it.
-    pub values: [Option<Value>; 2],
+    /// The values; empty where one lacks it.
+    pub values: [Cell; 2],
 }
 
 impl Changes {
@@ -64,8 +62,12 @@ impl TableChanges {
 impl Change {
     /// The second number less the first, over the magnitude of the first; `None` unless both are finite numbers and the first is not zero.
     pub fn relative(&self) -> Option<f64> {
-        let [Some(first), Some(second)] = &self.values else { return None };
-        let (first, second) = (first.as_f64()?, second.as_f64()?);
+        let number = |cell: &Cell| match cell {
+            Cell::Integer(value) => Some(*value as f64),
+            Cell::Real(value) => Some(*value),
+            _ => None,
+        };
+        let [first, second] = [number(&self.values[0])?, number(&self.values[1])?];
         Some((second - first) / first.abs()).filter(|change| change.is_finite())
     }
 }
@@ -73,74 +75,108 @@ impl Change {
 /// Compares two results.
 ///
 /// # Errors
-/// They have no table in common, and one has a row.
-pub fn compare(first: &KeptResult, second: &KeptResult) -> Result<Changes> {
+/// They are of different commands, and have no table in common.
+pub fn compare(first: &Report, second: &Report) -> Result<Changes> {
     let both = [first, second];
-    let filled = |result: &KeptResult| result.tables.iter().any(|(_, rows)| !rows.is_empty());
-    let common = first.tables.iter().any(|(key, _)| second.tables.iter().any(|(other, _)| other == key));
-    if !common && both.into_iter().any(filled) && first.command != second.command {
+    let common = first.tables.iter().any(|table| second.tables.iter().any(|other| other.key == table.key));
+    if !common && first.command != second.command {
         return Err(Error::request(format!(
             "a result of `tcnum {}` and one of `tcnum {}` have no table in common",
             first.command, second.command
         )));
     }
-    let mut changes = Changes::default();
-    let origins = both.map(|result| result.provenance.iter().cloned().collect::<Row>());
-    cells("", &origins[0], &origins[1], |change, _| changes.provenance.push(change));
-    let mut whole = TableChanges { rows: [1, 1], ..TableChanges::default() };
-    cells("", &first.outcome, &second.outcome, |change, _| whole.cells.push(change));
-    (whole.same, whole.changed) = if whole.cells.is_empty() { (1, 0) } else { (0, 1) };
-    changes.tables.push(whole);
-    let keys = first.tables.iter().chain(&second.tables).map(|(key, _)| key);
-    for key in keys {
-        if changes.tables.iter().any(|known| known.table == *key) {
-            continue;
+    let mut changes = Changes { provenance: members(both.map(origin)), ..Changes::default() };
+    let cells = members(both.map(outcome));
+    let changed = usize::from(!cells.is_empty());
+    changes.tables.push(TableChanges { rows: [1, 1], same: 1 - changed, changed, cells, ..TableChanges::default() });
+    for key in first.tables.iter().chain(&second.tables).map(|table| table.key) {
+        if !changes.tables.iter().any(|known| known.table == key) {
+            let tables = both.map(|report| report.tables.iter().find(|table| table.key == key));
+            changes.tables.push(table(key, tables, &mut changes.provenance));
         }
-        let rows =
-            both.map(|result| result.tables.iter().find(|(own, _)| own == key).map_or(&[][..], |(_, rows)| &rows[..]));
-        let table = table(key, rows, &mut changes.provenance);
-        changes.tables.push(table);
     }
     Ok(changes)
 }
 
-/// Compares the rows of a table.
-fn table(key: &str, [first, second]: [&[Row]; 2], provenance: &mut Vec<Change>) -> TableChanges {
-    let mut changes = TableChanges { table: key.into(), rows: [first.len(), second.len()], ..TableChanges::default() };
-    let mut others: HashMap<String, &Row> = names(key, second).into_iter().zip(second).collect();
-    for (name, row) in names(key, first).into_iter().zip(first) {
-        let Some(other) = others.remove(&name) else {
-            changes.only[0].push(name);
+/// What a result says as a whole.
+fn outcome(report: &Report) -> Vec<(String, Cell)> {
+    let interrupted = report.interrupted.map_or(Cell::Empty, |by| Cell::Text(by.name().into()));
+    vec![("holds".into(), Cell::Flag(report.holds)), ("interrupted".into(), interrupted)]
+}
+
+/// Where a result comes from.
+fn origin(report: &Report) -> Vec<(String, Cell)> {
+    let text = |text: &String| Cell::Text(text.clone());
+    let mut all = vec![("invocation".to_string(), text(&report.invocation))];
+    all.extend(report.seed.map(|seed| ("seed".to_string(), Cell::Text(seed.to_string()))));
+    if let Some(device) = &report.device {
+        all.push(("device".into(), text(&device.name)));
+        all.push(("what the device is".into(), text(&device.description)));
+        all.extend(device.details.iter().map(|(key, value)| (key.clone(), text(value))));
+    }
+    all.extend(report.annotations.iter().map(|(key, value)| (format!("note {key}"), text(value))));
+    all
+}
+
+/// The members that are not the same in both.
+fn members(both: [Vec<(String, Cell)>; 2]) -> Vec<Change> {
+    let value = |own: &[(String, Cell)], name: &str| {
+        own.iter().find(|(other, _)| other == name).map_or(Cell::Empty, |(_, value)| value.clone())
+    };
+    let others = both[1].iter().filter(|(name, _)| !both[0].iter().any(|(own, _)| own == name));
+    let change = |(name, _): &(String, Cell)| Change {
+        row: String::new(),
+        column: name.clone(),
+        values: both.each_ref().map(|own| value(own, name)),
+    };
+    both[0].iter().chain(others).map(change).filter(|change| !change.values[0].is_same(&change.values[1])).collect()
+}
+
+/// Compares the rows of a table that one or both have. What differs and is no result goes to `provenance`.
+fn table(key: &str, both: [Option<&Table>; 2], provenance: &mut Vec<Change>) -> TableChanges {
+    let rows = both.map(|table| table.map_or(&[][..], |table| &table.rows));
+    let mut changes = TableChanges { table: key.into(), rows: rows.map(<[_]>::len), ..TableChanges::default() };
+    let names = both.map(|table| table.map_or(Vec::new(), names));
+    let mut others: HashMap<&str, &Vec<Cell>> = names[1].iter().map(String::as_str).zip(rows[1]).collect();
+    for (name, row) in names[0].iter().zip(rows[0]) {
+        let Some(other) = others.remove(name.as_str()) else {
+            changes.only[0].push(name.clone());
             continue;
         };
         let before = changes.cells.len();
-        cells(&name, row, other, |change, in_both| {
-            // A column that only one has came with a version of the program.
-            let counts = in_both && !keys::is_provenance(key, &change.column);
-            if counts {
-                changes.cells.push(change);
-            } else {
-                let column = format!("{key}.{}", change.column);
-                let same = |known: &Change| known.column == column && known.values == change.values;
-                if !provenance.iter().any(same) && (in_both || !provenance.iter().any(|known| known.column == column)) {
-                    provenance.push(Change { column, row: change.row, values: change.values });
-                }
+        let columns = both[0].map_or(&[][..], |table| &table.columns);
+        for ((column, x), y) in columns.iter().zip(row).zip(other) {
+            if x.is_same(y) {
+                continue;
             }
-        });
+            // A result of a program that did not have the column yet has nothing in it.
+            let lacking =
+                !matches!(column.kind, Kind::Optional(_)) && [x, y].into_iter().any(|cell| *cell == Cell::Empty);
+            let change = Change { row: name.clone(), column: column.key.to_string(), values: [x.clone(), y.clone()] };
+            if !lacking && !keys::is_provenance(key, &column.key) {
+                changes.cells.push(change);
+                continue;
+            }
+            // Once for each column: which rows differ in it says nothing.
+            let named = format!("{key}.{}", column.key);
+            if !provenance.iter().any(|known| known.column == named) {
+                provenance.push(Change { column: named, ..change });
+            }
+        }
         if changes.cells.len() == before { changes.same += 1 } else { changes.changed += 1 }
     }
-    // In the order of the result.
-    changes.only[1] = names(key, second).into_iter().filter(|name| others.contains_key(name)).collect();
+    changes.only[1] = names[1].iter().filter(|name| others.contains_key(name.as_str())).cloned().collect();
     changes
 }
 
 /// The names of rows, each another: of rows that are named alike all but the first get their number.
-fn names(table: &str, rows: &[Row]) -> Vec<String> {
-    let key = keys::key(table);
+fn names(table: &Table) -> Vec<String> {
+    let place = |column: &String| table.columns.iter().position(|own| own.key == **column);
+    let key: Vec<usize> = keys::key(table.key).iter().filter_map(place).collect();
     let mut seen: HashMap<String, usize> = HashMap::new();
-    let mut name = |(at, row): (usize, &Row)| {
+    let mut name = |(at, row): (usize, &Vec<Cell>)| {
         let parts: Vec<String> =
-            key.iter().filter_map(|column| row.get(column)).filter(|value| !value.is_null()).map(shown).collect();
+            key.iter().map(|&column| &row[column]).filter(|cell| !cell.is_empty()).map(Cell::text).collect();
         if parts.is_empty() {
             return format!("row {}", at + 1);
         }
@@ -148,32 +184,7 @@ fn names(table: &str, rows: &[Row]) -> Vec<String> {
         let count = seen.entry(name.clone()).and_modify(|count| *count += 1).or_insert(1);
         if *count == 1 { name } else { format!("{name} ({count})") }
     };
-    rows.iter().enumerate().map(&mut name).collect()
-}
-
-/// Hands over the members in which two rows differ, each with whether both have it.
-fn cells(name: &str, first: &Row, second: &Row, mut differs: impl FnMut(Change, bool)) {
-    let columns = first.keys().chain(second.keys().filter(|column| !first.contains_key(*column)));
-    for column in columns {
-        let values = [first.get(column), second.get(column)];
-        if values[0] != values[1] {
-            let in_both = values.iter().all(Option::is_some);
-            differs(
-                Change { row: name.into(), column: column.clone(), values: values.map(Option::<&Value>::cloned) },
-                in_both,
-            );
-        }
-    }
-}
-
-/// A value as text.
-pub(super) fn shown(value: &Value) -> String {
-    match value {
-        Value::Null => "-".into(),
-        Value::String(text) => text.clone(),
-        Value::Array(values) => values.iter().map(shown).collect::<Vec<_>>().join(" "),
-        other => other.to_string(),
-    }
+    table.rows.iter().enumerate().map(&mut name).collect()
 }
 
 #[cfg(test)]
@@ -181,28 +192,29 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::verify::tables::RegimeRow;
 
-    fn result(tables: &str) -> KeptResult {
-        let text = format!(
-            r#"{{"tcnum": "0.1.0", "commit": "a", "schema": 2, "command": "verify", "invocation": "tcnum verify", "seed": 0,
-                "device": null, "annotations": {{}}, "holds": true, "interrupted": null, "tables": {tables}}}"#
-        );
-        KeptResult::parse(&text).unwrap()
+    fn result(rows: &[(&str, &str, u64)]) -> Report {
+        let row = |&(instruction, regime, differing): &(&str, &str, u64)| RegimeRow {
+            instruction: instruction.into(),
+            regime: regime.into(),
+            compared: 10,
+            differing,
+        };
+        let mut report = Report::new("verify", "tcnum verify");
+        report.tables = vec![Table::of("Regimes", rows.iter().map(row))];
+        report
     }
 
-    fn regimes(rows: &[(&str, &str, u64)]) -> String {
-        let row = |(instruction, regime, differing): &(&str, &str, u64)| {
-            format!(
-                r#"{{"instruction": "{instruction}", "regime": "{regime}", "compared": 10, "differing": {differing}}}"#
-            )
-        };
-        format!(r#"{{"regimes": [{}]}}"#, rows.iter().map(row).collect::<Vec<_>>().join(","))
+    /// The place of a column of the table of regimes.
+    fn column(report: &Report, key: &str) -> usize {
+        report.tables[0].columns.iter().position(|column| column.key == key).unwrap()
     }
 
     #[test]
     fn rows_are_matched_by_what_names_them_in_any_order() {
-        let first = result(&regimes(&[("x", "one", 0), ("x", "two", 0), ("y", "one", 3)]));
-        let second = result(&regimes(&[("y", "one", 4), ("x", "two", 0), ("z", "one", 0)]));
+        let first = result(&[("x", "one", 0), ("x", "two", 0), ("y", "one", 3)]);
+        let second = result(&[("y", "one", 4), ("x", "two", 0), ("z", "one", 0)]);
         let changes = compare(&first, &second).unwrap();
         let [whole, table] = &changes.tables[..] else { panic!("{changes:?}") };
         assert!(whole.is_none() && !table.is_none());
@@ -214,42 +226,41 @@ mod tests {
     }
 
     #[test]
-    fn counts_versions_and_times_are_no_change() {
-        let first = result(&regimes(&[("x", "one", 0)]));
-        let mut second = first.clone();
-        second.tables[0].1[0]["compared"] = 20.into();
-        second.provenance[1].1 = "b".into();
+    fn counts_and_where_a_result_comes_from_are_no_change() {
+        let first = result(&[("x", "one", 0)]);
+        let mut second = Report { seed: Some(1), ..first.clone() };
+        let compared = column(&second, "compared");
+        second.tables[0].rows[0][compared] = Cell::Integer(20);
         let changes = compare(&first, &second).unwrap();
         assert!(changes.is_none());
         let named: Vec<&str> = changes.provenance.iter().map(|change| &*change.column).collect();
-        assert_eq!(named, ["commit", "regimes.compared"]);
+        assert_eq!(named, ["seed", "regimes.compared"]);
     }
 
     #[test]
-    fn a_column_that_only_one_has_is_no_change() {
-        let first = result(&regimes(&[("x", "one", 0)]));
+    fn a_column_that_a_program_did_not_have_yet_is_no_change() {
+        let first = result(&[("x", "one", 0)]);
         let mut second = first.clone();
-        second.tables[0].1[0].insert("later".into(), 1.into());
-        let changes = compare(&first, &second).unwrap();
-        assert!(changes.is_none());
-        assert_eq!(changes.provenance[0].values, [None, Some(1.into())]);
+        let differing = column(&second, "differing");
+        second.tables[0].rows[0][differing] = Cell::Empty;
+        assert!(compare(&first, &second).unwrap().is_none());
     }
 
     #[test]
-    fn another_outcome_is_a_change() {
-        let first = result("{}");
-        let mut second = first.clone();
-        second.outcome["holds"] = false.into();
+    fn another_outcome_is_a_change_and_not_a_number_is_the_same_as_itself() {
+        let first = result(&[]);
+        let second = Report { holds: false, ..first.clone() };
         let changes = compare(&first, &second).unwrap();
         assert_eq!(changes.tables[0].cells[0].column, "holds");
         assert!(!changes.is_none());
+        assert!(Cell::List(vec![Cell::Real(f64::NAN)]).is_same(&Cell::List(vec![Cell::Real(f64::NAN)])));
+        assert!(!Cell::Real(f64::NAN).is_same(&Cell::Real(0.0)));
     }
 
     #[test]
     fn results_of_different_commands_are_refused() {
-        let first = result(&regimes(&[("x", "one", 0)]));
-        let mut second = result("{\"profile\": []}");
-        second.command = "probe".into();
+        let first = result(&[("x", "one", 0)]);
+        let second = Report::new("probe", "tcnum probe");
         assert_eq!(compare(&first, &second).unwrap_err().exit_status(), 2);
     }
 
@@ -259,10 +270,11 @@ mod tests {
             rows in prop::collection::vec(("[xyz]", "[ab]", 0u64..3), 1..12), at in any::<prop::sample::Index>()
         ) {
             let rows: Vec<(&str, &str, u64)> = rows.iter().map(|(x, y, n)| (&**x, &**y, *n)).collect();
-            let first = result(&regimes(&rows));
+            let first = result(&rows);
             prop_assert!(compare(&first, &first).unwrap().is_none());
             let mut second = first.clone();
-            second.tables[0].1[at.index(rows.len())]["differing"] = 77.into();
+            let differing = column(&second, "differing");
+            second.tables[0].rows[at.index(rows.len())][differing] = Cell::Integer(77);
             let changes = compare(&first, &second).unwrap();
             prop_assert_eq!(changes.tables[1].cells.len(), 1);
             prop_assert_eq!(changes.tables[1].changed, 1);

@@ -3,24 +3,32 @@
 //! Of results the tables are compared row by row. What names a row, and what says only where it comes from, is data (`keys.toml`).
 //!
 //! ```
-//! use tcnum::diff::{self, KeptResult};
-//! # fn main() -> tcnum::Result<()> {
-//! let kept = |differing: u32| {
-//!     let row = format!(r#"{{"instruction": "i", "regime": "near", "compared": 9, "differing": {differing}}}"#);
-//!     KeptResult::parse(&format!(r#"{{"schema": 2, "command": "verify", "tables": {{"regimes": [{row}]}}}}"#))
+//! tcnum::rows! {
+//!     /// How often an instruction differs from its model in a regime.
+//!     struct Count in "regimes" {
+//!         /// The instruction.
+//!         instruction: String => shown("instruction"),
+//!         /// The regime.
+//!         regime: String => shown("regime"),
+//!         /// Outputs that differ.
+//!         differing: u64 => shown("differ"),
+//!     }
+//! }
+//! use tcnum::{diff, report::{Report, Table}};
+//! # fn main() {
+//! let result = |differing| {
+//!     let row = Count { instruction: "mma".into(), regime: "near".into(), differing };
+//!     Report { tables: vec![Table::of("Regimes", [row])], ..Report::new("verify", "tcnum verify") }
 //! };
-//! let changes = diff::compare(&kept(0)?, &kept(1)?)?;
-//! assert_eq!(changes.tables[1].cells[0].row, "i, near");
-//! # Ok(())
+//! let changes = diff::compare(&result(0), &result(1)).expect("results of one command");
+//! assert_eq!((&*changes.tables[1].cells[0].row, changes.tables[1].same), ("mma, near", 0));
 //! # }
 //! ```
 
 mod compare;
 mod features;
 mod keys;
-mod result;
 pub mod tables;
 
 pub use compare::{Change, Changes, TableChanges, compare};
 pub use features::{FeaturePair, features};
-pub use result::KeptResult;

@@ -1,10 +1,7 @@
 //! The tables of what changed.
 
-use super::{
-    compare::{Change, Changes, shown},
-    features::FeaturePair,
-};
-use crate::report::Table;
+use super::{compare::Changes, features::FeaturePair};
+use crate::report::{Cell, Table};
 
 crate::rows! {
     /// A table of two results, compared.
@@ -92,7 +89,7 @@ pub fn changes(changes: &Changes) -> Vec<Table> {
     });
     let cells = changes.tables.iter().flat_map(|table| {
         table.cells.iter().map(|change| {
-            let [first, second] = texts(change).map(Option::unwrap_or_default);
+            let [first, second] = change.values.each_ref().map(Cell::text);
             ChangedCellRow {
                 table: name(&table.table),
                 row: change.row.clone(),
@@ -111,7 +108,7 @@ pub fn changes(changes: &Changes) -> Vec<Table> {
         [of("first", &table.only[0]), of("second", &table.only[1])].concat()
     });
     let origins = changes.provenance.iter().map(|change| {
-        let [first, second] = texts(change);
+        let [first, second] = change.values.each_ref().map(|cell| (!cell.is_empty()).then(|| cell.text()));
         OriginRow { what: change.column.clone(), first, second }
     });
     let all = [
@@ -134,8 +131,4 @@ pub fn features(pairs: &[FeaturePair]) -> Table {
         same: pair.is_same(),
     };
     Table::of("Features of both", pairs.iter().map(row))
-}
-
-fn texts(change: &Change) -> [Option<String>; 2] {
-    change.values.each_ref().map(|value| value.as_ref().map(shown))
 }

@@ -6,7 +6,7 @@ use crate::report::{Cell, Report, Table};
 #[derive(Debug, Clone, PartialEq)]
 pub struct Check {
     /// The table that it is a row of.
-    pub group: &'static str,
+    pub group: String,
     /// What is checked: an instruction, a claim, a table.
     pub name: String,
     /// What came out.
@@ -115,7 +115,12 @@ pub fn checks(report: &Report) -> Vec<Check> {
                 detail: report.notes.join("\n"),
             },
         };
-        checks.push(Check { group: report.command, name: report.invocation.clone(), outcome, seconds: None });
+        checks.push(Check {
+            group: report.command.to_string(),
+            name: report.invocation.clone(),
+            outcome,
+            seconds: None,
+        });
     }
     checks
 }
@@ -129,7 +134,7 @@ fn of_kind<'a>(kind: &'a Kind, report: &'a Report) -> impl Iterator<Item = Check
             None if row.flag("finished") == Some(false) => Outcome::Undone("the run is not finished".into()),
             None => Outcome::Held,
         };
-        Check { group: kind.table, name: parts.join(" "), outcome, seconds: row.real("seconds") }
+        Check { group: kind.table.into(), name: parts.join(" "), outcome, seconds: row.real("seconds") }
     })
 }
 
@@ -203,16 +208,9 @@ impl RowView<'_> {
     }
 }
 
+/// The cell as text; `None` if it says nothing.
 fn shown(cell: &Cell) -> Option<String> {
-    match cell {
-        Cell::Empty => None,
-        Cell::Text(text) => Some(text.clone()),
-        Cell::Integer(value) => Some(value.to_string()),
-        Cell::Real(value) => Some(value.to_string()),
-        Cell::Flag(value) => Some(if *value { "yes" } else { "no" }.into()),
-        Cell::List(cells) if cells.is_empty() => None,
-        Cell::List(cells) => Some(cells.iter().filter_map(shown).collect::<Vec<_>>().join(" ")),
-    }
+    (!cell.is_empty()).then(|| cell.text())
 }
 
 #[cfg(all(test, feature = "cli"))]

@@ -29,7 +29,7 @@ pub fn junit(report: &Report) -> String {
     }
     text.push_str("    </properties>\n");
     for check in &checks {
-        case(&mut text, report.command, check);
+        case(&mut text, &report.command, check);
     }
     text + "  </testsuite>\n</testsuites>\n"
 }

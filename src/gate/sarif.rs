@@ -20,7 +20,7 @@ const RULES: [(&str, &str); 6] = [
 pub fn sarif(report: &Report, source: Option<&str>) -> String {
     let checks = checks(report);
     // What is checked as a whole has the rule of its command.
-    let whole = [(report.command, "What the command claims holds.")];
+    let whole = [(&*report.command, "What the command claims holds.")];
     let rules: Vec<(&str, &str)> = RULES.into_iter().chain(whole).collect();
     let results: Vec<Value> = checks.iter().filter_map(|check| result(check, &rules, source)).collect();
     let document = json!({

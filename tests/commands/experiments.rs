@@ -24,7 +24,7 @@ fn file(name: &str) -> String {
 
 /// A report as JSON, and its exit status.
 fn report(file: &str, more: &[&str]) -> (i32, Value) {
-    let run = tcnum(&[&["report", file, "--output", "json"], more].concat());
+    let run = tcnum(&[&["experiment", file, "--output", "json"], more].concat());
     assert!(run.status <= 1, "{}", run.stderr);
     (run.status, validate_report(&run.stdout))
 }
@@ -87,7 +87,7 @@ fn status_of(text: &str, more: &[&str]) -> (i32, String) {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("experiment.toml");
     std::fs::write(&path, text).unwrap();
-    let run = tcnum(&[&["report", path.to_str().unwrap(), "--device", "model:hopper"], more].concat());
+    let run = tcnum(&[&["experiment", path.to_str().unwrap(), "--device", "model:hopper"], more].concat());
     (run.status, run.stdout + &run.stderr)
 }
 
@@ -167,7 +167,7 @@ fn bad_experiment_files_are_refused_with_what_is_wrong() {
     }
     let (status, said) = status_of("source = \"\"\ntitle = \"\"\npublished_on = \"\"\n", &[]);
     assert!(status == 2 && said.contains("nothing to run"), "{said}");
-    assert_eq!(tcnum(&["report", "no-such-file.toml"]).status, 2);
+    assert_eq!(tcnum(&["experiment", "no-such-file.toml"]).status, 2);
 }
 
 /// A device that lacks an instruction, and does not work.
@@ -203,7 +203,7 @@ fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
         let identity = Identity { name: "idle".into(), description: "idle".into(), details: Vec::new() };
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Idle(identity, last))];
         let options = Options { seed: 0, samples: None, published_samples: None };
-        let error = experiment::run(&experiment, &mut devices, options, &mut Report::new("report", "")).unwrap_err();
+        let error = experiment::run(&experiment, &mut devices, options, &mut Report::new("experiment", "")).unwrap_err();
         assert!(error.to_string().contains("it lacks the last one"), "{name}: {error}");
     }
 }
@@ -254,6 +254,6 @@ fn wrong_products_are_refused_with_what_is_wrong() {
     let folder = tempfile::tempdir().unwrap();
     let plot = folder.path().join("x.svg");
     let flags = ["--samples", "2", "--device", "model:hopper", "--plot", plot.to_str().unwrap()];
-    let run = tcnum(&[&["report", &file("figure-17")], &flags[..]].concat());
+    let run = tcnum(&[&["experiment", &file("figure-17")], &flags[..]].concat());
     assert!(run.status == 2 && run.stderr.contains("has no [products]"), "{}", run.stderr);
 }

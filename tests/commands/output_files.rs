@@ -236,7 +236,7 @@ fn a_pipe_without_a_writer_is_refused_wherever_a_file_is_read() {
     for line in [
         &["models", &pipe][..],
         &["merge", &pipe],
-        &["report", &pipe, "--device", "model:hopper"],
+        &["experiment", &pipe, "--device", "model:hopper"],
         &["calc", "--fmt", &pipe, "--op", "add", "1", "1"],
         &["convert", "--to", "e4m3", "--input", &pipe, "--out", "never-written.npy"],
         &["verify", &trace],

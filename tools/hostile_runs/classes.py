@@ -27,7 +27,7 @@ QUICK = {
     "exec-check": ["exec-check", "--instr", HALF, "false"],
     "power": ["power", "--model", "volta", "--instr", HALF, "--cases", "500"],
     "chain": ["chain", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:ampere", "--length", "2", "--chains", "3"],
-    "report": ["report", "chain.toml", "--device", "model:hopper", "--samples", "4"],
+    "experiment": ["experiment", "chain.toml", "--device", "model:hopper", "--samples", "4"],
 }
 VIEWS = ["table", "json", "csv", "markdown", "latex"]
 OUTPUTS = ["--out", "--plot", "--digests", "--counterexamples", "--folder", "--checkpoint"]
@@ -85,7 +85,7 @@ def base(r, world, verb=None):
     files = {}
     if verb == "merge":
         files = {name: dict(world.seeds["part"])[name] for name in ("part-1.json", "part-2.json")}
-    if verb == "report":
+    if verb == "experiment":
         files = {"chain.toml": dict(world.seeds["experiment"])["chain.toml"]}
     outputs = {"made.safetensors"} if verb == "record" else set()
     return verb, list(QUICK[verb]), files, outputs
@@ -151,7 +151,7 @@ def invalid_numbers(r, world):
         "probe": ["--samples", "--max-mismatches", "--seed", "--timeout", "--cases"], "record": ["--tiles", "--samples", "--seed", "--timeout"],
         "verify": ["--cases", "--seed", "--max-mismatches", "--position", "--shard", "--timeout"], "power": ["--cases", "--seed"],
         "explain": ["--tile", "--row", "--column"], "chain": ["--length", "--chains", "--seed", "--timeout"], "calc": ["--limit", "--random-bits"],
-        "report": ["--samples", "--seed", "--published-samples", "--timeout"], "instructions": ["--timeout"], "convert": ["--random-bits"],
+        "experiment": ["--samples", "--seed", "--published-samples", "--timeout"], "instructions": ["--timeout"], "convert": ["--random-bits"],
         "exec-check": ["--seed", "--timeout"],
     }
     verb, arguments, files, _ = base(r, world, r.choice(list(numbers)))
@@ -218,7 +218,7 @@ READERS = {
               ["explain", "--instr", HALF, "--model", "volta", "--against", "F"]],
     "format": [["formats", "F"], ["calc", "--fmt", "F", "--op", "mul", "1", "0.3"], ["convert", "--to", "F", "0.1", "nan", "1e9"],
                ["convert", "--from", "F", "--to", "f32", "0x1"], ["calc", "--fmt", "f16", "--op", "convert", "--to", "F", "1.1"]],
-    "experiment": [["report", "F", "--device", "model:hopper", "--samples", "3"], ["report", "F", "--device", "model:hopper", "--device", "model:ampere", "--samples", "3"]],
+    "experiment": [["experiment", "F", "--device", "model:hopper", "--samples", "3"], ["experiment", "F", "--device", "model:hopper", "--device", "model:ampere", "--samples", "3"]],
     "checkpoint": [[*WRONG, "--checkpoint", "F"], [*WRONG, "--shard", "1/2", "--checkpoint", "F"], [*WRONG, "--checkpoint", "F", "--seed", "9"],
                    ["verify", "--instr", HALF, "--device", "model:volta", "--cases", "300", "--checkpoint", "F"], ["merge", "F", "--partial"]],
     "part": [["merge", "F"], ["merge", "F", "--partial"], ["merge", "part-1.json", "F"], ["merge", "F", "part-2.json"], ["merge", "1.checkpoint", "F"],
@@ -387,7 +387,7 @@ def conflicting_outputs(r, world):
         lambda: ["convert", "--input", "c.npy", "--to", "e4m3", "--out", same("c.npy")],
         lambda: ["models", "m.toml", "--out", same("m.toml")],
         lambda: ["formats", "f.toml", "--out", same("f.toml")],
-        lambda: ["report", "e.toml", "--device", "model:hopper", "--samples", "3", "--out", same("e.toml")],
+        lambda: ["experiment", "e.toml", "--device", "model:hopper", "--samples", "3", "--out", same("e.toml")],
         lambda: ["verify", "half.safetensors", "--out", same("half.safetensors")],
         lambda: ["verify", "--device", "trace:half.safetensors", "--model", "volta", "--out", same("half.safetensors")],
         lambda: ["explain", "--trace", "half.safetensors", "--out", same("half.safetensors")],
@@ -439,7 +439,7 @@ def hostile_programs(r, world):
         ["verify", *instruction, "--cases", "300", *device, *device[:2]],
         ["probe", *instruction, "--samples", "9", *device, "--model", "hopper"], ["record", *instruction, "--tiles", "3", *device, "--out", "o.safetensors"],
         ["record", *instruction, "--tiles", "3", *device, "--folder", "."], ["chain", "--length", "2", "--chains", "3", *device],
-        ["report", "e.toml", *device], ["verify", *instruction, "--cases", "300", *device, "--available"],
+        ["experiment", "e.toml", *device], ["verify", *instruction, "--cases", "300", *device, "--available"],
         ["instructions", "m8n8k4", *device], ["exec-check", *instruction, "--timeout", "1", "sh", "p"],
     ])
     if "--available" in command and (DEVICE < statuses or SCALED in command):
@@ -452,7 +452,7 @@ def hostile_programs(r, world):
     if command[0] in ("verify", "probe") and not any(w in command for w in ("--model",)):
         # Its model may not cover the instruction.
         statuses |= REFUSED
-    if "hopper" in command or SCALED in command or HALF in command or command[0] in ("chain", "report"):
+    if "hopper" in command or SCALED in command or HALF in command or command[0] in ("chain", "experiment"):
         statuses |= REFUSED
     patience = 60 if command[0] in ("exec-check", "instructions") else 25
     return Run(command, statuses | (DONE if DONE <= statuses else frozenset()), files, patience=patience,
@@ -495,7 +495,7 @@ def limits(r, world):
 def streams(r, world):
     """Closed, full and abandoned streams."""
     verb, arguments, files, outputs = base(r, world)
-    done = {"exec-check": {1}, "merge": {1}, "report": {0, 1}, "convert": {0, 1}}.get(verb, {0})
+    done = {"exec-check": {1}, "merge": {1}, "experiment": {0, 1}, "convert": {0, 1}}.get(verb, {0})
     stream, statuses, deaf, read = r.choice([
         (">&-", done, False, True), ("2>&-", done, True, True), ("<&-", done, False, True), (">/dev/full", {2}, False, True), ("2>/dev/full", done, True, True),
         (">&- 2>&- <&-", done, True, True), (">/dev/full 2>&1", {2}, True, True), ("", done, False, False), ("2>&1", done, True, False), ("</dev/null", done, False, True),
@@ -525,7 +525,7 @@ LONG = [
     ["record", "--all", "--available", "--device", "model:hopper", "--tiles", "3000", "--folder", "o/"],
     ["chain", "--length", "60", "--chains", "10000", "--device", "model:hopper", "--output", "json", "--plot", "o.svg"],
     ["power", "--model", "hopper", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--cases", "1e8", "--output", "json"],
-    ["report", "chain.toml", "--device", "model:hopper", "--samples", "100000", "--output", "json"],
+    ["experiment", "chain.toml", "--device", "model:hopper", "--samples", "100000", "--output", "json"],
     ["verify", "--instr", HALF, "--device", "exec:sh p", "--cases", "1e6"], ["record", "--instr", HALF, "--device", "exec:sh p", "--tiles", "9", "--out", "o.safetensors"],
     ["exec-check", "--instr", HALF, "sh", "p"], ["instructions", "mma", "--device", "exec:sh p"], ["calc", "--fmt", "f16", "--op", "add"], ["convert", "--to", "e4m3"],
 ]
