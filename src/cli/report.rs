@@ -39,10 +39,7 @@ pub(super) struct Arguments {
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let ending = arguments.out.extension().unwrap_or_default();
     if !ending.eq_ignore_ascii_case("html") {
-        return Err(Error::request(format!(
-            "--out {}: a document is a page; give a name that ends in .html",
-            arguments.out.display()
-        )));
+        return Err(Error::request(format!("--out {}: a document is a page; give a name that ends in .html", arguments.out.display())));
     }
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
@@ -62,9 +59,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     }
     if !wrong.is_empty() && arguments.out.exists() {
         let out = arguments.out.display();
-        super::warn(&Error::request(format!(
-            "{out} stays as it was: it would be replaced by a document that lacks some results"
-        )));
+        super::warn(&Error::request(format!("{out} stays as it was: it would be replaced by a document that lacks some results")));
         return Ok(1);
     }
     let document = document::compose(&Results::new(kept));
