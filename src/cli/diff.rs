@@ -10,15 +10,15 @@ use super::{
     gates::Gates,
     invocation,
     options::{MAX_TIMEOUT, cases, integer},
-    select::Selection,
+    select::{Selection, with_instruction},
 };
 use crate::{
     Error, Result,
     base::signals,
     device::cpu,
-    diff::{self, Change, tables},
+    diff::{self, tables},
     distinguish::Search,
-    report::{self, Cell, Kept, Report},
+    report::{self, Report},
     tables::declared,
     verify::MOST_CASES,
 };
@@ -109,18 +109,10 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
     let [first, second] =
         [report::result(Path::new(files[0]), &declared)?, report::result(Path::new(files[1]), &declared)?];
     for (file, kept) in files.iter().zip([&first, &second]).filter(|(_, kept)| !kept.unknown.is_empty()) {
-        report
-            .notes
-            .push(format!("Left out of {file}, as this program does not know it: {}.", kept.unknown.join(", ")));
+        let unknown = kept.unknown.join(", ");
+        report.notes.push(format!("Left out of {file}, as this program does not know it: {unknown}."));
     }
-    let mut changes = diff::compare(&first.report, &second.report)?;
-    let program = |kept: &Kept| {
-        [&Some(kept.version.clone()), &kept.commit].map(|text| text.clone().map_or(Cell::Empty, Cell::Text))
-    };
-    let programs = program(&first).into_iter().zip(program(&second)).zip(["version of tcnum", "commit of tcnum"]);
-    let programs = programs.filter(|((x, y), _)| x != y);
-    let programs = programs.map(|((x, y), what)| Change { row: String::new(), column: what.into(), values: [x, y] });
-    changes.provenance.splice(0..0, programs.collect::<Vec<_>>());
+    let changes = diff::compare_kept(&first, &second)?;
     report.holds = changes.is_none();
     report.notes.push(match changes.is_none() {
         true => "Nothing changed.".into(),
@@ -139,7 +131,8 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     let timeout = Duration::from_secs(arguments.timeout);
     let mut selection = arguments.selection.clone();
     // Everything that both have, where nothing is chosen.
-    selection.all |= selection.instructions.is_empty() && selection.formats.is_empty();
+    let named = [with_instruction(sides[0])?, with_instruction(sides[1])?].iter().any(|(_, own)| own.is_some());
+    selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
     let mut two = Two::open(sides, &selection, timeout, &mut report.notes)?;
     let progress = Progress::new(&arguments.destination);
     let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };

@@ -69,7 +69,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Request {
     #[command(flatten)]
-    Report(Command),
+    Report(Box<Command>),
     Completions(completions::Arguments),
     #[command(hide = true)]
     Manual(manual::Arguments),
@@ -115,7 +115,7 @@ pub fn main() -> ExitCode {
     let done = distinct.and_then(|()| match cli.request {
         Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
         Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(command) => threads::start_pool().and_then(|()| run(command)),
+        Request::Report(command) => threads::start_pool().and_then(|()| run(*command)),
     });
     done.map_or_else(|error| fail(&error), ExitCode::from)
 }

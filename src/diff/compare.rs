@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::keys;
 use crate::{
     Error, Result,
-    report::{Cell, Kind, Report, Table},
+    report::{Cell, Kept, Kind, Report, Table},
 };
 
 /// What two results have in common, and what not.
@@ -95,6 +95,21 @@ pub fn compare(first: &Report, second: &Report) -> Result<Changes> {
             changes.tables.push(table(key, tables, &mut changes.provenance));
         }
     }
+    Ok(changes)
+}
+
+/// Compares two results that were kept, and the programs that made them.
+///
+/// # Errors
+/// As [`compare`].
+pub(crate) fn compare_kept(first: &Kept, second: &Kept) -> Result<Changes> {
+    let mut changes = compare(&first.report, &second.report)?;
+    let program = |kept: &Kept| {
+        let commit = kept.commit.clone().map(|commit| ("commit of tcnum".to_string(), Cell::Text(commit)));
+        let version = ("version of tcnum".to_string(), Cell::Text(kept.version.clone()));
+        std::iter::once(version).chain(commit).collect()
+    };
+    changes.provenance.splice(0..0, members([program(first), program(second)]));
     Ok(changes)
 }
 

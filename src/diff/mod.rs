@@ -30,5 +30,6 @@ mod features;
 mod keys;
 pub mod tables;
 
+pub(crate) use compare::compare_kept;
 pub use compare::{Change, Changes, TableChanges, compare};
 pub use features::{FeaturePair, features};

@@ -35,25 +35,37 @@ fn is_as_shown(printed: &[&str], shown: &[&str]) -> bool {
     printed.starts_with(begin) && (begin.len()..=printed.len()).any(|from| is_as_shown(&printed[from..], rest))
 }
 
+/// Runs the commands of a page, one after the other in a folder, and compares what they print: how many there are.
+fn hold(name: &str) -> usize {
+    let page = fs::read_to_string(docs(name)).unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let commands = commands(&page);
+    for (line, shown) in &commands {
+        let mut tcnum = Command::new(env!("CARGO_BIN_EXE_tcnum"));
+        let output = tcnum.args(line.split(' ')).current_dir(&folder).env("COLUMNS", "120").output().unwrap();
+        let printed = String::from_utf8(output.stdout).unwrap();
+        let printed: Vec<&str> = printed.lines().collect();
+        assert!(is_as_shown(&printed, shown), "{name}: tcnum {line}\nprints\n{}", printed.join("\n"));
+    }
+    commands.len()
+}
+
 #[test]
 fn recipes_print_what_their_commands_print() {
     let names = pages("recipes");
     let mut count = 0;
     for name in names.iter().filter(|name| *name != "README.md") {
+        let own = hold(&format!("recipes/{name}"));
         let page = fs::read_to_string(docs("recipes").join(name)).unwrap();
-        let folder = tempfile::tempdir().unwrap();
-        let commands = commands(&page);
-        assert!(!commands.is_empty() && page.contains("```python\n"), "{name} has no command, or no Python");
-        for (line, shown) in commands {
-            let mut tcnum = Command::new(env!("CARGO_BIN_EXE_tcnum"));
-            let output = tcnum.args(line.split(' ')).current_dir(&folder).env("COLUMNS", "120").output().unwrap();
-            let printed = String::from_utf8(output.stdout).unwrap();
-            let printed: Vec<&str> = printed.lines().collect();
-            assert!(is_as_shown(&printed, &shown), "{name}: tcnum {line}\nprints\n{}", printed.join("\n"));
-            count += 1;
-        }
+        assert!(own > 0 && page.contains("```python\n"), "{name} has no command, or no Python");
+        count += own;
     }
     assert!(count > 15, "{count} commands");
+}
+
+#[test]
+fn the_page_on_changes_prints_what_its_commands_print() {
+    assert_eq!(hold("diff.md"), 4);
 }
 
 #[test]
