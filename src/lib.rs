@@ -87,29 +87,50 @@
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
 //!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`], [`cost`],
 //!     and [`experiment`], which sets published figures beside measured ones);
-//!     [`tables`]: all tables of those;
+//!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
+//!     integration reads them; `document`: documents and figures made of them;
 //! 11. [`cli`]: the command line.
 //!
+//! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
+//! works with simulated devices need no library of C and no tool but Rust:
+//!
+//! - `mpfr` builds GMP and MPFR from source (a C compiler, m4 and make). It gives the judges by MPFR ([`format::mpfr`],
+//!   [`softfloat::mpfr`], [`exact::mpfr`]), and what sums exactly by GMP: [`chain`], [`experiment`] and [`gemm::accuracy`].
+//! - `cuda` gives [`device::cuda`]: GPUs. Without it no name of a GPU can be opened, and an error says so.
+//! - `cli` gives [`cli`], [`tables`] and the program, with `mpfr`.
+//!
 //! What all of them need and none is about (errors, files, words for people) is the private module `base`.
+
+#![cfg_attr(docsrs, feature(doc_cfg))]
+// What only commands or GPUs use has no other user in a build without them.
+#![cfg_attr(not(all(feature = "cli", feature = "cuda")), allow(dead_code, unreachable_pub, unused_imports))]
 
 pub mod arithmetic;
 pub mod array;
 mod base;
 pub mod calc;
+#[cfg(feature = "cli")]
 pub(crate) mod catalogue;
+#[cfg(feature = "mpfr")]
 pub mod chain;
+#[cfg(feature = "cli")]
 pub mod cli;
 pub mod comparison;
 pub mod convert;
 pub mod cost;
 pub mod device;
+pub mod diff;
 pub mod distinguish;
+#[cfg(feature = "cli")]
+mod document;
 pub mod emulate;
 pub mod exact;
+#[cfg(feature = "mpfr")]
 pub mod experiment;
 pub(crate) mod explain;
 pub mod features;
 pub mod format;
+pub mod gate;
 pub mod gemm;
 pub mod identify;
 pub mod inputs;
@@ -123,6 +144,7 @@ pub mod record;
 pub mod report;
 pub mod softfloat;
 pub mod summary;
+#[cfg(feature = "cli")]
 pub mod tables;
 pub mod trace;
 pub mod tree;

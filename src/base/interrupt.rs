@@ -1,50 +1,11 @@
 //! Signals that ask the program to stop: work that watches for them ends at its next unit, and what is done is reported.
 
-use std::{
-    sync::{
-        Once,
-        atomic::{AtomicUsize, Ordering},
-    },
-    thread,
-    time::{Duration, Instant},
-};
-
-use signal_hook::{flag, iterator::Signals, low_level::emulate_default_handler};
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use super::error::{Error, Interruption, Result};
 
 /// The number of the signal that has arrived and is not yet answered; 0: none.
-static PENDING: AtomicUsize = AtomicUsize::new(0);
-
-/// Signals that arrive so soon after the first one are the same request: `timeout` of GNU sends two at once.
-const SAME: Duration = Duration::from_millis(500);
-
-/// From now on the first such signal is waited for by [`check`], and a later one ends the program at once. (Without it, the first
-/// one does.)
-pub(crate) fn watch() {
-    static ONCE: Once = Once::new();
-    ONCE.call_once(|| {
-        let watched = [Interruption::Int, Interruption::Term];
-        for signal in watched {
-            // A signal that cannot be watched ends the program, as it does without all this.
-            let _ = flag::register_usize(signal.number() as i32, &PENDING, signal.number());
-        }
-        // Without a thread for it, a later signal is as good as the first one.
-        if let Ok(signals) = Signals::new(watched.map(|signal| signal.number() as i32)) {
-            let _ = thread::Builder::new().name("signals".into()).spawn(move || end_by_a_later(signals));
-        }
-    });
-}
-
-/// Ends the program by a signal that comes later than the first one.
-fn end_by_a_later(mut signals: Signals) {
-    let mut first: Option<Instant> = None;
-    for signal in signals.forever() {
-        if first.get_or_insert_with(Instant::now).elapsed() >= SAME {
-            let _ = emulate_default_handler(signal);
-        }
-    }
-}
+pub(super) static PENDING: AtomicUsize = AtomicUsize::new(0);
 
 /// Refuses to go on once a signal has arrived.
 ///

@@ -8,6 +8,8 @@ pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
 pub(crate) mod parallel;
+#[cfg(feature = "cli")]
+pub(crate) mod signals;
 pub(crate) mod sorting;
 pub(crate) mod text;
 pub(crate) mod threads;

@@ -4,8 +4,9 @@ use crate::{
     Result,
     arithmetic::{Model, of_target, shipped},
     device::{
+        Gpu,
         cpu::{self, processor::Processor, unit::UNITS},
-        cuda::{Gpu, architecture, gpu},
+        cuda::{architecture, gpu},
     },
     report::Table,
 };
@@ -152,7 +153,7 @@ fn simulated() -> Result<Table> {
     Ok(Table::of("Simulated devices that are part of the program", rows))
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "cuda"))]
 mod tests {
     use super::*;
 

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::signals,
     chain::{self, ChainRequest, Curve, Scaling, plot, table},
     device::{self, Device, Execution},
     experiment::table::devices,
@@ -86,7 +86,7 @@ struct Runner {
 /// A request error for an unknown or unavailable instruction or a plot file that cannot be written; the errors of
 /// the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let mut report = Report::new("chain", invocation());
     report.seed = Some(arguments.seed);
     let mut runners = runners(arguments, &mut report)?;

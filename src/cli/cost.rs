@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::signals,
     cost::{self, Cost, CostRequest, table},
     device::{self, OperandValues, SHARED_LOADS},
     report::Report,
@@ -61,7 +61,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A device without cost; an instruction that it lacks; those of the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let progress = Progress::new(&arguments.destination);
     let mut report = Report::new("cost", invocation());
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_deref());

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{interrupt, sorting},
+    base::{signals, sorting},
     device::{self, Device},
     distinguish::{
         self, Search, Side, Verdict,
@@ -23,7 +23,7 @@ use crate::{
 };
 
 /// Cases of the stream where no number is given.
-const DEFAULT_CASES: u64 = 1 << 17;
+pub(super) const DEFAULT_CASES: u64 = 1 << 17;
 
 /// Finds the smallest inputs on which two models, devices or instructions differ, one for each separate reason, or proves that there is none.
 ///
@@ -64,45 +64,80 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names; instructions with other operands, or that a device lacks; a device that fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let mut report = Report::new("distinguish", invocation());
     let progress = Progress::new(&arguments.destination);
     match &arguments.sides[..] {
         [x, y] => {
-            report.seed = Some(arguments.seed.unwrap_or(0));
-            pairs(arguments, [x, y], &progress, &mut report)?;
+            let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
+            report.seed = Some(search.seed);
+            let timeout = Duration::from_secs(arguments.timeout);
+            let mut two = Two::open([x, y], &arguments.selection, timeout, &mut report.notes)?;
+            two.distinguish(&search, &progress, &mut report)?;
         }
         _ => generations(arguments, &progress, &mut report)?,
     }
     Ok(report)
 }
 
-/// Tells two devices apart on each instruction.
-fn pairs(arguments: &Arguments, sides: [&String; 2], progress: &Progress, report: &mut Report) -> Result<()> {
-    let [x, y] = [side(sides[0])?, side(sides[1])?];
-    let timeout = Duration::from_secs(arguments.timeout);
-    let mut devices = [device::open(Some(&x.0), timeout)?, device::open(Some(&y.0), timeout)?];
-    let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
-    let (mut rows, mut reasons) = (Vec::new(), Vec::new());
-    for [one, other] in instructions(arguments, [&x, &y], &mut devices, &mut report.notes)? {
-        let named = [(&x.0, &one), (&y.0, &other)]
-            .map(|(device, instruction)| Named { device: device.clone(), instruction: instruction.clone() });
-        progress.step(&format!("telling {one} on {} from {other} on {}", x.0, y.0));
-        let [first, second] = &mut devices;
-        let told = distinguish::distinguish(
-            Side { device: first.as_mut(), instruction: &one },
-            Side { device: second.as_mut(), instruction: &other },
-            &search,
-        );
-        let Some(told) = report.until_interrupted(told)? else { break };
-        report.holds &= told.verdict != Verdict::Differ;
-        let named = [&named[0], &named[1]];
-        reasons.extend(tables::reasons(named, &told, reasons.len() + 1));
-        rows.push(tables::pair(named, &told));
+/// Two devices, and the instructions on which they are told apart.
+pub(super) struct Two {
+    names: [String; 2],
+    /// The devices.
+    pub devices: [Box<dyn Device>; 2],
+    instructions: Vec<[Instruction; 2]>,
+}
+
+impl Two {
+    /// Opens two devices, each with or without /INSTRUCTION; what is left out of `selection` is noted.
+    ///
+    /// # Errors
+    /// Unknown names; a device that cannot be opened; nothing to tell apart.
+    pub(super) fn open(
+        sides: [&str; 2],
+        selection: &Selection,
+        timeout: Duration,
+        notes: &mut Vec<String>,
+    ) -> Result<Two> {
+        let [x, y] = [side(sides[0])?, side(sides[1])?];
+        let mut devices = [device::open(Some(&x.0), timeout)?, device::open(Some(&y.0), timeout)?];
+        let instructions = instructions(selection, [&x, &y], &mut devices, notes)?;
+        Ok(Two { names: [x.0, y.0], devices, instructions })
     }
-    let reasons = Table::of("Why they differ", reasons).filled();
-    report.tables = std::iter::once(Table::of("Two told apart", rows)).chain(reasons).collect();
-    Ok(())
+
+    /// Tells them apart on each instruction, and puts what was found into the report. Returns the instructions that were done.
+    ///
+    /// # Errors
+    /// A device that fails.
+    pub(super) fn distinguish(
+        &mut self,
+        search: &Search,
+        progress: &Progress,
+        report: &mut Report,
+    ) -> Result<Vec<[Instruction; 2]>> {
+        let (mut rows, mut reasons, mut done) = (Vec::new(), Vec::new(), Vec::new());
+        let [x, y] = &self.names;
+        for [one, other] in &self.instructions {
+            let named = [(x, one), (y, other)]
+                .map(|(device, instruction)| Named { device: device.clone(), instruction: instruction.clone() });
+            progress.step(&format!("telling {one} on {x} from {other} on {y}"));
+            let [first, second] = &mut self.devices;
+            let told = distinguish::distinguish(
+                Side { device: first.as_mut(), instruction: one },
+                Side { device: second.as_mut(), instruction: other },
+                search,
+            );
+            let Some(told) = report.until_interrupted(told)? else { break };
+            report.holds &= told.verdict != Verdict::Differ;
+            let named = [&named[0], &named[1]];
+            reasons.extend(tables::reasons(named, &told, reasons.len() + 1));
+            rows.push(tables::pair(named, &told));
+            done.push([one.clone(), other.clone()]);
+        }
+        let reasons = Table::of("Why they differ", reasons).filled();
+        report.tables.extend(std::iter::once(Table::of("Two told apart", rows)).chain(reasons));
+        Ok(done)
+    }
 }
 
 /// A device, and its instruction if one stands behind it.
@@ -118,12 +153,12 @@ fn side(text: &str) -> Result<(String, Option<Instruction>)> {
 
 /// The instructions of both sides.
 fn instructions(
-    arguments: &Arguments,
+    selection: &Selection,
     [x, y]: [&(String, Option<Instruction>); 2],
     devices: &mut [Box<dyn Device>; 2],
     notes: &mut Vec<String>,
 ) -> Result<Vec<[Instruction; 2]>> {
-    let Selection { instructions, formats, all } = &arguments.selection;
+    let Selection { instructions, formats, all } = selection;
     let selected = *all || !instructions.is_empty() || !formats.is_empty();
     match (&x.1, &y.1) {
         (None, None) if !selected => {
@@ -136,7 +171,7 @@ fn instructions(
         (Some(own), None) if !selected => Ok(vec![[own.clone(), own.clone()]]),
         (None, Some(own)) if !selected => Ok(vec![[own.clone(), own.clone()]]),
         (one, other) => {
-            let mut chosen = arguments.selection.instructions(&[], Some(if one.is_none() { &x.0 } else { &y.0 }))?;
+            let mut chosen = selection.instructions(&[], Some(if one.is_none() { &x.0 } else { &y.0 }))?;
             if *all {
                 for (device, _) in devices.iter_mut().zip([one, other]).filter(|(_, own)| own.is_none()) {
                     let mut failure = None;

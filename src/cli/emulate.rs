@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt},
+    base::{atomic, signals},
     device::{self, Device, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, plot, table},
     experiment::table::devices as table_of_devices,
@@ -84,7 +84,7 @@ fn shape(text: &str) -> std::result::Result<Shape, String> {
 /// # Errors
 /// A scheme that is none, a device that lacks an instruction; those of the devices.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let progress = Progress::new(&arguments.destination);
     let mut report = Report::new("emulate", invocation());
     report.seed = Some(arguments.seed);

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::signals,
     device::exec_check,
     isa::{self, Instruction},
     report::{Report, Table},
@@ -72,7 +72,7 @@ fn offer(name: &str) -> Result<Instruction> {
 /// # Errors
 /// Unknown instructions; a program that cannot be started.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let named: Vec<&str> = arguments.instructions.iter().map(String::as_str).collect();
     let offered = if named.is_empty() { &OFFERED[..] } else { &named };
     let instructions = offered.iter().map(|name| offer(name)).collect::<Result<Vec<_>>>()?;

@@ -5,12 +5,14 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
+    gates::Gates,
+    invocation,
     options::{MAX_TIMEOUT, integer, svg_file},
 };
 use crate::{
     Result,
-    base::{atomic, interrupt},
+    base::{atomic, signals},
     device::{self, cuda},
     experiment::{self, Experiment, Options},
     report::Report,
@@ -27,7 +29,7 @@ use crate::{
 pub(super) struct Arguments {
     /// The experiment: a file such as those under experiments/.
     #[arg(value_name = "FILE")]
-    file: PathBuf,
+    pub file: PathBuf,
     /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first. [default: the first GPU,
     /// and the devices that the file names; without either as in other commands]
     #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
@@ -47,6 +49,9 @@ pub(super) struct Arguments {
     /// Seed of the random inputs: the same seed gives the same inputs everywhere.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
+    /// Files for continuous integration.
+    #[command(flatten)]
+    pub gates: Gates,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -57,7 +62,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, has none of the instructions, or fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let names = names(&arguments.devices, &experiment.devices);

@@ -19,7 +19,7 @@ use crate::{
     Error, Result,
     arithmetic::shipped,
     array::Container,
-    base::{atomic, interrupt, sorting},
+    base::{atomic, signals, sorting},
     device::{
         self, ChosenAlgorithm, Device, OperandLayout, cpu,
         cuda::{self, CudaDevice},
@@ -233,7 +233,7 @@ fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
 /// # Errors
 /// Files that cannot be read or written, matrices that do not fit, a schedule that cannot be followed, a device that fails.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     if arguments.computes_one() {
         arguments.destination.one_file()?;
     }
@@ -299,8 +299,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, &d);
     report.tables.push(Table::of("Matrix product", [tables::product(&schedule, &factors, execution, seconds, sums)]));
-    report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
-    let distances = Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy));
+    report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(&accuracy)).filled());
+    let distances =
+        Table::of("Elements by their distance in numbers of D's format", gemm::accuracy_table::ulps(&accuracy));
     report.tables.extend(distances.filled());
     if accuracy.first().is_some_and(|first| first.elements < m * n) {
         report.notes.push(format!(

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt, parallel},
+    base::{atomic, interrupt, parallel, signals},
     comparison::Difference,
     device::{self, Device, Work},
     features::{self, Features},
@@ -93,7 +93,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names; a device that lacks an instruction, fails before it answers, or is not a function of its operands.
 pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
-    interrupt::watch();
+    signals::watch();
     let progress = Progress::new(&arguments.common.destination);
     let mut report = Report::new("identify", invocation());
     report.seed = Some(arguments.common.seed);

@@ -8,7 +8,7 @@ use super::{
     invocation,
     options::{MAX_TIMEOUT, OutputDestination, integer},
 };
-use crate::{Result, base::interrupt, catalogue, report::Report};
+use crate::{Result, base::signals, catalogue, report::Report};
 
 /// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
 ///
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
     let mut report = Report::new("instructions", invocation());
     let timeout = Duration::from_secs(arguments.timeout);

@@ -2,9 +2,11 @@
 
 mod calc;
 mod chain;
+mod completions;
 mod convert;
 mod cost;
 mod devices;
+mod diff;
 mod distinguish;
 mod emulate;
 mod exec_check;
@@ -12,9 +14,11 @@ mod experiment;
 mod explain;
 mod files;
 mod formats;
+mod gates;
 mod gemm;
 mod identify;
 mod instructions;
+mod manual;
 mod merge;
 mod models;
 mod named;
@@ -24,6 +28,7 @@ mod probe;
 mod progress;
 mod quantise;
 mod record;
+mod report;
 mod rounding;
 mod select;
 mod tree;
@@ -41,6 +46,7 @@ use crate::{
     },
     report::Report,
 };
+use gates::Gates;
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -57,7 +63,17 @@ use progress::{Bar, Progress};
 #[command(version, max_term_width = 110)]
 struct Cli {
     #[command(subcommand)]
-    command: Command,
+    request: Request,
+}
+
+/// What a command line asks for: a report, or text about the command line itself.
+#[derive(Subcommand)]
+enum Request {
+    #[command(flatten)]
+    Report(Box<Command>),
+    Completions(completions::Arguments),
+    #[command(hide = true)]
+    Manual(manual::Arguments),
 }
 
 #[derive(Subcommand)]
@@ -85,6 +101,8 @@ enum Command {
     Emulate(Box<emulate::Arguments>),
     Cost(cost::Arguments),
     Experiment(experiment::Arguments),
+    Report(report::Arguments),
+    Diff(diff::Arguments),
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
@@ -96,10 +114,12 @@ pub fn main() -> ExitCode {
     };
     let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
     let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
-    match distinct.and_then(|()| threads::start_pool()).and_then(|()| run(cli.command)) {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => fail(&error),
-    }
+    let done = distinct.and_then(|()| match cli.request {
+        Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
+        Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
+        Request::Report(command) => threads::start_pool().and_then(|()| run(*command)),
+    });
+    done.map_or_else(|error| fail(&error), ExitCode::from)
 }
 
 /// The arguments of this process.
@@ -127,6 +147,12 @@ fn say(said: &clap::Error) -> ExitCode {
     }
 }
 
+/// Says on standard error what went wrong with a part of the work, whose rest goes on.
+fn warn(error: &Error) {
+    // A closed standard error cannot be reported anywhere.
+    let _ = writeln!(std::io::stderr(), "warning: {error}");
+}
+
 /// Says what went wrong on standard error.
 fn fail(error: &Error) -> ExitCode {
     // A closed standard error cannot be reported anywhere.
@@ -145,8 +171,8 @@ fn command() -> clap::Command {
 }
 
 impl Command {
-    /// Where the report goes.
-    fn destination(&self) -> OutputDestination {
+    /// Where the result goes; nowhere of a command that makes a document.
+    fn destination(&self) -> Option<OutputDestination> {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
@@ -169,20 +195,33 @@ impl Command {
             Command::Gemm(a) => &a.destination,
             Command::Emulate(a) => &a.destination,
             Command::Cost(a) => &a.destination,
+            Command::Diff(a) => &a.destination,
             Command::Experiment(a) => &a.destination,
+            Command::Report(_) => return None,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
             || matches!(self, Command::Gemm(a) if a.computes_one())
             || matches!(self, Command::Convert(a) if a.input.is_some());
-        OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
+        Some(OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() })
+    }
+
+    /// Where the checks go, and the file that they are about, if there is one.
+    fn gates(&self) -> Option<(Gates, Option<String>)> {
+        match self {
+            Command::Verify(a) => Some((a.gates.clone(), None)),
+            Command::Experiment(a) => Some((a.gates.clone(), Some(a.file.to_string_lossy().into()))),
+            Command::Diff(a) => Some((a.gates.clone(), a.source().map(String::from))),
+            _ => None,
+        }
     }
 }
 
 /// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
-    let destination = command.destination();
+    let destination = command.destination().unwrap_or_default();
     destination.check()?;
+    let gates = command.gates();
     // What stopped a command that still has something to report.
     let mut failure = None;
     let mut report: Report = match command {
@@ -219,10 +258,15 @@ fn run(command: Command) -> Result<u8> {
         Command::Gemm(a) => gemm::run(&a)?,
         Command::Emulate(a) => emulate::run(&a)?,
         Command::Cost(a) => cost::run(&a)?,
+        Command::Diff(a) => diff::run(&a)?,
         Command::Experiment(a) => experiment::run(&a)?,
+        Command::Report(a) => return report::run(&a),
     };
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));
+    if let Some((gates, source)) = gates {
+        gates.write(&report, source.as_deref())?;
+    }
     destination.write(&report)?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)

@@ -22,7 +22,7 @@ use crate::{
 pub(super) const MAX_TIMEOUT: u64 = 7 * 24 * 60 * 60;
 
 /// Where the result goes, and in what form.
-#[derive(Args, Debug, Clone)]
+#[derive(Args, Debug, Clone, Default)]
 pub struct OutputDestination {
     /// How to print the result.
     #[arg(long, value_enum, default_value = "table", help_heading = "Output")]
@@ -66,9 +66,10 @@ pub struct Common {
 }
 
 /// The name of a view.
-#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(ValueEnum, Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum ViewName {
     /// Text for a terminal.
+    #[default]
     Table,
     /// JSON, versioned and described by a JSON Schema.
     Json,

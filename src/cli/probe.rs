@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{interrupt, named::Named},
+    base::{interrupt, named::Named, signals},
     comparison::{Listing, Origin, Subject},
     device,
     inputs::{Distribution, Init, Op},
@@ -141,7 +141,7 @@ impl ValueEnum for ProbeOperation {
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("probe", invocation());
     report.seed = Some(arguments.common.seed);
-    interrupt::watch();
+    signals::watch();
     if let Some(operations) = sweep::operations(arguments)? {
         return sweep::run(arguments, &operations, report);
     }

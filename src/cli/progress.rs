@@ -27,6 +27,14 @@ impl Progress {
         Progress::on(target, destination.verbose)
     }
 
+    /// One changing line where standard error is a terminal, unless it is to be quiet.
+    pub(super) fn quiet_if(quiet: bool) -> Self {
+        Progress::on(
+            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(DRAWN) },
+            false,
+        )
+    }
+
     fn on(target: ProgressDrawTarget, lines: bool) -> Self {
         Progress { lines, line: ProgressBar::with_draw_target(None, target) }
     }

@@ -8,7 +8,7 @@ use super::{OutputDestination, Progress, invocation, options::integer, progress:
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
-    base::interrupt,
+    base::signals,
     format::Rounding,
     quantise::{Activations, Choice, Found, Quantisation, targets},
     report::Report,
@@ -95,7 +95,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         activations: activations.as_ref(),
     };
     how.check(chosen.iter().map(|(_, array)| *array))?;
-    interrupt::watch();
+    signals::watch();
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|(_, array)| array.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt},
+    base::{atomic, signals},
     device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
@@ -62,7 +62,7 @@ pub(super) struct Arguments {
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let name = arguments.selection.device(&[], arguments.common.device.as_deref());
     let mut instructions = arguments.selection.instructions(&[], Some(&name))?;
     let file = arguments.common.destination.out.as_deref();

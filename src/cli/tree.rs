@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt},
+    base::{atomic, signals},
     device::{self, Device},
     isa::{self, Instruction},
     report::{Report, Table},
@@ -71,7 +71,7 @@ fn element(text: &str) -> std::result::Result<(usize, usize), String> {
 /// A request error for an unknown or unavailable instruction, one whose sum has no order, a device that cannot be asked, or a file that
 /// cannot be written; the errors of the device.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let (mut instructions, name) = chosen(arguments)?;
     if (arguments.dot.is_some() || arguments.svg.is_some()) && instructions.len() != 1 {
         let count = instructions.len();

@@ -5,6 +5,7 @@ mod chains;
 mod engine;
 mod exec;
 mod generation;
+mod gpu_name;
 mod library;
 mod meter;
 mod model;
@@ -17,6 +18,7 @@ pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
 pub use generation::{DEFAULT_MODEL, Generation};
+pub use gpu_name::Gpu;
 pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
 pub use meter::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way};
 pub use model::ModelDevice;
@@ -24,7 +26,11 @@ pub use open::{default_name, open};
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
 pub use trace::TraceDevice;
 pub mod cpu;
+#[cfg(feature = "cuda")]
 pub mod cuda;
+#[cfg(not(feature = "cuda"))]
+#[path = "without_cuda.rs"]
+pub(crate) mod cuda;
 
 use crate::{
     Error, Result,

@@ -112,11 +112,10 @@ pub(super) fn nearest([high, low]: [f64; 2]) -> f32 {
 
 #[cfg(test)]
 mod tests {
-    use rug::Float;
-
     use super::*;
     use crate::emulate::Draw;
 
+    #[cfg(feature = "mpfr")]
     #[test]
     fn sums_are_those_of_a_plain_loop_and_of_mpfr() {
         for (seed, draw) in [(1, "uniform(-1,1)"), (2, "magnitudes(-20,20)"), (3, "normal(0,1)")] {
@@ -130,7 +129,7 @@ mod tests {
                 let at = row * 270 + column;
                 assert_eq!(references.single[at], terms().fold(0.0, |sum, (x, y)| sum + x * y));
                 assert_eq!(references.double[at], terms().fold(0.0, |sum, (x, y)| sum + f64::from(x) * f64::from(y)));
-                let exact = terms().fold(Float::new(1000), |sum, (x, y)| sum + f64::from(x) * f64::from(y));
+                let exact = terms().fold(rug::Float::new(1000), |sum, (x, y)| sum + f64::from(x) * f64::from(y));
                 assert_eq!(references.exact[at][0], exact.to_f64());
                 assert_eq!(nearest(references.exact[at]), exact.to_f32());
             }

@@ -3,6 +3,7 @@
 
 mod dot;
 mod error;
+#[cfg(feature = "mpfr")]
 pub mod mpfr;
 mod terms;
 

@@ -10,6 +10,7 @@ mod decode;
 mod definition;
 mod encode;
 mod layout;
+#[cfg(feature = "mpfr")]
 pub mod mpfr;
 mod name;
 mod overflow;

@@ -1,6 +1,6 @@
 //! Writing codes and their values: hexadecimal, fields of bits, exact decimal, integer times a power of two.
 
-use rug::{Integer, ops::Pow};
+use num_bigint::BigUint;
 
 use super::{Class, Decoded, Encoding, Format};
 
@@ -77,10 +77,10 @@ impl Decoded {
 
     /// The significant decimal digits of the magnitude, without zeros at the end, and the power of ten of the first.
     fn digits(&self) -> (String, i32) {
-        let significand = Integer::from(self.significand);
+        let significand = BigUint::from(self.significand);
         let (integer, places) = match self.exponent {
             exponent @ 0.. => (significand << exponent as u32, 0),
-            exponent => (significand * Integer::from(5).pow(exponent.unsigned_abs()), -exponent),
+            exponent => (significand * BigUint::from(5u32).pow(exponent.unsigned_abs()), -exponent),
         };
         let digits = integer.to_string();
         let leading = digits.len() as i32 - 1 - places;

@@ -2,7 +2,7 @@
 
 use rug::Float;
 
-use super::{Factors, Matrix, Schedule, schedule::CEntry};
+use super::{Factors, Matrix, Schedule, Yardstick, schedule::CEntry};
 use crate::{
     base::parallel,
     exact,
@@ -15,28 +15,6 @@ use crate::{
 const MOST_TERMS: usize = 1 << 23;
 /// The least and the most elements that are looked at.
 const ELEMENTS: (usize, usize) = (64, 1 << 16);
-
-/// What D is compared with.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Yardstick {
-    /// The sum in f32, ascending k, each product and each sum rounded.
-    Single,
-    /// The same in f64.
-    Double,
-    /// The exact sum.
-    Exact,
-}
-
-impl Yardstick {
-    /// The word that reports print.
-    pub fn name(self) -> &'static str {
-        match self {
-            Yardstick::Single => "f32",
-            Yardstick::Double => "f64",
-            Yardstick::Exact => "exact",
-        }
-    }
-}
 
 /// What the elements of D that were looked at came to, compared with one yardstick.
 #[derive(Debug, Clone, PartialEq)]

@@ -18,7 +18,10 @@
 //! # }
 //! ```
 
+#[cfg(feature = "mpfr")]
 mod accuracy;
+#[cfg(feature = "mpfr")]
+pub mod accuracy_table;
 pub mod apart;
 pub mod between;
 mod compute;
@@ -37,8 +40,10 @@ mod sample;
 mod schedule;
 mod smallest;
 pub mod tables;
+mod yardstick;
 
-pub use accuracy::{Accuracy, Yardstick, accuracy};
+#[cfg(feature = "mpfr")]
+pub use accuracy::{Accuracy, accuracy};
 pub use compute::{StepSum, compute, steps};
 pub use differences::{Differences, places};
 pub use executor::Executor;
@@ -53,3 +58,4 @@ pub use schedule::{
     ScaleBlocks, ScaleUse, Schedule, SplitK,
 };
 pub use smallest::Smallest;
+pub use yardstick::Yardstick;

@@ -1,8 +1,7 @@
 //! The tables of matrix products.
 
 use super::{
-    Accuracy, Differences, Factors, Schedule,
-    accuracy::bin_name,
+    Differences, Factors, Schedule,
     apart::Apart,
     between::{Between, KnownSchedule},
     differences::places,
@@ -45,38 +44,6 @@ crate::rows! {
         sum_seconds: Option<f64> => shown("sums").unit("s").if_filled(),
         /// Floating-point operations of the sums in a second: 2*m*n*k of them.
         sum_rate: Option<f64> => shown("FLOP/s").if_filled(),
-    }
-
-    /// How far D is from what a yardstick says: on all elements, or on some that are spread over it.
-    pub struct AccuracyRow in "accuracy" {
-        /// The yardstick: plain sums in f32 or f64 (ascending k, each product and each sum rounded), or the exact sum.
-        yardstick: &'static str => shown("against").essential(),
-        /// The elements that were looked at.
-        elements: usize => shown("elements"),
-        /// Those that are the yardstick's, rounded as D is.
-        equal: usize => shown("equal").essential(),
-        /// The most numbers of D's format from one to the other.
-        ulps: u64 => shown("max ulps").essential(),
-        /// The largest difference.
-        max_error: Option<f64> => shown("max error").essential(),
-        /// The mean difference.
-        mean_error: Option<f64> => shown("mean error"),
-        /// The largest difference over the yardstick's value.
-        max_relative: Option<f64> => shown("max relative").essential(),
-        /// The mean of those.
-        mean_relative: Option<f64> => shown("mean relative").essential(),
-    }
-
-    /// How many elements of D are how many numbers of its format away from a yardstick's.
-    pub struct UlpRow in "ulps" {
-        /// The distance.
-        ulps: String => shown("ulps").essential(),
-        /// Elements, against plain f32.
-        single: Option<usize> => shown("f32").if_filled(),
-        /// Elements, against plain f64.
-        double: Option<usize> => shown("f64").if_filled(),
-        /// Elements, against the exact sum.
-        exact: usize => shown("exact").essential(),
     }
 
     /// D compared with another matrix in every bit.
@@ -354,35 +321,6 @@ pub fn product(
         sum_seconds,
         sum_rate: sum_seconds.map(|seconds| 2.0 * m as f64 * n as f64 * k as f64 / seconds),
     }
-}
-
-/// A row for each yardstick.
-pub fn accuracies(all: &[Accuracy]) -> impl Iterator<Item = AccuracyRow> + '_ {
-    all.iter().map(|accuracy| AccuracyRow {
-        yardstick: accuracy.yardstick.name(),
-        elements: accuracy.elements,
-        equal: accuracy.equal,
-        ulps: accuracy.ulps,
-        max_error: accuracy.absolute.maximum(),
-        mean_error: accuracy.absolute.mean(),
-        max_relative: accuracy.relative.maximum(),
-        mean_relative: accuracy.relative.mean(),
-    })
-}
-
-/// A row for each distance that an element has.
-pub fn ulps(all: &[Accuracy]) -> Vec<UlpRow> {
-    let of = |name: &str| all.iter().find(|accuracy| accuracy.yardstick.name() == name);
-    let bins = all.first().map_or(0, |accuracy| accuracy.histogram.len());
-    let filled = (0..bins).filter(|bin| all.iter().any(|accuracy| accuracy.histogram[*bin] > 0));
-    let count = |name: &str, bin: usize| of(name).map(|accuracy| accuracy.histogram[bin]);
-    let row = |bin: usize| UlpRow {
-        ulps: bin_name(bin),
-        single: count("f32", bin),
-        double: count("f64", bin),
-        exact: count("exact", bin).unwrap_or_default(),
-    };
-    filled.map(row).collect()
 }
 
 /// The row of a comparison.

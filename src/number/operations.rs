@@ -96,7 +96,7 @@ pub fn exact_sum(terms: impl IntoIterator<Item = Finite>) -> Finite {
     sum.to_finite()
 }
 
-#[cfg(test)]
+#[cfg(all(test, feature = "mpfr"))]
 mod tests {
     use proptest::prelude::*;
     use rug::Rational;

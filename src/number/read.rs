@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use rug::{Integer, ops::Pow};
+use num_bigint::BigUint;
 
 use super::{Finite, Real};
 use crate::Error;
@@ -56,7 +56,7 @@ impl FromStr for Real {
 }
 
 /// A magnitude: `significand * 2^exponent`, and a little more if the last member is set.
-type Magnitude = (Integer, i32, bool);
+type Magnitude = (BigUint, i32, bool);
 
 fn read_decimal(text: &str) -> Option<Magnitude> {
     let (digits, exponent) = match text.split_once('e') {
@@ -65,17 +65,19 @@ fn read_decimal(text: &str) -> Option<Magnitude> {
     };
     let (digits, places) = read_digits(digits, 10)?;
     Some(match exponent - places {
-        power @ 0.. => (digits * Integer::from(5).pow(power as u32), power, false),
+        power @ 0.. => (digits * BigUint::from(5u32).pow(power as u32), power, false),
         power => divided(digits, power.unsigned_abs()),
     })
 }
 
 /// `digits / 10^power`, with a quotient of more than [`KEPT_BITS`] bits.
-fn divided(digits: Integer, power: u32) -> Magnitude {
-    let divisor = Integer::from(5).pow(power);
-    let shift = (KEPT_BITS + 2 + divisor.significant_bits()).saturating_sub(digits.significant_bits());
-    let (quotient, remainder) = (digits << shift).div_rem(divisor);
-    (quotient, -(power as i32) - shift as i32, !remainder.is_zero())
+fn divided(digits: BigUint, power: u32) -> Magnitude {
+    let divisor = BigUint::from(5u32).pow(power);
+    let shift = (u64::from(KEPT_BITS) + 2 + divisor.bits()).saturating_sub(digits.bits());
+    let dividend = digits << shift;
+    let quotient = &dividend / &divisor;
+    let exact = &quotient * divisor == dividend;
+    (quotient, -(power as i32) - shift as i32, !exact)
 }
 
 fn read_hexadecimal(text: &str) -> Option<Magnitude> {
@@ -92,11 +94,11 @@ fn read_scaled(significand: &str, exponent: &str) -> Option<Magnitude> {
 }
 
 /// The digits of `text` as one integer, and how many of them stand after the point.
-fn read_digits(text: &str, base: u32) -> Option<(Integer, i32)> {
+fn read_digits(text: &str, base: u32) -> Option<(BigUint, i32)> {
     let (whole, fraction) = text.split_once('.').unwrap_or((text, ""));
     let digits = format!("{whole}{fraction}");
     let valid = !digits.is_empty() && digits.chars().all(|c| c.is_digit(base));
-    let integer = valid.then(|| Integer::from_str_radix(&digits, base as i32).ok())??;
+    let integer = valid.then(|| BigUint::parse_bytes(digits.as_bytes(), base))??;
     Some((integer, fraction.len() as i32))
 }
 
@@ -109,10 +111,10 @@ fn read_exponent(text: &str) -> Option<i32> {
 
 /// `(-1)^negative * significand * 2^exponent`, and a little more in magnitude if `sticky`: the leading 128 bits, the others
 /// noted as sticky.
-fn leading(negative: bool, significand: Integer, exponent: i32, sticky: bool) -> Finite {
-    let excess = significand.significant_bits().saturating_sub(KEPT_BITS);
-    let sticky = sticky || significand.find_one(0).is_some_and(|lowest| lowest < excess);
-    let kept = (significand >> excess).to_u128_wrapping();
+fn leading(negative: bool, significand: BigUint, exponent: i32, sticky: bool) -> Finite {
+    let excess = significand.bits().saturating_sub(KEPT_BITS.into());
+    let sticky = sticky || significand.trailing_zeros().is_some_and(|lowest| lowest < excess);
+    let kept = u128::try_from(significand >> excess).expect("as many bits as are kept");
     Finite { negative, significand: kept, exponent: exponent + excess as i32, sticky }
 }
 

@@ -26,6 +26,28 @@ impl Cell {
             _ => false,
         }
     }
+
+    /// The value as text, with every digit of a number; `-` where it says nothing.
+    pub fn text(&self) -> String {
+        match self {
+            Cell::Empty => "-".into(),
+            Cell::List(cells) if cells.is_empty() => "-".into(),
+            Cell::Text(text) => text.clone(),
+            Cell::Integer(value) => value.to_string(),
+            Cell::Real(value) => value.to_string(),
+            Cell::Flag(value) => if *value { "yes" } else { "no" }.into(),
+            Cell::List(cells) => cells.iter().map(Cell::text).collect::<Vec<_>>().join(" "),
+        }
+    }
+
+    /// Whether it is the same value: NaN is the same as NaN.
+    pub fn is_same(&self, other: &Cell) -> bool {
+        match (self, other) {
+            (Cell::Real(x), Cell::Real(y)) => x == y || x.is_nan() && y.is_nan(),
+            (Cell::List(x), Cell::List(y)) => x.len() == y.len() && x.iter().zip(y).all(|(x, y)| x.is_same(y)),
+            _ => self == other,
+        }
+    }
 }
 
 /// What a column holds, from the type of its field.

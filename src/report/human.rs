@@ -6,7 +6,8 @@ use super::{Cell, Report, Table, ViewLayout, Where};
 use crate::{COMMIT, VERSION, base::visible::without_middle};
 
 /// A table as people see it: the shown columns, every cell as text.
-pub(super) struct Shown {
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Shown {
     /// The headings.
     pub labels: Vec<String>,
     /// Whether the column holds numbers only, and is therefore aligned to the right.
@@ -19,7 +20,7 @@ pub(super) struct Shown {
 
 impl Shown {
     /// What `layout` shows of `table`, with `print` turning a cell into text.
-    pub(super) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
+    pub(crate) fn new(table: &Table, layout: &ViewLayout, print: impl Fn(&Cell) -> String) -> Self {
         let shown = columns(table, layout);
         Shown {
             labels: shown.iter().map(|&i| label(table, i)).collect(),
@@ -88,7 +89,7 @@ fn is_numeric(table: &Table, column: usize) -> bool {
 }
 
 /// A cell as plain text: `-` for an empty one and an empty list, the members of a list separated by spaces.
-pub(super) fn plain(cell: &Cell) -> String {
+pub(crate) fn plain(cell: &Cell) -> String {
     match cell {
         Cell::Empty => "-".to_string(),
         Cell::List(cells) if cells.is_empty() => "-".to_string(),
@@ -101,7 +102,7 @@ pub(super) fn plain(cell: &Cell) -> String {
 }
 
 /// An integer with a comma after every third digit: `1,048,576`.
-pub(super) fn grouped(value: i64) -> String {
+pub(crate) fn grouped(value: i64) -> String {
     let digits = value.unsigned_abs().to_string();
     let mut text = String::from(if value < 0 { "-" } else { "" });
     for (i, digit) in digits.chars().enumerate() {
@@ -114,7 +115,7 @@ pub(super) fn grouped(value: i64) -> String {
 }
 
 /// Three significant digits: `0.500` and `12.3` for magnitudes in [0.1, 1000), else `1.29e-03`; `0` for zero.
-pub(super) fn three_digits(value: f64) -> String {
+pub(crate) fn three_digits(value: f64) -> String {
     match scientific(value) {
         None => special(value).to_string(),
         Some((digits, exponent @ -1..=2)) => {

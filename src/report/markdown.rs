@@ -6,7 +6,7 @@ use super::{
 };
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
-    let mut text = format!("# tcnum {}\n\n", escaped(report.command));
+    let mut text = format!("# tcnum {}\n\n", escaped(&report.command));
     text += &format!("- command: {}\n- tcnum: {}\n", code(&report.invocation), human::program());
     for (key, value) in human::provenance(report) {
         text += &format!("- {}: {}\n", escaped(&key), escaped(&value));

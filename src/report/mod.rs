@@ -6,19 +6,26 @@
 mod cell;
 mod csv;
 mod declare;
+#[cfg(feature = "cli")]
+pub(crate) mod figure;
 mod human;
 mod json;
 mod latex;
 mod markdown;
 mod parts;
 pub(crate) mod plot;
+mod read;
 pub mod schema;
 mod table;
+
+use std::borrow::Cow;
 
 use crate::base::atomic;
 pub use cell::{Cell, CellValue, Kind};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
+pub(crate) use human::{Shown, grouped, plain, three_digits};
+pub(crate) use read::{Kept, result};
 
 use crate::{Error, Interruption, Result, base::interrupt};
 
@@ -99,7 +106,7 @@ pub(crate) fn csv_name(key: &str) -> String {
 #[derive(Debug, Clone, PartialEq)]
 pub struct Report {
     /// The verb: `probe`, `chain`, `formats`...
-    pub command: &'static str,
+    pub command: Cow<'static, str>,
     /// The command line, to be repeated: `tcnum probe --fmt bf16 ...`.
     pub invocation: String,
     /// The device that ran it, if one did.
@@ -136,9 +143,9 @@ pub struct Table {
 
 impl Report {
     /// A report of `command` without tables, notes or device, whose claim holds.
-    pub fn new(command: &'static str, invocation: impl Into<String>) -> Self {
+    pub fn new(command: impl Into<Cow<'static, str>>, invocation: impl Into<String>) -> Self {
         Report {
-            command,
+            command: command.into(),
             invocation: invocation.into(),
             device: None,
             seed: None,

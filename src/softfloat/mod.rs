@@ -14,6 +14,7 @@ mod environment;
 mod flags;
 mod integral;
 mod map;
+#[cfg(feature = "mpfr")]
 pub mod mpfr;
 mod nan;
 mod operation;

@@ -1,7 +1,5 @@
 //! Square roots.
 
-use rug::Integer;
-
 use super::{
     Outcome,
     datapath::{Datapath, FormatFields},
@@ -73,14 +71,26 @@ fn jammed_root(significand: u64, odd: i32) -> u64 {
 }
 
 /// The root of `significand * 2^odd / 2^63`, left-justified and jammed, to 128 bits.
+///
+/// Of N = M * 2^128, M = `significand * 2^(63 + odd)`: where r is the root of M and m - r^2 what that leaves, r * 2^64 + q with
+/// q = (m - r^2) * 2^128 / (2 * r * 2^64), cut, is the root of N or one more than it (Zimmermann, Karatsuba Square Root).
 fn long_root(significand: u64, odd: i32) -> u128 {
-    let (root, rest) = (Integer::from(significand) << (191 + odd) as u32).sqrt_rem(Integer::new());
-    root.to_u128_wrapping() | u128::bit(!rest.is_zero())
+    let high = u128::from(significand) << (63 + odd);
+    let root = high.isqrt();
+    // At most 2 * root, which is less than 2^65.
+    let rest = high - root * root;
+    let (quotient, remainder) = ((rest << 63) / root, (rest << 63) % root);
+    // What is left of N is remainder * 2^65 - quotient^2.
+    let too_large = quotient.checked_mul(quotient).is_none_or(|square| square.div_ceil(1 << 65) > remainder);
+    let lower = (root << 64).wrapping_add(quotient).wrapping_sub(u128::from(too_large));
+    // A number of 64 bits and even powers of two is a square only if its leading half is one.
+    lower | u128::bit(rest != 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use num_bigint::BigUint;
     use proptest::prelude::*;
 
     /// The root of a significand and an odd power of two, left-justified and jammed, by integers alone.
@@ -113,6 +123,20 @@ mod tests {
             let near = near >> (11 - near.leading_zeros().min(11));
             for m in [m, near, (1 << 53) - 1, 1 << 52, (1 << 52) + 1] {
                 agrees(m, 53, jammed_root)?;
+            }
+        }
+
+        #[test]
+        fn long_roots_are_those_of_large_integers(random: u64, root: u32, offset in -3i64..=3) {
+            let square = (u64::from(root) * u64::from(root)).saturating_add_signed(offset);
+            for m in [random, square, (1 << 63) + 2, u64::MAX, 1 << 63] {
+                let significand = m.max(1) << m.max(1).leading_zeros();
+                for odd in [0, 1] {
+                    let integer = BigUint::from(significand) << (191 + odd) as u32;
+                    let root = integer.sqrt();
+                    let jammed = u128::try_from(&root).unwrap() | u128::bit(&root * &root != integer);
+                    prop_assert_eq!(long_root(significand, odd), jammed, "{} {}", significand, odd);
+                }
             }
         }
 

@@ -30,11 +30,25 @@ pub(crate) enum Need {
     Qemu,
     /// A user whom permissions of files stop.
     User,
+    /// Bash.
+    Bash,
+    /// groff, which formats manual pages.
+    Groff,
 }
 
 impl Need {
-    const ALL: [Need; 8] =
-        [Need::Cpp, Need::Gpu, Need::Nvrtc, Need::NoNvrtc, Need::Nvdisasm, Need::Python, Need::Qemu, Need::User];
+    const ALL: [Need; 10] = [
+        Need::Cpp,
+        Need::Gpu,
+        Need::Nvrtc,
+        Need::NoNvrtc,
+        Need::Nvdisasm,
+        Need::Python,
+        Need::Qemu,
+        Need::User,
+        Need::Bash,
+        Need::Groff,
+    ];
 
     fn name(self) -> &'static str {
         match self {
@@ -46,6 +60,8 @@ impl Need {
             Need::Python => "python",
             Need::Qemu => "qemu",
             Need::User => "user",
+            Need::Bash => "bash",
+            Need::Groff => "groff",
         }
     }
 }
@@ -82,9 +98,14 @@ pub(crate) fn cpp_compiler() -> Option<&'static str> {
 
 /// Whether there is a Python 3; if not, a line is printed.
 pub(crate) fn has_python() -> bool {
-    let found = Command::new("python3").arg("--version").output().is_ok();
+    has_tool("python3", Need::Python)
+}
+
+/// Whether `tool` can be started, as its `--version` shows; if not, a line is printed.
+pub(crate) fn has_tool(tool: &str, need: Need) -> bool {
+    let found = Command::new(tool).arg("--version").output().is_ok();
     if !found {
-        skip(Need::Python, "there is no python3");
+        skip(need, &format!("there is no {tool}"));
     }
     found
 }

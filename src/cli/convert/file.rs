@@ -5,7 +5,7 @@ use std::path::Path;
 use super::{Arguments, invocation, quantizer, refuse_block_flags};
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::signals,
     convert::{ConversionTarget, FileContent, FileConversion},
     format::{Format, Rounding, find},
     report::Report,
@@ -37,7 +37,7 @@ pub(super) fn run(
     let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
     let conversion =
         FileConversion { from: from.unwrap_or(FileContent::Scalar(None)), to, names: arguments.tensors.clone() };
-    interrupt::watch();
+    signals::watch();
     let mut report = Report::new("convert", invocation());
     report.tables.push(conversion.run(input, output)?);
     Ok(report)

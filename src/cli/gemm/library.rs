@@ -181,7 +181,7 @@ fn single(
                 .map_err(|error| error.within("--schedule-out"))?;
         }
         let accuracy = gemm::accuracy(schedule, factors, &d);
-        report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
+        report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(&accuracy)).filled());
     }
     if let Some(file) = &arguments.compare {
         let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;

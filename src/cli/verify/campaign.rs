@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{atomic, interrupt, sorting},
+    base::{atomic, signals, sorting},
     comparison::shrink::BUDGET,
     device::{self, Device, Work, cuda},
     inputs::Sequence,
@@ -39,7 +39,7 @@ const ALL_GPUS: &str = "cuda:all";
 /// # Errors
 /// As the command.
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    interrupt::watch();
+    signals::watch();
     let default = arguments.selection.device(&[], arguments.devices.first().map(String::as_str));
     let mut instructions = arguments.selection.instructions(&[], Some(&default))?;
     let mut seen = HashSet::new();

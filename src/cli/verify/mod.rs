@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     OutputDestination,
+    gates::Gates,
     options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
@@ -70,6 +71,9 @@ pub(super) struct Arguments {
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
+    /// Files for continuous integration.
+    #[command(flatten)]
+    pub gates: Gates,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
+    base::{interrupt, signals},
     comparison::{Listing, Origin, Subject},
     device::{self, Device, Generation, cpu},
     report::{Report, Table},
@@ -34,7 +34,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let (mut compared, mut listing, mut stand_ins) = (Vec::new(), Listing::default(), BTreeSet::new());
     let mut report = Report::new("verify", invocation());
     let mut notes = Vec::new();
-    interrupt::watch();
+    signals::watch();
     let progress = Progress::new(&arguments.destination);
     for file in files {
         if report.until_interrupted(interrupt::check())?.is_none() {

@@ -32,7 +32,10 @@ use cudarc::{
     nvrtc::Ptx,
 };
 
-use super::{Chains, Device, Engine, Execution, ExecutionKind, Generation, Identity, Meter, SharedLoad, Sweeper, Work};
+pub use super::gpu_name::cuda as ordinal;
+use super::{
+    Chains, Device, Engine, Execution, ExecutionKind, Generation, Gpu, Identity, Meter, SharedLoad, Sweeper, Work,
+};
 use crate::{
     Error, Result,
     arithmetic::Program,
@@ -44,7 +47,7 @@ use cache::Compiled;
 use chains::CudaChains;
 use engine::CudaEngine;
 pub use engine::verifier;
-pub use gpu::{Gpu, count};
+pub use gpu::count;
 use launch::Launcher;
 use meter::{CudaMeter, Subject};
 use nvml::Nvml;
@@ -412,17 +415,6 @@ pub fn identify(gpu: &Gpu) -> Result<(Identity, &'static Architecture)> {
     Ok((Identity { name, description: gpu.name.clone(), details }, architecture))
 }
 
-/// The N of `cuda:N`; `None` if the name is not that of a GPU.
-///
-/// # Errors
-/// A request error if what follows `cuda:` is not a number.
-pub fn ordinal(name: &str) -> Option<Result<usize>> {
-    let number = name.strip_prefix("cuda:")?;
-    Some(number.parse().map_err(|_| {
-        Error::request(format!("'{name}' is not a GPU: write cuda:0 for the first one. `tcnum devices` lists all"))
-    }))
-}
-
 /// The kernel of `instruction`, and how `architecture` has it.
 ///
 /// # Errors
@@ -502,12 +494,5 @@ mod tests {
         assert_eq!(execution(&native, two()).kind, ExecutionKind::Emulated);
         assert_eq!(execution(&emulated, one()).kind, ExecutionKind::Native);
         assert_eq!(execution(&native, one()).opcodes, ["HMMA.16816.F32"]);
-    }
-
-    #[test]
-    fn a_gpu_is_named_by_its_number() {
-        assert_eq!(ordinal("cuda:12"), Some(Ok(12)));
-        assert_eq!(ordinal("model:hopper"), None);
-        assert_eq!(ordinal("cuda:-1").unwrap().unwrap_err().exit_status(), 2);
     }
 }

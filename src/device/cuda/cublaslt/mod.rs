@@ -17,6 +17,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream, DevicePtr, DevicePtrMut
 use half::f16;
 
 use super::{architecture::Architecture, gpu};
+pub use crate::device::gpu_name::cublaslt as ordinal;
 use crate::{
     Error, Result,
     base::parallel,
@@ -62,23 +63,6 @@ pub struct CublasLt {
     workspace: CudaSlice<u8>,
     /// 1 in f32, which the scales of FP8 point to.
     one: CudaSlice<f32>,
-}
-
-/// The N of `cublaslt:N` or `cublaslt`; `None` if the name is not the library's.
-///
-/// # Errors
-/// A request error if what follows `cublaslt:` is not a number.
-pub fn ordinal(name: &str) -> Option<Result<usize>> {
-    let number = name.strip_prefix("cublaslt")?;
-    if number.is_empty() {
-        return Some(Ok(0));
-    }
-    let number = number.strip_prefix(':')?;
-    Some(
-        number.parse().map_err(|_| {
-            Error::request(format!("'{name}' is not a GPU: write cublaslt:0 for cuBLASLt on the first one"))
-        }),
-    )
 }
 
 impl CublasLt {

@@ -1,0 +1,152 @@
+//! `tcnum diff`: what changed between two results or two devices.
+
+use std::{path::Path, time::Duration};
+
+use clap::Args;
+
+use super::{
+    OutputDestination, Progress,
+    distinguish::{DEFAULT_CASES, Two},
+    gates::Gates,
+    invocation,
+    options::{MAX_TIMEOUT, cases, integer},
+    select::{Selection, with_instruction},
+};
+use crate::{
+    Error, Result,
+    base::signals,
+    device::cpu,
+    diff::{self, tables},
+    distinguish::Search,
+    report::{self, Report},
+    tables::declared,
+    verify::MOST_CASES,
+};
+
+/// Says what changed between two results, models or devices, and what did not: by feature and by number.
+///
+/// Example: tcnum diff before.json after.json
+///
+/// Example: tcnum diff model:hopper model:blackwell --instr mma.m16n8k16.f32.bf16.bf16.f32
+///
+/// Results are what commands write with --output json. Rows are matched by what names them (an instruction, a regime), and every value
+/// that differs is listed; counts, seeds, times, drivers and versions are listed apart, and are no change. Of devices the features of each
+/// instruction stand side by side, and every reason why their results differ has the smallest input that shows it. Exit status 1 if
+/// anything changed.
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// Two results (files), or two devices (cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'), each with or without /INSTRUCTION.
+    #[arg(value_name = "RESULT|DEVICE[/INSTRUCTION]", num_args = 2, required = true)]
+    sides: Vec<String>,
+    #[command(flatten)]
+    selection: Selection,
+    /// Of devices, cases of the verification stream to try, beside the corners. [default: 131072]
+    #[arg(long, value_name = "N", value_parser = cases(MOST_CASES))]
+    cases: Option<u64>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
+    /// Of devices, the seed of the stream. [default: 0]
+    #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX))]
+    seed: Option<u64>,
+    /// Files for continuous integration.
+    #[command(flatten)]
+    pub gates: Gates,
+    /// Output flags.
+    #[command(flatten)]
+    pub destination: OutputDestination,
+}
+
+impl Arguments {
+    /// The file that the checks are about: the second result.
+    pub(super) fn source(&self) -> Option<&str> {
+        self.sides.get(1).filter(|side| !is_device(side)).map(String::as_str)
+    }
+}
+
+/// Whether an argument names a device, and not a file.
+fn is_device(text: &str) -> bool {
+    let named =
+        text == cpu::NAME || ["cpu/", "cuda:", "model:", "exec:", "trace:"].iter().any(|kind| text.starts_with(kind));
+    named && !Path::new(text).is_file()
+}
+
+/// Compares.
+///
+/// # Errors
+/// A file that is no result, or of another version of the schema; results without a common table; a result and a device; as `tcnum
+/// distinguish` of devices.
+pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+    signals::watch();
+    let mut report = Report::new("diff", invocation());
+    let [first, second] = &arguments.sides[..] else { unreachable!("clap counts them") };
+    match [first, second].map(|side| is_device(side)) {
+        [false, false] => results(arguments, [first, second], &mut report)?,
+        [true, true] => devices(arguments, [first, second], &mut report)?,
+        _ => {
+            return Err(Error::request(format!(
+                "of {first} and {second} one is a device and one a file; name two results, or two devices"
+            )));
+        }
+    }
+    Ok(report)
+}
+
+/// What changed between two results.
+fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Result<()> {
+    let Selection { instructions, formats, all } = &arguments.selection;
+    let given = [
+        ("--instr", !instructions.is_empty()),
+        ("--fmt", !formats.is_empty()),
+        ("--all", *all),
+        ("--cases", arguments.cases.is_some()),
+        ("--seed", arguments.seed.is_some()),
+    ];
+    if let Some((flag, _)) = given.iter().find(|(_, given)| *given) {
+        return Err(Error::request(format!("{flag} is for devices; {} and {} are results", files[0], files[1])));
+    }
+    let declared = declared();
+    let [first, second] =
+        [report::result(Path::new(files[0]), &declared)?, report::result(Path::new(files[1]), &declared)?];
+    for (file, kept) in files.iter().zip([&first, &second]).filter(|(_, kept)| !kept.unknown.is_empty()) {
+        let unknown = kept.unknown.join(", ");
+        report.notes.push(format!("Left out of {file}, as this program does not know it: {unknown}."));
+    }
+    let changes = diff::compare_kept(&first, &second)?;
+    report.holds = changes.is_none();
+    report.notes.push(match changes.is_none() {
+        true => "Nothing changed.".into(),
+        false => format!(
+            "{} values changed, and {} rows are in one result alone.",
+            changes.tables.iter().map(|table| table.cells.len()).sum::<usize>(),
+            changes.tables.iter().flat_map(|table| &table.only).map(Vec::len).sum::<usize>()
+        ),
+    });
+    report.tables = tables::changes(&changes);
+    Ok(())
+}
+
+/// What tells two devices apart.
+fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Result<()> {
+    let timeout = Duration::from_secs(arguments.timeout);
+    let mut selection = arguments.selection.clone();
+    // Everything that both have, where nothing is chosen.
+    let named = [with_instruction(sides[0])?, with_instruction(sides[1])?].iter().any(|(_, own)| own.is_some());
+    selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
+    let mut two = Two::open(sides, &selection, timeout, &mut report.notes)?;
+    let progress = Progress::new(&arguments.destination);
+    let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
+    report.seed = Some(search.seed);
+    let told = two.distinguish(&search, &progress, report)?;
+    let mut pairs = Vec::new();
+    for [one, other] in &told {
+        progress.step(&format!("measuring the features of {one}"));
+        let [first, second] = &mut two.devices;
+        let measured = diff::features([first.as_mut(), second.as_mut()], [one, other]);
+        let Some(measured) = report.until_interrupted(measured)? else { break };
+        pairs.extend(measured);
+    }
+    report.holds &= pairs.iter().all(diff::FeaturePair::is_same);
+    report.tables.push(tables::features(&pairs));
+    Ok(())
+}

@@ -1,0 +1,37 @@
+//! Flags of commands that are a gate in continuous integration: their checks as files that it reads.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::options::output_file;
+use crate::{Result, base::atomic, gate, report::Report};
+
+/// Where the checks go.
+#[derive(Args, Debug, Clone, Default)]
+pub(super) struct Gates {
+    /// Write the checks to this file as JUnit XML, for continuous integration.
+    #[arg(long, value_name = "FILE.xml", value_parser = output_file, help_heading = "Output")]
+    junit: Option<PathBuf>,
+    /// Write what does not hold to this file as SARIF 2.1.0, for code hosts.
+    #[arg(long, value_name = "FILE.sarif", value_parser = output_file, help_heading = "Output")]
+    sarif: Option<PathBuf>,
+}
+
+impl Gates {
+    /// Writes the checks of a report. `source`: the file, if there is one, that they are about.
+    ///
+    /// # Errors
+    /// A file that cannot be written.
+    pub(super) fn write(&self, report: &Report, source: Option<&str>) -> Result<()> {
+        if let Some(path) = &self.junit {
+            atomic::write(path, gate::junit(report).as_bytes()).map_err(|error| error.within("--junit"))?;
+        }
+        match &self.sarif {
+            Some(path) => {
+                atomic::write(path, gate::sarif(report, source).as_bytes()).map_err(|error| error.within("--sarif"))
+            }
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! `tcnum manual`.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+use clap_mangen::Man;
+
+use super::options::file_or_folder;
+use crate::{
+    Error, Result, VERSION,
+    base::atomic::{self, DerivedKind},
+};
+
+/// The name of the program.
+const PROGRAM: &str = env!("CARGO_PKG_NAME");
+
+/// Writes the manual pages of all commands: tcnum.1, tcnum-probe.1 and so on.
+///
+/// Example: tcnum manual ~/.local/share/man/man1
+#[derive(Args, Debug)]
+pub(super) struct Arguments {
+    /// The folder, which is made if it is not there.
+    #[arg(value_name = "FOLDER", value_parser = file_or_folder)]
+    folder: PathBuf,
+}
+
+/// Writes the pages.
+///
+/// # Errors
+/// The folder cannot be made; a file of another kind has the name of a page, or a page cannot be written.
+pub(super) fn run(arguments: &Arguments) -> Result<()> {
+    let folder = &arguments.folder;
+    std::fs::create_dir_all(folder)
+        .map_err(|error| Error::request(format!("the folder {} cannot be made: {error}", folder.display())))?;
+    let pages: Vec<(PathBuf, Vec<u8>)> = pages().map(|(name, text)| (folder.join(name), text)).collect();
+    // No page is replaced where another one cannot be.
+    pages.iter().try_for_each(|(path, _)| atomic::derivable(path, &Page))?;
+    pages.iter().try_for_each(|(path, text)| atomic::write_derived(path, &Page, text))
+}
+
+/// The pages by the names of their files: that of the program, and that of each command that its help lists.
+fn pages() -> impl Iterator<Item = (String, Vec<u8>)> {
+    let mut program = super::command().disable_help_subcommand(true);
+    program.build();
+    let listed: Vec<clap::Command> = program.get_subcommands().filter(|c| !c.is_hide_set()).cloned().collect();
+    std::iter::once(program).chain(listed).map(|command| {
+        let page = Man::new(command.version(VERSION)).source(format!("{PROGRAM} {VERSION}"));
+        let mut text = Vec::new();
+        page.render(&mut text).expect("memory takes every page");
+        (page.get_filename(), text)
+    })
+}
+
+/// A manual page of this program.
+struct Page;
+
+impl DerivedKind for Page {
+    fn description(&self) -> String {
+        "a manual page".into()
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        let title = |line: &str| line.starts_with(".TH ") && line.contains(PROGRAM);
+        std::fs::read_to_string(path).is_ok_and(|text| text.lines().any(title))
+    }
+}

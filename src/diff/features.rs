@@ -1,0 +1,40 @@
+//! The features of two devices side by side.
+
+use crate::{
+    Result,
+    device::Device,
+    features::{self, FEATURES},
+    isa::Instruction,
+};
+
+/// A feature of two.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct FeaturePair {
+    /// The instructions.
+    pub instructions: [String; 2],
+    /// The feature.
+    pub feature: &'static str,
+    /// What was found of each; `None` where it cannot be asked.
+    pub found: [Option<String>; 2],
+}
+
+impl FeaturePair {
+    /// Whether the same was found of both, or neither can be asked.
+    pub fn is_same(&self) -> bool {
+        self.found[0] == self.found[1]
+    }
+}
+
+/// Measures the features of an instruction on one device and of one on another, those that either has.
+///
+/// # Errors
+/// A device lacks its instruction, or fails.
+pub fn features(devices: [&mut dyn Device; 2], instructions: [&Instruction; 2]) -> Result<Vec<FeaturePair>> {
+    let [first, second] = devices;
+    let both = [features::measure(first, instructions[0])?, features::measure(second, instructions[1])?];
+    let pair = |feature: &'static features::Feature| {
+        let found = both.each_ref().map(|own| own.found(feature.name).map(String::from));
+        FeaturePair { instructions: instructions.map(|i| i.name.clone()), feature: feature.name, found }
+    };
+    Ok(FEATURES.iter().map(pair).filter(|pair| pair.found.iter().any(Option::is_some)).collect())
+}

@@ -1,0 +1,57 @@
+//! What names a row of a table, and which of its columns are no result.
+
+use std::{collections::BTreeMap, sync::LazyLock};
+
+use serde::Deserialize;
+
+/// How the rows of tables are matched.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Keys {
+    /// The columns of every table that are no result.
+    provenance: Vec<String>,
+    table: BTreeMap<String, TableKeys>,
+}
+
+/// How the rows of one table are matched.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields)]
+struct TableKeys {
+    #[serde(default)]
+    key: Vec<String>,
+    #[serde(default)]
+    provenance: Vec<String>,
+}
+
+static KEYS: LazyLock<Keys> = LazyLock::new(|| toml::from_str(include_str!("keys.toml")).expect("a test reads it"));
+
+/// The columns that name a row of a table; none where rows are matched in their order.
+pub(super) fn key(table: &str) -> &'static [String] {
+    KEYS.table.get(table).map_or(&[], |own| &own.key)
+}
+
+/// Whether a column of a table says where, when, how long or on how much, and not what was found.
+pub(super) fn is_provenance(table: &str, column: &str) -> bool {
+    let own = KEYS.table.get(table).map_or(&[][..], |own| &own.provenance);
+    KEYS.provenance.iter().chain(own).any(|known| known == column)
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+    use crate::tables;
+
+    #[test]
+    fn every_table_and_column_that_is_named_is_declared() {
+        let declared = tables::declared();
+        let has = |table: &str, column: &String| {
+            let table = declared.iter().find(|declared| declared.key == table);
+            table.is_some_and(|table| table.columns.iter().any(|own| own.key == **column))
+        };
+        for (table, own) in &KEYS.table {
+            let missing: Vec<_> = own.key.iter().chain(&own.provenance).filter(|column| !has(table, column)).collect();
+            assert!(missing.is_empty(), "{table}: {missing:?}");
+            assert!(own.key.iter().all(|column| !own.provenance.contains(column)), "{table}");
+        }
+    }
+}

@@ -1,0 +1,134 @@
+//! The tables of what changed.
+
+use super::{compare::Changes, features::FeaturePair};
+use crate::report::{Cell, Table};
+
+crate::rows! {
+    /// A table of two results, compared.
+    pub struct ComparedTableRow in "compared_tables" {
+        /// The table; `result`: what the result says as a whole.
+        table: String => shown("table").essential(),
+        /// Rows of the first.
+        first_rows: usize => shown("rows, first"),
+        /// Rows of the second.
+        second_rows: usize => shown("rows, second"),
+        /// Rows of both that are the same.
+        same: usize => shown("same").essential(),
+        /// Rows of both in which a value changed.
+        changed: usize => shown("changed").essential(),
+        /// Rows that only the first has.
+        only_first: usize => shown("only in the first").essential(),
+        /// Rows that only the second has.
+        only_second: usize => shown("only in the second").essential(),
+    }
+
+    /// A value that is not the same in two results.
+    pub struct ChangedCellRow in "changed_cells" {
+        /// The table.
+        table: String => shown("table").essential(),
+        /// What names the row.
+        row: String => shown("row").essential(),
+        /// The column.
+        column: String => shown("column").essential(),
+        /// The first's value.
+        first: String => shown("first").essential(),
+        /// The second's value.
+        second: String => shown("second").essential(),
+        /// Of numbers, the second less the first, over the magnitude of the first.
+        relative: Option<f64> => shown("relative change").if_filled(),
+    }
+
+    /// A row that only one of two results has.
+    pub struct UnmatchedRow in "unmatched_rows" {
+        /// The table.
+        table: String => shown("table").essential(),
+        /// What names the row.
+        row: String => shown("row").essential(),
+        /// Which one has it: `first` or `second`.
+        only_in: &'static str => shown("only in").essential(),
+    }
+
+    /// What two results say of where they come from, where that differs: it is no change of a result.
+    pub struct OriginRow in "origins" {
+        /// What: a member of the result, or a column of a table.
+        what: String => shown("what").essential(),
+        /// The first's.
+        first: Option<String> => shown("first").essential(),
+        /// The second's.
+        second: Option<String> => shown("second").essential(),
+    }
+
+    /// A feature of an instruction on two devices.
+    pub struct FeaturePairRow in "compared_features" {
+        /// The instruction of the first.
+        instruction: String => shown("instruction").if_varied().essential(),
+        /// The instruction of the second.
+        other_instruction: String => hidden(),
+        /// The feature.
+        feature: &'static str => shown("feature").essential(),
+        /// What was found of the first; nothing where it cannot be asked.
+        first: Option<String> => shown("first").essential(),
+        /// What was found of the second.
+        second: Option<String> => shown("second").essential(),
+        /// Whether that is the same.
+        same: bool => shown("same").essential(),
+    }
+}
+
+/// The tables of what changed between two results; without those that have no row.
+pub fn changes(changes: &Changes) -> Vec<Table> {
+    let name = |table: &str| if table.is_empty() { "result".to_string() } else { table.to_string() };
+    let compared = changes.tables.iter().map(|table| ComparedTableRow {
+        table: name(&table.table),
+        first_rows: table.rows[0],
+        second_rows: table.rows[1],
+        same: table.same,
+        changed: table.changed,
+        only_first: table.only[0].len(),
+        only_second: table.only[1].len(),
+    });
+    let cells = changes.tables.iter().flat_map(|table| {
+        table.cells.iter().map(|change| {
+            let [first, second] = change.values.each_ref().map(Cell::text);
+            ChangedCellRow {
+                table: name(&table.table),
+                row: change.row.clone(),
+                column: change.column.clone(),
+                first,
+                second,
+                relative: change.relative(),
+            }
+        })
+    });
+    let unmatched = changes.tables.iter().flat_map(|table| {
+        let of = |only_in: &'static str, rows: &[String]| {
+            let row = |row: &String| UnmatchedRow { table: name(&table.table), row: row.clone(), only_in };
+            rows.iter().map(row).collect::<Vec<_>>()
+        };
+        [of("first", &table.only[0]), of("second", &table.only[1])].concat()
+    });
+    let origins = changes.provenance.iter().map(|change| {
+        let [first, second] = change.values.each_ref().map(|cell| (!cell.is_empty()).then(|| cell.text()));
+        OriginRow { what: change.column.clone(), first, second }
+    });
+    let all = [
+        Table::of("What is the same", compared),
+        Table::of("What changed", cells),
+        Table::of("Rows that one of them lacks", unmatched),
+        Table::of("Where they come from", origins),
+    ];
+    all.into_iter().filter_map(Table::filled).collect()
+}
+
+/// The table of features on two devices.
+pub fn features(pairs: &[FeaturePair]) -> Table {
+    let row = |pair: &FeaturePair| FeaturePairRow {
+        instruction: pair.instructions[0].clone(),
+        other_instruction: pair.instructions[1].clone(),
+        feature: pair.feature,
+        first: pair.found[0].clone(),
+        second: pair.found[1].clone(),
+        same: pair.is_same(),
+    };
+    Table::of("Features of both", pairs.iter().map(row))
+}

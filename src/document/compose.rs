@@ -1,0 +1,165 @@
+//! Putting a document in order.
+
+use std::collections::{HashMap, hash_map::Entry};
+
+use super::{
+    Block, Document, Part, Sheet, arithmetic, figures,
+    outline::{SECTIONS, Section, TAKEN},
+    proof,
+    results::{CHIP, Results},
+};
+use crate::report::{Cell, Shown, Table, ViewLayout, plain};
+
+/// Rows from which those that differ in nothing but the instruction are put together.
+const MANY: usize = 24;
+
+/// The document of these results.
+pub(crate) fn compose(results: &Results) -> Document {
+    let mut parts = vec![
+        proof::summary(results),
+        proof::instructions(results),
+        arithmetic::part(results),
+        proof::part(results),
+        proof::unknown(results),
+    ];
+    parts.extend(SECTIONS.iter().map(|section| of_tables(results, section)));
+    parts.push(commands(results));
+    parts.retain(|part| !part.blocks.is_empty());
+    Document { title: title(results), parts }
+}
+
+/// What the document is about.
+fn title(results: &Results) -> String {
+    match &results.subjects()[..] {
+        [] => "Numbers and their formats".into(),
+        [one] => one.clone(),
+        [all @ .., last] => format!("{} and {last}", all.join(", ")),
+    }
+}
+
+/// A part of tables, with the figures of each.
+fn of_tables(results: &Results, section: &Section) -> Part {
+    let mut blocks = Vec::new();
+    let keys: Vec<&str> = match section.id {
+        "other" => others(results),
+        _ => section.tables.to_vec(),
+    };
+    for key in keys {
+        let Some(table) = results.table(key) else { continue };
+        let (shown, folded) = figures::of_table(&table);
+        blocks.extend(shown.into_iter().map(Block::Figure));
+        if !folded.is_empty() {
+            let summary = format!("{} more figures", folded.len());
+            blocks.push(Block::Folded(summary, folded.into_iter().map(Block::Figure).collect()));
+        }
+        blocks.extend(sheet(&table).block());
+    }
+    if !blocks.is_empty() && !section.intro.is_empty() {
+        blocks.insert(0, Block::Text(section.intro.into()));
+    }
+    Part { id: section.id, heading: section.heading, blocks }
+}
+
+/// The tables that no other part has.
+fn others(results: &Results) -> Vec<&'static str> {
+    let has = |key: &str| {
+        TAKEN.contains(&key)
+            || proof::TABLES.contains(&key)
+            || arithmetic::TABLES.contains(&key)
+            || SECTIONS.iter().any(|section| section.tables.contains(&key))
+    };
+    let mut keys = Vec::new();
+    for key in results.kept.iter().flat_map(|kept| kept.report.tables.iter().map(|table| table.key)) {
+        if !has(key) && !keys.contains(&key) {
+            keys.push(key);
+        }
+    }
+    keys
+}
+
+/// A table as its declaration shows it: of a long one the rows that differ in nothing but the instruction are one row.
+pub(super) fn sheet(table: &Table) -> Sheet {
+    let mut table = table.clone();
+    // The chip says no more where rows name their own device.
+    let place = |key: &str| table.columns.iter().position(|column| column.key == key);
+    if let (Some(chip), Some(device)) = (place(CHIP), place("device"))
+        && table.rows.iter().all(|row| row[device] != Cell::Empty)
+    {
+        table.columns.remove(chip);
+        table.rows.iter_mut().for_each(|row| drop(row.remove(chip)));
+    }
+    let brief = table.columns.iter().any(|column| column.look.essential);
+    let shown = Shown::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
+    let caption = table.title.clone();
+    Sheet { caption, shown: if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown } }
+}
+
+/// The rows that differ in nothing but one column as one row each, whose cell there is a list.
+pub(super) fn joined(mut shown: Shown, column: &str) -> Shown {
+    let Some(at) = shown.labels.iter().position(|label| label == column) else { return shown };
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut places: HashMap<Vec<String>, usize> = HashMap::new();
+    for mut row in shown.rows {
+        let own = std::mem::take(&mut row[at]);
+        match places.entry(row.clone()) {
+            Entry::Occupied(place) => {
+                let cell: &mut String = &mut rows[*place.get()][at];
+                *cell = format!("{cell}\n{own}");
+            }
+            Entry::Vacant(place) => {
+                place.insert(rows.len());
+                row[at] = own;
+                rows.push(row);
+            }
+        }
+    }
+    shown.rows = rows;
+    shown
+}
+
+/// Every command, with its device, seed and version, and what it said.
+fn commands(results: &Results) -> Part {
+    let mut rows = Vec::new();
+    let mut notes = Vec::new();
+    for (kept, chip) in results.kept.iter().zip(&results.chips) {
+        let report = &kept.report;
+        let details = report.device.iter().flat_map(|device| &device.details);
+        let details: Vec<String> = details.map(|(key, value)| format!("{key} {value}")).collect();
+        let notable: Vec<String> = report.annotations.iter().map(|(key, value)| format!("{key} {value}")).collect();
+        let outcome = match (report.interrupted, report.holds) {
+            (Some(by), _) => format!("interrupted by {}", by.name()),
+            (None, true) => "holds".into(),
+            (None, false) => "does not hold".into(),
+        };
+        let commit = kept
+            .commit
+            .as_deref()
+            .map_or(String::new(), |commit| format!(", commit {}", &commit[..commit.len().min(12)]));
+        let name = kept.path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        rows.push(vec![
+            name.clone(),
+            report.invocation.clone(),
+            chip.clone(),
+            details.join(", "),
+            report.seed.map_or(String::new(), |seed| seed.to_string()),
+            format!("{}{commit}", kept.version),
+            notable.join(", "),
+            outcome,
+        ]);
+        let mut said: Vec<String> = report.notes.clone();
+        if !kept.unknown.is_empty() {
+            said.push(format!("Left out, for this program does not know them: {}.", kept.unknown.join(", ")));
+        }
+        if !said.is_empty() {
+            notes.push(vec![name, said.join("\n")]);
+        }
+    }
+    let labels = ["result", "command", "on", "with", "seed", "tcnum", "noted", "its claim"];
+    let mut blocks = vec![Block::Table(Sheet::new("The commands behind this document", &labels, &[], rows))];
+    if !notes.is_empty() {
+        let count = notes.len();
+        let sheet = Sheet::new("What the results say of themselves", &["result", "notes"], &[], notes);
+        blocks.push(Block::Folded(format!("Notes of {count} results"), vec![Block::Table(sheet)]));
+    }
+    Part { id: "commands", heading: "Commands, seeds and versions", blocks }
+}

@@ -1,0 +1,145 @@
+//! How errors drift along chains of products.
+
+use super::{Figure, LINES, on, slug, titled};
+use crate::{
+    document::rows::{Line as Row, Rows},
+    isa,
+    report::{
+        Table,
+        figure::{Axis, Band, Chart, Line, Point, Scale},
+        three_digits,
+    },
+};
+
+/// The curves of one instruction on one chip.
+struct Curve<'a> {
+    chip: &'a str,
+    names: Vec<&'a str>,
+    init: &'a str,
+    points: Vec<Row<'a>>,
+    overflows: bool,
+}
+
+/// The error against the length: a figure for each format of operands.
+pub(super) fn drift(table: &Table) -> Vec<Figure> {
+    let mut groups: Vec<(String, Vec<Curve>)> = Vec::new();
+    for curve in curves(table) {
+        let formats = isa::find(curve.names[0]).map_or_else(
+            |_| curve.names[0].to_string(),
+            |i| if i.a.name == i.b.name { i.a.name.to_string() } else { format!("{} * {}", i.a.name, i.b.name) },
+        );
+        match groups.iter_mut().find(|(own, _)| *own == formats) {
+            Some((_, curves)) => curves.push(curve),
+            None => groups.push((formats, vec![curve])),
+        }
+    }
+    let count: usize = groups.iter().map(|(_, curves)| curves.len()).sum();
+    // Few curves are compared in one figure.
+    let figures: Vec<(String, Vec<Curve>)> = match count <= LINES {
+        true => vec![(String::new(), groups.into_iter().flat_map(|(_, curves)| curves).collect())],
+        false => groups,
+    };
+    let drawn = figures.into_iter().filter(|(_, curves)| !curves.is_empty());
+    drawn.flat_map(|(formats, curves)| parts(&formats, curves)).collect()
+}
+
+/// The curves of a table, those of the same numbers as one, of several names.
+fn curves(table: &Table) -> Vec<Curve<'_>> {
+    let mut curves: Vec<Curve> = Vec::new();
+    for row in Rows(table).iter() {
+        let (chip, name, init) = (on(&row), row.text("instruction"), row.text("init"));
+        let own = |curve: &&mut Curve| (curve.chip, curve.names[0], curve.init) == (chip, name, init);
+        let at = curves.iter_mut().position(|mut curve| own(&&mut curve)).unwrap_or_else(|| {
+            curves.push(Curve { chip, names: vec![name], init, points: Vec::new(), overflows: false });
+            curves.len() - 1
+        });
+        // A line ends before the first length at which any chain overflowed.
+        let curve = &mut curves[at];
+        curve.overflows |= row.count("overflowed") > 0;
+        if !curve.overflows {
+            curve.points.push(row);
+        }
+    }
+    let mut distinct: Vec<Curve> = Vec::new();
+    for curve in curves {
+        let numbers = |curve: &Curve| {
+            let of = curve.points.iter().map(|row| row.number("reference_error").map(f64::to_bits));
+            of.collect::<Vec<_>>()
+        };
+        let like = |own: &&mut Curve| {
+            !curve.points.is_empty()
+                && (own.chip, own.init, own.overflows) == (curve.chip, curve.init, curve.overflows)
+                && numbers(own) == numbers(&curve)
+        };
+        match distinct.iter_mut().find(like) {
+            Some(own) => own.names.extend(&curve.names),
+            None => distinct.push(curve),
+        }
+    }
+    distinct
+}
+
+/// The figures of some curves: as many as their lines need.
+fn parts(formats: &str, curves: Vec<Curve>) -> Vec<Figure> {
+    let several = curves.iter().any(|curve| curve.chip != curves[0].chip);
+    let pieces: Vec<&[Curve]> = curves.chunks(LINES).collect();
+    let figure = |(number, curves): (usize, &&[Curve])| {
+        let chips: Vec<&str> = curves.iter().map(|curve| curve.chip).collect();
+        let what =
+            if formats.is_empty() { "Chains of products".into() } else { format!("Chains of products of {formats}") };
+        // One colour for an instruction on a chip, whatever its references start from.
+        let mut styles: Vec<(&str, &str)> = Vec::new();
+        let mut lines = Vec::new();
+        for curve in curves.iter() {
+            let key = (curve.chip, curve.names[0]);
+            let style = styles.iter().position(|own| *own == key).unwrap_or_else(|| {
+                styles.push(key);
+                styles.len() - 1
+            });
+            lines.push(line(curve, style, several));
+        }
+        let chart = Chart {
+            title: titled(&what, &chips),
+            x: Axis::new("chain length N (links)", Scale::Linear),
+            y: Axis::new("relative error", Scale::Decades),
+            lines,
+            legend: "instruction, initialisation".into(),
+            remark: "Line: mean over the chains; band: to the largest; cross: at the next length a chain overflows."
+                .into(),
+        };
+        let part = if pieces.len() > 1 { format!("-{}", number + 1) } else { String::new() };
+        let dash = if formats.is_empty() { "" } else { "-" };
+        Figure {
+            name: format!("chain{dash}{}{part}", slug(formats)),
+            caption: format!(
+                "{}: relative error ||D - D_ref|| / ||D|| (Frobenius) after N links, against the same chain in plain arithmetic.",
+                titled(&what, &chips)
+            ),
+            scene: chart.scene(),
+        }
+    };
+    pieces.iter().enumerate().map(figure).collect()
+}
+
+fn line(curve: &Curve, style: usize, several: bool) -> Line {
+    let chip = if several { format!("{}, ", curve.chip) } else { String::new() };
+    let others = match curve.names.len() {
+        1 => String::new(),
+        count => format!(" and {} alike", count - 1),
+    };
+    let length = |row: &Row| row.number("length").unwrap_or(0.0);
+    let points = curve.points.iter().filter_map(|row| {
+        let error = row.number("reference_error")?;
+        let hover = format!("N = {}, mean error {}\n{}", length(row), three_digits(error), curve.names.join("\n"));
+        Some(Point { x: length(row), y: error, hover })
+    });
+    let mut line = Line::new(format!("{chip}{}{others}, {}", curve.names[0], curve.init), style, points.collect());
+    line.dashed = curve.init == "fp32";
+    line.crossed = curve.overflows;
+    let band = curve.points.iter().filter_map(|row| {
+        let (mean, most) = (row.number("reference_error")?, row.number("reference_largest_error")?);
+        (mean > 0.0 && most >= mean).then_some(Band { x: length(row), least: mean, most })
+    });
+    line.band = band.collect();
+    line
+}

@@ -1,0 +1,92 @@
+//! How fast instructions were verified, and which generations compute alike.
+
+use super::{Figure, titled};
+use crate::{
+    document::{results::chip_of, rows::Rows},
+    isa,
+    report::{
+        Table,
+        figure::{Axis, Bar, Bars, Matrix, Scale, Tile},
+        grouped, three_digits,
+    },
+};
+
+/// The most bars of a figure.
+const MOST: usize = 40;
+
+/// Cases a second, by family and operands.
+pub(super) fn rates(table: &Table) -> Vec<Figure> {
+    let mut kinds: Vec<(String, String, f64, f64)> = Vec::new();
+    for row in Rows(table).iter() {
+        let (Some(compared), Some(seconds)) = (row.number("compared"), row.number("seconds")) else { continue };
+        let kind = match isa::find(row.text("instruction")) {
+            Ok(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
+            Ok(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
+            Err(_) => row.text("instruction").to_string(),
+        };
+        let chip = chip_of(&row);
+        match kinds.iter_mut().find(|(own, of, ..)| (&**own, &**of) == (&kind, &chip)) {
+            Some((_, _, all, time)) => (*all, *time) = (*all + compared, *time + seconds),
+            None => kinds.push((kind, chip, compared, seconds)),
+        }
+    }
+    kinds.retain(|(_, _, compared, seconds)| *compared > 0.0 && *seconds > 0.0);
+    if kinds.is_empty() {
+        return Vec::new();
+    }
+    kinds.sort_by(|x, y| (y.2 / y.3).total_cmp(&(x.2 / x.3)));
+    let chips: Vec<String> = kinds.iter().map(|(_, chip, ..)| chip.clone()).collect();
+    let several = chips.iter().any(|chip| *chip != chips[0]);
+    let bar = |(kind, chip, compared, seconds): &(String, String, f64, f64)| Bar {
+        name: if several { format!("{kind}, {chip}") } else { kind.clone() },
+        length: compared / seconds,
+        number: three_digits(compared / seconds),
+        color: 0,
+        hover: format!("{kind}, {chip}\n{} cases in {} s", grouped(*compared as i64), three_digits(*seconds)),
+    };
+    let chips: Vec<&str> = chips.iter().map(String::as_str).collect();
+    let title = titled("Rates of verification", &chips);
+    let bars = Bars {
+        title: title.clone(),
+        axis: Axis::new("cases a second", Scale::Linear),
+        bars: kinds.iter().take(MOST).map(bar).collect(),
+    };
+    let caption = format!("{title}: results that were compared with the model in a second.");
+    vec![Figure { name: "verification-rates".into(), caption, scene: bars.scene() }]
+}
+
+/// Which models compute instructions alike.
+pub(super) fn generations(table: &Table) -> Vec<Figure> {
+    let mut names: Vec<String> = Vec::new();
+    for row in Rows(table).iter() {
+        for name in [row.text("x"), row.text("y")] {
+            if !names.iter().any(|own| own == name) {
+                names.push(name.into());
+            }
+        }
+    }
+    names.sort();
+    let place = |name: &str| names.iter().position(|own| own == name).unwrap_or(0);
+    let mut tiles = Vec::new();
+    for row in Rows(table).iter() {
+        let (x, y) = (row.text("x"), row.text("y"));
+        let (all, same) = (row.count("instructions"), row.count("same"));
+        for (row, column) in [(place(x), place(y)), (place(y), place(x))] {
+            tiles.push(Tile {
+                row,
+                column,
+                share: if all > 0 { same as f64 / all as f64 } else { 0.0 },
+                words: format!("{same}/{all}"),
+                hover: format!("{x} and {y}: {same} of {all} instructions of both are the same"),
+            });
+        }
+    }
+    let matrix = Matrix {
+        title: "Instructions that two models compute alike".into(),
+        names,
+        tiles,
+        remark: "the same / covered by both".into(),
+    };
+    let caption = "Of the instructions that two models cover, how many they compute alike.".to_string();
+    vec![Figure { name: "generations".into(), caption, scene: matrix.scene() }]
+}

@@ -1,0 +1,190 @@
+//! Distributions of errors: in ulps, and of quantisation by binade.
+
+use super::{Figure, LINES, on, slug, titled};
+use crate::{
+    document::rows::{Line as Row, Rows},
+    isa,
+    report::{
+        Table,
+        figure::{Axis, Chart, Line, Point, Scale},
+        grouped,
+    },
+};
+
+/// Counts of errors of one name.
+struct Histogram {
+    name: String,
+    counts: Vec<f64>,
+}
+
+/// The distances from the exact result in ulps: a figure for each operation, a line for each kind of instructions.
+pub(super) fn histograms(table: &Table) -> Vec<Figure> {
+    let rows: Vec<Row> = Rows(table).iter().filter(|row| row.text("init") != "fp32").collect();
+    let mut ops: Vec<&str> = Vec::new();
+    for op in rows.iter().map(|row| row.text("op")) {
+        if !ops.contains(&op) {
+            ops.push(op);
+        }
+    }
+    // Whole dot products say most.
+    ops.sort_by_key(|op| *op != "dot");
+    ops.iter().flat_map(|op| of_operation(op, &rows)).collect()
+}
+
+fn of_operation(op: &str, rows: &[Row]) -> Vec<Figure> {
+    let has_normal = rows.iter().any(|row| row.text("op") == op && row.text("distribution") == "normal");
+    let own = rows.iter().filter(|row| row.text("op") == op && (!has_normal || row.text("distribution") == "normal"));
+    let own: Vec<&Row> = own.filter(|row| !row.numbers("ulp_histogram").is_empty()).collect();
+    let Some(first) = own.first() else { return Vec::new() };
+    let edges = first.numbers("ulp_histogram_edges");
+    let chips: Vec<&str> = own.iter().map(|row| on(row)).collect();
+    let several = chips.iter().any(|chip| chip != &chips[0]);
+    let mut all: Vec<Histogram> = Vec::new();
+    for row in own.iter().filter(|row| row.numbers("ulp_histogram_edges").len() == edges.len()) {
+        let counts = row.numbers("ulp_histogram");
+        let kind = kind(row.text("instruction"));
+        let name = if several { format!("{}: {kind}", on(row)) } else { kind };
+        match all.iter_mut().find(|own| own.name == name) {
+            Some(own) => own.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
+            None => all.push(Histogram { name, counts }),
+        }
+    }
+    // Kinds that are always exact say it in the table.
+    let rounds = |own: &Histogram| own.counts.iter().skip(1).any(|count| *count > 0.0);
+    let (drawn, exact): (Vec<Histogram>, Vec<Histogram>) = all.into_iter().partition(rounds);
+    let names: Vec<String> = edges.iter().enumerate().map(|(at, edge)| bin(at, *edge, &edges)).collect();
+    let title = titled(&format!("Distance from the exact result, {op}"), &chips);
+    let figure = |(at, drawn): (usize, &[Histogram])| {
+        let chart = Chart {
+            title: title.clone(),
+            x: Axis::of_names("distance from the exact result (ulp)", names.clone()),
+            y: Axis::new("share of samples", Scale::Decades),
+            lines: drawn.iter().enumerate().map(|(style, own)| own.line(style, &names)).collect(),
+            legend: "instructions".into(),
+            remark: match exact.len() {
+                0 => String::new(),
+                count => format!("{count} kinds are always exact, and are not drawn."),
+            },
+        };
+        let part = if at == 0 { String::new() } else { format!("-{}", at + 1) };
+        Figure {
+            name: format!("ulps-{}{part}", slug(op)),
+            caption: format!(
+                "{title}: shares of samples by their distance from the exact result in units in the last place of D."
+            ),
+            scene: chart.scene(),
+        }
+    };
+    drawn.chunks(LINES).enumerate().map(figure).collect()
+}
+
+/// The family and formats of an instruction.
+fn kind(name: &str) -> String {
+    match isa::find(name) {
+        Ok(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
+        Ok(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
+        Err(_) => name.to_string(),
+    }
+}
+
+/// The name of a bin, whose edge is its upper end.
+fn bin(at: usize, edge: f64, edges: &[f64]) -> String {
+    match edge {
+        0.0 => "0".into(),
+        edge if edge.is_finite() => format!("<= {edge}"),
+        _ => format!("> {}", edges[at.saturating_sub(1)]),
+    }
+}
+
+impl Histogram {
+    fn line(&self, style: usize, names: &[String]) -> Line {
+        let all: f64 = self.counts.iter().sum();
+        let point = |(at, count): (usize, &f64)| Point {
+            x: at as f64,
+            y: count / all,
+            hover: format!("{} ulp: {} of {}", names[at], grouped(*count as i64), grouped(all as i64)),
+        };
+        let points = self.counts.iter().enumerate().filter(|(_, count)| **count > 0.0).map(point);
+        Line::new(self.name.clone(), style, points.collect())
+    }
+}
+
+/// The distances of a product's elements from plain and exact sums.
+pub(super) fn ulps(table: &Table) -> Vec<Figure> {
+    let rows: Vec<Row> = Rows(table).iter().collect();
+    let names: Vec<String> = rows.iter().map(|row| row.text("ulps").to_string()).collect();
+    let chips: Vec<&str> = rows.iter().map(on).collect();
+    // One product has one list of distances.
+    if (1..names.len()).any(|at| names[..at].contains(&names[at])) {
+        return Vec::new();
+    }
+    let line = |(style, (key, name)): (usize, (&str, &str))| {
+        let points = rows.iter().enumerate().filter_map(|(at, row)| {
+            let count = row.number(key).filter(|count| *count > 0.0)?;
+            Some(Point {
+                x: at as f64,
+                y: count,
+                hover: format!("{} ulp: {} elements", names[at], grouped(count as i64)),
+            })
+        });
+        Line::new(name, style, points.collect())
+    };
+    let of = [("single", "plain sum in f32"), ("double", "plain sum in f64"), ("exact", "exact sum")];
+    let title = titled("Elements of a product by their distance", &chips);
+    let chart = Chart {
+        title: title.clone(),
+        x: Axis::of_names("distance (ulp)", names.clone()),
+        y: Axis::new("elements", Scale::Decades),
+        lines: of.into_iter().enumerate().map(line).collect(),
+        legend: "from".into(),
+        remark: String::new(),
+    };
+    let caption = format!("{title}: how many elements are so many ulps from plain and exact sums.");
+    vec![Figure { name: "product-ulps".into(), caption, scene: chart.scene() }]
+}
+
+/// The errors of quantisation by binade: a figure for each tensor, a line for each format.
+pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
+    let mut tensors: Vec<(&str, Vec<Row>)> = Vec::new();
+    for row in Rows(table).iter().filter(|row| !row.numbers("errors").is_empty()) {
+        let tensor = row.text("tensor");
+        match tensors.iter_mut().find(|(own, _)| *own == tensor) {
+            Some((_, rows)) => rows.push(row),
+            None => tensors.push((tensor, vec![row])),
+        }
+    }
+    let figure = |(tensor, rows): &(&str, Vec<Row>)| {
+        let what = if tensor.is_empty() {
+            "Errors of quantisation".into()
+        } else {
+            format!("Errors of quantisation of {tensor}")
+        };
+        let lines = rows.iter().take(LINES).enumerate().map(|(style, row)| {
+            let counts = row.numbers("errors");
+            let all: f64 = counts.iter().sum();
+            let points = row.numbers("error_exponents").into_iter().zip(counts).filter(|(_, count)| *count > 0.0);
+            let point = |(exponent, count): (f64, f64)| Point {
+                x: exponent,
+                y: count / all,
+                hover: format!("2^{exponent}: {} of {} values", grouped(count as i64), grouped(all as i64)),
+            };
+            let name = [row.text("to"), row.text("rule"), row.text("per")].into_iter().filter(|word| !word.is_empty());
+            Line::new(name.collect::<Vec<_>>().join(", "), style, points.map(point).collect())
+        });
+        let chart = Chart {
+            title: what.clone(),
+            x: Axis::new("binade of the error (exponent of two)", Scale::Linear),
+            y: Axis::new("share of values", Scale::Decades),
+            lines: lines.collect(),
+            legend: "format, rule, scaled per".into(),
+            remark: "The lowest binade holds values without an error, too.".into(),
+        };
+        let dash = if tensor.is_empty() { "" } else { "-" };
+        Figure {
+            name: format!("quantisation{dash}{}", slug(tensor)),
+            caption: format!("{what}, by binade."),
+            scene: chart.scene(),
+        }
+    };
+    tensors.iter().map(figure).collect()
+}

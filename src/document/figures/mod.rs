@@ -1,0 +1,94 @@
+//! The figures that tables make. The same tables give the same figures.
+
+mod chains;
+mod comparisons;
+mod errors;
+mod products;
+
+use super::{Results, results::CHIP, rows::Line};
+use crate::report::{Report, Table, figure::Scene};
+
+/// A figure.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Figure {
+    /// Its name in files.
+    pub(crate) name: String,
+    /// What it shows.
+    pub(crate) caption: String,
+    /// The drawing.
+    pub(crate) scene: Scene,
+}
+
+/// Figures of a table that are shown; further ones are folded.
+const SHOWN: usize = 2;
+/// The most lines of a figure.
+const LINES: usize = 14;
+
+/// A way to draw a table, with the name of its figures.
+type Draw = fn(&Table) -> Vec<Figure>;
+
+/// The tables that have figures, in the order in which one of them stands for a result.
+const DRAWN: [(&str, Draw); 9] = [
+    ("chain", chains::drift),
+    ("product_errors", products::growth),
+    ("emulations", products::splitting),
+    ("quantisation", errors::quantisation),
+    ("tensor_quantisation", errors::quantisation),
+    ("profile", errors::histograms),
+    ("verification", comparisons::rates),
+    ("generations", comparisons::generations),
+    ("ulps", errors::ulps),
+];
+
+/// The figures of a table: those that are shown, and those that are folded.
+pub(super) fn of_table(table: &Table) -> (Vec<Figure>, Vec<Figure>) {
+    let draw = DRAWN.iter().find(|(key, _)| *key == table.key);
+    let mut all = draw.map_or_else(Vec::new, |(_, draw)| draw(table));
+    let folded = all.split_off(all.len().min(SHOWN));
+    (all, folded)
+}
+
+/// All figures of a report; the first stands for it.
+pub(crate) fn figures(report: &Report) -> Vec<Figure> {
+    let results = Results::of(report);
+    let tables = DRAWN.iter().filter_map(|(key, draw)| Some(draw(&results.table(key)?)));
+    let mut all: Vec<Figure> = tables.flatten().collect();
+    for at in 1..all.len() {
+        // Two of one name are told apart by their numbers.
+        if all[..at].iter().any(|own| own.name == all[at].name) {
+            all[at].name = format!("{}-{}", all[at].name, at + 1);
+        }
+    }
+    all
+}
+
+/// On what a row was measured.
+fn on<'a>(line: &Line<'a>) -> &'a str {
+    match line.text("device") {
+        "" => line.text(CHIP),
+        device => device,
+    }
+}
+
+/// The chips of rows, for a title: all of them, or how many there are.
+fn titled(what: &str, chips: &[&str]) -> String {
+    let mut distinct: Vec<&str> = Vec::new();
+    for chip in chips.iter().filter(|chip| !chip.is_empty()) {
+        if !distinct.contains(chip) {
+            distinct.push(chip);
+        }
+    }
+    match distinct[..] {
+        [] => what.to_string(),
+        [one] => format!("{what}: {one}"),
+        [one, other] => format!("{what}: {one} and {other}"),
+        _ => format!("{what}: {} chips", distinct.len()),
+    }
+}
+
+/// A name in lower case that a file can have.
+fn slug(text: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '-' };
+    let parts: String = text.chars().map(plain).collect();
+    parts.split('-').filter(|part| !part.is_empty()).collect::<Vec<_>>().join("-")
+}

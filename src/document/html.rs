@@ -1,0 +1,120 @@
+//! A document as one page of HTML that loads nothing: its style, scripts and drawings are in it, and without scripts it is whole.
+
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+
+use super::{Block, Document, Figure, Part, Sheet};
+use crate::{COMMIT, VERSION, report::figure::inline};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+/// What a browser may load: nothing, but what the page holds.
+const POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
+/// Texts with more characters than this are folded in a table.
+const LONG: usize = 160;
+/// How many of them are seen.
+const SEEN: usize = 60;
+
+/// The page.
+pub(crate) fn html(document: &Document) -> String {
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="color-scheme" content="light dark";
+                meta name="generator" content={ "tcnum " (VERSION) ", commit " (COMMIT) };
+                title { (document.title) ": numeric behaviour" }
+                style { (PreEscaped(STYLE)) }
+            }
+            body {
+                header {
+                    h1 { (document.title) }
+                    p.lead { "What its matrix instructions compute, as far as it was measured" }
+                }
+                nav aria-label="Contents" {
+                    ol { @for part in &document.parts { li { a href={ "#" (part.id) } { (part.heading) } } } }
+                }
+                main { @for part in &document.parts { (self::part(part)) } }
+                footer { p { "Made by tcnum " (VERSION) ", commit " (COMMIT) "." } }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    page.into_string()
+}
+
+fn part(part: &Part) -> Markup {
+    html! {
+        section id=(part.id) aria-labelledby={ "h-" (part.id) } {
+            h2 id={ "h-" (part.id) } { (part.heading) }
+            @for block in &part.blocks { (self::block(block)) }
+        }
+    }
+}
+
+fn block(block: &Block) -> Markup {
+    match block {
+        Block::Text(text) => html! { p { (shown(text)) } },
+        Block::Numbers(numbers) => html! {
+            dl.numbers { @for (number, what) in numbers { div { dt { (what) } dd { (shown(number)) } } } }
+        },
+        Block::Table(sheet) => table(sheet),
+        Block::Figure(figure) => self::figure(figure),
+        Block::Folded(summary, blocks) => html! {
+            details.part { summary { (shown(summary)) } @for block in blocks { (self::block(block)) } }
+        },
+    }
+}
+
+fn figure(figure: &Figure) -> Markup {
+    html! {
+        figure id={ "figure-" (figure.name) } {
+            div.drawing tabindex="0" role="region" aria-label=(figure.scene.title) { (PreEscaped(inline(&figure.scene))) }
+            figcaption { (shown(&figure.caption)) }
+        }
+    }
+}
+
+fn table(sheet: &Sheet) -> Markup {
+    let own = &sheet.shown;
+    html! {
+        div.table tabindex="0" role="region" aria-label=(sheet.caption) {
+            table {
+                caption { (shown(&sheet.caption)) }
+                thead { tr {
+                    @for (label, numeric) in own.labels.iter().zip(&own.numeric) {
+                        @if *numeric { th.n scope="col" { (shown(label)) } } @else { th scope="col" { (shown(label)) } }
+                    }
+                } }
+                tbody { @for row in &own.rows { tr {
+                    @for (cell, numeric) in row.iter().zip(&own.numeric) {
+                        @if *numeric { td.n { (self::cell(cell)) } } @else { td { (self::cell(cell)) } }
+                    }
+                } } }
+            }
+        }
+    }
+}
+
+/// A cell: of a list the first and how many more, of a long text its beginning, and the rest folded.
+fn cell(text: &str) -> Markup {
+    if let Some((first, rest)) = text.split_once('\n') {
+        let more = rest.split('\n').count();
+        return html! { details { summary { (shown(first)) " + " (more) } (shown(&rest.replace('\n', ", "))) } };
+    }
+    match text.char_indices().nth(LONG) {
+        None => html! { (shown(text)) },
+        Some(_) => {
+            let seen: String = text.chars().take(SEEN).collect();
+            html! { details { summary { (shown(&seen)) "..." } (shown(text)) } }
+        }
+    }
+}
+
+/// Text without characters that HTML does not have, and none that turns the direction of what follows.
+fn shown(text: &str) -> String {
+    crate::base::visible::visible(text).into_owned()
+}

@@ -1,0 +1,96 @@
+//! Documents made of results: one page, one paper, one text, each with the same parts.
+//!
+//! [`Results`] gathers what several results say of the same thing, [`compose`] puts it in order ([`Document`]), and `html`, `latex` and
+//! `markdown` write it. [`figures`] are made of the tables of results, those that were kept and those of the command that just ran.
+
+mod arithmetic;
+mod compose;
+mod figures;
+mod html;
+mod outline;
+mod proof;
+mod results;
+mod rows;
+
+pub(crate) use compose::compose;
+pub(crate) use figures::{Figure, figures};
+pub(crate) use html::html;
+pub(crate) use results::Results;
+
+use crate::report::Shown;
+
+/// A document.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Document {
+    /// What it is about: the chips.
+    pub(crate) title: String,
+    /// The parts.
+    pub(crate) parts: Vec<Part>,
+}
+
+/// A part under a heading.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Part {
+    /// Its name in links and files.
+    pub(crate) id: &'static str,
+    /// The heading.
+    pub(crate) heading: &'static str,
+    /// What it consists of.
+    pub(crate) blocks: Vec<Block>,
+}
+
+/// A piece of a part.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Block {
+    /// A paragraph.
+    Text(String),
+    /// Numbers that stand out, each with what it counts.
+    Numbers(Vec<(String, String)>),
+    /// A table. A cell of several lines is a list, of which the first is shown.
+    Table(Sheet),
+    /// A figure.
+    Figure(Figure),
+    /// Details that are not seen at first, under this summary.
+    Folded(String, Vec<Block>),
+}
+
+/// A table as people see it.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Sheet {
+    /// What a row is.
+    pub(crate) caption: String,
+    /// Its headings and cells.
+    pub(crate) shown: Shown,
+}
+
+/// Rows from which a table is folded.
+const LONG: usize = 40;
+
+impl Sheet {
+    /// A table of texts, of which the columns with these numbers hold numbers.
+    pub(crate) fn new(caption: impl Into<String>, labels: &[&str], numeric: &[usize], rows: Vec<Vec<String>>) -> Sheet {
+        let labels: Vec<String> = labels.iter().map(|label| label.to_string()).collect();
+        let shown = Shown {
+            numeric: (0..labels.len()).map(|at| numeric.contains(&at)).collect(),
+            beside: vec![false; labels.len()],
+            labels,
+            rows,
+        };
+        Sheet { caption: caption.into(), shown }
+    }
+
+    /// The block of the table: folded if it is long, nothing if it is empty.
+    pub(crate) fn block(self) -> Option<Block> {
+        match self.shown.rows.len() {
+            0 => None,
+            count if count > LONG => {
+                let summary = format!("{} ({count} rows)", self.caption.trim_end_matches('.'));
+                Some(Block::Folded(summary, vec![Block::Table(self)]))
+            }
+            _ => Some(Block::Table(self)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,142 @@
+//! Several results as one: which chips they are of, and their tables put together.
+
+use std::collections::HashMap;
+
+use super::rows::{Line, Rows};
+use crate::{
+    base::sorting,
+    device::Identity,
+    report::{Cell, CellValue, Column, Kept, Kind, Report, Table, shown},
+};
+
+/// The key of the column that says which chip a row is of.
+pub(super) const CHIP: &str = "chip";
+/// The columns in which rows name a device.
+const DEVICES: [&str; 2] = ["device", "other"];
+
+/// Results, with the chips that they are of.
+pub(crate) struct Results {
+    /// The results.
+    pub(super) kept: Vec<Kept>,
+    /// The name of the chip of each.
+    pub(super) chips: Vec<String>,
+}
+
+impl Results {
+    /// These results, those that say the same word for word once.
+    pub(crate) fn new(all: Vec<Kept>) -> Results {
+        let mut kept: Vec<Kept> = Vec::new();
+        for result in all {
+            if !kept.iter().any(|own| own.report == result.report) {
+                kept.push(result);
+            }
+        }
+        let chips = kept.iter().map(|result| result.report.device.as_ref().map_or(String::new(), chip)).collect();
+        Results { kept, chips }
+    }
+
+    /// The result of the command that just ran.
+    pub(crate) fn of(report: &Report) -> Results {
+        let (version, commit) = (crate::VERSION.to_string(), Some(crate::COMMIT.to_string()));
+        Results::new(vec![Kept { path: "".into(), version, commit, report: report.clone(), unknown: Vec::new() }])
+    }
+
+    /// What the results are about: the chips that are not simulated, else the models; those of most results first.
+    pub(super) fn subjects(&self) -> Vec<String> {
+        let mut counts: Vec<(String, bool, usize)> = Vec::new();
+        for (name, result) in self.chips.iter().zip(&self.kept).filter(|(name, _)| !name.is_empty()) {
+            let simulated = result.report.device.as_ref().is_some_and(is_model);
+            match counts.iter_mut().find(|(own, ..)| own == name) {
+                Some((.., count)) => *count += 1,
+                None => counts.push((name.clone(), simulated, 1)),
+            }
+        }
+        let real = counts.iter().any(|(_, simulated, _)| !simulated);
+        counts.retain(|(_, simulated, _)| !real || !simulated);
+        sorting::by_key(&mut counts, |(.., count)| std::cmp::Reverse(*count));
+        counts.into_iter().map(|(name, ..)| name).collect()
+    }
+
+    /// The rows of all tables of this name, with the chip of each before them; each once. `None` if there are none.
+    pub(super) fn table(&self, key: &str) -> Option<Table> {
+        let mut all: Option<Table> = None;
+        for (at, result) in self.kept.iter().enumerate() {
+            for table in result.report.tables.iter().filter(|table| table.key == key && !table.rows.is_empty()) {
+                let whole = all.get_or_insert_with(|| {
+                    let look = shown("on").if_varied().essential();
+                    let chip = Column { key: CHIP.into(), meaning: "The chip.", kind: Kind::Text, look };
+                    let columns = std::iter::once(chip).chain(table.columns.iter().cloned()).collect();
+                    Table { columns, rows: Vec::new(), title: table.title.clone(), ..*table }
+                });
+                let names = self.names(at);
+                let devices: Vec<usize> =
+                    (0..table.columns.len()).filter(|&column| DEVICES.contains(&&*table.columns[column].key)).collect();
+                for row in &table.rows {
+                    let mut cells: Vec<Cell> =
+                        std::iter::once(self.chips[at].cell()).chain(row.iter().cloned()).collect();
+                    for &column in &devices {
+                        if let Cell::Text(name) = &mut cells[column + 1]
+                            && let Some(chip) = names.get(name.as_str())
+                        {
+                            *name = chip.clone();
+                        }
+                    }
+                    whole.rows.push(cells);
+                }
+            }
+        }
+        let mut table = all?;
+        let mut seen = std::collections::HashSet::new();
+        table.rows.retain(|row| seen.insert(format!("{row:?}")));
+        Some(table)
+    }
+
+    /// What the devices that a result names are called.
+    fn names(&self, at: usize) -> HashMap<&str, String> {
+        let report = &self.kept[at].report;
+        let mut names = HashMap::new();
+        for table in report.tables.iter().filter(|table| table.key == "devices") {
+            for row in Rows(table).iter() {
+                let identity = Identity {
+                    name: row.text("device").into(),
+                    description: row.text("description").into(),
+                    details: Vec::new(),
+                };
+                names.insert(row.text("device"), chip(&identity));
+            }
+        }
+        if let Some(device) = &report.device {
+            names.insert(&device.name, self.chips[at].clone());
+        }
+        names
+    }
+
+    /// How many results are cut short by a signal, or do not hold.
+    pub(super) fn failed(&self) -> usize {
+        self.kept.iter().filter(|kept| !kept.report.holds || kept.report.interrupted.is_some()).count()
+    }
+}
+
+/// Whether a device is a model.
+fn is_model(device: &Identity) -> bool {
+    device.name.starts_with("model:")
+}
+
+/// What people call the chip of a device: `NVIDIA H200`.
+pub(crate) fn chip(device: &Identity) -> String {
+    let description = device.description.strip_prefix("arithmetic model of ").unwrap_or(&device.description);
+    // A library is described as on a GPU.
+    match description.rsplit_once(" on ") {
+        Some((_, chip)) if device.name.starts_with("cublas") => chip.to_string(),
+        _ if description.is_empty() => device.name.clone(),
+        _ => description.to_string(),
+    }
+}
+
+/// On which chip a row was measured: what it says itself, else what its result says.
+pub(super) fn chip_of(line: &Line) -> String {
+    let description = line.text("device_description");
+    let own = [line.text("recorded_on"), description.strip_prefix("arithmetic model of ").unwrap_or(description)];
+    let named = own.into_iter().chain([line.text("device"), line.text(CHIP)]);
+    named.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_string()
+}

@@ -1,0 +1,247 @@
+//! The checks of a report: rows that hold or do not.
+
+use crate::report::{Cell, Report, Table};
+
+/// Something that a report says holds, or does not.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Check {
+    /// The table that it is a row of.
+    pub group: String,
+    /// What is checked: an instruction, a claim, a table.
+    pub name: String,
+    /// What came out.
+    pub outcome: Outcome,
+    /// Seconds that it took, where that is known.
+    pub seconds: Option<f64>,
+}
+
+/// What came out of a check.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Outcome {
+    /// It holds.
+    Held,
+    /// It does not.
+    Failed {
+        /// In one sentence.
+        message: String,
+        /// Everything that the report says of it, a line each.
+        detail: String,
+    },
+    /// It was not done, or not to the end, for this reason.
+    Undone(String),
+}
+
+/// The rows of a table as checks.
+struct Kind {
+    table: &'static str,
+    /// The columns that name a row.
+    name: &'static [&'static str],
+    /// Why the row does not hold; `None` if it does.
+    failure: fn(&RowView) -> Option<String>,
+    /// The table, if there is one, whose rows say more, and the column by which they belong to a row.
+    details: Option<(&'static str, &'static str)>,
+}
+
+/// How many rows that say more are quoted.
+const MOST_DETAILS: usize = 20;
+
+const KINDS: &[Kind] = &[
+    Kind {
+        table: "verification",
+        name: &["instruction", "position", "device", "model"],
+        failure: |row| match row.integer("differing") {
+            Some(0) | None => None,
+            Some(count) => {
+                Some(format!("{count} of {} outputs differ from the model", row.integer("compared").unwrap_or(0)))
+            }
+        },
+        details: Some(("mismatches", "instruction")),
+    },
+    Kind {
+        table: "cells",
+        name: &["instruction", "op", "init", "reference", "device"],
+        failure: |row| {
+            let differs = row.text("verdict").is_some_and(|verdict| verdict.starts_with("differs"));
+            (differs && row.flag("explained") == Some(false)).then(|| "the published figure is another".into())
+        },
+        details: None,
+    },
+    Kind {
+        table: "findings",
+        name: &["claim", "device"],
+        failure: |row| (row.flag("holds") == Some(false)).then(|| "the published finding does not hold".into()),
+        details: None,
+    },
+    Kind {
+        table: "compared_tables",
+        name: &["table"],
+        failure: |row| {
+            let count = |column: &str| row.integer(column).unwrap_or(0);
+            let (changed, only) = (count("changed"), count("only_first") + count("only_second"));
+            (changed + only > 0).then(|| format!("{changed} rows changed, {only} are in one result alone"))
+        },
+        details: Some(("changed_cells", "table")),
+    },
+    Kind {
+        table: "distinguished",
+        name: &["x", "x_instruction", "y", "y_instruction"],
+        failure: |row| {
+            let why = || row.text("why").unwrap_or("the results differ").to_string();
+            (row.text("verdict") == Some("differ")).then(why)
+        },
+        details: None,
+    },
+    Kind {
+        table: "compared_features",
+        name: &["instruction", "feature"],
+        failure: |row| {
+            let shown = |column: &str| row.text(column).unwrap_or("-").to_string();
+            (row.flag("same") == Some(false)).then(|| format!("{} became {}", shown("first"), shown("second")))
+        },
+        details: None,
+    },
+];
+
+/// The checks of a report. Where its claim does not hold and no row says so, the claim itself is one; so it is where no row is a check.
+pub fn checks(report: &Report) -> Vec<Check> {
+    let mut checks: Vec<Check> = KINDS.iter().flat_map(|kind| of_kind(kind, report)).collect();
+    let said = checks.iter().any(|check| check.outcome != Outcome::Held);
+    if checks.is_empty() || !report.holds && !said || report.interrupted.is_some() {
+        let outcome = match report.interrupted {
+            Some(by) => Outcome::Undone(format!("interrupted by {}", by.name())),
+            None if report.holds => Outcome::Held,
+            None => Outcome::Failed {
+                message: "what the command claims does not hold".into(),
+                detail: report.notes.join("\n"),
+            },
+        };
+        checks.push(Check {
+            group: report.command.to_string(),
+            name: report.invocation.clone(),
+            outcome,
+            seconds: None,
+        });
+    }
+    checks
+}
+
+fn of_kind<'a>(kind: &'a Kind, report: &'a Report) -> impl Iterator<Item = Check> + 'a {
+    let table = report.tables.iter().filter(|table| table.key == kind.table);
+    table.flat_map(|table| table.rows.iter().map(move |cells| RowView { table, cells })).map(move |row| {
+        let parts: Vec<String> = kind.name.iter().filter_map(|column| row.shown(column)).collect();
+        let outcome = match (kind.failure)(&row) {
+            Some(message) => Outcome::Failed { message, detail: detail(kind, &row, report) },
+            None if row.flag("finished") == Some(false) => Outcome::Undone("the run is not finished".into()),
+            None => Outcome::Held,
+        };
+        Check { group: kind.table.into(), name: parts.join(" "), outcome, seconds: row.real("seconds") }
+    })
+}
+
+/// What the report says of a row: its cells, and the rows that say more.
+fn detail(kind: &Kind, row: &RowView, report: &Report) -> String {
+    let mut lines = row.lines();
+    let more = kind.details.and_then(|(key, by)| Some((report.tables.iter().find(|table| table.key == key)?, by)));
+    if let Some((table, by)) = more {
+        let rows = table.rows.iter().map(|cells| RowView { table, cells });
+        let own: Vec<RowView> = rows.filter(|other| other.shown(by) == row.shown(by)).collect();
+        for other in own.iter().take(MOST_DETAILS) {
+            lines.push(String::new());
+            lines.extend(other.lines());
+        }
+        if own.len() > MOST_DETAILS {
+            lines.push(format!("\nand {} more", own.len() - MOST_DETAILS));
+        }
+    }
+    lines.join("\n")
+}
+
+/// A row of a table, by the keys of its columns.
+struct RowView<'a> {
+    table: &'a Table,
+    cells: &'a [Cell],
+}
+
+impl RowView<'_> {
+    fn cell(&self, column: &str) -> Option<&Cell> {
+        let at = self.table.columns.iter().position(|own| own.key == column)?;
+        Some(&self.cells[at])
+    }
+
+    fn integer(&self, column: &str) -> Option<i64> {
+        match self.cell(column)? {
+            Cell::Integer(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn real(&self, column: &str) -> Option<f64> {
+        match self.cell(column)? {
+            Cell::Real(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn flag(&self, column: &str) -> Option<bool> {
+        match self.cell(column)? {
+            Cell::Flag(value) => Some(*value),
+            _ => None,
+        }
+    }
+
+    fn text(&self, column: &str) -> Option<&str> {
+        match self.cell(column)? {
+            Cell::Text(text) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The cell as text; `None` if it says nothing.
+    fn shown(&self, column: &str) -> Option<String> {
+        self.cell(column).and_then(shown)
+    }
+
+    /// A line for each column that views for people show and that says something.
+    fn lines(&self) -> Vec<String> {
+        let columns = self.table.columns.iter().zip(self.cells);
+        columns.filter_map(|(column, cell)| Some(format!("{}: {}", column.look.heading?, shown(cell)?))).collect()
+    }
+}
+
+/// The cell as text; `None` if it says nothing.
+fn shown(cell: &Cell) -> Option<String> {
+    (!cell.is_empty()).then(|| cell.text())
+}
+
+#[cfg(all(test, feature = "cli"))]
+mod tests {
+    use super::*;
+    use crate::{Interruption, tables};
+
+    #[test]
+    fn every_kind_of_check_is_a_table_with_its_columns() {
+        let declared = tables::declared();
+        for kind in KINDS {
+            let has = |table: &str, column: &str| {
+                let table = declared.iter().find(|own| own.key == table).unwrap_or_else(|| panic!("{table}"));
+                table.columns.iter().any(|own| own.key == column)
+            };
+            assert!(kind.name.iter().all(|column| has(kind.table, column)), "{}", kind.table);
+            if let Some((table, by)) = kind.details {
+                assert!(has(table, by) && has(kind.table, by), "{table}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_claim_that_no_row_denies_is_a_check_of_its_own() {
+        let mut report = Report::new("verify", "tcnum verify");
+        assert_eq!(checks(&report)[0].outcome, Outcome::Held);
+        report.holds = false;
+        report.notes = vec!["Nothing was compared.".into()];
+        let Outcome::Failed { detail, .. } = &checks(&report)[0].outcome else { panic!("{:?}", checks(&report)) };
+        assert_eq!(detail, "Nothing was compared.");
+        report.interrupted = Some(Interruption::Int);
+        assert_eq!(checks(&report)[0].outcome, Outcome::Undone("interrupted by SIGINT".into()));
+    }
+}

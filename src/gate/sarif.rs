@@ -1,0 +1,93 @@
+//! SARIF 2.1.0: what tools of static analysis write, and what code hosts show beside a change.
+
+use serde_json::{Value, json};
+
+use super::{Check, Outcome, checks};
+use crate::{COMMIT, VERSION, report::Report};
+
+/// The rules by the tables that checks are rows of, each with what it asks.
+const RULES: [(&str, &str); 6] = [
+    ("verification", "A device computes in every bit what its arithmetic model says."),
+    ("cells", "A published figure is measured again."),
+    ("findings", "A published finding holds."),
+    ("compared_tables", "A table of results has not changed."),
+    ("distinguished", "Two devices or models give the same results."),
+    ("compared_features", "A feature of an instruction has not changed."),
+];
+
+/// The checks of a report as SARIF 2.1.0: a result for each that does not hold or was not done. `source`: the file, if there is one,
+/// that a code host may show them at.
+pub fn sarif(report: &Report, source: Option<&str>) -> String {
+    let checks = checks(report);
+    // What is checked as a whole has the rule of its command.
+    let whole = [(&*report.command, "What the command claims holds.")];
+    let rules: Vec<(&str, &str)> = RULES.into_iter().chain(whole).collect();
+    let results: Vec<Value> = checks.iter().filter_map(|check| result(check, &rules, source)).collect();
+    let document = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "tcnum",
+                "version": VERSION,
+                "semanticVersion": VERSION,
+                "properties": { "commit": COMMIT },
+                "rules": rules.iter().map(|(id, asks)| json!({
+                    "id": id,
+                    "shortDescription": { "text": asks },
+                    "defaultConfiguration": { "level": "error" },
+                })).collect::<Vec<_>>(),
+            } },
+            "invocations": [{
+                "commandLine": report.invocation,
+                "executionSuccessful": report.interrupted.is_none(),
+            }],
+            "properties": {
+                "device": report.device.as_ref().map(|device| &device.description),
+                "seed": report.seed,
+                "checks": checks.len(),
+            },
+            "results": results,
+        }],
+    });
+    let mut text = serde_json::to_string_pretty(&document).expect("keys are text");
+    text.push('\n');
+    text
+}
+
+fn result(check: &Check, rules: &[(&str, &str)], source: Option<&str>) -> Option<Value> {
+    let (level, kind, text) = match &check.outcome {
+        Outcome::Held => return None,
+        Outcome::Failed { message, detail } => ("error", "fail", format!("{}: {message}\n{detail}", check.name)),
+        Outcome::Undone(why) => ("none", "open", format!("{}: {why}", check.name)),
+    };
+    let mut location = json!({ "logicalLocations": [{ "name": check.name, "fullyQualifiedName": format!("{}/{}", check.group, check.name) }] });
+    if let Some(source) = source {
+        location["physicalLocation"] = json!({ "artifactLocation": { "uri": uri(source) } });
+    }
+    Some(json!({
+        "ruleId": check.group,
+        "ruleIndex": rules.iter().position(|(id, _)| *id == check.group),
+        "level": level,
+        "kind": kind,
+        "message": { "text": text.trim_end() },
+        "locations": [location],
+    }))
+}
+
+/// The path of a file as a relative or absolute reference (RFC 3986): what has a meaning there is escaped.
+fn uri(path: &str) -> String {
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(&byte);
+    path.bytes().map(|byte| if plain(byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_become_references() {
+        assert_eq!(uri("experiments/table-12.toml"), "experiments/table-12.toml");
+        assert_eq!(uri("a b#c:é"), "a%20b%23c%3A%C3%A9");
+    }
+}

@@ -1,0 +1,71 @@
+//! Bars that lie below one another, each with its name and number.
+
+use super::{
+    axis::Axis,
+    font::{cut, width},
+    scene::{Anchor, Ink, Scene, Words},
+};
+
+const WIDTH: f64 = 720.0;
+const TOP: f64 = 40.0;
+const BAR: f64 = 20.0;
+const SIZE: f64 = 12.5;
+/// The most room for names.
+const NAMES: f64 = 300.0;
+/// Room for the number behind a bar.
+const NUMBER: f64 = 90.0;
+
+/// A bar.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bar {
+    /// Its name.
+    pub(crate) name: String,
+    /// How long it is.
+    pub(crate) length: f64,
+    /// The number as it is written.
+    pub(crate) number: String,
+    /// The number of its colour.
+    pub(crate) color: usize,
+    /// What is said of it where a pointer rests on it.
+    pub(crate) hover: String,
+}
+
+/// Bars over one axis.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Bars {
+    /// What stands above.
+    pub(crate) title: String,
+    /// The axis.
+    pub(crate) axis: Axis,
+    /// The bars.
+    pub(crate) bars: Vec<Bar>,
+}
+
+impl Bars {
+    /// The drawing.
+    pub(crate) fn scene(&self) -> Scene {
+        let names = self.bars.iter().map(|bar| width(&bar.name, SIZE)).fold(40.0, f64::max).min(NAMES) + 16.0;
+        let (left, right) = (names, WIDTH - NUMBER);
+        let bottom = TOP + BAR * self.bars.len().max(1) as f64;
+        let range = self.axis.range(self.bars.iter().map(|bar| bar.length)).from_zero();
+        let mut scene = Scene::new(WIDTH, bottom + 52.0, &self.title);
+        let title = cut(&self.title, 15.0, WIDTH - 20.0);
+        scene.words(Words::new((WIDTH / 2.0, 22.0), title, 15.0).anchored(Anchor::Middle).bold());
+        for (share, label) in range.ticks(6, &self.axis.names) {
+            let x = left + share * (right - left);
+            scene.line((x, TOP), (x, bottom), Ink::Grid, 1.0);
+            scene.words(Words::new((x, bottom + 17.0), label, SIZE).anchored(Anchor::Middle));
+        }
+        for (at, bar) in self.bars.iter().enumerate() {
+            let y = TOP + BAR * at as f64;
+            let length = range.share(bar.length).unwrap_or(0.0).max(0.0) * (right - left);
+            scene.rectangle((left, y + 3.0), (length, BAR - 6.0), Ink::Color(bar.color), 0.85, Some(bar.hover.clone()));
+            scene.words(Words::new((left - 8.0, y + 14.0), cut(&bar.name, SIZE, NAMES), SIZE).anchored(Anchor::End));
+            scene.words(Words::new((left + length + 6.0, y + 14.0), &*bar.number, SIZE));
+        }
+        scene.path(vec![(left, TOP), (left, bottom), (right, bottom)], Ink::Text, 1.0, &[]);
+        let middle = (left + right) / 2.0;
+        scene.words(Words::new((middle, bottom + 38.0), &*self.axis.title, 13.5).anchored(Anchor::Middle));
+        scene
+    }
+}

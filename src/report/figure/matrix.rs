@@ -1,0 +1,70 @@
+//! A square of names against the same names: how far each two agree.
+
+use super::{
+    font::{cut, width},
+    scene::{Anchor, Ink, Scene, Words},
+};
+
+const TOP: f64 = 40.0;
+const SIZE: f64 = 12.5;
+const TILE: f64 = 46.0;
+/// The least width, so that the title fits.
+const LEAST: f64 = 520.0;
+
+/// A tile of the matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Tile {
+    /// The row.
+    pub(crate) row: usize,
+    /// The column.
+    pub(crate) column: usize,
+    /// How dark it is, from 0 to 1.
+    pub(crate) share: f64,
+    /// What is written on it.
+    pub(crate) words: String,
+    /// What is said of it where a pointer rests on it.
+    pub(crate) hover: String,
+}
+
+/// A matrix.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Matrix {
+    /// What stands above.
+    pub(crate) title: String,
+    /// The names of rows and columns.
+    pub(crate) names: Vec<String>,
+    /// The tiles that there are.
+    pub(crate) tiles: Vec<Tile>,
+    /// What the reader must know of the numbers.
+    pub(crate) remark: String,
+}
+
+impl Matrix {
+    /// The drawing.
+    pub(crate) fn scene(&self) -> Scene {
+        let longest = self.names.iter().map(|name| width(name, SIZE)).fold(30.0, f64::max);
+        let (left, top) = (longest + 24.0, TOP + longest + 14.0);
+        let size = TILE * self.names.len().max(1) as f64;
+        let wide = (left + size + 20.0).max(LEAST);
+        let mut scene = Scene::new(wide, top + size + 34.0, &self.title);
+        let title = cut(&self.title, 15.0, wide - 20.0);
+        scene.words(Words::new((wide / 2.0, 22.0), title, 15.0).anchored(Anchor::Middle).bold());
+        for (at, name) in self.names.iter().enumerate() {
+            let middle = TILE * (at as f64 + 0.5);
+            scene.words(Words::new((left - 8.0, top + middle + 4.0), &**name, SIZE).anchored(Anchor::End));
+            scene.words(Words::new((left + middle + 4.0, top - 8.0), &**name, SIZE).upwards());
+        }
+        for tile in &self.tiles {
+            let (x, y) = (left + TILE * tile.column as f64, top + TILE * tile.row as f64);
+            let side = (TILE - 2.0, TILE - 2.0);
+            scene.rectangle((x + 1.0, y + 1.0), side, Ink::Grid, 0.6, None);
+            let opacity = 0.6 * tile.share.clamp(0.0, 1.0);
+            scene.rectangle((x + 1.0, y + 1.0), side, Ink::Color(0), opacity, Some(tile.hover.clone()));
+            let words = Words::new((x + TILE / 2.0, y + TILE / 2.0 + 4.0), &*tile.words, 11.5);
+            scene.words(words.anchored(Anchor::Middle));
+        }
+        let remark = cut(&self.remark, SIZE, wide - 20.0);
+        scene.words(Words::new((12.0, top + size + 22.0), remark, SIZE).inked(Ink::Faint));
+        scene
+    }
+}

@@ -1,0 +1,79 @@
+//! Drawings of results: a [`Scene`] of lines, areas and words, made by a chart, a matrix or a command of its own, and written as SVG, PDF
+//! or PNG. The same scene gives the same bytes; no font is read from the machine.
+
+mod axis;
+mod bars;
+mod chart;
+mod font;
+mod matrix;
+mod palette;
+mod pdf;
+mod png;
+mod scene;
+mod svg;
+
+use std::path::Path;
+
+pub(crate) use axis::{Axis, Scale};
+pub(crate) use bars::{Bar, Bars};
+pub(crate) use chart::{Band, Chart, Line, Point};
+pub(crate) use font::width as text_width;
+pub(crate) use matrix::{Matrix, Tile};
+pub(crate) use palette::COLORS;
+pub(crate) use scene::{Anchor, Ink, Scene, Words};
+pub(crate) use svg::inline;
+
+use crate::{Error, Result, base::atomic};
+
+/// The kinds of files that a drawing can be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// Scalable Vector Graphics.
+    Svg,
+    /// Portable Document Format: one page of the size of the drawing.
+    Pdf,
+    /// Portable Network Graphics, at twice the size of the drawing.
+    Png,
+}
+
+/// The endings of files, and what they are.
+const KINDS: [(&str, Kind); 3] = [("svg", Kind::Svg), ("pdf", Kind::Pdf), ("png", Kind::Png)];
+
+impl Kind {
+    /// What the ending of a path says.
+    ///
+    /// # Errors
+    /// A message: it is none of a drawing.
+    pub(crate) fn of(path: &Path) -> std::result::Result<Kind, String> {
+        let ending = path.extension().unwrap_or_default();
+        let known = KINDS.iter().find(|(own, _)| ending.eq_ignore_ascii_case(own));
+        known.map(|(_, kind)| *kind).ok_or_else(|| {
+            let name = |(ending, _): &(&str, Kind)| format!(".{ending}");
+            let names: Vec<String> = KINDS.iter().map(name).collect();
+            format!("a drawing is a file of SVG, PDF or PNG; give a name that ends in {}", names.join(", "))
+        })
+    }
+}
+
+impl Scene {
+    /// The bytes of a file of this kind.
+    pub(crate) fn bytes(&self, kind: Kind) -> Vec<u8> {
+        match kind {
+            Kind::Svg => svg::standalone(self).into_bytes(),
+            Kind::Pdf => pdf::bytes(self),
+            Kind::Png => png::bytes(self),
+        }
+    }
+
+    /// Writes the drawing to a file, as its ending says, whole or not at all.
+    ///
+    /// # Errors
+    /// A request error: another ending, or a file that cannot be written.
+    pub(crate) fn write(&self, path: &Path) -> Result<()> {
+        let kind = Kind::of(path).map_err(|why| Error::request(format!("{}: {why}", path.display())))?;
+        atomic::write(path, &self.bytes(kind))
+    }
+}
+
+#[cfg(test)]
+mod tests;

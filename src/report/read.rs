@@ -1,0 +1,201 @@
+//! Reading results again that were kept as JSON.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Map, Value};
+
+use super::{Cell, Declaration, Kind, Report, Table, schema};
+use crate::{
+    Error, Interruption, Result,
+    base::{sorting, text},
+    device::Identity,
+};
+
+/// The oldest version of the schema that is read.
+const OLDEST: u64 = 1;
+/// What was called otherwise in version 1: table, column, its name now.
+const RENAMED: [(&str, &str, &str); 1] = [("sweeps", "mismatches", "differing")];
+/// Tables of version 1 of which some are another one now, which have this column: table, column, its name now.
+const MOVED: [(&str, &str, &str); 1] = [("device_pairs", "same", "curve_pairs")];
+/// Tables whose rows are details of another one's, with the same instructions.
+const DETAILS: [(&str, &[&str]); 3] =
+    [("regimes", &["verification", "identified"]), ("lines", &["identified"]), ("chain", &["curves"])];
+
+/// A result that was kept.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Kept {
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// The version of the program that gave it.
+    pub(crate) version: String,
+    /// The commit of the program, where it is known.
+    pub(crate) commit: Option<String>,
+    /// The result. Columns that its program did not have are empty.
+    pub(crate) report: Report,
+    /// Tables and columns that this program does not know, which are left out.
+    pub(crate) unknown: Vec<String>,
+}
+
+/// What is wrong with a result, without the name of its file.
+pub(crate) type ReadError = String;
+
+/// Reads the result at a path, whose tables are among these.
+///
+/// # Errors
+/// A request error that names the file and says what is wrong: it cannot be read, is cut off, is no result, has another version of
+/// the schema, a table with a cell of another kind, or with instructions that it has nothing else of.
+pub(crate) fn result(path: &Path, declared: &[Declaration]) -> Result<Kept> {
+    let text = text::read_result(path, "the result")?;
+    parse(path, &text, declared).map_err(|why| Error::request(format!("{}: {why}", path.display())))
+}
+
+fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Result<Kept, ReadError> {
+    let document: Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
+        true => format!("it is cut off (line {}); make it again", error.line()),
+        false => format!("it is not JSON: {error}; results are written by --output json"),
+    })?;
+    let version =
+        document["schema"].as_u64().filter(|_| document["tcnum"].is_string() && document["tables"].is_object());
+    let newest = u64::from(schema::VERSION);
+    match version {
+        None => return Err("it is not a result of tcnum; results are written by --output json".into()),
+        Some(version) if !(OLDEST..=newest).contains(&version) => {
+            return Err(format!(
+                "its schema has version {version}, and this program reads {OLDEST} to {newest}; make it again, or read it with tcnum {}",
+                document["tcnum"].as_str().unwrap_or_default()
+            ));
+        }
+        Some(_) => (),
+    }
+    let words = |key: &str| document[key].as_str().map(str::to_string);
+    let command = words("command").ok_or("it does not say which command gave it")?;
+    let mut report = Report::new(command, words("invocation").unwrap_or_default());
+    report.device = document["device"].is_object().then(|| identity(&document["device"]));
+    report.seed = document["seed"].as_u64();
+    report.annotations = pairs(&document["annotations"]);
+    let notes = document["notes"].as_array().into_iter().flatten();
+    report.notes = notes.filter_map(|note| note.as_str().map(str::to_string)).collect();
+    report.holds = document["holds"].as_bool().ok_or("it does not say whether it holds")?;
+    let signal = document["interrupted"].as_str();
+    report.interrupted = [Interruption::Int, Interruption::Term].into_iter().find(|own| signal == Some(own.name()));
+    let (mut tables, mut unknown) = (Vec::new(), Vec::new());
+    for (key, rows) in document["tables"].as_object().into_iter().flatten() {
+        let rows = rows.as_array().ok_or_else(|| format!("tables.{key} is not an array of rows"))?;
+        let moved =
+            MOVED.iter().find(|(old, column, _)| old == key && rows.first().is_some_and(|row| !row[*column].is_null()));
+        let key = moved.map_or(key.as_str(), |(_, _, now)| now);
+        match declared.iter().find(|declaration| declaration.key == key) {
+            Some(declaration) => tables.push(table(declaration, rows, &mut unknown)?),
+            None => unknown.push(key.to_string()),
+        }
+    }
+    report.tables = tables;
+    unmixed(&report)?;
+    Ok(Kept {
+        path: path.to_path_buf(),
+        version: words("tcnum").unwrap_or_default(),
+        commit: words("commit").filter(|commit| commit != "unknown"),
+        report,
+        unknown,
+    })
+}
+
+fn identity(value: &Value) -> Identity {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_string();
+    Identity { name: text("name"), description: text("description"), details: pairs(&value["details"]) }
+}
+
+/// The members of an object of texts.
+fn pairs(value: &Value) -> Vec<(String, String)> {
+    let members = value.as_object().into_iter().flatten();
+    members.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_string()))).collect()
+}
+
+fn table(
+    declaration: &Declaration,
+    rows: &[Value],
+    unknown: &mut Vec<String>,
+) -> std::result::Result<Table, ReadError> {
+    let mut table = Table {
+        key: declaration.key,
+        title: declaration.about.to_string(),
+        columns: declaration.columns.clone(),
+        rows: Vec::with_capacity(rows.len()),
+        brief: false,
+    };
+    for (number, row) in rows.iter().enumerate() {
+        let place = |column: &str| format!("tables.{}[{number}].{column}", declaration.key);
+        let row = row.as_object().ok_or_else(|| format!("tables.{}[{number}] is not a row", declaration.key))?;
+        let mut cells = Vec::with_capacity(table.columns.len());
+        for column in &table.columns {
+            let value = row.get(&*column.key).or_else(|| renamed(declaration.key, &column.key, row));
+            let cell = match value {
+                None => Some(Cell::Empty),
+                Some(value) => cell(value, &column.kind),
+            };
+            cells.push(cell.ok_or_else(|| format!("{} is not what the column holds", place(&column.key)))?);
+        }
+        if number == 0 {
+            let known = |key: &str| declaration.columns.iter().any(|column| column.key == key);
+            let old = |key: &str| RENAMED.iter().any(|(of, name, _)| *of == declaration.key && *name == key);
+            let others = row.keys().filter(|key| !known(key) && !old(key));
+            unknown.extend(others.map(|key| format!("{}.{key}", declaration.key)));
+        }
+        table.rows.push(cells);
+    }
+    Ok(table)
+}
+
+/// The value of a column under the name that it had.
+fn renamed<'a>(table: &str, column: &str, row: &'a Map<String, Value>) -> Option<&'a Value> {
+    let (_, old, _) = RENAMED.iter().find(|(of, _, now)| *of == table && *now == column)?;
+    row.get(*old)
+}
+
+/// The cell of a value, if it is of this kind. Any may be missing, as all were before there was the column.
+fn cell(value: &Value, kind: &Kind) -> Option<Cell> {
+    Some(match (kind, value) {
+        (_, Value::Null) => Cell::Empty,
+        (Kind::Optional(kind), value) => cell(value, kind)?,
+        (Kind::Text, Value::String(text)) => Cell::Text(text.clone()),
+        (Kind::Flag, Value::Bool(flag)) => Cell::Flag(*flag),
+        // Integers beyond 63 bits are written in double precision.
+        (Kind::Integer, value) => value.as_i64().map(Cell::Integer).or_else(|| value.as_f64().map(Cell::Real))?,
+        (Kind::Real, Value::String(text)) => Cell::Real(match text.as_str() {
+            "Infinity" => f64::INFINITY,
+            "-Infinity" => f64::NEG_INFINITY,
+            "NaN" => f64::NAN,
+            _ => return None,
+        }),
+        (Kind::Real, value) => Cell::Real(value.as_f64()?),
+        (Kind::List(kind), Value::Array(values)) => {
+            Cell::List(values.iter().map(|value| cell(value, kind)).collect::<Option<_>>()?)
+        }
+        _ => return None,
+    })
+}
+
+/// Refuses a result with details of instructions that it has nothing else of: the results of several runs, mixed.
+fn unmixed(report: &Report) -> std::result::Result<(), ReadError> {
+    let instructions = |key: &str| instructions(report, key);
+    for (details, of) in DETAILS {
+        let Some(named) = instructions(details) else { continue };
+        let mains: Vec<Vec<&str>> = of.iter().filter_map(|key| instructions(key)).collect();
+        let known = sorting::set(mains.iter().flatten().copied());
+        if let Some(other) = named.iter().find(|name| !mains.is_empty() && !known.contains(*name)) {
+            return Err(format!(
+                "it mixes instructions: tables.{details} has {other}, of which tables.{} has nothing; make it again by one command",
+                of.join(" and tables.")
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The instructions that the rows of a table name, if the report has it.
+fn instructions<'a>(report: &'a Report, key: &str) -> Option<Vec<&'a str>> {
+    let table = report.tables.iter().find(|table| table.key == key)?;
+    let column = table.columns.iter().position(|column| column.key == "instruction")?;
+    let name = |row: &'a Vec<Cell>| if let Cell::Text(text) = &row[column] { Some(text.as_str()) } else { None };
+    Some(table.rows.iter().filter_map(name).collect())
+}

@@ -1,0 +1,152 @@
+//! What leaves the repository: the package, the container, jobs of clusters, and what says which version it is.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs,
+    path::{Path, PathBuf},
+    process::Command,
+};
+
+use crate::{
+    machine::{Need, has_tool},
+    program::tcnum,
+};
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
+}
+
+fn text(path: &str) -> String {
+    fs::read_to_string(repository(path)).unwrap_or_else(|error| panic!("{path}: {error}"))
+}
+
+/// What the package manifest says under `[package]`.
+fn package() -> toml::Table {
+    let manifest: toml::Table = text("Cargo.toml").parse().unwrap();
+    manifest["package"].as_table().unwrap().clone()
+}
+
+#[test]
+fn the_citation_and_the_changes_are_of_this_version() {
+    let version = package()["version"].as_str().unwrap().to_string();
+    assert!(text("CITATION.cff").lines().any(|line| line == format!("version: {version}")));
+    let changes = text("CHANGELOG.md");
+    assert!(changes.lines().any(|line| line == format!("## {version}")), "CHANGELOG.md lacks {version}");
+}
+
+#[test]
+fn the_package_has_what_the_build_reads_and_neither_recordings_nor_reports() {
+    let mut cargo = Command::new(env!("CARGO"));
+    let listing =
+        cargo.args(["package", "--list", "--allow-dirty", "--offline"]).current_dir(repository("")).output().unwrap();
+    assert!(listing.status.success(), "{}", String::from_utf8_lossy(&listing.stderr));
+    let listing = String::from_utf8(listing.stdout).unwrap();
+    let files: BTreeSet<&str> = listing.lines().collect();
+    for needed in ["build/collect.rs", "docs/exec.md", "examples/encode_value.rs", "kernels/stream.cuh", "LICENSE-MIT"]
+        .into_iter()
+        .chain(["models/hopper.toml", "src/isa/nvidia.csv", "targets/sm_90a.toml", "experiments/table-formats.csv"])
+    {
+        assert!(files.contains(needed), "the package lacks {needed}");
+    }
+    let unwanted: Vec<_> = files
+        .iter()
+        .filter(|file| ["tests/", "reports/", "tools/"].iter().any(|folder| file.starts_with(folder)))
+        .collect();
+    assert!(unwanted.is_empty(), "{unwanted:?}");
+    let bytes: u64 = files.iter().filter_map(|file| Some(fs::metadata(repository(file)).ok()?.len())).sum();
+    assert!(bytes < 10_000_000, "{bytes} bytes before compression");
+}
+
+/// The instructions of a Dockerfile, each with what follows its name; lines that end in a backslash go on.
+fn instructions(dockerfile: &str) -> Vec<(String, String)> {
+    let lines = dockerfile.lines().filter(|line| !line.trim_start().starts_with('#'));
+    let whole = lines.fold(String::new(), |text, line| match line.strip_suffix('\\') {
+        Some(begun) => text + begun + " ",
+        None => text + line + "\n",
+    });
+    let split = |line: &str| {
+        let (name, rest) =
+            line.trim().split_once(' ').unwrap_or_else(|| panic!("an instruction without operands: {line}"));
+        (name.to_string(), rest.trim().to_string())
+    };
+    whole.lines().filter(|line| !line.trim().is_empty()).map(split).collect()
+}
+
+#[test]
+fn the_dockerfile_has_known_instructions_stages_that_exist_and_files_that_are_sent() {
+    let ignored: BTreeSet<String> = text(".dockerignore").lines().map(String::from).collect();
+    let mut arguments: BTreeMap<String, String> = BTreeMap::new();
+    let (mut stages, mut count) = (BTreeSet::new(), 0);
+    for (name, rest) in instructions(&text("Dockerfile")) {
+        let words: Vec<&str> = rest.split_whitespace().collect();
+        match name.as_str() {
+            "ARG" => {
+                let (key, value) = rest.split_once('=').expect("an argument has a default");
+                arguments.insert(key.into(), value.into());
+            }
+            "FROM" => {
+                let image = arguments
+                    .iter()
+                    .fold(words[0].to_string(), |image, (key, value)| image.replace(&format!("${{{key}}}"), value));
+                assert!(image.contains(':') && !image.contains('$'), "FROM {image}: an image has a tag");
+                if let ["AS", stage] = words[1..] {
+                    stages.insert(stage.to_string());
+                }
+                count += 1;
+            }
+            "COPY" => match words[0].strip_prefix("--from=") {
+                Some(stage) => assert!(stages.contains(stage) && words.len() == 3, "COPY {rest}"),
+                None => {
+                    for source in &words[..words.len() - 1] {
+                        let sent = repository(source).exists() && !ignored.contains(*source);
+                        assert!(sent, "COPY {source}: it does not exist, or .dockerignore leaves it out");
+                    }
+                }
+            },
+            "ENTRYPOINT" | "CMD" => {
+                let words: Vec<String> =
+                    serde_json::from_str(&rest).unwrap_or_else(|error| panic!("{name} {rest}: {error}"));
+                assert!(!words.is_empty());
+            }
+            "RUN" if has_tool("bash", Need::Bash) => {
+                let read = Command::new("bash").args(["-n", "-c", &rest]).output().unwrap();
+                assert!(read.status.success(), "RUN {rest}: {read:?}");
+            }
+            "RUN" | "WORKDIR" => assert!(!rest.is_empty()),
+            _ => panic!("an instruction that is not known here: {name}"),
+        }
+    }
+    assert_eq!((count, stages.len()), (2, 1), "a stage that builds and the last one");
+    // What the build reads is sent.
+    for folder in package()["include"].as_array().unwrap() {
+        let first = folder.as_str().unwrap().trim_start_matches('/').split('/').next().unwrap();
+        assert!(!ignored.contains(first), ".dockerignore leaves {first} out, which the build may read");
+    }
+    let number = |text: &str| text.split('.').map(|part| part.parse::<u32>().unwrap()).collect::<Vec<_>>();
+    let least = package()["rust-version"].as_str().unwrap().to_string();
+    assert!(number(&arguments["RUST"]) >= number(&least), "Rust {} of the image, at least {least}", arguments["RUST"]);
+}
+
+#[test]
+fn the_job_of_a_cluster_has_flags_that_there_are() {
+    let script = text("experiments/verify.slurm");
+    if has_tool("bash", Need::Bash) {
+        let read = Command::new("bash").arg("-n").arg(repository("experiments/verify.slurm")).output().unwrap();
+        assert!(read.status.success(), "{read:?}");
+    }
+    for command in ["verify", "merge"] {
+        let help = tcnum(&[command, "--help"]).stdout;
+        let known: BTreeSet<&str> = help.split_whitespace().collect();
+        let (_, given) = script.rsplit_once(&format!("tcnum {command} ")).expect("the script runs the command");
+        // As far as the command goes: lines that end in a backslash go on.
+        let mut ended = false;
+        let given: String = given
+            .lines()
+            .take_while(|line| !std::mem::replace(&mut ended, !line.ends_with('\\')))
+            .collect::<Vec<_>>()
+            .join(" ");
+        let flags: Vec<&str> = given.split_whitespace().filter(|word| word.starts_with("--")).collect();
+        let unknown: Vec<_> = flags.iter().filter(|flag| !known.contains(**flag)).collect();
+        assert!(!flags.is_empty() && unknown.is_empty(), "tcnum {command}: {unknown:?}");
+    }
+}
