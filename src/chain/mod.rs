@@ -17,7 +17,6 @@ mod exact;
 mod group;
 mod low;
 mod operand;
-pub mod plot;
 mod reference;
 pub mod table;
 #[cfg(test)]

@@ -1,18 +1,19 @@
 //! `tcnum chain`.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::{
     OutputDestination, Progress, invocation,
-    options::{MAX_TIMEOUT, integer, svg_file},
+    drawings::Drawings,
+    options::{MAX_TIMEOUT, integer},
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
     base::interrupt,
-    chain::{self, ChainRequest, Curve, plot, table},
+    chain::{self, ChainRequest, Curve, table},
     device::{self, Device, Execution},
     experiment::table::devices,
     inputs::Init,
@@ -48,9 +49,6 @@ pub(super) struct Arguments {
     /// Whether references start from the operands after (low) or before (fp32) rounding. Without it: both.
     #[arg(long = "init", value_enum, value_name = "INIT")]
     inits: Vec<Init>,
-    /// Draw the error against the length to this SVG file.
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    plot: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
@@ -64,6 +62,9 @@ pub(super) struct Arguments {
     /// Seed of the random inputs: the same seed gives the same inputs everywhere.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -110,15 +111,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     drop(progress);
     let named = |name: &'_ str| several.then(|| name.to_string());
-    if let Some(path) = &arguments.plot {
-        let lines: Vec<(Option<&str>, &Curve)> = computed
-            .iter()
-            .flat_map(|(name, curves)| curves.iter().map(move |curve| (several.then_some(name.as_str()), curve)))
-            .collect();
-        let on = if several { "several devices" } else { computed.first().map_or("", |(name, _)| name.as_str()) };
-        let title = format!("Chain matrix multiplication on {on}, {} chains", arguments.chains);
-        crate::base::atomic::write(path, plot::svg(&lines, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
-    }
     let all: Vec<(Instruction, Init)> = runners.iter().flat_map(|runner| runner.curves.clone()).collect();
     report.notes.extend(table::notes(&plan(&all)));
     match &runners[..] {

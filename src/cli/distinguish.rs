@@ -6,7 +6,7 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress, invocation,
-    options::{MAX_TIMEOUT, cases, integer},
+    drawings::Drawings, options::{MAX_TIMEOUT, cases, integer},
     select::{self, Selection, left_out},
 };
 use crate::{
@@ -54,6 +54,9 @@ pub(super) struct Arguments {
     /// Seed of the stream. [default: 0]
     #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), requires = "sides")]
     seed: Option<u64>,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -17,8 +17,8 @@ use crate::{
 };
 
 /// The arguments that name a file to write.
-const OUTPUTS: [&str; 10] =
-    ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "svg", "model_out", "schedule_out", "apart"];
+const OUTPUTS: [&str; 9] =
+    ["out", "plot", "checkpoint", "counterexamples", "digests", "dot", "model_out", "schedule_out", "apart"];
 /// The prefixes of a file's name in an argument that names a device.
 const KINDS: [&str; 2] = ["model:", "trace:"];
 

@@ -5,6 +5,7 @@ mod chain;
 mod convert;
 mod devices;
 mod distinguish;
+mod drawings;
 mod emulate;
 mod exec_check;
 mod experiment;
@@ -41,6 +42,7 @@ use crate::{
     },
     report::Report,
 };
+use drawings::Drawings;
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
 
@@ -151,6 +153,21 @@ fn command() -> clap::Command {
 }
 
 impl Command {
+    /// Where the figures of the result go, if it may have some.
+    fn drawings(&self) -> Option<&Drawings> {
+        match self {
+            Command::Quantise(a) => Some(&a.drawings),
+            Command::Probe(a) => Some(&a.drawings),
+            Command::Verify(a) => Some(&a.drawings),
+            Command::Distinguish(a) => Some(&a.drawings),
+            Command::Chain(a) => Some(&a.drawings),
+            Command::Gemm(a) => Some(&a.drawings),
+            Command::Emulate(a) => Some(&a.drawings),
+            Command::Experiment(a) => Some(&a.drawings),
+            _ => None,
+        }
+    }
+
     /// Where the result goes; nowhere of a command that makes a document.
     fn destination(&self) -> Option<OutputDestination> {
         let destination = match self {
@@ -189,6 +206,7 @@ impl Command {
 fn run(command: Command) -> Result<u8> {
     let destination = command.destination().unwrap_or_default();
     destination.check()?;
+    let drawings = command.drawings().cloned();
     // What stopped a command that still has something to report.
     let mut failure = None;
     let mut report: Report = match command {
@@ -230,6 +248,7 @@ fn run(command: Command) -> Result<u8> {
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));
     destination.write(&report)?;
+    drawings.map_or(Ok(()), |drawings| drawings.write(&report))?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)
 }

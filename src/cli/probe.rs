@@ -8,7 +8,7 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::{
     Common, Progress, invocation,
-    options::{cases, integer, output_file},
+    drawings::Drawings, options::{cases, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
@@ -77,6 +77,9 @@ pub(super) struct Arguments {
     /// Print a row for each instruction and operation instead of one for each probe.
     #[arg(long)]
     summary: bool,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Common flags.
     #[command(flatten)]
     pub common: Common,

@@ -14,7 +14,7 @@ pub mod table;
 mod verdict;
 
 pub use file::{ChainFigure, ErrorColumn, Experiment, Finding, ProductFigure, ProductLine, ProfileCell, ProfileTable};
-pub use products::{ProductErrorRow, svg};
+pub use products::ProductErrorRow;
 pub use sample::SampleSize;
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 

@@ -6,7 +6,6 @@ use crate::{
     device::Device,
     gemm::{Executor, Factors, Yardstick, accuracy, compute, library::draw},
     inputs::random,
-    report::plot::{Legend, PlottedLine, svg as drawn},
 };
 
 crate::rows! {
@@ -90,47 +89,4 @@ pub(super) fn run(
         }
     }
     Ok(rows)
-}
-
-/// The errors against k, both on logarithmic scales: a line for each device, instruction and promotion, dashed where sums are promoted.
-///
-/// # Errors
-/// A request error: there are no such errors, or k that are no powers of two.
-pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
-    let numbers = || rows.iter().map(|row| row.k);
-    let (Some(least), Some(most)) = (numbers().min(), numbers().max()) else {
-        return Err(Error::request("the experiment has no [products], whose errors a plot shows"));
-    };
-    if let Some(k) = numbers().find(|k| !k.is_power_of_two()) {
-        return Err(Error::request(format!("k = {k}: a plot is of powers of two")));
-    }
-    let mut colors: Vec<(&str, &str)> = Vec::new();
-    let mut lines: Vec<PlottedLine> = Vec::new();
-    for row in rows {
-        let own = (&row.device[..], &row.instruction[..]);
-        let color = colors.iter().position(|known| *known == own).unwrap_or_else(|| {
-            colors.push(own);
-            colors.len() - 1
-        });
-        let promoted = row.promote.map_or_else(String::new, |promote| format!(", promoted every {promote}"));
-        let name = format!("{}: {}{promoted}", row.device, row.instruction);
-        let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
-            lines.push(PlottedLine { name, color, dashed: row.promote.is_some(), crossed: false, points: Vec::new() });
-            lines.len() - 1
-        });
-        if let Some(error) = row.error.filter(|error| *error > 0.0) {
-            lines[at].points.push((row.k.ilog2() as i32, error.log10()));
-        }
-    }
-    let legend = Legend {
-        title,
-        x: "k",
-        range: (least.ilog2() as i32, (most.ilog2() as i32).max(least.ilog2() as i32 + 1)),
-        number: |x| (1u64 << x.clamp(0, 63)).to_string(),
-        y: "mean error / mean magnitude",
-        lines: "device and instruction",
-        width: 560,
-        cross: "",
-    };
-    Ok(drawn(&lines, &legend))
 }

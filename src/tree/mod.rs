@@ -16,7 +16,7 @@ mod fold;
 mod masks;
 mod search;
 mod shape;
-pub mod svg;
+pub(crate) mod drawing;
 pub mod table;
 mod text;
 

@@ -468,7 +468,7 @@ fn what_cannot_be_computed_is_refused_before_the_first_product() {
         (&["--device", "trace:t.safetensors"], "is a recording"),
         (&["--device", "model:hoper"], "hopper"),
         (&["--dist", "uniform(1,-1)"], "expected uniform(LOW,HIGH)"),
-        (&["--plot", "x.png"], ".svg"),
+        (&["--plot", "x.jpg"], ".svg"),
     ] {
         let message = refusal(arguments);
         assert!(message.contains(expected) && message.lines().count() <= 6, "{arguments:?}: {message}");

@@ -9,7 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     OutputDestination,
-    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
+    drawings::Drawings, options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
 use crate::{Error, Result, report::Report, verify::MOST_CASES};
@@ -70,6 +70,9 @@ pub(super) struct Arguments {
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -28,12 +28,13 @@ const LINES: usize = 14;
 type Draw = fn(&Table) -> Vec<Figure>;
 
 /// The tables that have figures, in the order in which one of them stands for a result.
-const DRAWN: [(&str, Draw); 9] = [
+const DRAWN: [(&str, Draw); 10] = [
     ("chain", chains::drift),
     ("product_errors", products::growth),
     ("emulations", products::splitting),
     ("quantisation", errors::quantisation),
     ("tensor_quantisation", errors::quantisation),
+    ("bit_agreement", errors::bits),
     ("profile", errors::histograms),
     ("verification", comparisons::rates),
     ("generations", comparisons::generations),

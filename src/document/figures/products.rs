@@ -30,12 +30,8 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
     for row in rows() {
         let promoted = row.number("promote");
         let style = numbered(&mut styles, (on(&row), row.text("instruction")));
-        let name = format!(
-            "{}: {}{}",
-            on(&row),
-            row.text("instruction"),
-            promoted.map_or_else(String::new, |every| format!(", promoted every {every}"))
-        );
+        let every = promoted.map_or_else(String::new, |every| format!(", promoted every {every}"));
+        let name = format!("{}: {}{every}", on(&row), row.text("instruction"));
         let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
             let dashed = promoted.is_some();
             lines.push(Line { dashed, ..Line::new(name, style, Vec::new()) });
@@ -45,6 +41,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
             lines[at].points.push(point(k, error, &format!("k = {k}")));
         }
     }
+    let lines = shared(lines);
     let title = titled("Error of products against k", &chips);
     let chart = Chart {
         title: title.clone(),
@@ -55,7 +52,29 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
         remark: "Dashed: partial sums are promoted to a second accumulator.".into(),
     };
     let caption = format!("{title}: the mean difference from the exact sum over the mean magnitude of the elements.");
-    vec![Figure { name: "error-against-k".into(), caption, scene: chart.scene() }]
+    // More lines than a figure holds: one figure for each so many.
+    let pieces: Vec<&[Line]> = chart.lines.chunks(2 * LINES).collect();
+    let figure = |(at, lines): (usize, &&[Line])| {
+        let name = if at == 0 { "error-against-k".into() } else { format!("error-against-k-{}", at + 1) };
+        let scene = Chart { lines: lines.to_vec(), ..chart.clone() }.scene();
+        Figure { name, caption: caption.clone(), scene }
+    };
+    pieces.iter().enumerate().map(figure).collect()
+}
+
+/// The lines, those of the same instruction and numbers on several chips as one.
+fn shared(lines: Vec<Line>) -> Vec<Line> {
+    let mut all: Vec<(Vec<String>, String, Line)> = Vec::new();
+    for line in lines {
+        let (chip, what) = line.name.split_once(": ").unwrap_or(("", &line.name));
+        let (chip, what) = (chip.to_string(), what.to_string());
+        match all.iter_mut().find(|(_, own, known)| *own == what && known.points == line.points) {
+            Some((chips, ..)) => chips.push(chip),
+            None => all.push((vec![chip], what, line)),
+        }
+    }
+    let named = all.into_iter().map(|(chips, what, line)| Line { name: format!("{}: {what}", chips.join(", ")), ..line });
+    named.collect()
 }
 
 /// Splitting schemes: the error against k, and at the largest k against the number of products.
