@@ -117,6 +117,3 @@ impl Sheet {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -18,6 +18,7 @@ mod output_files;
 mod program;
 mod quantise_files;
 mod report_schema;
+mod report_page;
 mod reports;
 mod scalar_command;
 mod tree;

@@ -516,7 +516,7 @@ fn the_report_has_each_scheme_on_each_device_and_the_plot_is_written() {
     assert_eq!(report["tables"]["emulation_errors"].as_array().unwrap().len(), 8 * 3);
     assert_eq!(report["tables"]["integer_emulations"].as_array().unwrap().len(), 4);
     let drawing = std::fs::read_to_string(&plot).unwrap();
-    assert!(drawing.contains("ozaki-int8, model:hopper") && !drawing.contains("l8-r4"), "{drawing}");
+    assert!(drawing.contains("ozaki-int8, NVIDIA Hopper (model)") && !drawing.contains("l8-r4"), "{drawing}");
     // What no device has is left out where nobody asked for it by its name.
     let run = tcnum(&["emulate", "--size", "8", "--rows", "2", "--device", "model:volta", "--output", "json", "-q"]);
     let report = validate_report(&run.stdout);
