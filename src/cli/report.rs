@@ -1,8 +1,13 @@
 //! `tcnum report`.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
 
 use clap::Args;
+use serde::Deserialize;
 
 use super::{
     Progress,
@@ -10,12 +15,18 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::atomic::{self, DerivedKind},
+    base::{
+        atomic::{self, DerivedKind},
+        interrupt,
+    },
     document::{self, Document, PaperFile, Results},
-    report, tables,
+    report::{self, Kept},
+    tables,
 };
 
 /// Makes one document of kept results: a page, a text or a paper, with tables and figures.
+///
+/// Example: tcnum report --device model:hopper --preset quick --out hopper.html
 ///
 /// Example: tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
 ///
@@ -25,14 +36,63 @@ use crate::{
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// A result, as --output json --out FILE wrote it.
-    #[arg(value_name = "RESULT", required = true)]
+    #[arg(value_name = "RESULT", required_unless_present = "device")]
     results: Vec<PathBuf>,
+    /// Run what a document needs on this device, beside the results that are named.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// How much is run: quick takes seconds, full minutes on a GPU and longer elsewhere.
+    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = preset)]
+    preset: Preset,
     /// The document: FILE.html is a page that needs nothing else, FILE.md Markdown with its tables, FOLDER/ a LaTeX project.
     #[arg(long, value_name = "FILE", value_parser = output_path, required = true)]
     out: PathBuf,
     /// Print nothing but what is wrong: no progress on standard error.
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// The presets, as a TOML table.
+const PRESETS: &str = include_str!("presets.toml");
+
+/// What is run for a document.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preset {
+    /// Commands without their device and output.
+    commands: Vec<String>,
+}
+
+/// The preset of this name.
+fn preset(name: &str) -> std::result::Result<Preset, String> {
+    let mut all: BTreeMap<String, Preset> = toml::from_str(PRESETS).expect("the table is TOML");
+    all.remove(name).ok_or_else(|| format!("the presets are {}", all.into_keys().collect::<Vec<_>>().join(" and ")))
+}
+
+/// Runs the commands of a preset, each by this program, and reads their results; what went wrong with the others.
+///
+/// # Errors
+/// This program cannot be started; a signal.
+fn measured(device: &str, preset: &Preset, progress: &Progress) -> Result<(Vec<Kept>, Vec<Error>)> {
+    let unusable = |error: std::io::Error| Error::request(format!("--device: what it takes cannot be run: {error}"));
+    let folder = tempfile::tempdir().map_err(unusable)?;
+    let program = std::env::current_exe().map_err(unusable)?;
+    let declared = tables::declared();
+    let (mut kept, mut wrong) = (Vec::new(), Vec::new());
+    for (number, command) in preset.commands.iter().enumerate() {
+        let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
+        progress.step(&format!("running {command} ({} of {})", number + 1, preset.commands.len()));
+        let mut run = Command::new(&program);
+        run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
+        let output = run.stdin(Stdio::null()).output().map_err(unusable)?;
+        interrupt::check()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        match report::result(&out, &declared) {
+            Ok(result) => kept.push(result),
+            Err(_) => wrong.push(Error::request(format!("tcnum {command} --device {device}: {}", said.trim()))),
+        }
+    }
+    Ok((kept, wrong))
 }
 
 /// What a document is written as.
@@ -81,10 +141,14 @@ impl DerivedKind for PaperKind {
 /// # Errors
 /// No result can be read; the document cannot be written, or has another ending.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
+    interrupt::watch();
     let form = Form::of(&arguments.out)?;
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
-    let (mut kept, mut wrong) = (Vec::new(), Vec::new());
+    let (mut kept, mut wrong) = match &arguments.device {
+        Some(device) => measured(device, &arguments.preset, &progress)?,
+        None => (Vec::new(), Vec::new()),
+    };
     for path in &arguments.results {
         progress.step(&format!("reading {}", path.display()));
         match report::result(path, &declared) {

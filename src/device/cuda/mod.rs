@@ -296,6 +296,11 @@ impl Device for CudaDevice {
         })))
     }
 
+    fn kernels(&self) -> Option<(usize, usize)> {
+        let (done, all) = self.pool.kernels();
+        (done < all).then_some((done, all))
+    }
+
     fn times(&self) -> Option<String> {
         let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
         Some(format!(
