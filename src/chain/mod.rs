@@ -17,7 +17,6 @@ mod exact;
 mod group;
 mod low;
 mod operand;
-pub mod plot;
 mod reference;
 mod scaling;
 pub mod table;

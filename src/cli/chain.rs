@@ -1,18 +1,20 @@
 //! `tcnum chain`.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
-    options::{MAX_TIMEOUT, integer, svg_file},
+    OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
+    options::{MAX_TIMEOUT, integer},
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
     base::signals,
-    chain::{self, ChainRequest, Curve, Scaling, plot, table},
+    chain::{self, ChainRequest, Curve, Scaling, table},
     device::{self, Device, Execution},
     experiment::table::devices,
     inputs::Init,
@@ -52,9 +54,6 @@ pub(super) struct Arguments {
     /// have the scales of their blocks: mxfp8, mxfp4, nvfp4.)
     #[arg(long, value_enum, value_name = "RULE", default_value = "none")]
     scales: Scaling,
-    /// Draw the error against the length to this SVG file.
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    plot: Option<PathBuf>,
     /// Leave out the instructions that the device does not have, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
@@ -68,6 +67,9 @@ pub(super) struct Arguments {
     /// Seed of the random inputs: the same seed gives the same inputs everywhere.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -115,15 +117,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     drop(progress);
     let named = |name: &'_ str| several.then(|| name.to_string());
-    if let Some(path) = &arguments.plot {
-        let lines: Vec<(Option<&str>, &Curve)> = computed
-            .iter()
-            .flat_map(|(name, curves)| curves.iter().map(move |curve| (several.then_some(name.as_str()), curve)))
-            .collect();
-        let on = if several { "several devices" } else { computed.first().map_or("", |(name, _)| name.as_str()) };
-        let title = format!("Chain matrix multiplication on {on}, {} chains", arguments.chains);
-        crate::base::atomic::write(path, plot::svg(&lines, &title).as_bytes()).map_err(|e| e.within("--plot"))?;
-    }
     let all: Vec<(Instruction, Init)> = runners.iter().flat_map(|runner| runner.curves.clone()).collect();
     report.notes.extend(table::notes(&plan(&all)));
     match &runners[..] {

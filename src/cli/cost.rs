@@ -5,7 +5,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
     options::integer,
     select::{self, Selection},
 };
@@ -51,6 +53,9 @@ pub(super) struct Arguments {
     /// The device: cuda:N, or cpu.
     #[arg(long, value_name = "DEVICE")]
     device: Option<String>,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -5,7 +5,9 @@ use std::{collections::BTreeMap, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
     options::{MAX_TIMEOUT, cases, integer},
     select::{self, Selection, left_out},
 };
@@ -54,6 +56,9 @@ pub(super) struct Arguments {
     /// Seed of the stream. [default: 0]
     #[arg(long, value_name = "N", value_parser = integer(0..=u64::MAX), requires = "sides")]
     seed: Option<u64>,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -1,19 +1,21 @@
 //! `tcnum emulate`.
 
-use std::{path::PathBuf, time::Duration};
+use std::time::Duration;
 
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
-    options::{MAX_TIMEOUT, integer, svg_file},
+    OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
+    options::{MAX_TIMEOUT, integer},
     select,
 };
 use crate::{
     Error, Result,
-    base::{atomic, signals},
+    base::signals,
     device::{self, Device, cpu::CpuDevice},
-    emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, plot, table},
+    emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
     experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
     isa::{self, Instruction},
@@ -56,15 +58,15 @@ pub(super) struct Arguments {
     /// wgmma and others, with the largest k]
     #[arg(long = "instr", value_name = "NAME")]
     instruction: Option<String>,
-    /// Draw the largest |V - V_f32| against k to this SVG file; of one size the mean relative error against the number of products.
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    plot: Option<PathBuf>,
     /// Seed of the random numbers: the same for every scheme and device.
     #[arg(long, value_name = "N", default_value_t = 0, value_parser = integer(0..=u64::MAX))]
     seed: u64,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -111,10 +113,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     let (done, interrupted) = emulate::run(&mut devices, &request, &mut |what| progress.step(what))?;
     report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
-    if let Some(path) = &arguments.plot {
-        let drawing = plot::svg(&request, &devices, &done);
-        atomic::write(path, drawing.as_bytes()).map_err(|error| error.within("--plot"))?;
-    }
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
     if let [device] = &devices[..] {

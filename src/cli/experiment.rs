@@ -6,13 +6,14 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress,
+    drawings::Drawings,
     gates::Gates,
     invocation,
-    options::{MAX_TIMEOUT, integer, svg_file},
+    options::{MAX_TIMEOUT, integer},
 };
 use crate::{
     Result,
-    base::{atomic, signals},
+    base::signals,
     device::{self, cuda},
     experiment::{self, Experiment, Options},
     report::Report,
@@ -40,9 +41,6 @@ pub(super) struct Arguments {
     /// The assumed number of samples behind the published means (instead of the file's), which sets their sampling error.
     #[arg(long, value_name = "N", value_parser = integer(1..=1_000_000_000u64))]
     published_samples: Option<u64>,
-    /// Plot the errors of the experiment's products against k, as SVG.
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    plot: Option<PathBuf>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -52,6 +50,9 @@ pub(super) struct Arguments {
     /// Files for continuous integration.
     #[command(flatten)]
     pub gates: Gates,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,
@@ -72,11 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
-    let errors = experiment::run(&experiment, &mut devices, options, &mut report, &mut |what| progress.step(what))?;
-    if let Some(path) = &arguments.plot {
-        let written = experiment::svg(&errors, &experiment.title).and_then(|text| atomic::write(path, text.as_bytes()));
-        written.map_err(|error| error.within("--plot"))?;
-    }
+    experiment::run(&experiment, &mut devices, options, &mut report, &mut |what| progress.step(what))?;
     Ok(report)
 }
 

@@ -17,14 +17,13 @@ use crate::{
 };
 
 /// The arguments that name a file to write.
-const OUTPUTS: [&str; 12] = [
+const OUTPUTS: [&str; 11] = [
     "out",
     "plot",
     "checkpoint",
     "counterexamples",
     "digests",
     "dot",
-    "svg",
     "model_out",
     "schedule_out",
     "apart",

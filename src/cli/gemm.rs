@@ -12,7 +12,9 @@ use std::{
 use clap::Args;
 
 use super::{
-    Bar, OutputDestination, Progress, invocation,
+    Bar, OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
     options::{MAX_TIMEOUT, integer, output_file},
 };
 use crate::{
@@ -203,6 +205,9 @@ pub(super) struct Arguments {
     /// Models whose arithmetics may have made the D of --match or of --between; may be repeated. [default: all that are shipped]
     #[arg(long = "model", value_name = "MODEL")]
     models: Vec<String>,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

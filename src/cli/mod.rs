@@ -8,6 +8,7 @@ mod cost;
 mod devices;
 mod diff;
 mod distinguish;
+mod drawings;
 mod emulate;
 mod exec_check;
 mod experiment;
@@ -46,6 +47,7 @@ use crate::{
     },
     report::Report,
 };
+use drawings::Drawings;
 use gates::Gates;
 pub use options::{Common, OutputDestination};
 use progress::{Bar, Progress};
@@ -171,6 +173,22 @@ fn command() -> clap::Command {
 }
 
 impl Command {
+    /// Where the figures of the result go, if it may have some.
+    fn drawings(&self) -> Option<&Drawings> {
+        match self {
+            Command::Quantise(a) => Some(&a.drawings),
+            Command::Probe(a) => Some(&a.drawings),
+            Command::Verify(a) => Some(&a.drawings),
+            Command::Distinguish(a) => Some(&a.drawings),
+            Command::Chain(a) => Some(&a.drawings),
+            Command::Gemm(a) => Some(&a.drawings),
+            Command::Emulate(a) => Some(&a.drawings),
+            Command::Cost(a) => Some(&a.drawings),
+            Command::Experiment(a) => Some(&a.drawings),
+            _ => None,
+        }
+    }
+
     /// Where the result goes; nowhere of a command that makes a document.
     fn destination(&self) -> Option<OutputDestination> {
         let destination = match self {
@@ -222,6 +240,7 @@ fn run(command: Command) -> Result<u8> {
     let destination = command.destination().unwrap_or_default();
     destination.check()?;
     let gates = command.gates();
+    let drawings = command.drawings().cloned();
     // What stopped a command that still has something to report.
     let mut failure = None;
     let mut report: Report = match command {
@@ -268,6 +287,7 @@ fn run(command: Command) -> Result<u8> {
         gates.write(&report, source.as_deref())?;
     }
     destination.write(&report)?;
+    drawings.map_or(Ok(()), |drawings| drawings.write(&report))?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)
 }

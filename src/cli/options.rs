@@ -250,15 +250,6 @@ pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
     }
 }
 
-/// Parses the path of a drawing.
-pub(super) fn svg_file(text: &str) -> std::result::Result<PathBuf, String> {
-    let path = output_file(text)?;
-    match path.extension().is_some_and(|end| end.eq_ignore_ascii_case("svg")) {
-        true => Ok(path),
-        false => Err("a drawing is an SVG file; give a name that ends in .svg".into()),
-    }
-}
-
 /// Parses where a result goes: a file, or a folder that is there or ends with a slash.
 pub(super) fn output_path(text: &str) -> std::result::Result<PathBuf, String> {
     match text.strip_suffix('/') {

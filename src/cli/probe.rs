@@ -8,8 +8,10 @@ use std::{collections::HashSet, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::{
-    Common, Progress, invocation,
-    options::{cases, integer, output_file, svg_file},
+    Common, Progress,
+    drawings::Drawings,
+    invocation,
+    options::{cases, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
@@ -60,9 +62,6 @@ pub(super) struct Arguments {
     /// model; and how that depends on k, on the operands' exponents, and on cancellation. Without --op: inner-product.
     #[arg(long)]
     bits: bool,
-    /// With --bits: draw the share of samples that differ at each bit to this SVG file.
-    #[arg(long, value_name = "FILE.svg", requires = "bits", value_parser = svg_file)]
-    plot: Option<PathBuf>,
     /// Samples for each instruction, operation and initialisation. Without it: 10000.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
@@ -87,6 +86,9 @@ pub(super) struct Arguments {
     /// Print a row for each instruction and operation instead of one for each probe.
     #[arg(long)]
     summary: bool,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Common flags.
     #[command(flatten)]
     pub common: Common,

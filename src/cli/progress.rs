@@ -1,6 +1,11 @@
-//! What is being done, on standard error: a line that overwrites itself on a terminal, a line for each step with `-v`.
+//! What is being done, on standard error: a line that overwrites itself on a terminal, a line for each step with `-v`, and where there
+//! is no terminal a line now and then that says how far long work is.
 
-use std::io::Write;
+use std::{
+    io::Write,
+    sync::atomic::{AtomicU64, Ordering},
+    time::{Duration, Instant},
+};
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
@@ -8,11 +13,15 @@ use super::OutputDestination;
 
 /// How often a bar is drawn in a second.
 const DRAWN: u8 = 5;
+/// How often long work says how far it is where there is no terminal.
+const EVERY: Duration = Duration::from_secs(30);
 
 /// Says what is being done, until it is dropped.
 pub(super) struct Progress {
     /// A line for each step, that stays.
     lines: bool,
+    /// How often long work says how far it is, in lines that stay; never where it is to be quiet, or where a bar says it.
+    every: Option<Duration>,
     /// One line of a terminal, that the next step overwrites; nothing where there is no terminal.
     line: ProgressBar,
 }
@@ -24,19 +33,18 @@ impl Progress {
             true => ProgressDrawTarget::hidden(),
             false => ProgressDrawTarget::stderr_with_hz(DRAWN),
         };
-        Progress::on(target, destination.verbose)
+        Progress::on(target, destination.verbose, destination.quiet)
     }
 
     /// One changing line where standard error is a terminal, unless it is to be quiet.
     pub(super) fn quiet_if(quiet: bool) -> Self {
-        Progress::on(
-            if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(DRAWN) },
-            false,
-        )
+        let target = if quiet { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr_with_hz(DRAWN) };
+        Progress::on(target, false, quiet)
     }
 
-    fn on(target: ProgressDrawTarget, lines: bool) -> Self {
-        Progress { lines, line: ProgressBar::with_draw_target(None, target) }
+    fn on(target: ProgressDrawTarget, lines: bool, quiet: bool) -> Self {
+        let line = ProgressBar::with_draw_target(None, target);
+        Progress { lines, every: (!quiet && line.is_hidden()).then_some(EVERY), line }
     }
 
     /// Says that `what` is being done now.
@@ -65,9 +73,41 @@ impl Drop for Progress {
     }
 }
 
-/// A bar with share, rate, time left and what was found to differ, where the progress is one passing line.
+/// A bar with share, rate, time left and what was found to differ, where the progress is one passing line; else a line now and then.
 pub(super) struct Bar<'a> {
     line: &'a ProgressBar,
+    account: Option<Account>,
+}
+
+/// How far work is, for lines that stay.
+struct Account {
+    name: String,
+    total: u64,
+    /// What was done before it began.
+    before: u64,
+    /// What a step counts in the rate.
+    each: u64,
+    begun: Instant,
+    every: Duration,
+    /// When it was last said, in milliseconds from the beginning.
+    said: AtomicU64,
+}
+
+impl Account {
+    /// The line, if it is time for one.
+    fn line(&self, done: u64, differing: u64, now: Instant) -> Option<String> {
+        let (passed, last) = (now.duration_since(self.begun).as_millis() as u64, self.said.load(Ordering::Relaxed));
+        if u128::from(passed.saturating_sub(last)) < self.every.as_millis() {
+            return None;
+        }
+        // One of several threads says it.
+        self.said.compare_exchange(last, passed, Ordering::Relaxed, Ordering::Relaxed).ok()?;
+        let rate = done.saturating_sub(self.before) as f64 / now.duration_since(self.begun).as_secs_f64();
+        let share = 100.0 * done as f64 / self.total.max(1) as f64;
+        let left = self.total.saturating_sub(done) as f64 / rate;
+        let left = if left.is_finite() { format!(", {left:.0} s left") } else { String::new() };
+        Some(format!("{}: {share:.1} %, {:.3e}/s{left}, {differing} differ", self.name, rate * self.each as f64))
+    }
 }
 
 impl<'a> Bar<'a> {
@@ -90,7 +130,16 @@ impl<'a> Bar<'a> {
         line.set_position(done);
         line.tick();
         line.reset_eta();
-        Bar { line }
+        let account = progress.every.map(|every| Account {
+            name: name.to_string(),
+            total,
+            before: done,
+            each,
+            begun: Instant::now(),
+            every,
+            said: AtomicU64::new(0),
+        });
+        Bar { line, account }
     }
 
     /// Shows that `done` steps are done, and `differing` results differ.
@@ -101,6 +150,10 @@ impl<'a> Bar<'a> {
                 count => format!("  {count} differ"),
             });
             self.line.set_position(done);
+        }
+        if let Some(line) = self.account.as_ref().and_then(|account| account.line(done, differing, Instant::now())) {
+            // A closed standard error is no reason to stop.
+            let _ = writeln!(std::io::stderr(), "{line}");
         }
     }
 }
@@ -170,7 +223,7 @@ mod tests {
 
     fn on_paper(lines: bool) -> (Progress, Paper) {
         let paper = Paper::default();
-        (Progress::on(ProgressDrawTarget::term_like(Box::new(paper.clone())), lines), paper)
+        (Progress::on(ProgressDrawTarget::term_like(Box::new(paper.clone())), lines, false), paper)
     }
 
     #[test]
@@ -199,6 +252,20 @@ mod tests {
         let step = shown(&paper);
         let longest = step.split(|c| c != 'x').map(str::len).max();
         assert_eq!(longest, Some(100), "{step:?}");
+    }
+
+    #[test]
+    fn where_there_is_no_terminal_a_line_now_and_then_says_how_far_it_is() {
+        let begun = Instant::now();
+        let (every, said) = (Duration::from_secs(30), AtomicU64::new(0));
+        let account = Account { name: "mma".into(), total: 400, before: 100, each: 128, begun, every, said };
+        let after = |seconds| begun + Duration::from_secs(seconds);
+        assert_eq!(account.line(150, 0, after(29)), None);
+        assert_eq!(account.line(200, 3, after(50)).unwrap(), "mma: 50.0 %, 2.560e2/s, 100 s left, 3 differ");
+        assert_eq!(account.line(300, 3, after(79)), None);
+        assert_eq!(account.line(400, 4, after(100)).unwrap(), "mma: 100.0 %, 3.840e2/s, 0 s left, 4 differ");
+        assert!(Progress::on(ProgressDrawTarget::hidden(), false, true).every.is_none());
+        assert!(Progress::on(ProgressDrawTarget::hidden(), false, false).every.is_some());
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, invocation, options::integer, progress::Bar, rounding};
+use super::{OutputDestination, Progress, drawings::Drawings, invocation, options::integer, progress::Bar, rounding};
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
@@ -60,6 +60,9 @@ pub(super) struct Arguments {
     /// Rows that the rows of tensors are multiplied by: the error of that product is reported where they fit.
     #[arg(long, value_name = "FILE")]
     activations: Option<PathBuf>,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -1,35 +1,140 @@
 //! `tcnum report`.
 
-use std::path::PathBuf;
-
-use clap::Args;
-
-use super::{Progress, options::output_path};
-use crate::{
-    Error, Result,
-    base::atomic,
-    document::{self, Results},
-    report, tables,
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
 };
 
-/// Makes one document of kept results: a page, with tables and figures.
+use clap::Args;
+use serde::Deserialize;
+
+use super::{
+    Progress,
+    options::{is_folder, output_path},
+};
+use crate::{
+    Error, Result,
+    base::{
+        atomic::{self, DerivedKind},
+        interrupt, signals,
+    },
+    document::{self, Document, PaperFile, Results},
+    report::{self, Kept},
+    tables,
+};
+
+/// Makes one document of kept results: a page, a text or a paper, with tables and figures.
+///
+/// Example: tcnum report --device model:hopper --preset quick --out hopper.html
 ///
 /// Example: tcnum report reports/h200/verify/all.json reports/h200/chain-all.json --out h200.html
 ///
 /// The document says which chip it is about, which instructions are native, what the arithmetic of each is, how that was proven, what
 /// cannot be known, how it differs from its neighbours, its errors, and every command, seed and version. A result is what a command
-/// wrote with --output json. One that cannot be read is left out: exit status 1; where nothing can be read, no document is written.
+/// wrote with --output json. One that cannot be read is left out: exit status 1. A document that is there is then not replaced.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// A result, as --output json --out FILE wrote it.
-    #[arg(value_name = "RESULT", required = true)]
+    #[arg(value_name = "RESULT", required_unless_present = "device")]
     results: Vec<PathBuf>,
-    /// The document: FILE.html is one page that needs nothing else.
-    #[arg(long, value_name = "FILE.html", value_parser = output_path, required = true)]
+    /// Run what a document needs on this device, beside the results that are named.
+    #[arg(long, value_name = "DEVICE")]
+    device: Option<String>,
+    /// How much is run: quick takes seconds, full minutes on a GPU and longer elsewhere.
+    #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = preset)]
+    preset: Preset,
+    /// The document: FILE.html is a page that needs nothing else, FILE.md Markdown with its tables, FOLDER/ a LaTeX project.
+    #[arg(long, value_name = "FILE", value_parser = output_path, required = true)]
     out: PathBuf,
     /// Print nothing but what is wrong: no progress on standard error.
     #[arg(short, long)]
     quiet: bool,
+}
+
+/// The presets, as a TOML table.
+const PRESETS: &str = include_str!("presets.toml");
+
+/// What is run for a document.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Preset {
+    /// Commands without their device and output.
+    commands: Vec<String>,
+}
+
+/// The preset of this name.
+fn preset(name: &str) -> std::result::Result<Preset, String> {
+    let mut all: BTreeMap<String, Preset> = toml::from_str(PRESETS).expect("the table is TOML");
+    all.remove(name).ok_or_else(|| format!("the presets are {}", all.into_keys().collect::<Vec<_>>().join(" and ")))
+}
+
+/// Runs the commands of a preset, each by this program, and reads their results; what went wrong with the others.
+///
+/// # Errors
+/// This program cannot be started; a signal.
+fn measured(device: &str, preset: &Preset, progress: &Progress) -> Result<(Vec<Kept>, Vec<Error>)> {
+    let unusable = |error: std::io::Error| Error::request(format!("--device: what it takes cannot be run: {error}"));
+    let folder = tempfile::tempdir().map_err(unusable)?;
+    let program = std::env::current_exe().map_err(unusable)?;
+    let declared = tables::declared();
+    let (mut kept, mut wrong) = (Vec::new(), Vec::new());
+    for (number, command) in preset.commands.iter().enumerate() {
+        let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
+        progress.step(&format!("running {command} ({} of {})", number + 1, preset.commands.len()));
+        let mut run = Command::new(&program);
+        run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
+        let output = run.stdin(Stdio::null()).output().map_err(unusable)?;
+        interrupt::check()?;
+        let said = String::from_utf8_lossy(&output.stderr);
+        match report::result(&out, &declared) {
+            Ok(result) => kept.push(result),
+            Err(_) => wrong.push(Error::request(format!("tcnum {command} --device {device}: {}", said.trim()))),
+        }
+    }
+    Ok((kept, wrong))
+}
+
+/// What a document is written as.
+#[derive(Clone, Copy)]
+enum Form {
+    Page,
+    Text,
+    Paper,
+}
+
+impl Form {
+    /// What the name of the document says.
+    ///
+    /// # Errors
+    /// A request error: nothing that is known.
+    fn of(path: &Path) -> Result<Form> {
+        let ends = |ending: &str| path.extension().is_some_and(|own| own.eq_ignore_ascii_case(ending));
+        match () {
+            () if is_folder(path) => Ok(Form::Paper),
+            () if ends("html") => Ok(Form::Page),
+            () if ends("md") => Ok(Form::Text),
+            () => Err(Error::request(format!(
+                "--out {}: a document is a page (.html), Markdown (.md) or a LaTeX project (a folder, which ends in /)",
+                path.display()
+            ))),
+        }
+    }
+}
+
+/// A file of a LaTeX project that this program wrote.
+struct PaperKind;
+
+impl DerivedKind for PaperKind {
+    fn description(&self) -> String {
+        "a file of a LaTeX project".into()
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        let begins =
+            |bytes: &[u8]| [&b"% Made by tcnum"[..], b"%PDF-", b"@article"].iter().any(|own| bytes.starts_with(own));
+        std::fs::read(path).is_ok_and(|bytes| begins(&bytes))
+    }
 }
 
 /// Makes the document; the exit status.
@@ -37,16 +142,14 @@ pub(super) struct Arguments {
 /// # Errors
 /// No result can be read; the document cannot be written, or has another ending.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
-    let ending = arguments.out.extension().unwrap_or_default();
-    if !ending.eq_ignore_ascii_case("html") {
-        return Err(Error::request(format!(
-            "--out {}: a document is a page; give a name that ends in .html",
-            arguments.out.display()
-        )));
-    }
+    signals::watch();
+    let form = Form::of(&arguments.out)?;
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
-    let (mut kept, mut wrong) = (Vec::new(), Vec::new());
+    let (mut kept, mut wrong) = match &arguments.device {
+        Some(device) => measured(device, &arguments.preset, &progress)?,
+        None => (Vec::new(), Vec::new()),
+    };
     for path in &arguments.results {
         progress.step(&format!("reading {}", path.display()));
         match report::result(path, &declared) {
@@ -60,14 +163,34 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     if kept.is_empty() {
         return Err(Error::request("none of the results can be read; no document was written"));
     }
-    if !wrong.is_empty() && arguments.out.exists() {
-        let out = arguments.out.display();
-        super::warn(&Error::request(format!(
-            "{out} stays as it was: it would be replaced by a document that lacks some results"
-        )));
+    let main = match form {
+        Form::Paper => arguments.out.join("main.tex"),
+        Form::Page | Form::Text => arguments.out.clone(),
+    };
+    if !wrong.is_empty() && main.exists() {
+        let main = main.display();
+        super::warn(&Error::request(format!("{main} stays as it was: this document would lack some of the results")));
         return Ok(1);
     }
-    let document = document::compose(&Results::new(kept));
-    atomic::write(&arguments.out, document::html(&document).as_bytes())?;
+    write(&document::compose(&Results::new(kept)), form, &arguments.out)?;
     Ok(u8::from(!wrong.is_empty()))
+}
+
+fn write(document: &Document, form: Form, out: &Path) -> Result<()> {
+    match form {
+        Form::Page => atomic::write(out, document::html(document).as_bytes()),
+        Form::Text => atomic::write(out, document::markdown(document).as_bytes()),
+        Form::Paper => paper(&document::paper(document), out),
+    }
+}
+
+/// Writes the files of a LaTeX project; the main one last, so that it is there when all are.
+fn paper(files: &[PaperFile], folder: &Path) -> Result<()> {
+    files.iter().try_for_each(|file| atomic::derivable(&folder.join(&file.path), &PaperKind))?;
+    for name in ["parts", "figures"] {
+        let folder = folder.join(name);
+        std::fs::create_dir_all(&folder)
+            .map_err(|error| Error::request(format!("the folder {} cannot be made: {error}", folder.display())))?;
+    }
+    files.iter().try_for_each(|file| atomic::write(&folder.join(&file.path), &file.bytes))
 }

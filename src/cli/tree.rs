@@ -5,24 +5,27 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
-    options::{MAX_TIMEOUT, integer, output_file, svg_file},
+    OutputDestination, Progress,
+    drawings::figure_file,
+    invocation,
+    options::{MAX_TIMEOUT, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
     base::{atomic, signals},
     device::{self, Device},
+    document::chip,
     isa::{self, Instruction},
     report::{Report, Table},
-    tree::{self, Found, Manner, svg, table},
+    tree::{self, Found, Manner, drawing, table},
 };
 
 /// Finds the order of a sum: which terms are summed together, one after the other or at once, and where c enters.
 ///
 /// Example: tcnum tree --instr mma.m16n8k16.f32.f16.f16.f32 --device model:ampere
 ///
-/// Example: tcnum tree --instr gemm.m4n4k1000.f32 --device exec:'python3 examples/gemm/numpy_matmul.py' --svg numpy.svg
+/// Example: tcnum tree --instr gemm.m4n4k1000.f32 --device exec:'python3 examples/gemm/numpy_matmul.py' --plot numpy.svg
 ///
 /// Large terms that cancel and small ones that are lost, or not, show which terms meet first (docs/tree.md). Of a device that computes
 /// whole matrix products (gemm.mMnNkK.D.A.B.C, or gemm.mMnNkK.FORMAT) one element of D is asked, --element. Exit status 1 if an output
@@ -46,9 +49,9 @@ pub(super) struct Arguments {
     /// Write the tree of the one instruction to this file, for Graphviz.
     #[arg(long, value_name = "FILE.dot", value_parser = output_file)]
     dot: Option<PathBuf>,
-    /// Draw the tree of the one instruction to this SVG file.
-    #[arg(long, value_name = "FILE.svg", value_parser = svg_file)]
-    svg: Option<PathBuf>,
+    /// Draw the tree of the one instruction to this file: FILE.svg, FILE.pdf or FILE.png.
+    #[arg(long, value_name = "FILE", value_parser = figure_file)]
+    plot: Option<PathBuf>,
     /// Leave out the instructions that the device does not have or whose sum has no order, instead of refusing (with --all).
     #[arg(long, requires = "all")]
     available: bool,
@@ -73,9 +76,9 @@ fn element(text: &str) -> std::result::Result<(usize, usize), String> {
 pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     signals::watch();
     let (mut instructions, name) = chosen(arguments)?;
-    if (arguments.dot.is_some() || arguments.svg.is_some()) && instructions.len() != 1 {
+    if (arguments.dot.is_some() || arguments.plot.is_some()) && instructions.len() != 1 {
         let count = instructions.len();
-        return Err(Error::request(format!("--dot and --svg draw one tree, and {count} instructions are chosen")));
+        return Err(Error::request(format!("--dot and --plot draw one tree, and {count} instructions are chosen")));
     }
     let mut device = device::open(Some(&name), Duration::from_secs(arguments.timeout))?;
     let mut report = Report::new("tree", invocation());
@@ -95,12 +98,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             outcome => report.until_interrupted(outcome)?,
         };
         let Some((element, found)) = own else { break };
-        let title = format!("{instruction} on {name}");
+        let title = format!("{instruction} on {}", chip(device.identity()));
         if let Some(path) = &arguments.dot {
             atomic::write(path, tree::dot(&found.order, &title).as_bytes()).map_err(|e| e.within("--dot"))?;
         }
-        if let Some(path) = &arguments.svg {
-            atomic::write(path, svg::svg(&found.order, &title).as_bytes()).map_err(|e| e.within("--svg"))?;
+        if let Some(path) = &arguments.plot {
+            drawing::scene(&found.order, &title).write(path).map_err(|e| e.within("--plot"))?;
         }
         report.notes.extend(notes(instruction, &found));
         rows.push(table::row(instruction, element, &found));

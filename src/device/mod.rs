@@ -164,6 +164,11 @@ pub trait Device {
         Ok(None)
     }
 
+    /// How many of the announced kernels are compiled, and how many there are; `None` if all are, or it needs none.
+    fn kernels(&self) -> Option<(usize, usize)> {
+        None
+    }
+
     /// How the time of preparation was spent; `None` if it takes none.
     fn times(&self) -> Option<String> {
         None

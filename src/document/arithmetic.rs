@@ -149,12 +149,11 @@ fn words(all: &[String]) -> String {
     let mut parts: Vec<String> = Vec::new();
     parts.extend(found(all, "order").map(order));
     match (found(all, "alignment"), found(all, "alignment of c")) {
-        (Some("none"), _) => (),
+        (Some("none"), _) | (None, _) => (),
         (Some(own), Some(of_c)) if own != of_c && of_c != "none" => {
-            parts.push(format!("terms aligned to the largest: {own} kept of products, {of_c} of c"));
+            parts.push(format!("terms aligned to the largest, products cut after {}, c after {}", cut(own), cut(of_c)));
         }
-        (Some(own), _) => parts.push(format!("terms aligned to the largest: {own} kept after its point")),
-        (None, _) => (),
+        (Some(own), _) => parts.push(format!("terms aligned to the largest and cut after {}", cut(own))),
     }
     match (found(all, "sums"), found(all, "accumulator")) {
         (Some("exact"), Some(width)) => parts.push(format!("exact sums in {width}")),
@@ -168,6 +167,11 @@ fn words(all: &[String]) -> String {
     let text = parts.join("; ");
     let mut letters = text.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect::<String>() + ".")
+}
+
+/// Bits that alignment keeps, with the rounding in brackets.
+fn cut(found: &str) -> String {
+    found.split_once(", ").map_or(found.to_string(), |(bits, rounding)| format!("{bits} ({rounding})"))
 }
 
 /// Which terms meet, from the notation of the order of a sum.

@@ -3,7 +3,7 @@
 use std::collections::{HashMap, hash_map::Entry};
 
 use super::{
-    Block, Document, Part, Sheet, arithmetic, figures,
+    Block, Document, Part, Sheet, arithmetic, figures, neighbours,
     outline::{SECTIONS, Section, TAKEN},
     proof,
     results::{CHIP, Results},
@@ -39,7 +39,7 @@ fn title(results: &Results) -> String {
 
 /// A part of tables, with the figures of each.
 fn of_tables(results: &Results, section: &Section) -> Part {
-    let mut blocks = Vec::new();
+    let mut blocks = if section.id == "neighbours" { neighbours::blocks(results) } else { Vec::new() };
     let keys: Vec<&str> = match section.id {
         "other" => others(results),
         _ => section.tables.to_vec(),
@@ -90,8 +90,8 @@ pub(super) fn sheet(table: &Table) -> Sheet {
     }
     let brief = table.columns.iter().any(|column| column.look.essential);
     let shown = Shown::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
-    let caption = table.title.clone();
-    Sheet { caption, shown: if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown } }
+    let shown = if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown };
+    Sheet { caption: table.title.clone(), shown }.hoisted()
 }
 
 /// The rows that differ in nothing but one column as one row each, whose cell there is a list.
@@ -135,7 +135,7 @@ fn commands(results: &Results) -> Part {
             .commit
             .as_deref()
             .map_or(String::new(), |commit| format!(", commit {}", &commit[..commit.len().min(12)]));
-        let name = kept.path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned());
+        let name = kept.name();
         rows.push(vec![
             name.clone(),
             report.invocation.clone(),

@@ -11,7 +11,7 @@ const SCRIPT: &str = include_str!("page.js");
 const POLICY: &str =
     "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; base-uri 'none'; form-action 'none'";
 /// Texts with more characters than this are folded in a table.
-const LONG: usize = 160;
+const LONG: usize = 280;
 /// How many of them are seen.
 const SEEN: usize = 60;
 

@@ -7,6 +7,9 @@ mod arithmetic;
 mod compose;
 mod figures;
 mod html;
+mod latex;
+mod markdown;
+mod neighbours;
 mod outline;
 mod proof;
 mod results;
@@ -15,7 +18,9 @@ mod rows;
 pub(crate) use compose::compose;
 pub(crate) use figures::{Figure, figures};
 pub(crate) use html::html;
-pub(crate) use results::Results;
+pub(crate) use latex::{PaperFile, paper};
+pub(crate) use markdown::markdown;
+pub(crate) use results::{Results, chip};
 
 use crate::report::Shown;
 
@@ -63,6 +68,8 @@ pub(crate) struct Sheet {
     pub(crate) shown: Shown,
 }
 
+/// The headings of columns that name where rows are from.
+const FROM: [&str; 4] = ["on", "device", "measured on", "model"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
 
@@ -76,7 +83,21 @@ impl Sheet {
             labels,
             rows,
         };
-        Sheet { caption: caption.into(), shown }
+        Sheet { caption: caption.into(), shown }.hoisted()
+    }
+
+    /// The same without columns that name where rows are from, if all say the same; the caption says it then.
+    pub(crate) fn hoisted(mut self) -> Sheet {
+        let rows = &self.shown.rows;
+        let same = |at: usize| rows.len() > 1 && rows.iter().all(|row| row[at] == rows[0][at] && !row[at].is_empty());
+        let from = |at: &usize| FROM.contains(&&*self.shown.labels[*at]) && same(*at);
+        let gone: Vec<usize> = (0..self.shown.labels.len()).filter(from).collect();
+        for &at in &gone {
+            let own = format!("; {}: {}", self.shown.labels[at], rows[0][at]);
+            self.caption = self.caption.trim_end_matches('.').to_string() + &own;
+        }
+        let kept: Vec<usize> = (0..self.shown.labels.len()).filter(|at| !gone.contains(at)).collect();
+        Sheet { shown: self.shown.only(&kept), ..self }
     }
 
     /// The block of the table: folded if it is long, nothing if it is empty.
@@ -91,6 +112,3 @@ impl Sheet {
         }
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -37,7 +37,7 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "errors",
         heading: "Errors",
         intro: "Each operation beside its arithmetic model, beside plain f32 on a CPU and beside the correctly rounded exact result.",
-        tables: &["summary", "profile"],
+        tables: &["bit_references", "bit_agreement", "bit_factors", "summary", "profile"],
     },
     Section {
         id: "growth",
@@ -55,7 +55,14 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "splitting",
         heading: "Products of more precision, by splitting",
         intro: "Products in f32 and of wide integers, made of products of parts.",
-        tables: &["emulations", "emulation_errors", "integer_emulations"],
+        tables: &[
+            "emulations",
+            "emulation_errors",
+            "integer_emulations",
+            "splitting_cells",
+            "splitting_errors",
+            "integer_cells",
+        ],
     },
     Section {
         id: "quantisation",

@@ -173,12 +173,11 @@ fn sentences(results: &Results, totals: &[Total]) -> Vec<String> {
             }
         })
         .collect();
-    match results.failed() {
-        0 => (),
-        count => all.push(format!(
-            "{count} of {} results do not hold, or were interrupted; see the commands.",
-            results.kept.len()
-        )),
+    match &results.failed()[..] {
+        [] => (),
+        failed => {
+            all.push(format!("Their claim does not hold, two differ, or a signal stopped them: {}.", failed.join(", ")))
+        }
     }
     all
 }
@@ -201,32 +200,7 @@ fn chips(results: &Results) -> Sheet {
 /// Which instructions the chip has itself.
 pub(super) fn instructions(results: &Results) -> Part {
     let ran = ran(results);
-    let mut kinds: Vec<([String; 3], usize, usize)> = Vec::new();
-    for own in &ran {
-        let kind = match isa::find(&own.instruction) {
-            Ok(i) => [own.chip.clone(), i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)],
-            Err(_) => [own.chip.clone(), own.instruction.clone(), String::new()],
-        };
-        let at = kinds.iter().position(|(known, ..)| *known == kind).unwrap_or_else(|| {
-            kinds.push((kind, 0, 0));
-            kinds.len() - 1
-        });
-        match own.execution.as_str() {
-            "emulated" => kinds[at].2 += 1,
-            _ => kinds[at].1 += 1,
-        }
-    }
-    let some = |count: usize| if count == 0 { "-".to_string() } else { count.to_string() };
-    let rows = kinds
-        .into_iter()
-        .map(|([chip, family, formats], native, emulated)| vec![family, formats, some(native), some(emulated), chip]);
-    let labels = ["family", "operands", "native", "emulated", "on"];
-    let forms = Sheet::new(
-        "Instructions by their operands: how many run as they are, and how many the compiler replaces",
-        &labels,
-        &[2, 3],
-        rows.collect(),
-    );
+    let forms = forms(&ran);
     let rows = ran.iter().map(|own| {
         vec![
             own.instruction.clone(),
@@ -245,6 +219,46 @@ pub(super) fn instructions(results: &Results) -> Part {
         blocks.extend(all.block());
     }
     Part { id: "instructions", heading: "Which instructions are native", blocks }
+}
+
+/// How many instructions of each family and operands are native: a row for the operands, a column for the family.
+fn forms(ran: &[Ran]) -> Sheet {
+    let mut families: Vec<String> = Vec::new();
+    let mut rows: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
+    for own in ran {
+        let (family, formats) = match isa::find(&own.instruction) {
+            Ok(i) => (i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)),
+            Err(_) => ("others".to_string(), own.instruction.clone()),
+        };
+        let column = families.iter().position(|known| *known == family).unwrap_or_else(|| {
+            families.push(family);
+            families.len() - 1
+        });
+        let row = rows.iter().position(|(known, _)| *known == formats).unwrap_or_else(|| {
+            rows.push((formats, Vec::new()));
+            rows.len() - 1
+        });
+        let counts = &mut rows[row].1;
+        counts.resize(counts.len().max(column + 1), (0, 0));
+        match own.execution.as_str() {
+            "emulated" => counts[column].1 += 1,
+            _ => counts[column].0 += 1,
+        }
+    }
+    rows.sort();
+    let words = |counts: Option<&(usize, usize)>| match counts {
+        None | Some((0, 0)) => String::new(),
+        Some((own, 0)) => own.to_string(),
+        Some((0, emulated)) => format!("({emulated})"),
+        Some((own, emulated)) => format!("{own} ({emulated})"),
+    };
+    let row = |(formats, counts): (String, Vec<(usize, usize)>)| {
+        std::iter::once(formats).chain((0..families.len()).map(|at| words(counts.get(at)))).collect()
+    };
+    let rows = rows.into_iter().map(row).collect();
+    let labels: Vec<&str> = std::iter::once("operands").chain(families.iter().map(String::as_str)).collect();
+    let caption = "Instructions that run as they are, and in brackets those that the compiler replaces by others";
+    Sheet::new(caption, &labels, &(1..labels.len()).collect::<Vec<_>>(), rows)
 }
 
 /// How the arithmetic was proven.

@@ -111,9 +111,10 @@ impl Results {
         names
     }
 
-    /// How many results are cut short by a signal, or do not hold.
-    pub(super) fn failed(&self) -> usize {
-        self.kept.iter().filter(|kept| !kept.report.holds || kept.report.interrupted.is_some()).count()
+    /// The results that were cut short by a signal, or whose claim does not hold: their files, with the commands.
+    pub(super) fn failed(&self) -> Vec<String> {
+        let failed = self.kept.iter().filter(|kept| !kept.report.holds || kept.report.interrupted.is_some());
+        failed.map(|kept| format!("{} ({})", kept.name(), kept.report.command)).collect()
     }
 }
 
@@ -122,21 +123,29 @@ fn is_model(device: &Identity) -> bool {
     device.name.starts_with("model:")
 }
 
-/// What people call the chip of a device: `NVIDIA H200`.
+/// What people call the chip of a device: `NVIDIA H200`, `NVIDIA Hopper (model)`.
 pub(crate) fn chip(device: &Identity) -> String {
-    let description = device.description.strip_prefix("arithmetic model of ").unwrap_or(&device.description);
+    let description = called(&device.description);
     // A library is described as on a GPU.
     match description.rsplit_once(" on ") {
         Some((_, chip)) if device.name.starts_with("cublas") => chip.to_string(),
         _ if description.is_empty() => device.name.clone(),
-        _ => description.to_string(),
+        _ => description,
     }
+}
+
+/// What a description says in short: of a model the generation.
+fn called(description: &str) -> String {
+    let model = description.strip_prefix("arithmetic model of ").and_then(|rest| rest.strip_suffix(", simulated"));
+    model.map_or(description.to_string(), |model| {
+        let generation = model.split_once(" (").map_or(model, |(generation, _)| generation);
+        format!("{generation} (model)")
+    })
 }
 
 /// On which chip a row was measured: what it says itself, else what its result says.
 pub(super) fn chip_of(line: &Line) -> String {
-    let description = line.text("device_description");
-    let own = [line.text("recorded_on"), description.strip_prefix("arithmetic model of ").unwrap_or(description)];
-    let named = own.into_iter().chain([line.text("device"), line.text(CHIP)]);
-    named.into_iter().find(|name| !name.is_empty()).unwrap_or_default().to_string()
+    let own = [called(line.text("recorded_on")), called(line.text("device_description"))];
+    let named = own.into_iter().chain([line.text("device").to_string(), line.text(CHIP).to_string()]);
+    named.into_iter().find(|name| !name.is_empty()).unwrap_or_default()
 }

@@ -29,7 +29,6 @@ mod file;
 mod integers;
 mod measure;
 mod operands;
-pub mod plot;
 mod reference;
 mod scheme;
 mod split;

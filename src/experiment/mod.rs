@@ -27,7 +27,7 @@ pub use file::{
     ProfileCell, ProfileTable,
 };
 pub use integers::{IntegerCell, IntegerCellRow, IntegerTable};
-pub use products::{ProductErrorRow, svg};
+pub use products::ProductErrorRow;
 pub use sample::SampleSize;
 pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, SplittingErrorRow, SplittingFigure};
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
@@ -50,7 +50,7 @@ pub struct Options {
 }
 
 /// Runs `experiment` on every device with the same inputs, and fills `report`: its tables, notes and whether all that
-/// is claimed holds. `progress` is told what comes next. Returns the errors of products, for a plot.
+/// is claimed holds. `progress` is told what comes next.
 ///
 /// # Errors
 /// Those of the devices; before any work, a device that has none of the instructions.
@@ -60,7 +60,7 @@ pub fn run(
     options: Options,
     report: &mut Report,
     progress: &mut dyn FnMut(&str),
-) -> Result<Vec<ProductErrorRow>> {
+) -> Result<()> {
     for device in devices.iter_mut() {
         let mut found = Vec::new();
         for instruction in experiment.instructions() {
@@ -98,8 +98,8 @@ pub fn run(
     if let Some(plan) = &experiment.integers {
         integers::run(plan, devices, options, report, progress)?;
     }
-    let Some(plan) = &experiment.products else { return Ok(Vec::new()) };
-    let errors = products::run(plan, devices, options)?;
-    report.tables.push(Table::of("Errors of matrix products", errors.clone()));
-    Ok(errors)
+    if let Some(plan) = &experiment.products {
+        report.tables.push(Table::of("Errors of matrix products", products::run(plan, devices, options)?));
+    }
+    Ok(())
 }

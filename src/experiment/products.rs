@@ -8,11 +8,7 @@ use crate::{
     gemm::{Executor, Factors, Schedule, Yardstick, accuracy, compute, library::draw},
     inputs::random,
     isa,
-    report::plot::{Legend, PlottedLine, svg as drawn},
 };
-
-/// How many colours a plot has.
-const COLORS: usize = 7;
 
 crate::rows! {
     /// How far products are from the exact sums.
@@ -113,73 +109,4 @@ fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
         }
     }
     lines
-}
-
-/// A line, and the devices of which every number of it is the same.
-struct SharedLine<'a> {
-    devices: Vec<&'a str>,
-    label: String,
-    dashed: bool,
-    points: Vec<(i32, f64)>,
-}
-
-/// The errors against k, both on logarithmic scales: a line for each device, instruction and promotion, dashed where sums are promoted.
-///
-/// # Errors
-/// A request error: there are no such errors, or k that are no powers of two.
-pub fn svg(rows: &[ProductErrorRow], title: &str) -> Result<String> {
-    let numbers = || rows.iter().map(|row| row.k);
-    let (Some(least), Some(most)) = (numbers().min(), numbers().max()) else {
-        return Err(Error::request("the experiment has no [products], whose errors a plot shows"));
-    };
-    if let Some(k) = numbers().find(|k| !k.is_power_of_two()) {
-        return Err(Error::request(format!("k = {k}: a plot is of powers of two")));
-    }
-    let mut own_lines: Vec<SharedLine> = Vec::new();
-    for row in rows {
-        let promoted = row.promote.map_or_else(String::new, |promote| format!(", promoted every {promote}"));
-        let label = format!("{}{promoted}", row.instruction);
-        let known = own_lines.iter().position(|line| line.devices[0] == row.device && line.label == label);
-        let at = known.unwrap_or_else(|| {
-            let devices = vec![&row.device[..]];
-            own_lines.push(SharedLine { devices, label, dashed: row.promote.is_some(), points: Vec::new() });
-            own_lines.len() - 1
-        });
-        if let Some(error) = row.error.filter(|error| *error > 0.0) {
-            own_lines[at].points.push((row.k.ilog2() as i32, error.log10()));
-        }
-    }
-    let mut shared: Vec<SharedLine> = Vec::new();
-    for line in own_lines {
-        match shared.iter_mut().find(|known| known.label == line.label && known.points == line.points) {
-            Some(known) => known.devices.extend(line.devices),
-            None => shared.push(line),
-        }
-    }
-    let promoted = shared.iter().any(|line| line.dashed);
-    // A promoted line has the colour of the one that is not.
-    let mut colors: Vec<(&str, &str)> = Vec::new();
-    let mut lines: Vec<PlottedLine> = Vec::new();
-    for SharedLine { devices, label, dashed, points } in &shared {
-        let own = (devices[0], label.split(',').next().unwrap_or_default());
-        let color = colors.iter().position(|known| *known == own).unwrap_or_else(|| {
-            colors.push(own);
-            colors.len() - 1
-        });
-        let name = format!("{}: {label}", devices.join(", "));
-        // Where no line is promoted, dashes tell lines of one colour apart.
-        let dashed = *dashed || !promoted && color / COLORS % 2 == 1;
-        lines.push(PlottedLine { name, color, dashed, crossed: false, points: points.clone() });
-    }
-    let legend = Legend {
-        title,
-        x: "k",
-        range: (least.ilog2() as i32, (most.ilog2() as i32).max(least.ilog2() as i32 + 1)),
-        number: |x| (1u64 << x.clamp(0, 63)).to_string(),
-        y: "mean error / mean magnitude",
-        lines: "device and instruction",
-        width: 560.max(lines.iter().map(|line| 60 + 8 * line.name.len() as u32).max().unwrap_or(0)),
-        cross: "",
-    };
-    Ok(drawn(&lines, &legend))
 }

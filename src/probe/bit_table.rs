@@ -1,15 +1,10 @@
 //! The tables and the plot of agreement bit by bit.
 
 use super::bits::{BITS, BitReference, BitResult, FRACTION};
-use crate::report::{
-    Table,
-    plot::{Legend, PlottedLine, svg as drawn},
-};
+use crate::report::Table;
 
 /// The bits of the fraction that extended precision needs, by EGEMM-TC.
 const EXTENDED: usize = 21;
-/// The lowest share that a plot shows: what never differs stands there.
-const LOWEST: f64 = -6.0;
 
 crate::rows! {
     /// How many results have the bit of a reference, at a bit of f32.
@@ -183,43 +178,4 @@ pub fn note() -> String {
     "Every sample is a sum of products without c, of operands that were rounded before. half and single round every product and every sum, \
      in ascending k. A distance of one unit can change every bit, by a carry: 'within a unit' says how far results are apart."
         .into()
-}
-
-/// The share of samples that differ at each bit, on a logarithmic scale: a line for each reference.
-pub fn svg(all: &[Compared], title: &str) -> String {
-    let mut lines = Vec::new();
-    for (which, own) in all.iter().enumerate() {
-        for agreement in &own.result.agreements {
-            let share = |bit: usize| {
-                let differing = agreement.samples - agreement.bits[bit];
-                let share = differing as f64 / agreement.samples.max(1) as f64;
-                (BITS as i32 - 1 - bit as i32, if differing == 0 { LOWEST } else { share.log10().max(LOWEST) })
-            };
-            lines.push(PlottedLine {
-                name: match all.len() {
-                    1 => agreement.reference.name().into(),
-                    _ => format!("{}, {}, {}", agreement.reference.name(), own.device, own.instruction),
-                },
-                color: agreement.reference as usize,
-                dashed: which % 2 == 1,
-                crossed: false,
-                points: (0..BITS).rev().map(share).collect(),
-            });
-        }
-    }
-    let legend = Legend {
-        title,
-        x: "bit of f32: sign, exponent, fraction (1e-6: no sample differs)",
-        range: (0, BITS as i32 - 1),
-        number: |x| match x {
-            0 => "s".into(),
-            1..=8 => "e".into(),
-            x => (x - 8).to_string(),
-        },
-        y: "share of samples that differ there",
-        lines: "reference",
-        width: if all.len() == 1 { 200 } else { 620 },
-        cross: "",
-    };
-    drawn(&lines, &legend)
 }

@@ -31,7 +31,7 @@ impl Shown {
     }
 
     /// Only these columns of it.
-    pub(super) fn only(self, kept: &[usize]) -> Shown {
+    pub(crate) fn only(self, kept: &[usize]) -> Shown {
         Shown {
             labels: kept.iter().map(|&i| self.labels[i].clone()).collect(),
             numeric: kept.iter().map(|&i| self.numeric[i]).collect(),

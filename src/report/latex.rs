@@ -8,6 +8,8 @@ use super::{
 
 /// Rows from which a table may break over pages.
 const LONG: usize = 40;
+/// Words of more characters may break.
+const LONGEST_WORD: usize = 18;
 /// What fits a line of the class `article` at its own size of text, in `\footnotesize`: digits, with the space between columns.
 const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width };
 
@@ -29,7 +31,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     text
 }
 
-fn section(title: &str, mut shown: Shown) -> String {
+/// A table whose cells are LaTeX, under its title.
+pub(crate) fn section(title: &str, mut shown: Shown) -> String {
     shown.labels = shown.labels.iter().map(|label| escaped(label)).collect();
     let (common, shown) = ROOM.hoisted(shown);
     let common: String = common.iter().map(|same| format!("; {same}")).collect();
@@ -160,7 +163,7 @@ fn real(text: &str) -> String {
 }
 
 /// Text in which every character stands for itself.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {
@@ -185,6 +188,15 @@ fn escaped(text: &str) -> String {
         }
     }
     escaped
+}
+
+/// Escaped text whose long words may break after a point, a slash or a comma.
+pub(crate) fn broken(escaped: &str) -> String {
+    let word = |word: &str| match word.len() > LONGEST_WORD {
+        true => word.replace('.', ".\\allowbreak{}").replace('/', "/\\allowbreak{}").replace(',', ",\\allowbreak{}"),
+        false => word.to_string(),
+    };
+    escaped.split(' ').map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// Comment lines: one for each line of `text`.

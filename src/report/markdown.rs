@@ -24,6 +24,21 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
 }
 
 fn section(title: &str, shown: &Shown) -> String {
+    format!("\n## {}\n{}", escaped(title), grid(shown))
+}
+
+/// A table of texts under its caption; of lists the first member and how many more.
+pub(crate) fn table(caption: &str, shown: &Shown) -> String {
+    let cell = |cell: &String| match cell.split_once('\n') {
+        Some((first, rest)) => escaped(&format!("{first} and {} more", rest.split('\n').count())),
+        None => escaped(cell),
+    };
+    let rows = shown.rows.iter().map(|row| row.iter().map(cell).collect()).collect();
+    format!("\n{}:\n{}", escaped(caption.trim_end_matches('.')), grid(&Shown { rows, ..shown.clone() }))
+}
+
+/// A table whose cells are escaped.
+fn grid(shown: &Shown) -> String {
     let labels: Vec<String> = shown.labels.iter().map(|label| escaped(label)).collect();
     let width = |i: usize| {
         let cells = shown.rows.iter().map(|row| row[i].chars().count());
@@ -41,13 +56,13 @@ fn section(title: &str, shown: &Shown) -> String {
         let dashes = "-".repeat(width - 1);
         if *numeric { format!(" {dashes}: |") } else { format!(" {dashes}- |") }
     });
-    let mut text = format!("\n## {}\n\n{}|{}\n", escaped(title), line(&labels), rule.collect::<String>());
+    let mut text = format!("\n{}|{}\n", line(&labels), rule.collect::<String>());
     text.extend(shown.rows.iter().map(|row| line(row)));
     text
 }
 
 /// Text in which nothing is mark-up; line breaks become spaces, because a table row and a heading are one line.
-fn escaped(text: &str) -> String {
+pub(crate) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for c in text.chars() {
         match c {

@@ -36,6 +36,13 @@ pub(crate) struct Kept {
     pub(crate) unknown: Vec<String>,
 }
 
+impl Kept {
+    /// The name of the file.
+    pub(crate) fn name(&self) -> String {
+        self.path.file_name().map_or(String::new(), |name| name.to_string_lossy().into_owned())
+    }
+}
+
 /// What is wrong with a result, without the name of its file.
 pub(crate) type ReadError = String;
 

@@ -24,6 +24,7 @@ mod program;
 mod published_figures;
 mod quantise_files;
 mod recipes;
+mod report_page;
 mod report_schema;
 mod reports;
 mod scalar_command;

@@ -304,6 +304,6 @@ fn what_files_call_their_arrays_is_shown_and_not_obeyed() {
 
 #[test]
 fn a_drawing_is_called_as_what_it_is() {
-    let run = tcnum(&["chain", "--device", "model:hopper", "--plot", "curve.png"]);
-    assert!(run.status == 2 && run.stderr.contains("ends in .svg"), "{}", run.stderr);
+    let run = tcnum(&["chain", "--device", "model:hopper", "--plot", "curve.jpg"]);
+    assert!(run.status == 2 && run.stderr.contains("ends in .svg, .pdf, .png"), "{}", run.stderr);
 }

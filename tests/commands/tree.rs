@@ -81,7 +81,7 @@ fn drawings_are_files_of_their_kinds() {
     let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
     let (dot, svg) = (path("tree.dot"), path("tree.svg"));
     let arguments =
-        ["--instr", "wmma.m16n16k16.f32.f16.f16.f32", "--device", "model:volta", "--dot", &dot, "--svg", &svg];
+        ["--instr", "wmma.m16n16k16.f32.f16.f16.f32", "--device", "model:volta", "--dot", &dot, "--plot", &svg];
     tree(&arguments, 0);
     let (dot, svg) = (std::fs::read_to_string(dot).unwrap(), std::fs::read_to_string(svg).unwrap());
     assert!(dot.starts_with("digraph") && dot.trim_end().ends_with('}'), "{dot}");
@@ -102,8 +102,8 @@ fn what_has_no_order_and_what_cannot_be_asked_is_refused() {
         (&["--instr", "gemm.m4n4k4.f32.f32", "--device", "model:hopper"], "names 2 formats"),
         (&["--instr", "gemm.m4n4k4.f32", "--device", "model:hopper"], "does not cover"),
         (&["--instr", HALF, "--device", "model:hopper", "--element", "16,0"], "16 rows"),
-        (&["--fmt", "f16", "--device", "model:hopper", "--svg", "x.svg"], "one tree"),
-        (&["--instr", HALF, "--device", "model:hopper", "--svg", "x.png"], ".svg"),
+        (&["--fmt", "f16", "--device", "model:hopper", "--plot", "x.svg"], "one tree"),
+        (&["--instr", HALF, "--device", "model:hopper", "--plot", "x.jpg"], ".svg"),
     ] {
         let run = refusal(arguments);
         assert!(run.contains(message), "{arguments:?}: {run}");

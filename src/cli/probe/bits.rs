@@ -6,7 +6,7 @@ use super::{super::Progress, Arguments, DEFAULT_FORMATS, SAMPLES, select};
 use crate::{
     Error, Result,
     array::{Arrays, read_file},
-    base::{atomic, interrupt},
+    base::interrupt,
     device,
     inputs::{Distribution, Draw, Op},
     probe::{
@@ -155,11 +155,6 @@ pub(super) fn run(arguments: &Arguments, mut report: Report) -> Result<Report> {
     report.device = Some(device.identity().clone());
     if all.is_empty() {
         select::nothing(&mut report, device.as_ref());
-    }
-    if let Some(path) = &arguments.plot {
-        let title = format!("Sums bit by bit, {} on {name}", op.name());
-        let drawing = bit_table::svg(&all, &title);
-        atomic::write(path, drawing.as_bytes()).map_err(|error| error.within("--plot"))?;
     }
     report.tables = bit_table::tables(&all);
     Ok(report)

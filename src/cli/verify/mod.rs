@@ -9,6 +9,7 @@ use clap::{Args, ValueEnum};
 
 use super::{
     OutputDestination,
+    drawings::Drawings,
     gates::Gates,
     options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
@@ -74,6 +75,9 @@ pub(super) struct Arguments {
     /// Files for continuous integration.
     #[command(flatten)]
     pub gates: Gates,
+    /// Where figures go.
+    #[command(flatten)]
+    pub drawings: Drawings,
     /// Output flags.
     #[command(flatten)]
     pub destination: OutputDestination,

@@ -350,6 +350,11 @@ impl Device for CudaDevice {
         self.metered(job, &independent, true, Subject::Load(*load)).map(Some)
     }
 
+    fn kernels(&self) -> Option<(usize, usize)> {
+        let (done, all) = self.pool.kernels();
+        (done < all).then_some((done, all))
+    }
+
     fn times(&self) -> Option<String> {
         let Times { compiled, cached, compiling, disassembling, waiting } = self.pool.times();
         Some(format!(

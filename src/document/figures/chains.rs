@@ -2,6 +2,7 @@
 
 use super::{Figure, LINES, on, slug, titled};
 use crate::{
+    base::sorting,
     document::rows::{Line as Row, Rows},
     isa,
     report::{
@@ -11,11 +12,15 @@ use crate::{
     },
 };
 
+/// The most lines that have bands.
+const BANDS: usize = 6;
+
 /// The curves of one instruction on one chip.
 struct Curve<'a> {
     chip: &'a str,
     names: Vec<&'a str>,
     init: &'a str,
+    scales: &'a str,
     points: Vec<Row<'a>>,
     overflows: bool,
 }
@@ -46,20 +51,32 @@ pub(super) fn drift(table: &Table) -> Vec<Figure> {
 /// The curves of a table, those of the same numbers as one, of several names.
 fn curves(table: &Table) -> Vec<Curve<'_>> {
     let mut curves: Vec<Curve> = Vec::new();
+    let mut last = 0.0;
     for row in Rows(table).iter() {
-        let (chip, name, init) = (on(&row), row.text("instruction"), row.text("init"));
-        let own = |curve: &&mut Curve| (curve.chip, curve.names[0], curve.init) == (chip, name, init);
-        let at = curves.iter_mut().position(|mut curve| own(&&mut curve)).unwrap_or_else(|| {
-            curves.push(Curve { chip, names: vec![name], init, points: Vec::new(), overflows: false });
-            curves.len() - 1
-        });
+        let (chip, name, init, scales) = (on(&row), row.text("instruction"), row.text("init"), row.text("scales"));
+        let length = row.number("length").unwrap_or(0.0);
+        let own =
+            |curve: &&mut Curve| (curve.chip, curve.names[0], curve.init, curve.scales) == (chip, name, init, scales);
+        // Rows of a curve follow one another, the shorter one first: a shorter one begins the curve of another run.
+        let goes_on = curves.last_mut().filter(own).is_some() && length > last;
+        if !goes_on {
+            curves.push(Curve { chip, names: vec![name], init, scales, points: Vec::new(), overflows: false });
+        }
+        last = length;
         // A line ends before the first length at which any chain overflowed.
-        let curve = &mut curves[at];
+        let curve = curves.last_mut().expect("one was just there, or added");
         curve.overflows |= row.count("overflowed") > 0;
         if !curve.overflows {
             curve.points.push(row);
         }
     }
+    // Of several runs of one curve the longest is drawn.
+    sorting::by_key(&mut curves, |curve| std::cmp::Reverse(curve.points.len()));
+    let mut seen = std::collections::HashSet::new();
+    curves.retain(|own| seen.insert((own.chip, own.names[0], own.init, own.scales)));
+    sorting::by_key(&mut curves, |own| {
+        Rows(table).iter().position(|row| (on(&row), row.text("instruction")) == (own.chip, own.names[0]))
+    });
     let mut distinct: Vec<Curve> = Vec::new();
     for curve in curves {
         let numbers = |curve: &Curve| {
@@ -68,7 +85,8 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
         };
         let like = |own: &&mut Curve| {
             !curve.points.is_empty()
-                && (own.chip, own.init, own.overflows) == (curve.chip, curve.init, curve.overflows)
+                && (own.chip, own.init, own.scales) == (curve.chip, curve.init, curve.scales)
+                && own.overflows == curve.overflows
                 && numbers(own) == numbers(&curve)
         };
         match distinct.iter_mut().find(like) {
@@ -88,24 +106,28 @@ fn parts(formats: &str, curves: Vec<Curve>) -> Vec<Figure> {
         let what =
             if formats.is_empty() { "Chains of products".into() } else { format!("Chains of products of {formats}") };
         // One colour for an instruction on a chip, whatever its references start from.
-        let mut styles: Vec<(&str, &str)> = Vec::new();
+        let mut styles: Vec<(&str, &str, &str)> = Vec::new();
         let mut lines = Vec::new();
         for curve in curves.iter() {
-            let key = (curve.chip, curve.names[0]);
+            let key = (curve.chip, curve.names[0], curve.scales);
             let style = styles.iter().position(|own| *own == key).unwrap_or_else(|| {
                 styles.push(key);
                 styles.len() - 1
             });
             lines.push(line(curve, style, several));
         }
+        // Many bands hide one another.
+        if lines.len() > BANDS {
+            lines.iter_mut().for_each(|line| line.band.clear());
+        }
+        let bands = if lines.len() > BANDS { "" } else { " band: to the largest;" };
         let chart = Chart {
             title: titled(&what, &chips),
             x: Axis::new("chain length N (links)", Scale::Linear),
             y: Axis::new("relative error", Scale::Decades),
             lines,
             legend: "instruction, initialisation".into(),
-            remark: "Line: mean over the chains; band: to the largest; cross: at the next length a chain overflows."
-                .into(),
+            remark: format!("Line: mean over the chains;{bands} cross: at the next length a chain overflows."),
         };
         let part = if pieces.len() > 1 { format!("-{}", number + 1) } else { String::new() };
         let dash = if formats.is_empty() { "" } else { "-" };
@@ -133,7 +155,9 @@ fn line(curve: &Curve, style: usize, several: bool) -> Line {
         let hover = format!("N = {}, mean error {}\n{}", length(row), three_digits(error), curve.names.join("\n"));
         Some(Point { x: length(row), y: error, hover })
     });
-    let mut line = Line::new(format!("{chip}{}{others}, {}", curve.names[0], curve.init), style, points.collect());
+    let scales = if curve.scales.is_empty() { String::new() } else { format!(", {}", curve.scales) };
+    let name = format!("{chip}{}{others}, {}{scales}", curve.names[0], curve.init);
+    let mut line = Line::new(name, style, points.collect());
     line.dashed = curve.init == "fp32";
     line.crossed = curve.overflows;
     let band = curve.points.iter().filter_map(|row| {

@@ -188,3 +188,42 @@ pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
     };
     tensors.iter().map(figure).collect()
 }
+
+/// Agreement per bit of f32 with half, single and exact sums, and the model: a figure for each instruction on a chip.
+pub(super) fn bits(table: &Table) -> Vec<Figure> {
+    let mut groups: Vec<([&str; 3], Vec<Row>)> = Vec::new();
+    for row in Rows(table).iter() {
+        let key = [on(&row), row.text("instruction"), row.text("values")];
+        match groups.iter_mut().find(|(own, _)| *own == key) {
+            Some((_, rows)) => rows.push(row),
+            None => groups.push((key, vec![row])),
+        }
+    }
+    let figure = |([chip, instruction, values], rows): &([&str; 3], Vec<Row>)| {
+        let line = |(style, (key, name)): (usize, (&str, &str))| {
+            let points = rows.iter().filter_map(|row| {
+                let (bit, samples, equal) = (row.number("bit")?, row.number("samples")?, row.number(key)?);
+                let hover = format!("bit {bit} ({}): {} of {}", row.text("place"), equal, samples);
+                Some(Point { x: bit, y: equal / samples, hover })
+            });
+            Line::new(name, style, points.collect())
+        };
+        let of = [("half", "half precision"), ("single", "single precision"), ("exact", "exact"), ("model", "model")];
+        let chart = Chart {
+            title: titled(&format!("Agreement per bit, {instruction}"), &[chip]),
+            x: Axis::new("bit of f32 (31: sign)", Scale::Linear),
+            y: Axis::new("share of samples with this bit", Scale::Linear),
+            lines: of.into_iter().enumerate().map(line).filter(|line| !line.points.is_empty()).collect(),
+            legend: "computed in".into(),
+            remark: values.to_string(),
+        };
+        Figure {
+            name: format!("bits-{}", slug(instruction)),
+            caption: format!(
+                "{instruction} on {chip}: how many samples have each bit of the same sum computed otherwise."
+            ),
+            scene: chart.scene(),
+        }
+    };
+    groups.iter().map(figure).collect()
+}

@@ -2,6 +2,7 @@
 
 mod chains;
 mod comparisons;
+mod costs;
 mod errors;
 mod products;
 
@@ -28,13 +29,15 @@ const LINES: usize = 14;
 type Draw = fn(&Table) -> Vec<Figure>;
 
 /// The tables that have figures, in the order in which one of them stands for a result.
-const DRAWN: [(&str, Draw); 9] = [
+const DRAWN: [(&str, Draw); 11] = [
     ("chain", chains::drift),
     ("product_errors", products::growth),
     ("emulations", products::splitting),
     ("quantisation", errors::quantisation),
     ("tensor_quantisation", errors::quantisation),
+    ("bit_agreement", errors::bits),
     ("profile", errors::histograms),
+    ("cost_points", costs::rates),
     ("verification", comparisons::rates),
     ("generations", comparisons::generations),
     ("ulps", errors::ulps),

@@ -31,12 +31,8 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
     for row in rows() {
         let promoted = row.number("promote");
         let style = numbered(&mut styles, (on(&row), row.text("instruction")));
-        let name = format!(
-            "{}: {}{}",
-            on(&row),
-            row.text("instruction"),
-            promoted.map_or_else(String::new, |every| format!(", promoted every {every}"))
-        );
+        let every = promoted.map_or_else(String::new, |every| format!(", promoted every {every}"));
+        let name = format!("{}: {}{every}", on(&row), row.text("instruction"));
         let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
             let dashed = promoted.is_some();
             lines.push(Line { dashed, ..Line::new(name, style, Vec::new()) });
@@ -46,6 +42,7 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
             lines[at].points.push(point(k, error, &format!("k = {k}")));
         }
     }
+    let lines = shared(lines);
     let title = titled("Error of products against k", &chips);
     let chart = Chart {
         title: title.clone(),
@@ -56,8 +53,63 @@ pub(super) fn growth(table: &Table) -> Vec<Figure> {
         remark: "Dashed: partial sums are promoted to a second accumulator.".into(),
     };
     let caption = format!("{title}: the mean difference from the exact sum over the mean magnitude of the elements.");
-    vec![Figure { name: "error-against-k".into(), caption, scene: chart.scene() }]
+    // More lines than a figure holds: one figure for each so many.
+    let pieces: Vec<&[Line]> = chart.lines.chunks(2 * LINES).collect();
+    let figure = |(at, lines): (usize, &&[Line])| {
+        let name = if at == 0 { "error-against-k".into() } else { format!("error-against-k-{}", at + 1) };
+        let scene = Chart { lines: lines.to_vec(), ..chart.clone() }.scene();
+        Figure { name, caption: caption.clone(), scene }
+    };
+    pieces.iter().enumerate().map(figure).collect()
 }
+
+/// The lines, those of the same instruction and numbers on several chips as one.
+fn shared(lines: Vec<Line>) -> Vec<Line> {
+    let mut all: Vec<(Vec<String>, String, Line)> = Vec::new();
+    for line in lines {
+        let (chip, what) = line.name.split_once(": ").unwrap_or(("", &line.name));
+        let (chip, what) = (chip.to_string(), what.to_string());
+        match all.iter_mut().find(|(_, own, known)| *own == what && known.points == line.points) {
+            Some((chips, ..)) => chips.push(chip),
+            None => all.push((vec![chip], what, line)),
+        }
+    }
+    let named =
+        all.into_iter().map(|(chips, what, line)| Line { name: format!("{}: {what}", chips.join(", ")), ..line });
+    named.collect()
+}
+
+/// A cost of splitting schemes.
+struct Cost {
+    /// Its column.
+    key: &'static str,
+    axis: &'static str,
+    scale: Scale,
+    unit: &'static str,
+    /// The name of the figure.
+    name: &'static str,
+    words: &'static str,
+}
+
+/// Their costs.
+const COSTS: [Cost; 2] = [
+    Cost {
+        key: "products",
+        axis: "products of parts",
+        scale: Scale::Linear,
+        unit: "products",
+        name: "splitting-cost",
+        words: "how many products of parts they take",
+    },
+    Cost {
+        key: "sum_seconds",
+        axis: "seconds that the device takes for the sums",
+        scale: Scale::Decades,
+        unit: "s",
+        name: "splitting-time",
+        words: "the time that their sums take",
+    },
+];
 
 /// Splitting schemes: the error against k, and at the largest k against the number of products.
 pub(super) fn splitting(table: &Table) -> Vec<Figure> {
@@ -101,28 +153,27 @@ pub(super) fn splitting(table: &Table) -> Vec<Figure> {
             figures.push(Figure { name, caption: caption(what), scene: chart.scene() });
         }
     }
-    if let Some(&largest) = sizes.last() {
+    let Some(&largest) = sizes.last() else { return figures };
+    for Cost { key, axis, scale, unit, name: file, words } in COSTS {
         let (mut styles, mut lines) = (Vec::new(), Vec::<Line>::new());
         for row in rows.iter().filter(|row| row.number("k") == Some(largest)) {
             let style = numbered(&mut styles, name(row));
-            if let (Some(cost), Some(error)) = (row.number("products"), row.number("mred")) {
-                let own = point(cost, error, &format!("{cost} products"));
+            if let (Some(cost), Some(error)) = (row.number(key), row.number("mred")) {
+                let own = point(cost, error, &format!("{} {unit}", three_digits(cost)));
                 lines.push(Line { joined: false, ..Line::new(name(row), style, vec![own]) });
             }
         }
         for (at, lines) in lines.chunks(2 * LINES).enumerate() {
             let chart = Chart {
                 title: titled(&format!("Splitting, k = {largest}: error against cost"), &chips),
-                x: Axis::new("products of parts", Scale::Linear),
+                x: Axis::new(axis, scale),
                 y: Axis::new("MRED (mean |V - V_f32| / |V_f32|)", Scale::Decades),
                 lines: lines.to_vec(),
                 legend: "scheme".into(),
                 remark: String::new(),
             };
-            let name = if at == 0 { "splitting-cost".into() } else { format!("splitting-cost-{}", at + 1) };
-            let what = format!(
-                "Splitting schemes at k = {largest}: the mean relative error against how many products of parts they take"
-            );
+            let name = if at == 0 { file.into() } else { format!("{file}-{}", at + 1) };
+            let what = format!("Splitting schemes at k = {largest}: the mean relative error against {words}");
             figures.push(Figure { name, caption: caption(&what), scene: chart.scene() });
         }
     }

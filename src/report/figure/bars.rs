@@ -12,6 +12,8 @@ const BAR: f64 = 20.0;
 const SIZE: f64 = 12.5;
 /// The most room for names.
 const NAMES: f64 = 300.0;
+/// How much wider names are in a browser that lacks Helvetica and its like.
+const SPARE: f64 = 1.12;
 /// Room for the number behind a bar.
 const NUMBER: f64 = 90.0;
 
@@ -44,12 +46,12 @@ pub(crate) struct Bars {
 impl Bars {
     /// The drawing.
     pub(crate) fn scene(&self) -> Scene {
-        let names = self.bars.iter().map(|bar| width(&bar.name, SIZE)).fold(40.0, f64::max).min(NAMES) + 16.0;
+        let names = self.bars.iter().map(|bar| width(&bar.name, SIZE)).fold(40.0, f64::max).min(NAMES) * SPARE + 16.0;
         let (left, right) = (names, WIDTH - NUMBER);
         let bottom = TOP + BAR * self.bars.len().max(1) as f64;
         let range = self.axis.range(self.bars.iter().map(|bar| bar.length)).from_zero();
         let mut scene = Scene::new(WIDTH, bottom + 52.0, &self.title);
-        let title = cut(&self.title, 15.0, WIDTH - 20.0);
+        let title = cut(&self.title, 16.5, WIDTH - 20.0);
         scene.words(Words::new((WIDTH / 2.0, 22.0), title, 15.0).anchored(Anchor::Middle).bold());
         for (share, label) in range.ticks(6, &self.axis.names) {
             let x = left + share * (right - left);

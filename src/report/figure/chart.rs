@@ -130,7 +130,7 @@ impl Chart {
         let height = TOP + HEIGHT + BELOW + LINE * (rows + notes) as f64 + 10.0;
         let mut scene = Scene::new(WIDTH, height, &self.title);
         scene.words(
-            Words::new((WIDTH / 2.0, 22.0), cut(&self.title, 15.0, WIDTH - 20.0), 15.0).anchored(Anchor::Middle).bold(),
+            Words::new((WIDTH / 2.0, 22.0), cut(&self.title, 16.5, WIDTH - 20.0), 15.0).anchored(Anchor::Middle).bold(),
         );
         self.axes(&frame, &mut scene);
         // The longer ones first, so that where lines coincide one sees where the shorter one ends.
@@ -181,7 +181,7 @@ impl Chart {
             }
             scene.marks.push(dot(line, (x + 15.0, y), None));
             let remark = if line.points.is_empty() { " (nothing to draw)" } else { "" };
-            let name = cut(&format!("{}{remark}", line.name), SIZE, room - 46.0);
+            let name = cut(&format!("{}{remark}", line.name), SIZE * 1.08, room - 46.0);
             scene.words(Words::new((x + 38.0, y + 4.0), name, SIZE));
         }
         y += LINE * self.lines.len().div_ceil(columns) as f64;

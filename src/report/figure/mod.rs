@@ -19,8 +19,8 @@ pub(crate) use bars::{Bar, Bars};
 pub(crate) use chart::{Band, Chart, Line, Point};
 pub(crate) use font::width as text_width;
 pub(crate) use matrix::{Matrix, Tile};
-pub(crate) use palette::COLORS;
-pub(crate) use scene::{Anchor, Ink, Scene, Words};
+pub(crate) use palette::Marker;
+pub(crate) use scene::{Ink, Mark, Scene, Words};
 pub(crate) use svg::inline;
 
 use crate::{Error, Result, base::atomic};
@@ -40,6 +40,25 @@ pub(crate) enum Kind {
 const KINDS: [(&str, Kind); 3] = [("svg", Kind::Svg), ("pdf", Kind::Pdf), ("png", Kind::Png)];
 
 impl Kind {
+    /// Every kind.
+    pub(crate) fn all() -> [Kind; 3] {
+        KINDS.map(|(_, kind)| kind)
+    }
+
+    /// How files of this kind end.
+    pub(crate) fn ending(self) -> &'static str {
+        KINDS.iter().find(|(_, kind)| *kind == self).map_or("", |(ending, _)| ending)
+    }
+
+    /// Whether these are the bytes of a file of this kind.
+    pub(crate) fn begins(self, bytes: &[u8]) -> bool {
+        bytes.starts_with(match self {
+            Kind::Svg => b"<svg",
+            Kind::Pdf => b"%PDF-",
+            Kind::Png => b"\x89PNG",
+        })
+    }
+
     /// What the ending of a path says.
     ///
     /// # Errors

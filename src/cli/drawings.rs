@@ -1,0 +1,84 @@
+//! The flags of commands whose results have figures.
+
+use std::path::{Path, PathBuf};
+
+use clap::Args;
+
+use super::options::output_file;
+use crate::{
+    Error, Result,
+    base::{
+        atomic::{self, DerivedKind},
+        text,
+    },
+    document::figures,
+    report::{Report, figure::Kind},
+};
+
+/// Where the figures of a result go.
+#[derive(Args, Debug, Clone, Default)]
+pub(super) struct Drawings {
+    /// Draw the figure of the result to this file: FILE.svg, FILE.pdf or FILE.png.
+    #[arg(long, value_name = "FILE", value_parser = figure_file, help_heading = "Output")]
+    plot: Option<PathBuf>,
+    /// Draw all figures of the result to this folder, each as SVG, PDF and PNG.
+    #[arg(long, value_name = "FOLDER", value_parser = folder, help_heading = "Output")]
+    plots: Option<PathBuf>,
+}
+
+/// Parses the path of a drawing.
+pub(super) fn figure_file(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = output_file(text)?;
+    Kind::of(&path).map(|_| path)
+}
+
+/// Parses the path of a folder that is there or can be made.
+fn folder(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = PathBuf::from(text);
+    let above = path.parent().filter(|above| !above.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    match () {
+        () if text.is_empty() => Err("expected the path of a folder".into()),
+        () if path.exists() && !path.is_dir() => Err("it is a file".into()),
+        () if !above.is_dir() => Err(format!("there is no folder {}", above.display())),
+        () => Ok(path),
+    }
+}
+
+/// A file in a folder of drawings.
+struct DrawingFile(Kind);
+
+impl DerivedKind for DrawingFile {
+    fn description(&self) -> String {
+        "a drawing".into()
+    }
+
+    fn is_own(&self, path: &Path) -> bool {
+        text::bytes(path, text::LONGEST_RESULT).is_ok_and(|bytes| self.0.begins(&bytes))
+    }
+}
+
+impl Drawings {
+    /// Draws the figures of a result.
+    ///
+    /// # Errors
+    /// A request error: the result has none, or a file cannot be written, or would replace one that is no drawing.
+    pub(super) fn write(&self, report: &Report) -> Result<()> {
+        if self.plot.is_none() && self.plots.is_none() {
+            return Ok(());
+        }
+        let flag = if self.plot.is_some() { "--plot" } else { "--plots" };
+        let all = figures(report);
+        let first = all.first().ok_or_else(|| Error::request(format!("{flag}: this result has nothing to draw")))?;
+        if let Some(path) = &self.plot {
+            first.scene.write(path).map_err(|error| error.within("--plot"))?;
+        }
+        let Some(folder) = &self.plots else { return Ok(()) };
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::request(format!("--plots: the folder {} cannot be made: {error}", folder.display()))
+        })?;
+        let files = all.iter().flat_map(|figure| Kind::all().map(move |kind| (figure, kind)));
+        let path = |name: &str, kind: Kind| folder.join(format!("{name}.{}", kind.ending()));
+        files.clone().try_for_each(|(own, kind)| atomic::derivable(&path(&own.name, kind), &DrawingFile(kind)))?;
+        files.clone().try_for_each(|(own, kind)| atomic::write(&path(&own.name, kind), &own.scene.bytes(kind)))
+    }
+}

@@ -1,0 +1,117 @@
+//! A document as a LaTeX project: a main file, a file for each part, figures as PDF, and the sources.
+
+use super::{Block, Document, Figure};
+use crate::{
+    COMMIT, VERSION,
+    report::{Shown, figure::Kind, latex as text},
+};
+
+/// The sources of models and experiments.
+const SOURCES: &str = include_str!("sources.bib");
+/// Rows of a table that a paper has; the rest is in the page and in the results.
+const MOST: usize = 60;
+/// The most characters of a cell.
+const LONGEST: usize = 220;
+
+/// A file of the project.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct PaperFile {
+    /// Its path in the project.
+    pub(crate) path: String,
+    /// Its content.
+    pub(crate) bytes: Vec<u8>,
+}
+
+/// The files of the project: `main.tex` is what LaTeX is given.
+pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
+    let mut files = Vec::new();
+    let mut inputs = String::new();
+    let mut figures = Vec::new();
+    for part in &document.parts {
+        let mut words = format!(
+            "% Made by tcnum {VERSION}, commit {COMMIT}.\n\\section{{{}}}\\label{{sec:{}}}\n",
+            text::escaped(part.heading),
+            part.id
+        );
+        part.blocks.iter().for_each(|block| self::block(block, &mut words, &mut figures));
+        files.push(PaperFile { path: format!("parts/{}.tex", part.id), bytes: words.into_bytes() });
+        inputs += &format!("\\input{{parts/{}}}\n\\clearpage\n", part.id);
+    }
+    for figure in figures {
+        files.push(PaperFile { path: format!("figures/{}.pdf", figure.name), bytes: figure.scene.bytes(Kind::Pdf) });
+    }
+    files.push(PaperFile { path: "sources.bib".into(), bytes: SOURCES.into() });
+    files.push(PaperFile { path: "main.tex".into(), bytes: main(&document.title, &inputs).into_bytes() });
+    files
+}
+
+fn main(title: &str, inputs: &str) -> String {
+    let title = text::escaped(title);
+    format!(
+        "% Made by tcnum {VERSION}, commit {COMMIT}. Compile with: pdflatex main && bibtex main && pdflatex main && pdflatex main\n\
+         \\documentclass[a4paper]{{article}}\n\
+         \\usepackage[T1]{{fontenc}}\n\
+         \\usepackage[utf8]{{inputenc}}\n\
+         \\usepackage[margin=2.2cm]{{geometry}}\n\
+         \\usepackage{{array,booktabs,longtable,graphicx}}\n\
+         \\usepackage[hidelinks]{{hyperref}}\n\
+         \\setlength{{\\emergencystretch}}{{3em}}\n\
+         \\setlength{{\\tabcolsep}}{{4pt}}\n\
+         \\title{{{title}: numeric behaviour of its matrix instructions}}\n\
+         \\author{{tcnum {VERSION}}}\n\
+         \\date{{}}\n\
+         \\begin{{document}}\n\
+         \\maketitle\n\
+         \\tableofcontents\n\
+         \\clearpage\n\
+         {inputs}\
+         \\nocite{{*}}\n\
+         \\bibliographystyle{{plain}}\n\
+         \\bibliography{{sources}}\n\
+         \\end{{document}}\n"
+    )
+}
+
+fn block<'a>(block: &'a Block, words: &mut String, figures: &mut Vec<&'a Figure>) {
+    match block {
+        Block::Text(own) => *words += &format!("\n{}\n", text::escaped(own)),
+        Block::Numbers(numbers) => {
+            *words += "\n\\begin{itemize}\n";
+            for (number, what) in numbers {
+                *words += &format!("  \\item {} {}\n", text::escaped(number), text::escaped(what));
+            }
+            *words += "\\end{itemize}\n";
+        }
+        Block::Table(sheet) => *words += &table(&sheet.caption, &sheet.shown),
+        Block::Figure(figure) => {
+            if !figures.iter().any(|known| known.name == figure.name) {
+                figures.push(figure);
+            }
+            *words += &format!(
+                "\n\\begin{{figure}}[htbp]\n  \\centering\n  \\includegraphics[width=0.82\\linewidth]{{figures/{}}}\n  \\caption{{{}}}\n\\end{{figure}}\n",
+                figure.name,
+                text::escaped(&figure.caption)
+            );
+        }
+        Block::Folded(_, blocks) => blocks.iter().for_each(|own| self::block(own, words, figures)),
+    }
+}
+
+/// A table of at most so many rows, with lists as their first and how many more.
+fn table(caption: &str, shown: &Shown) -> String {
+    let count = shown.rows.len();
+    let caption = match count > MOST {
+        true => format!("{} (the first {MOST} of {count} rows)", caption.trim_end_matches('.')),
+        false => caption.to_string(),
+    };
+    let cell = |cell: &String| {
+        let short = match cell.split_once('\n') {
+            Some((first, rest)) => format!("{first} and {} more", rest.split('\n').count()),
+            None => cell.clone(),
+        };
+        let cut: String = short.chars().take(LONGEST).collect();
+        text::broken(&text::escaped(&if cut.len() < short.len() { cut + "..." } else { short }))
+    };
+    let rows = shown.rows.iter().take(MOST).map(|row| row.iter().map(cell).collect()).collect();
+    text::section(&caption, Shown { rows, ..shown.clone() })
+}

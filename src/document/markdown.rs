@@ -1,0 +1,29 @@
+//! A document as Markdown: its tables, and of its figures what they show, for a text of one file has no drawings.
+
+use super::{Block, Document};
+use crate::{COMMIT, VERSION, report::markdown as text};
+
+/// The text.
+pub(crate) fn markdown(document: &Document) -> String {
+    let mut page = format!("# {}\n\nMade by tcnum {VERSION}, commit {COMMIT}.\n", text::escaped(&document.title));
+    for part in &document.parts {
+        page += &format!("\n## {}\n", text::escaped(part.heading));
+        part.blocks.iter().for_each(|block| self::block(block, &mut page));
+    }
+    page
+}
+
+fn block(block: &Block, page: &mut String) {
+    match block {
+        Block::Text(words) => *page += &format!("\n{}\n", text::escaped(words)),
+        Block::Numbers(numbers) => {
+            page.push('\n');
+            for (number, what) in numbers {
+                *page += &format!("- **{}** {}\n", text::escaped(number), text::escaped(what));
+            }
+        }
+        Block::Table(sheet) => *page += &text::table(&sheet.caption, &sheet.shown),
+        Block::Figure(figure) => *page += &format!("\nFigure: {}\n", text::escaped(&figure.caption)),
+        Block::Folded(_, blocks) => blocks.iter().for_each(|block| self::block(block, page)),
+    }
+}

@@ -1,0 +1,80 @@
+//! How chips and models differ: each reason once, with the instructions that it is about and the smallest input that shows it.
+
+use super::{
+    Block, Sheet,
+    results::Results,
+    rows::{Line, Rows},
+};
+
+/// A reason between two.
+struct Reason<'a> {
+    pair: [&'a str; 2],
+    why: &'a str,
+    verdict: &'a str,
+    instructions: Vec<&'a str>,
+    /// Its row with the fewest terms.
+    smallest: Line<'a>,
+}
+
+/// The device and the instruction of `model:hopper/mma.m16n8k8...`.
+fn parted(name: &str) -> (&str, &str) {
+    name.rsplit_once('/').unwrap_or((name, ""))
+}
+
+/// The reasons, those of the same two and words together.
+pub(super) fn blocks(results: &Results) -> Vec<Block> {
+    let Some(table) = results.table("reasons") else { return Vec::new() };
+    let mut reasons: Vec<Reason> = Vec::new();
+    for line in Rows(&table).iter() {
+        let ((x, instruction), (y, _)) = (parted(line.text("x")), parted(line.text("y")));
+        let (why, verdict) = (line.text("why"), line.text("verdict"));
+        let own = |known: &&mut Reason| known.pair == [x, y] && known.why == why && known.verdict == verdict;
+        match reasons.iter_mut().find(own) {
+            Some(known) => {
+                known.instructions.push(instruction);
+                if line.number("terms") < known.smallest.number("terms") {
+                    known.smallest = line;
+                }
+            }
+            None => {
+                reasons.push(Reason { pair: [x, y], why, verdict, instructions: vec![instruction], smallest: line })
+            }
+        }
+    }
+    let value = |line: &Line, code: &str, value: &str| match line.text(code) {
+        "" => "-".to_string(),
+        code => format!("{code} = {}", line.text(value)),
+    };
+    let row = |own: &Reason| {
+        let line = own.smallest;
+        vec![
+            own.pair.map(|name| name.strip_prefix("model:").unwrap_or(name)).join(" and "),
+            own.why.to_string(),
+            own.verdict.to_string(),
+            if line.text("operands").is_empty() {
+                line.text("proof").to_string()
+            } else {
+                line.text("operands").to_string()
+            },
+            value(&line, "x_d", "x_result"),
+            value(&line, "y_d", "y_result"),
+            value(&line, "exact_d", "exact_result"),
+            own.instructions.join("\n"),
+        ]
+    };
+    let labels = [
+        "between",
+        "why",
+        "verdict",
+        "smallest input, or proof",
+        "first's D",
+        "second's D",
+        "exact, rounded",
+        "instructions",
+    ];
+    let rows = reasons.iter().map(row).collect();
+    Sheet::new("Reasons why two differ, each with the smallest input that shows it", &labels, &[], rows)
+        .block()
+        .into_iter()
+        .collect()
+}
