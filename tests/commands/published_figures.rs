@@ -113,11 +113,13 @@ fn integers_of_every_published_precision_are_exact() {
 
 #[test]
 fn sums_of_two_products_are_near_single_precision_on_every_generation() {
-    let (status, report) = experiment("egemm-figure-3.toml", &[], &["--samples", "500"]);
+    let devices =
+        ["--device", "model:turing", "--device", "model:hopper", "--device", "model:cdna2", "--samples", "3000"];
+    let (status, report) = experiment("egemm-figure-3.toml", &[], &devices);
     let findings = rows(&report, "findings");
-    assert_eq!((status, findings.len()), (0, 32), "{findings:#?}");
+    assert_eq!((status, findings.len()), (0, 12), "{findings:#?}");
     assert!(findings.iter().all(|finding| finding["holds"] == true));
-    assert_eq!(rows(&report, "bit_agreement").len(), 8 * 32);
+    assert_eq!(rows(&report, "bit_agreement").len(), 3 * 32);
     let wrong = [("reference = \"half\", bits = 23, at_most = 0.1", "reference = \"half\", bits = 23, at_least = 0.1")];
     assert_eq!(experiment("egemm-figure-3.toml", &wrong, &["--samples", "100", "--device", "model:turing"]).0, 1);
 }
