@@ -5,8 +5,10 @@ use std::{collections::BTreeMap, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
-    drawings::Drawings, options::{MAX_TIMEOUT, cases, integer},
+    OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
+    options::{MAX_TIMEOUT, cases, integer},
     select::{self, Selection, left_out},
 };
 use crate::{

@@ -73,8 +73,9 @@ impl Drawings {
             first.scene.write(path).map_err(|error| error.within("--plot"))?;
         }
         let Some(folder) = &self.plots else { return Ok(()) };
-        std::fs::create_dir_all(folder)
-            .map_err(|error| Error::request(format!("--plots: the folder {} cannot be made: {error}", folder.display())))?;
+        std::fs::create_dir_all(folder).map_err(|error| {
+            Error::request(format!("--plots: the folder {} cannot be made: {error}", folder.display()))
+        })?;
         let files = all.iter().flat_map(|figure| Kind::all().map(move |kind| (figure, kind)));
         let path = |name: &str, kind: Kind| folder.join(format!("{name}.{}", kind.ending()));
         files.clone().try_for_each(|(own, kind)| atomic::derivable(&path(&own.name, kind), &DrawingFile(kind)))?;

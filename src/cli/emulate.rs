@@ -5,8 +5,9 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
     drawings::Drawings,
+    invocation,
     options::{MAX_TIMEOUT, integer},
     select,
 };

@@ -5,8 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
     drawings::Drawings,
+    invocation,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{

@@ -12,8 +12,10 @@ use std::{
 use clap::Args;
 
 use super::{
-    Bar, OutputDestination, Progress, invocation,
-    drawings::Drawings, options::{MAX_TIMEOUT, integer, output_file},
+    Bar, OutputDestination, Progress,
+    drawings::Drawings,
+    invocation,
+    options::{MAX_TIMEOUT, integer, output_file},
 };
 use crate::{
     Error, Result,

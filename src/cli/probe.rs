@@ -7,8 +7,10 @@ use std::{collections::HashSet, path::PathBuf, time::Duration};
 use clap::{Args, ValueEnum, builder::PossibleValue};
 
 use super::{
-    Common, Progress, invocation,
-    drawings::Drawings, options::{cases, integer, output_file},
+    Common, Progress,
+    drawings::Drawings,
+    invocation,
+    options::{cases, integer, output_file},
     select::{self, Selection},
 };
 use crate::{

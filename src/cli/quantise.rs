@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, invocation, drawings::Drawings, options::integer, progress::Bar, rounding};
+use super::{OutputDestination, Progress, drawings::Drawings, invocation, options::integer, progress::Bar, rounding};
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},

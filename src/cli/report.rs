@@ -131,7 +131,8 @@ impl DerivedKind for PaperKind {
     }
 
     fn is_own(&self, path: &Path) -> bool {
-        let begins = |bytes: &[u8]| [&b"% Made by tcnum"[..], b"%PDF-", b"@article"].iter().any(|own| bytes.starts_with(own));
+        let begins =
+            |bytes: &[u8]| [&b"% Made by tcnum"[..], b"%PDF-", b"@article"].iter().any(|own| bytes.starts_with(own));
         std::fs::read(path).is_ok_and(|bytes| begins(&bytes))
     }
 }

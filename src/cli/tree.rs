@@ -5,8 +5,9 @@ use std::{path::PathBuf, time::Duration};
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
     drawings::figure_file,
+    invocation,
     options::{MAX_TIMEOUT, integer, output_file},
     select::{self, Selection},
 };

@@ -37,7 +37,10 @@ pub(super) fn part(results: &Results) -> Part {
         blocks.push(Block::Folded("The same by feature".into(), vec![Block::Table(by_feature(&all))]));
         let witnesses = witnesses(&features);
         let count = witnesses.shown.rows.len();
-        blocks.push(Block::Folded(format!("The input that shows each feature ({count} rows)"), vec![Block::Table(witnesses)]));
+        blocks.push(Block::Folded(
+            format!("The input that shows each feature ({count} rows)"),
+            vec![Block::Table(witnesses)],
+        ));
         blocks.push(Block::Folded("What each feature asks".into(), vec![Block::Table(questions())]));
     }
     for key in TABLES.iter().filter(|key| **key != "lines") {
@@ -128,7 +131,9 @@ fn operands(names: &[String]) -> String {
         }
     }
     match &all[..] {
-        [first, second, third, rest @ ..] if rest.len() > 1 => format!("{first}, {second}, {third} and {} more", rest.len()),
+        [first, second, third, rest @ ..] if rest.len() > 1 => {
+            format!("{first}, {second}, {third} and {} more", rest.len())
+        }
         all => all.join(", "),
     }
 }

@@ -63,7 +63,9 @@ fn of_tables(results: &Results, section: &Section) -> Part {
 /// The tables that no other part has.
 fn others(results: &Results) -> Vec<&'static str> {
     let has = |key: &str| {
-        TAKEN.contains(&key) || proof::TABLES.contains(&key) || arithmetic::TABLES.contains(&key)
+        TAKEN.contains(&key)
+            || proof::TABLES.contains(&key)
+            || arithmetic::TABLES.contains(&key)
             || SECTIONS.iter().any(|section| section.tables.contains(&key))
     };
     let mut keys = Vec::new();
@@ -129,7 +131,8 @@ fn commands(results: &Results) -> Part {
             (None, true) => "holds".into(),
             (None, false) => "does not hold".into(),
         };
-        let commit = kept.commit.as_deref().map_or(String::new(), |commit| format!(", commit {}", &commit[..commit.len().min(12)]));
+        let short = |commit: &String| format!(", commit {}", commit.chars().take(12).collect::<String>());
+        let commit = kept.commit.as_ref().map_or(String::new(), short);
         let name = kept.name();
         rows.push(vec![
             name.clone(),

@@ -28,7 +28,11 @@ pub(crate) fn paper(document: &Document) -> Vec<PaperFile> {
     let mut inputs = String::new();
     let mut figures = Vec::new();
     for part in &document.parts {
-        let mut words = format!("% Made by tcnum {VERSION}, commit {COMMIT}.\n\\section{{{}}}\\label{{sec:{}}}\n", text::escaped(part.heading), part.id);
+        let mut words = format!(
+            "% Made by tcnum {VERSION}, commit {COMMIT}.\n\\section{{{}}}\\label{{sec:{}}}\n",
+            text::escaped(part.heading),
+            part.id
+        );
         part.blocks.iter().for_each(|block| self::block(block, &mut words, &mut figures));
         files.push(PaperFile { path: format!("parts/{}.tex", part.id), bytes: words.into_bytes() });
         inputs += &format!("\\input{{parts/{}}}\n\\clearpage\n", part.id);
@@ -46,12 +50,12 @@ fn main(title: &str, inputs: &str) -> String {
     format!(
         "% Made by tcnum {VERSION}, commit {COMMIT}. Compile with: pdflatex main && bibtex main && pdflatex main && pdflatex main\n\
          \\documentclass[a4paper]{{article}}\n\
-         \\usepackage[T1]{{fontenc}}\n\
          \\usepackage[utf8]{{inputenc}}\n\
-         \\usepackage[margin=2.2cm]{{geometry}}\n\
+         \\usepackage[margin=1.8cm]{{geometry}}\n\
          \\usepackage{{array,booktabs,longtable,graphicx}}\n\
-         \\usepackage[hidelinks]{{hyperref}}\n\
+         \\usepackage[hidelinks,hypertexnames=false]{{hyperref}}\n\
          \\setlength{{\\emergencystretch}}{{3em}}\n\
+         \\makeatletter\\def\\fps@table{{htbp}}\\makeatother\n\
          \\setlength{{\\tabcolsep}}{{4pt}}\n\
          \\title{{{title}: numeric behaviour of its matrix instructions}}\n\
          \\author{{tcnum {VERSION}}}\n\

@@ -69,18 +69,13 @@ pub(crate) struct Sheet {
 }
 
 /// The headings of columns that name where rows are from.
-const FROM: [&str; 4] = ["on", "device", "measured on", "model"];
+const FROM: [&str; 5] = ["on", "device", "measured on", "model", "between"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
 
 impl Sheet {
     /// A table of texts, of which the columns with these numbers hold numbers.
-    pub(crate) fn new(
-        caption: impl Into<String>,
-        labels: &[&str],
-        numeric: &[usize],
-        rows: Vec<Vec<String>>,
-    ) -> Sheet {
+    pub(crate) fn new(caption: impl Into<String>, labels: &[&str], numeric: &[usize], rows: Vec<Vec<String>>) -> Sheet {
         let labels: Vec<String> = labels.iter().map(|label| label.to_string()).collect();
         let shown = Shown {
             numeric: (0..labels.len()).map(|at| numeric.contains(&at)).collect(),

@@ -1,6 +1,10 @@
 //! How chips and models differ: each reason once, with the instructions that it is about and the smallest input that shows it.
 
-use super::{Block, Sheet, results::Results, rows::{Line, Rows}};
+use super::{
+    Block, Sheet,
+    results::Results,
+    rows::{Line, Rows},
+};
 
 /// A reason between two.
 struct Reason<'a> {
@@ -32,7 +36,9 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
                     known.smallest = line;
                 }
             }
-            None => reasons.push(Reason { pair: [x, y], why, verdict, instructions: vec![instruction], smallest: line }),
+            None => {
+                reasons.push(Reason { pair: [x, y], why, verdict, instructions: vec![instruction], smallest: line })
+            }
         }
     }
     let value = |line: &Line, code: &str, value: &str| match line.text(code) {
@@ -45,15 +51,30 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
             own.pair.map(|name| name.strip_prefix("model:").unwrap_or(name)).join(" and "),
             own.why.to_string(),
             own.verdict.to_string(),
-            if line.text("operands").is_empty() { line.text("proof").to_string() } else { line.text("operands").to_string() },
+            if line.text("operands").is_empty() {
+                line.text("proof").to_string()
+            } else {
+                line.text("operands").to_string()
+            },
             value(&line, "x_d", "x_result"),
             value(&line, "y_d", "y_result"),
             value(&line, "exact_d", "exact_result"),
             own.instructions.join("\n"),
         ]
     };
-    let labels =
-        ["between", "why", "verdict", "smallest input, or proof", "first's D", "second's D", "exact, rounded", "instructions"];
+    let labels = [
+        "between",
+        "why",
+        "verdict",
+        "smallest input, or proof",
+        "first's D",
+        "second's D",
+        "exact, rounded",
+        "instructions",
+    ];
     let rows = reasons.iter().map(row).collect();
-    Sheet::new("Reasons why two differ, each with the smallest input that shows it", &labels, &[], rows).block().into_iter().collect()
+    Sheet::new("Reasons why two differ, each with the smallest input that shows it", &labels, &[], rows)
+        .block()
+        .into_iter()
+        .collect()
 }

@@ -22,7 +22,16 @@ pub(super) const SECTIONS: &[Section] = &[
         heading: "How it differs from its neighbours",
         intro: "Of each two that were told apart the reasons, each with the smallest input that shows it. What cannot be \
                 observed is proved to change no result.",
-        tables: &["reasons", "distinguished", "generations", "known_arithmetics", "fingerprints", "kit", "results", "steps"],
+        tables: &[
+            "reasons",
+            "distinguished",
+            "generations",
+            "known_arithmetics",
+            "fingerprints",
+            "kit",
+            "results",
+            "steps",
+        ],
     },
     Section {
         id: "errors",
@@ -46,7 +55,14 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "splitting",
         heading: "Products of more precision, by splitting",
         intro: "Products in f32 and of wide integers, made of products of parts.",
-        tables: &["emulations", "emulation_errors", "integer_emulations", "splitting_cells", "splitting_errors", "integer_cells"],
+        tables: &[
+            "emulations",
+            "emulation_errors",
+            "integer_emulations",
+            "splitting_cells",
+            "splitting_errors",
+            "integer_cells",
+        ],
     },
     Section {
         id: "quantisation",
@@ -59,8 +75,17 @@ pub(super) const SECTIONS: &[Section] = &[
         heading: "Matrix products and their schedules",
         intro: "Whole products: which instructions compute them, in what order, and whether a replay gives every bit.",
         tables: &[
-            "library_summary", "library_products", "batches", "products", "product_steps", "accuracy", "ulps", "matches",
-            "between", "product_comparison", "smallest_product",
+            "library_summary",
+            "library_products",
+            "batches",
+            "products",
+            "product_steps",
+            "accuracy",
+            "ulps",
+            "matches",
+            "between",
+            "product_comparison",
+            "smallest_product",
         ],
     },
     Section {
@@ -75,10 +100,5 @@ pub(super) const SECTIONS: &[Section] = &[
         intro: "What the literature printed, and what was measured here.",
         tables: &["findings", "cells", "explanations", "published_samples", "device_pairs", "published"],
     },
-    Section {
-        id: "other",
-        heading: "Further results",
-        intro: "",
-        tables: &[],
-    },
+    Section { id: "other", heading: "Further results", intro: "", tables: &[] },
 ];

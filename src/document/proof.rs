@@ -12,8 +12,17 @@ use crate::{
 };
 
 /// The tables of the proof.
-pub(super) const TABLES: &[&str] =
-    &["mismatches", "verification", "tested", "decisions", "changes", "recordings", "exec_checks", "instructions", "gpus"];
+pub(super) const TABLES: &[&str] = &[
+    "mismatches",
+    "verification",
+    "tested",
+    "decisions",
+    "changes",
+    "recordings",
+    "exec_checks",
+    "instructions",
+    "gpus",
+];
 /// The tables that say how instructions ran.
 const RUNS: [&str; 3] = ["verification", "profile", "curves"];
 
@@ -166,7 +175,9 @@ fn sentences(results: &Results, totals: &[Total]) -> Vec<String> {
         .collect();
     match &results.failed()[..] {
         [] => (),
-        failed => all.push(format!("Their claim does not hold, two differ, or a signal stopped them: {}.", failed.join(", "))),
+        failed => {
+            all.push(format!("Their claim does not hold, two differ, or a signal stopped them: {}.", failed.join(", ")))
+        }
     }
     all
 }

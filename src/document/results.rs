@@ -69,11 +69,11 @@ impl Results {
                     Table { columns, rows: Vec::new(), title: table.title.clone(), ..*table }
                 });
                 let names = self.names(at);
-                let devices: Vec<usize> = (0..table.columns.len())
-                    .filter(|&column| DEVICES.contains(&&*table.columns[column].key))
-                    .collect();
+                let devices: Vec<usize> =
+                    (0..table.columns.len()).filter(|&column| DEVICES.contains(&&*table.columns[column].key)).collect();
                 for row in &table.rows {
-                    let mut cells: Vec<Cell> = std::iter::once(self.chips[at].cell()).chain(row.iter().cloned()).collect();
+                    let mut cells: Vec<Cell> =
+                        std::iter::once(self.chips[at].cell()).chain(row.iter().cloned()).collect();
                     for &column in &devices {
                         if let Cell::Text(name) = &mut cells[column + 1]
                             && let Some(chip) = names.get(name.as_str())

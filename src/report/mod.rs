@@ -21,9 +21,9 @@ use std::borrow::Cow;
 use crate::base::atomic;
 pub use cell::{Cell, CellValue, Kind};
 pub(crate) use csv::TableFile;
+pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 pub(crate) use human::{Shown, grouped, plain, three_digits};
 pub(crate) use read::{Kept, result};
-pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 
 use crate::{Error, Interruption, Result, base::interrupt};
 

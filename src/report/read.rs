@@ -61,7 +61,8 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
         true => format!("it is cut off (line {}); make it again", error.line()),
         false => format!("it is not JSON: {error}; results are written by --output json"),
     })?;
-    let version = document["schema"].as_u64().filter(|_| document["tcnum"].is_string() && document["tables"].is_object());
+    let version =
+        document["schema"].as_u64().filter(|_| document["tcnum"].is_string() && document["tables"].is_object());
     let newest = u64::from(schema::VERSION);
     match version {
         None => return Err("it is not a result of tcnum; results are written by --output json".into()),
@@ -87,7 +88,8 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
     let (mut tables, mut unknown) = (Vec::new(), Vec::new());
     for (key, rows) in document["tables"].as_object().into_iter().flatten() {
         let rows = rows.as_array().ok_or_else(|| format!("tables.{key} is not an array of rows"))?;
-        let moved = MOVED.iter().find(|(old, column, _)| old == key && rows.first().is_some_and(|row| !row[*column].is_null()));
+        let moved =
+            MOVED.iter().find(|(old, column, _)| old == key && rows.first().is_some_and(|row| !row[*column].is_null()));
         let key = moved.map_or(key.as_str(), |(_, _, now)| now);
         match declared.iter().find(|declaration| declaration.key == key) {
             Some(declaration) => tables.push(table(declaration, rows, &mut unknown)?),
@@ -116,7 +118,11 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
     members.filter_map(|(key, value)| Some((key.clone(), value.as_str()?.to_string()))).collect()
 }
 
-fn table(declaration: &Declaration, rows: &[Value], unknown: &mut Vec<String>) -> std::result::Result<Table, ReadError> {
+fn table(
+    declaration: &Declaration,
+    rows: &[Value],
+    unknown: &mut Vec<String>,
+) -> std::result::Result<Table, ReadError> {
     let mut table = Table {
         key: declaration.key,
         title: declaration.about.to_string(),

@@ -12,11 +12,11 @@
 //! order), and a further [`CHECKS`] that test what was found with terms drawn at random.
 
 mod ask;
+pub(crate) mod drawing;
 mod fold;
 mod masks;
 mod search;
 mod shape;
-pub(crate) mod drawing;
 pub mod table;
 mod text;
 

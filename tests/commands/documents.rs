@@ -432,7 +432,10 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
             ["cpu", "sapphire-rapids", _] => "Intel(R) Xeon(R) Processor (GenuineIntel 6.207.2)",
             _ => "NVIDIA Hopper (H100, H200), simulated",
         };
-        assert!(report["device"]["description"].as_str().unwrap().ends_with(device), "{name}");
+        // Where models are told apart no device is at work.
+        let description = report["device"]["description"].as_str();
+        assert!(description.is_none_or(|description| description.ends_with(device)), "{name}");
+        assert!(description.is_some() || report["command"] == "distinguish", "{name}");
         if let Some(date) = report["annotations"]["date"].as_str() {
             assert!(row.contains(date), "{name}: its row lacks {date}");
         }

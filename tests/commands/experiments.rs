@@ -203,7 +203,8 @@ fn an_instruction_that_the_device_lacks_is_refused_before_any_work() {
         let identity = Identity { name: "idle".into(), description: "idle".into(), details: Vec::new() };
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(Idle(identity, last))];
         let options = Options { seed: 0, samples: None, published_samples: None };
-        let error = experiment::run(&experiment, &mut devices, options, &mut Report::new("experiment", "")).unwrap_err();
+        let error =
+            experiment::run(&experiment, &mut devices, options, &mut Report::new("experiment", "")).unwrap_err();
         assert!(error.to_string().contains("it lacks the last one"), "{name}: {error}");
     }
 }
@@ -231,8 +232,11 @@ fn promotion_keeps_the_error_of_fp8_products_from_growing_and_a_plot_shows_it() 
     assert_eq!(hopper(Value::Null, 128), hopper(128.into(), 128));
     assert!(hopper(Value::Null, 2048) > 2.0 * hopper(128.into(), 2048), "{report}");
     let plot = std::fs::read_to_string(plot).unwrap();
-    for words in ["NVIDIA Hopper (model): wgmma.m64n8k32.f32.e4m3.e4m3, promoted every 128", "datacentre (model): tcgen05", "2048"]
-    {
+    for words in [
+        "NVIDIA Hopper (model): wgmma.m64n8k32.f32.e4m3.e4m3, promoted every 128",
+        "datacentre (model): tcgen05",
+        "2048",
+    ] {
         assert!(plot.contains(words), "{words}");
     }
 }

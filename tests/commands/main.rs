@@ -17,8 +17,8 @@ mod output_files;
 #[path = "../common/program.rs"]
 mod program;
 mod quantise_files;
-mod report_schema;
 mod report_page;
+mod report_schema;
 mod reports;
 mod scalar_command;
 mod tree;

@@ -62,8 +62,18 @@ fn a_page_has_every_part_of_its_results_and_is_well_formed() {
     let page = page(&paths.iter().map(PathBuf::as_path).collect::<Vec<_>>());
     well_formed(&page);
     for words in [
-        "NVIDIA H200", "AMD EPYC", "Which instructions are native", "How it was proven", "What cannot be known", "Chains of products",
-        "Error against k", "tcnum verify --all", "promoted every 128", "role=\"img\"", "prefers-color-scheme", "@media print",
+        "NVIDIA H200",
+        "AMD EPYC",
+        "Which instructions are native",
+        "How it was proven",
+        "What cannot be known",
+        "Chains of products",
+        "Error against k",
+        "tcnum verify --all",
+        "promoted every 128",
+        "role=\"img\"",
+        "prefers-color-scheme",
+        "@media print",
     ] {
         assert!(page.contains(words), "{words}");
     }
@@ -102,7 +112,10 @@ fn infect(value: &mut Value, text: &str) {
         Value::String(own) => *own = text.into(),
         Value::Array(values) => values.iter_mut().for_each(|value| infect(value, text)),
         Value::Object(members) => {
-            members.iter_mut().filter(|(key, _)| *key != "tcnum" && *key != "interrupted").for_each(|(_, value)| infect(value, text));
+            members
+                .iter_mut()
+                .filter(|(key, _)| *key != "tcnum" && *key != "interrupted")
+                .for_each(|(_, value)| infect(value, text));
         }
         _ => (),
     }
@@ -112,11 +125,20 @@ fn infect(value: &mut Value, text: &str) {
 fn texts_of_files_and_devices_are_no_mark_up_in_any_document() {
     const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>\u{1b}[2J\u{202e}\\input{x}`|";
     let folder = tempfile::tempdir().unwrap();
-    for name in ["cpu/zen5/verify.json", "h200/chain-figure-17.json", "h200/schemes.json", "cpu/zen5/identify.json", "h200/table-12.json"] {
+    for name in [
+        "cpu/zen5/verify.json",
+        "h200/chain-figure-17.json",
+        "h200/schemes.json",
+        "cpu/zen5/identify.json",
+        "h200/table-12.json",
+    ] {
         let path = changed(folder.path(), name, |document| infect(document, EVIL));
         let text = page(&[&path]);
         well_formed(&text);
-        assert!(text.contains("&lt;script&gt;alert(1)") && !text.contains("<script>alert") && !text.contains("<img"), "{name}");
+        assert!(
+            text.contains("&lt;script&gt;alert(1)") && !text.contains("<script>alert") && !text.contains("<img"),
+            "{name}"
+        );
         assert!(text.chars().all(|c| c == '\n' || !c.is_control()) && !text.contains('\u{202e}'), "{name}");
         let out = folder.path().join("text.md");
         assert_eq!(report(&[&path], &out).status, 0);
@@ -239,11 +261,16 @@ fn the_paper_compiles_without_overfull_boxes_where_tex_is_installed() {
         return;
     }
     for _ in 0..2 {
-        let run = Command::new("pdflatex").args(["-interaction=nonstopmode", "-halt-on-error", "main"]).current_dir(&paper).output();
+        let run = Command::new("pdflatex")
+            .args(["-interaction=nonstopmode", "-halt-on-error", "main"])
+            .current_dir(&paper)
+            .output();
         let said = String::from_utf8_lossy(&run.unwrap().stdout).into_owned();
         assert!(paper.join("main.pdf").is_file(), "{said}");
         // More than a point is seen.
-        let overfull = said.lines().filter_map(|line| line.strip_prefix("Overfull \\hbox (")?.split("pt").next()?.parse::<f64>().ok());
+        let overfull = said
+            .lines()
+            .filter_map(|line| line.strip_prefix("Overfull \\hbox (")?.split("pt").next()?.parse::<f64>().ok());
         assert_eq!(overfull.filter(|points| *points > 1.0).count(), 0, "{said}");
     }
 }

@@ -194,8 +194,10 @@ impl Command<'_> {
         }
         let instruction = parts[at].run.instruction()?;
         let number = if parts.len() > 1 { format!(" ({} of {})", at + 1, parts.len()) } else { String::new() };
-        let kernels = device.kernels().map_or_else(String::new, |(done, all)| format!(", {done} of {all} kernels compiled"));
-        progress.step(&format!("verifying {instruction}{number} on {} against {judge}{kernels}", device.identity().name));
+        let kernels =
+            device.kernels().map_or_else(String::new, |(done, all)| format!(", {done} of {all} kernels compiled"));
+        progress
+            .step(&format!("verifying {instruction}{number} on {} against {judge}{kernels}", device.identity().name));
         parts[at].begin(&device.prepare(&instruction)?);
         let Part { run, mut state, .. } = parts[at].clone();
         let range = run.range(&instruction);

@@ -9,7 +9,8 @@ use clap::{Args, ValueEnum};
 
 use super::{
     OutputDestination,
-    drawings::Drawings, options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
+    drawings::Drawings,
+    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
     select::Selection,
 };
 use crate::{Error, Result, report::Report, verify::MOST_CASES};

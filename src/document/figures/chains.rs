@@ -55,7 +55,8 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
     for row in Rows(table).iter() {
         let (chip, name, init, scales) = (on(&row), row.text("instruction"), row.text("init"), row.text("scales"));
         let length = row.number("length").unwrap_or(0.0);
-        let own = |curve: &&mut Curve| (curve.chip, curve.names[0], curve.init, curve.scales) == (chip, name, init, scales);
+        let own =
+            |curve: &&mut Curve| (curve.chip, curve.names[0], curve.init, curve.scales) == (chip, name, init, scales);
         // Rows of a curve follow one another, the shorter one first: a shorter one begins the curve of another run.
         let goes_on = curves.last_mut().filter(own).is_some() && length > last;
         if !goes_on {
@@ -102,7 +103,8 @@ fn parts(formats: &str, curves: Vec<Curve>) -> Vec<Figure> {
     let pieces: Vec<&[Curve]> = curves.chunks(LINES).collect();
     let figure = |(number, curves): (usize, &&[Curve])| {
         let chips: Vec<&str> = curves.iter().map(|curve| curve.chip).collect();
-        let what = if formats.is_empty() { "Chains of products".into() } else { format!("Chains of products of {formats}") };
+        let what =
+            if formats.is_empty() { "Chains of products".into() } else { format!("Chains of products of {formats}") };
         // One colour for an instruction on a chip, whatever its references start from.
         let mut styles: Vec<(&str, &str, &str)> = Vec::new();
         let mut lines = Vec::new();

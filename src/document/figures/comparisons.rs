@@ -5,7 +5,8 @@ use crate::{
     document::{results::chip_of, rows::Rows},
     isa,
     report::{
-        Table, figure::{Axis, Bar, Bars, Matrix, Scale, Tile},
+        Table,
+        figure::{Axis, Bar, Bars, Matrix, Scale, Tile},
         grouped, three_digits,
     },
 };

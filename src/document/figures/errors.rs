@@ -5,7 +5,8 @@ use crate::{
     document::rows::{Line as Row, Rows},
     isa,
     report::{
-        Table, figure::{Axis, Chart, Line, Point, Scale},
+        Table,
+        figure::{Axis, Chart, Line, Point, Scale},
         grouped,
     },
 };
@@ -68,7 +69,9 @@ fn of_operation(op: &str, rows: &[Row]) -> Vec<Figure> {
         let part = if at == 0 { String::new() } else { format!("-{}", at + 1) };
         Figure {
             name: format!("ulps-{}{part}", slug(op)),
-            caption: format!("{title}: shares of samples by their distance from the exact result in units in the last place of D."),
+            caption: format!(
+                "{title}: shares of samples by their distance from the exact result in units in the last place of D."
+            ),
             scene: chart.scene(),
         }
     };
@@ -118,7 +121,11 @@ pub(super) fn ulps(table: &Table) -> Vec<Figure> {
     let line = |(style, (key, name)): (usize, (&str, &str))| {
         let points = rows.iter().enumerate().filter_map(|(at, row)| {
             let count = row.number(key).filter(|count| *count > 0.0)?;
-            Some(Point { x: at as f64, y: count, hover: format!("{} ulp: {} elements", names[at], grouped(count as i64)) })
+            Some(Point {
+                x: at as f64,
+                y: count,
+                hover: format!("{} ulp: {} elements", names[at], grouped(count as i64)),
+            })
         });
         Line::new(name, style, points.collect())
     };
@@ -147,7 +154,11 @@ pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
         }
     }
     let figure = |(tensor, rows): &(&str, Vec<Row>)| {
-        let what = if tensor.is_empty() { "Errors of quantisation".into() } else { format!("Errors of quantisation of {tensor}") };
+        let what = if tensor.is_empty() {
+            "Errors of quantisation".into()
+        } else {
+            format!("Errors of quantisation of {tensor}")
+        };
         let lines = rows.iter().take(LINES).enumerate().map(|(style, row)| {
             let counts = row.numbers("errors");
             let all: f64 = counts.iter().sum();
@@ -169,7 +180,11 @@ pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
             remark: "The lowest binade holds values without an error, too.".into(),
         };
         let dash = if tensor.is_empty() { "" } else { "-" };
-        Figure { name: format!("quantisation{dash}{}", slug(tensor)), caption: format!("{what}, by binade."), scene: chart.scene() }
+        Figure {
+            name: format!("quantisation{dash}{}", slug(tensor)),
+            caption: format!("{what}, by binade."),
+            scene: chart.scene(),
+        }
     };
     tensors.iter().map(figure).collect()
 }
@@ -204,7 +219,9 @@ pub(super) fn bits(table: &Table) -> Vec<Figure> {
         };
         Figure {
             name: format!("bits-{}", slug(instruction)),
-            caption: format!("{instruction} on {chip}: how many samples have each bit of the same sum computed otherwise."),
+            caption: format!(
+                "{instruction} on {chip}: how many samples have each bit of the same sum computed otherwise."
+            ),
             scene: chart.scene(),
         }
     };

@@ -4,7 +4,8 @@ use super::{Figure, LINES, on, titled};
 use crate::{
     document::rows::{Line as Row, Rows},
     report::{
-        Table, figure::{Axis, Chart, Line, Point, Scale},
+        Table,
+        figure::{Axis, Chart, Line, Point, Scale},
         three_digits,
     },
 };
@@ -73,7 +74,8 @@ fn shared(lines: Vec<Line>) -> Vec<Line> {
             None => all.push((vec![chip], what, line)),
         }
     }
-    let named = all.into_iter().map(|(chips, what, line)| Line { name: format!("{}: {what}", chips.join(", ")), ..line });
+    let named =
+        all.into_iter().map(|(chips, what, line)| Line { name: format!("{}: {what}", chips.join(", ")), ..line });
     named.collect()
 }
 
@@ -138,7 +140,9 @@ pub(super) fn splitting(table: &Table) -> Vec<Figure> {
                 remark: String::new(),
             };
             let name = if at == 0 { "splitting-cost".into() } else { format!("splitting-cost-{}", at + 1) };
-            let what = format!("Splitting schemes at k = {largest}: the mean relative error against how many products of parts they take");
+            let what = format!(
+                "Splitting schemes at k = {largest}: the mean relative error against how many products of parts they take"
+            );
             figures.push(Figure { name, caption: caption(&what), scene: chart.scene() });
         }
     }

@@ -51,7 +51,13 @@ impl Axis {
         }
         (least, most) = match scale {
             Scale::Names => (-0.5, self.names.len().max(1) as f64 - 0.5),
-            _ if least > most => if scale == Scale::Linear { (0.0, 1.0) } else { (-8.0, 0.0) },
+            _ if least > most => {
+                if scale == Scale::Linear {
+                    (0.0, 1.0)
+                } else {
+                    (-8.0, 0.0)
+                }
+            }
             Scale::Decades => (least.floor(), most.ceil().max(least.floor() + 1.0)),
             _ => (least, if most > least { most } else { least + 1.0 }),
         };

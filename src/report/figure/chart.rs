@@ -85,15 +85,7 @@ pub(crate) struct Chart {
 impl Line {
     /// A line with these points.
     pub(crate) fn new(name: impl Into<String>, style: usize, points: Vec<Point>) -> Line {
-        Line {
-            name: name.into(),
-            style,
-            dashed: false,
-            crossed: false,
-            joined: true,
-            points,
-            band: Vec::new(),
-        }
+        Line { name: name.into(), style, dashed: false, crossed: false, joined: true, points, band: Vec::new() }
     }
 
     fn ink(&self) -> Ink {
@@ -137,7 +129,9 @@ impl Chart {
         let notes = usize::from(!self.remark.is_empty()) + usize::from(!self.legend.is_empty());
         let height = TOP + HEIGHT + BELOW + LINE * (rows + notes) as f64 + 10.0;
         let mut scene = Scene::new(WIDTH, height, &self.title);
-        scene.words(Words::new((WIDTH / 2.0, 22.0), cut(&self.title, 16.5, WIDTH - 20.0), 15.0).anchored(Anchor::Middle).bold());
+        scene.words(
+            Words::new((WIDTH / 2.0, 22.0), cut(&self.title, 16.5, WIDTH - 20.0), 15.0).anchored(Anchor::Middle).bold(),
+        );
         self.axes(&frame, &mut scene);
         // The longer ones first, so that where lines coincide one sees where the shorter one ends.
         let mut order: Vec<&Line> = self.lines.iter().collect();

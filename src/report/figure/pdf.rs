@@ -63,7 +63,11 @@ impl Page {
     fn path(&mut self, points: &[(f64, f64)]) {
         for (index, point) in points.iter().enumerate() {
             let (x, y) = self.at(*point);
-            if index == 0 { self.content.move_to(x, y) } else { self.content.line_to(x, y) };
+            if index == 0 {
+                self.content.move_to(x, y)
+            } else {
+                self.content.line_to(x, y)
+            };
         }
     }
 
@@ -147,7 +151,8 @@ impl Page {
             false => [1.0, 0.0, 0.0, 1.0, x - back, y],
         });
         // The codes of Windows-1252 above 160 are those of Unicode.
-        let code = |c: char| u8::try_from(c).ok().filter(|code| (32..127).contains(code) || *code >= 160).unwrap_or(b'?');
+        let code =
+            |c: char| u8::try_from(c).ok().filter(|code| (32..127).contains(code) || *code >= 160).unwrap_or(b'?');
         let codes: Vec<u8> = words.text.chars().map(code).collect();
         self.content.show(Str(&codes));
         self.content.end_text();

@@ -1,7 +1,9 @@
 //! A drawing as PNG, at twice its size, with a bitmap font that is part of the program.
 
 use noto_sans_mono_bitmap::{FontWeight, RasterHeight, get_raster, get_raster_width};
-use tiny_skia::{FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, StrokeDash, Transform};
+use tiny_skia::{
+    FillRule, LineCap, Paint, Path, PathBuilder, Pixmap, PremultipliedColorU8, Stroke, StrokeDash, Transform,
+};
 
 use super::{
     palette::Marker,

@@ -148,7 +148,14 @@ impl Scene {
     }
 
     /// Fills a rectangle.
-    pub(crate) fn rectangle(&mut self, (x, y): (f64, f64), (w, h): (f64, f64), ink: Ink, opacity: f64, hover: Option<String>) {
+    pub(crate) fn rectangle(
+        &mut self,
+        (x, y): (f64, f64),
+        (w, h): (f64, f64),
+        ink: Ink,
+        opacity: f64,
+        hover: Option<String>,
+    ) {
         let corners = vec![(x, y), (x + w, y), (x + w, y + h), (x, y + h)];
         self.marks.push(Mark::Area { corners, ink, opacity, hover });
     }

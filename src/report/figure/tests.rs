@@ -40,14 +40,23 @@ fn a_drawing_is_a_file_of_its_kind_and_the_same_every_time() {
 #[test]
 fn words_of_a_drawing_are_no_mark_up() {
     for text in [svg::standalone(&two_lines()), inline(&two_lines())] {
-        assert!(!text.contains("<script") && text.contains("&lt;script&gt;") && text.contains("&lt;b&gt; &amp;"), "{text}");
+        assert!(
+            !text.contains("<script") && text.contains("&lt;script&gt;") && text.contains("&lt;b&gt; &amp;"),
+            "{text}"
+        );
     }
-    assert_eq!(svg::escaped("\u{0}\u{1b}\u{ffff}a\"'"), "\u{fffd}\u{fffd}\u{fffd}a&quot;&#39;");
+    assert_eq!(svg::escaped("\u{0}\u{1b}\u{ffff}a\"'"), "\\u{0}\\u{1b}\u{fffd}a&quot;&#39;");
 }
 
 #[test]
 fn numbers_that_have_no_place_are_left_out_and_nothing_is_still_a_drawing() {
-    for points in [vec![], vec![point(0.0, 1.0)], vec![point(4.0, f64::NAN)], vec![point(4.0, f64::INFINITY)], vec![point(2.0, 1.0)]] {
+    for points in [
+        vec![],
+        vec![point(0.0, 1.0)],
+        vec![point(4.0, f64::NAN)],
+        vec![point(4.0, f64::INFINITY)],
+        vec![point(2.0, 1.0)],
+    ] {
         let text = svg::standalone(&chart(vec![Line::new("alone", 0, points)]).scene());
         assert!(text.contains("alone") && !text.contains("NaN") && !text.contains("inf"), "{text}");
     }
@@ -66,7 +75,10 @@ fn axes_have_round_numbers() {
     };
     assert_eq!(labels(Axis::new("", Scale::Linear), &[0.0, 1.0]), ["0", "0.2", "0.4", "0.6", "0.8", "1"]);
     assert_eq!(labels(Axis::new("", Scale::Octaves), &[32.0, 256.0]), ["32", "64", "128", "256"]);
-    assert_eq!(labels(Axis::new("", Scale::Decades), &[3e-4, 0.5, 20.0]), ["1e-4", "1e-3", "1e-2", "1e-1", "1", "10", "100"][..].iter().step_by(2).copied().collect::<Vec<_>>());
+    assert_eq!(
+        labels(Axis::new("", Scale::Decades), &[3e-4, 0.5, 20.0]),
+        ["1e-4", "1e-3", "1e-2", "1e-1", "1", "10", "100"][..].iter().step_by(2).copied().collect::<Vec<_>>()
+    );
     assert_eq!(labels(Axis::of_names("", vec!["a".into(), "b".into()]), &[]), ["a", "b"]);
 }
 
