@@ -131,10 +131,8 @@ fn commands(results: &Results) -> Part {
             (None, true) => "holds".into(),
             (None, false) => "does not hold".into(),
         };
-        let commit = kept
-            .commit
-            .as_deref()
-            .map_or(String::new(), |commit| format!(", commit {}", &commit[..commit.len().min(12)]));
+        let short = |commit: &String| format!(", commit {}", commit.chars().take(12).collect::<String>());
+        let commit = kept.commit.as_ref().map_or(String::new(), short);
         let name = kept.name();
         rows.push(vec![
             name.clone(),

@@ -26,12 +26,12 @@ pub(crate) fn html(document: &Document) -> String {
                 meta http-equiv="Content-Security-Policy" content=(POLICY);
                 meta name="color-scheme" content="light dark";
                 meta name="generator" content={ "tcnum " (VERSION) ", commit " (COMMIT) };
-                title { (document.title) ": numeric behaviour" }
+                title { (shown(&document.title)) ": numeric behaviour" }
                 style { (PreEscaped(STYLE)) }
             }
             body {
                 header {
-                    h1 { (document.title) }
+                    h1 { (shown(&document.title)) }
                     p.lead { "What its matrix instructions compute, as far as it was measured" }
                 }
                 nav aria-label="Contents" {
@@ -72,7 +72,7 @@ fn block(block: &Block) -> Markup {
 fn figure(figure: &Figure) -> Markup {
     html! {
         figure id={ "figure-" (figure.name) } {
-            div.drawing tabindex="0" role="region" aria-label=(figure.scene.title) { (PreEscaped(inline(&figure.scene))) }
+            div.drawing tabindex="0" role="region" aria-label=(shown(&figure.scene.title)) { (PreEscaped(inline(&figure.scene))) }
             figcaption { (shown(&figure.caption)) }
         }
     }
@@ -81,7 +81,7 @@ fn figure(figure: &Figure) -> Markup {
 fn table(sheet: &Sheet) -> Markup {
     let own = &sheet.shown;
     html! {
-        div.table tabindex="0" role="region" aria-label=(sheet.caption) {
+        div.table tabindex="0" role="region" aria-label=(shown(&sheet.caption)) {
             table {
                 caption { (shown(&sheet.caption)) }
                 thead { tr {

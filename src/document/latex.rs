@@ -50,12 +50,12 @@ fn main(title: &str, inputs: &str) -> String {
     format!(
         "% Made by tcnum {VERSION}, commit {COMMIT}. Compile with: pdflatex main && bibtex main && pdflatex main && pdflatex main\n\
          \\documentclass[a4paper]{{article}}\n\
-         \\usepackage[T1]{{fontenc}}\n\
          \\usepackage[utf8]{{inputenc}}\n\
-         \\usepackage[margin=2.2cm]{{geometry}}\n\
+         \\usepackage[margin=1.8cm]{{geometry}}\n\
          \\usepackage{{array,booktabs,longtable,graphicx}}\n\
-         \\usepackage[hidelinks]{{hyperref}}\n\
+         \\usepackage[hidelinks,hypertexnames=false]{{hyperref}}\n\
          \\setlength{{\\emergencystretch}}{{3em}}\n\
+         \\makeatletter\\def\\fps@table{{htbp}}\\makeatother\n\
          \\setlength{{\\tabcolsep}}{{4pt}}\n\
          \\title{{{title}: numeric behaviour of its matrix instructions}}\n\
          \\author{{tcnum {VERSION}}}\n\

@@ -69,7 +69,7 @@ pub(crate) struct Sheet {
 }
 
 /// The headings of columns that name where rows are from.
-const FROM: [&str; 4] = ["on", "device", "measured on", "model"];
+const FROM: [&str; 5] = ["on", "device", "measured on", "model", "between"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
 

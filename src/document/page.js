@@ -61,7 +61,4 @@
     label.append(input);
     table.parentElement.before(label);
   }
-  addEventListener("beforeprint", () => {
-    document.querySelectorAll("details.part").forEach((part) => { part.open = true; });
-  });
 })();

@@ -99,9 +99,9 @@ impl Grid {
     }
 }
 
-/// The share of the line that a number of characters takes.
+/// The share of the line that a number of characters takes, beside the space around columns.
 fn share(width: usize) -> f64 {
-    width as f64 / ROOM.width as f64
+    width as f64 / (ROOM.width + 2 * ROOM.gap) as f64
 }
 
 /// A heading, in lines of about the width of its column.

@@ -86,7 +86,7 @@ fn drawings_are_files_of_their_kinds() {
     let (dot, svg) = (std::fs::read_to_string(dot).unwrap(), std::fs::read_to_string(svg).unwrap());
     assert!(dot.starts_with("digraph") && dot.trim_end().ends_with('}'), "{dot}");
     assert!(svg.starts_with("<svg") && svg.trim_end().ends_with("</svg>"), "{svg}");
-    for words in ["one after the other", "4..7", "wmma.m16n16k16.f32.f16.f16.f32 on model:volta"] {
+    for words in ["one after the other", "4..7", "wmma.m16n16k16.f32.f16.f16.f32 on NVIDIA Volta (model)"] {
         assert!(dot.contains(words) && svg.contains(words), "{words}");
     }
 }

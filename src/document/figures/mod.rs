@@ -22,6 +22,8 @@ pub(crate) struct Figure {
 
 /// Figures of a table that are shown; further ones are folded.
 const SHOWN: usize = 2;
+/// The most characters of a title with the names of two chips.
+const TITLE: usize = 60;
 /// The most lines of a figure.
 const LINES: usize = 14;
 
@@ -84,7 +86,7 @@ fn titled(what: &str, chips: &[&str]) -> String {
     match distinct[..] {
         [] => what.to_string(),
         [one] => format!("{what}: {one}"),
-        [one, other] => format!("{what}: {one} and {other}"),
+        [one, other] if what.len() + one.len() + other.len() < TITLE => format!("{what}: {one} and {other}"),
         _ => format!("{what}: {} chips", distinct.len()),
     }
 }

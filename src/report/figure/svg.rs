@@ -6,6 +6,7 @@ use super::{
     palette::{COLORS, Marker},
     scene::{Anchor, Ink, Mark, Scene, Words},
 };
+use crate::base::visible::visible;
 
 /// The fonts: all as wide as Helvetica, or nearly.
 pub(super) const FONTS: &str = "Helvetica, Arial, 'Liberation Sans', sans-serif";
@@ -154,18 +155,17 @@ fn number(value: f64) -> String {
     if short == "-0" { "0".into() } else { short.into() }
 }
 
-/// Text in which nothing is mark-up, and no character is one that XML does not have.
-pub(crate) fn escaped(text: &str) -> String {
+/// Text in which nothing is mark-up, and no character is one that XML does not have, or that turns the direction of what follows.
+pub(super) fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in visible(text).chars() {
         match c {
             '&' => escaped.push_str("&amp;"),
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
             '\'' => escaped.push_str("&#39;"),
-            '\n' => escaped.push('\n'),
-            _ if c.is_control() || matches!(c, '\u{fffe}' | '\u{ffff}') => escaped.push('\u{fffd}'),
+            '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
             _ => escaped.push(c),
         }
     }

@@ -45,7 +45,7 @@ fn words_of_a_drawing_are_no_mark_up() {
             "{text}"
         );
     }
-    assert_eq!(svg::escaped("\u{0}\u{1b}\u{ffff}a\"'"), "\u{fffd}\u{fffd}\u{fffd}a&quot;&#39;");
+    assert_eq!(svg::escaped("\u{0}\u{1b}\u{ffff}a\"'"), "\\u{0}\\u{1b}\u{fffd}a&quot;&#39;");
 }
 
 #[test]
