@@ -85,7 +85,7 @@
 //! 8. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 9. [`comparison`]: what a comparison finds, the same for all that compare;
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
-//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`],
+//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], [`explain`], [`chain`],
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`tables`]: all tables of those;
 //! 11. [`cli`]: the command line.
@@ -106,7 +106,7 @@ pub mod distinguish;
 pub mod emulate;
 pub mod exact;
 pub mod experiment;
-pub(crate) mod explain;
+pub mod explain;
 pub mod features;
 pub mod format;
 pub mod gemm;
@@ -128,5 +128,8 @@ pub mod tree;
 pub mod verify;
 mod version;
 
-pub use base::error::{Error, Interruption, Result};
+pub use base::{
+    error::{Error, Interruption, Result},
+    interrupt::interruptible,
+};
 pub use version::{COMMIT, VERSION};

@@ -1,6 +1,8 @@
 //! Signals that ask the program to stop: work that watches for them ends at its next unit, and what is done is reported.
 
 use std::{
+    cell::RefCell,
+    rc::Rc,
     sync::{
         Once,
         atomic::{AtomicUsize, Ordering},
@@ -19,9 +21,33 @@ static PENDING: AtomicUsize = AtomicUsize::new(0);
 /// Signals that arrive so soon after the first one are the same request: `timeout` of GNU sends two at once.
 const SAME: Duration = Duration::from_millis(500);
 
+/// Says whether the program that this one is a part of wants the work to stop.
+type Asked = Rc<dyn Fn() -> Option<Interruption>>;
+
+thread_local! {
+    static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
+}
+
+/// Does `work` on this thread, which ends with [`Error::Interrupted`], or with what it has, soon after `asked` says so: for programs
+/// that deal with signals themselves. Signals are not watched meanwhile.
+pub fn interruptible<R>(asked: impl Fn() -> Option<Interruption> + 'static, work: impl FnOnce() -> R) -> R {
+    /// Takes the question away again, also where the work panics.
+    struct Restored(Option<Asked>);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            ASKED.set(self.0.take());
+        }
+    }
+    let _restored = Restored(ASKED.replace(Some(Rc::new(asked))));
+    work()
+}
+
 /// From now on the first such signal is waited for by [`check`], and a later one ends the program at once. (Without it, the first
 /// one does.)
 pub(crate) fn watch() {
+    if ASKED.with_borrow(Option::is_some) {
+        return;
+    }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let watched = [Interruption::Int, Interruption::Term];
@@ -59,6 +85,9 @@ pub(crate) fn check() -> Result<()> {
 
 /// The signal that has arrived and is not yet answered.
 pub(crate) fn pending() -> Option<Interruption> {
+    if let Some(asked) = ASKED.with_borrow(Option::clone) {
+        return asked();
+    }
     let number = PENDING.load(Ordering::Relaxed);
     [Interruption::Int, Interruption::Term].into_iter().find(|signal| signal.number() == number)
 }
