@@ -85,6 +85,10 @@ pub(crate) fn call_with<R: Send>(
 
 /// The exception for an error, and for what Python raised that caused it.
 pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> PyErr {
+    // What is no fault (KeyboardInterrupt, SystemExit) goes on as it is.
+    if let Some(other) = cause.as_ref().filter(|cause| !cause.is_instance_of::<PyException>(py)) {
+        return other.clone_ref(py);
+    }
     let name = match error {
         Error::Request { .. } | Error::Unavailable { .. } => "RequestError",
         Error::Device { .. } => "DeviceError",

@@ -8,13 +8,15 @@ from typing import Any, Union
 
 from ._devices import FunctionDevice, Lent, resolved
 from ._instructions import any_instruction, instruction
-from ._models import Model
+from ._models import Model, model
 from ._reports import Report
-from ._tcnum import Format, Instruction
+from ._tcnum import Format, Instruction, RequestError
 from ._tcnum import report as run
 
 DeviceLike = Union[str, FunctionDevice, Callable[..., Any]]
 InstructionLike = Union[str, Instruction]
+# How the note begins that has the model which `tcnum identify` found.
+_MODEL_FILE = "The model file (--model-out writes it):"
 
 
 def command(name: str, *words: Any, **options: Any) -> Report:
@@ -120,19 +122,34 @@ def identify(
     cases: int | None = None,
     seed: int | None = None,
     **options: Any,
-) -> Report:
+) -> Identified:
     """Works out the arithmetic of an instruction from the answers of a device, and compares the device with it.
 
     Of a function, m, n, k, format (of A and B) and out (of C and D) say what it multiplies, or instr does. `report.model` is what was found,
     a `tcnum.Model`.
 
-    >>> import numpy as np, tcnum
-    >>> r = tcnum.identify(lambda a, b, c: a @ b + c, m=1, n=1, k=2, format="f64", cases=1000, budget=2000) # doctest: +SKIP
+    >>> import tcnum
+    >>> volta = tcnum.model("volta")["mma.m8n8k4.f32.f16.f16.f32"]
+    >>> r = tcnum.identify(lambda a, b, c: volta.execute(a, b, c), instr=volta.instruction, cases=10_000)
+    >>> r.holds, r.model[volta.instruction].dot([1, 2.0**-24], [1, 1])
+    (True, np.float32(1.0))
     """
     shape = {"m": m, "n": n, "k": k, "format": format, "out": out}
     chosen = _given(device, instr, shape, "identify")
-    found = command("identify", device=device, instr=chosen, cases=cases, seed=seed, **options)
+    found = Identified(command("identify", device=device, instr=chosen, cases=cases, seed=seed, **options)._made)
     return found
+
+
+class Identified(Report):
+    """What `identify` found."""
+
+    @property
+    def model(self) -> Model:
+        """The arithmetic that was found, as a model; RequestError where there is none."""
+        for note in self.notes:
+            if note.startswith(_MODEL_FILE):
+                return model(note.partition("\n")[2])
+        raise RequestError("the report has no model: with model_out it is in that file, and quick and features make none")
 
 
 def distinguish(

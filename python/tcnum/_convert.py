@@ -33,7 +33,7 @@ def encode(
     array([ 56, 126, 127], dtype=uint8)
     >>> tcnum.encode(np.float32([1.0, 464.0, 1e6]), "e4m3", rounding="RZ", overflow="saturate")
     array([ 56, 126, 126], dtype=uint8)
-    >>> tcnum.encode([0.1], "bf16", rounding="SR", random=np.uint64([0]))
+    >>> tcnum.encode(np.float32([0.1]), "bf16", rounding="SR", random=np.uint64([0]))
     array([15820], dtype=uint16)
     """
     own = element_format(format)

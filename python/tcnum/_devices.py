@@ -94,6 +94,11 @@ class FunctionDevice:
 
     def answer(self, i: Instruction, count: int, arrays: dict[str, np.ndarray]) -> np.ndarray:
         """The bytes of the codes of D of tiles, from those of the operands."""
+        # The operands that are asked for overflow, and hold NaN.
+        with np.errstate(all="ignore"):
+            return self._answer(i, count, arrays)
+
+    def _answer(self, i: Instruction, count: int, arrays: dict[str, np.ndarray]) -> np.ndarray:
         given = {}
         for name, own, rows, columns in i.operands:
             given[name] = arrays[name].view(unsigned(find_format(own))).reshape(count, rows, columns)
@@ -122,8 +127,7 @@ class FunctionDevice:
         if self.operands == 3 or not codes["c"].any():
             return d
         values = values_of(d, own)
-        with np.errstate(all="ignore"):
-            total = values + values_of(codes["c"], formats["c"]).astype(values.dtype)
+        total = values + values_of(codes["c"], formats["c"]).astype(values.dtype)
         return codes_of(total, own, what, quantise=True)
 
 

@@ -76,6 +76,7 @@ class Report:
     """
 
     def __init__(self, made: dict[str, Any]) -> None:
+        self._made = made
         self.command: str = made["command"]
         self.invocation: str = made["invocation"]
         self.device: dict[str, Any] | None = made["device"]

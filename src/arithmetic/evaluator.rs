@@ -78,7 +78,7 @@ impl Evaluator {
         let together = (PIECE / (i.m * i.n)).max(1);
         let pieces = (0..).step_by(together).zip(bytes.chunks_mut(together * each));
         parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
-            d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d));
+            self.tiles(tiles, first, scratch, d);
         });
         self.codes(bytes)
     }
@@ -88,9 +88,7 @@ impl Evaluator {
     pub fn execute_here(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
         let mut scratch = Scratch::default();
-        for (tile, d) in bytes.chunks_exact_mut(self.tile_bytes()).enumerate() {
-            self.tile(tiles, tile, &mut scratch, d);
-        }
+        self.tiles(tiles, 0, &mut scratch, &mut bytes);
         self.codes(bytes)
     }
 
@@ -107,6 +105,20 @@ impl Evaluator {
 
     fn codes(&self, bytes: Vec<u8>) -> Codes {
         Codes::from_bytes(self.program.instruction.d, bytes).expect("whole codes")
+    }
+
+    /// The codes of D of the tiles from `first` on.
+    fn tiles(&self, tiles: &Tiles, first: usize, scratch: &mut Scratch, d: &mut [u8]) {
+        let each = self.tile_bytes();
+        match self.fast.as_ref().map(|fast| (fast, fast.together())) {
+            Some((fast, together)) if together > 1 => {
+                let dot = |tile: usize| self.dot(&tiles.case(&self.program.instruction, tile, 0, 0));
+                for (first, d) in (first..).step_by(together).zip(d.chunks_mut(together * each)) {
+                    fast.cases(tiles, first, scratch, d, dot);
+                }
+            }
+            _ => d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d)),
+        }
     }
 
     /// The codes of D of one tile.
