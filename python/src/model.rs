@@ -140,11 +140,6 @@ impl Arithmetic {
         Ok(PyArray1::from_slice(py, d.as_bytes()))
     }
 
-    /// The same of cases, each a tile of one element.
-    fn cases<'py>(&self, py: Python<'py>, arrays: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        self.execute(py, arrays)
-    }
-
     /// The arithmetic, one operation a line.
     fn program(&self) -> String {
         self.evaluator.program().to_string()

@@ -30,7 +30,8 @@ def device(
     f: a function of three arrays, D = f(A, B, C), or of two, as numpy.matmul, to whose result C is added in D's format. instr: the only
     instruction that it executes. codes: whether it takes and gives codes, unsigned integers. Without it, values: float16, float32 and
     float64 for f16, f32 and f64, integers for integer formats, float32, which holds them all, for bf16, tf32, FP8 and the others; what it
-    gives has to be numbers of D's format (of two operands it is rounded to it). operands: 2 or 3; without it, as many as f takes.
+    gives has to be numbers of D's format (of two operands it is rounded to it); of an instruction of your own and of matrix products, every
+    NaN counts as the canonical one. operands: 2 or 3; without it, as many as f takes.
     batched: whether arrays are (tiles, rows, columns), as a function of three gets them unless this says otherwise, or (rows, columns).
     Of sparse and block-scaled forms f gets `positions`, `scale_a` and `scale_b` by name.
 
@@ -124,11 +125,14 @@ class FunctionDevice:
         elif source is not None and self.codes:
             raise TypeError(f"{what} is an array of {array.dtype.name}; codes of {own.name} are {unsigned(own).name}")
         d = codes_of(Operand(array, source), own, what, quantise=self.operands == 2)
-        if self.operands == 3 or not codes["c"].any():
-            return d
-        values = values_of(d, own)
-        total = values + values_of(codes["c"], formats["c"]).astype(values.dtype)
-        return codes_of(total, own, what, quantise=True)
+        if self.operands == 2:
+            values = values_of(d, own)
+            total = values + values_of(codes["c"], formats["c"]).astype(values.dtype)
+            d = codes_of(total, own, what, quantise=True)
+        # Which of two NaNs a sum of this machine's is depends on how it was compiled.
+        if not (self.codes or i.targets) and own.has_nan:
+            d = np.where(np.isnan(values_of(d, own)), np.array(own.code_of(np.nan), d.dtype), d)
+        return d
 
 
 def resolved(given: Any, taken: list[FunctionDevice]) -> str:

@@ -118,7 +118,7 @@ class Arithmetic:
     @property
     def program(self) -> str:
         """The arithmetic, operation by operation."""
-        return self._evaluator(0, 0).program()
+        return self._evaluator(0, 0).program().rstrip("\n")
 
     def dot(
         self,
@@ -158,10 +158,10 @@ class Arithmetic:
         count = int(np.prod(lead, dtype=np.int64))
         whole = {name: np.broadcast_to(own, (*lead, own.shape[-1])) for name, own in given.items()}
         if not lead or whole["b"].size <= _PIECE or lead[0] == 1:
-            return evaluator.cases({name: raw(own) for name, own in whole.items()})
+            return evaluator.execute({name: raw(own) for name, own in whole.items()})
         together = max(1, lead[0] * _PIECE // whole["b"].size)
         pieces = (slice(at, at + together) for at in range(0, lead[0], together))
-        made = [evaluator.cases({name: raw(own[piece]) for name, own in whole.items()}) for piece in pieces]
+        made = [evaluator.execute({name: raw(own[piece]) for name, own in whole.items()}) for piece in pieces]
         return np.concatenate(made) if count else np.empty(0, np.uint8)
 
     def execute(

@@ -26,6 +26,8 @@ class Table(Sequence):
 
     def __getitem__(self, at: Any) -> Any:
         if isinstance(at, str):
+            if at not in self._keys:
+                raise KeyError(f"the table {self.key} has no column {at!r}; there are {', '.join(self._keys)}")
             return [row[self._keys.index(at)] for row in self._rows]
         if isinstance(at, slice):
             return [dict(zip(self._keys, row)) for row in self._rows[at]]

@@ -67,7 +67,7 @@ def test_the_order_of_a_sum_is_found():
         return ((products[0] + products[1]) + (products[2] + products[3]))[None]
 
     report = tcnum.tree(pairs, m=1, n=1, k=4)
-    assert report["trees"][0]["tree"].replace(" ", "") in ("(c+((0+1)+(2+3)))", "(((0+1)+(2+3))+c)")
+    assert report["trees"][0]["tree"].replace(" ", "") == "(c+((0+1)+(2+3)))"
     assert tcnum.tree(np.matmul, k=32).holds
 
 
