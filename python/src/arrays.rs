@@ -6,8 +6,9 @@ use tcnum::{
     Error,
     convert::{self, ConversionTarget, Tensor},
     format::{
-        Format, Overflow, Rounding, find,
+        Format, Overflow, Rounding,
         block::{self, BlockFormat, Blocks, Quantizer},
+        find,
         slices::{Code, Decoder, Encoder},
     },
     isa::Codes,
@@ -67,7 +68,8 @@ fn encode_narrow(
     rounding: &str,
     overflow: &str,
 ) -> PyResult<()> {
-    let (format, rounding, overflow) = (resolve(py, format)?, crate::formats::rounding(rounding)?, self::overflow(overflow)?);
+    let (format, rounding, overflow) =
+        (resolve(py, format)?, crate::formats::rounding(rounding)?, self::overflow(overflow)?);
     if format.bytes() == 1 {
         encoded::<u8>(py, &values, out.extract()?, format, rounding, overflow)
     } else {

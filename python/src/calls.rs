@@ -94,7 +94,8 @@ pub(crate) fn exception(py: Python<'_>, error: &Error, cause: Option<PyErr>) -> 
         Error::Device { .. } => "DeviceError",
         Error::Interrupted { .. } => return cause.unwrap_or_else(|| PyKeyboardInterrupt::new_err(())),
     };
-    let made = py.import("tcnum._tcnum").and_then(|own| own.getattr(name)).and_then(|class| class.call1((error.to_string(),)));
+    let made =
+        py.import("tcnum._tcnum").and_then(|own| own.getattr(name)).and_then(|class| class.call1((error.to_string(),)));
     let made = made.map_or_else(|failed| failed, PyErr::from_value);
     if cause.is_some() {
         made.set_cause(py, cause);

@@ -185,7 +185,10 @@ impl ElementFormat {
     fn value_of(&self, code: u64) -> PyResult<f64> {
         match code <= self.0.code_mask() {
             true => Ok(self.0.to_f64(code)),
-            false => Err(PyValueError::new_err(format!("code {code:#x} has more than the {} bits of {}", self.0.bits, self.0))),
+            false => Err(PyValueError::new_err(format!(
+                "code {code:#x} has more than the {} bits of {}",
+                self.0.bits, self.0
+            ))),
         }
     }
 

@@ -96,3 +96,23 @@ pub(crate) fn pending() -> Option<Interruption> {
 pub(crate) fn answered() {
     PENDING.store(0, Ordering::Relaxed);
 }
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::*;
+
+    #[test]
+    fn work_of_another_program_is_interrupted_when_that_says_so() {
+        let asked = Rc::new(Cell::new(0));
+        let counted = asked.clone();
+        let stop = move || {
+            counted.set(counted.get() + 1);
+            (counted.get() > 2).then_some(Interruption::Int)
+        };
+        let done = interruptible(stop, || (0..10).map(|_| check()).take_while(Result::is_ok).count());
+        assert_eq!((done, asked.get()), (2, 3));
+        assert_eq!(check(), Ok(()));
+    }
+}

@@ -183,7 +183,11 @@ mod tests {
                     let d = evaluator.execute_here(&tiles);
                     FORCED.set(None);
                     for tile in 0..count {
-                        assert_eq!(d.get(tile), evaluator.dot(&tiles.case(&i, tile, 0, 0)), "{name}, tile {tile} of {count}");
+                        assert_eq!(
+                            d.get(tile),
+                            evaluator.dot(&tiles.case(&i, tile, 0, 0)),
+                            "{name}, tile {tile} of {count}"
+                        );
                     }
                 }
             }
