@@ -1,6 +1,6 @@
 //! Models: the arithmetic of an instruction, evaluated on arrays.
 
-use numpy::{PyArray1, PyReadonlyArray1};
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
@@ -9,7 +9,7 @@ use pyo3::{
 use tcnum::{
     arithmetic::{self, Evaluator},
     explain,
-    isa::{self, Codes, Tiles, operands},
+    isa::{self, Operand, Tiles, operands},
     report::Report,
 };
 
@@ -97,33 +97,47 @@ pub(crate) struct Arithmetic {
     tile: isa::Instruction,
 }
 
-/// The tiles that arrays by name make up.
-pub(crate) fn tiles(i: &isa::Instruction, arrays: &Bound<'_, PyDict>) -> PyResult<Tiles> {
-    let (mut count, mut own) = (None, Vec::new());
-    for operand in operands(i) {
-        let wrong = |what: String| PyValueError::new_err(format!("{}: {what}", operand.name));
-        let array = arrays.get_item(operand.name)?.ok_or_else(|| wrong(format!("{i} needs it")))?;
-        let read: PyReadonlyArray1<'_, u8> = array.extract()?;
-        let read = codes(operand.format, &read).map_err(|error| wrong(error.value(arrays.py()).to_string()))?;
-        let each = operand.len();
-        if !read.len().is_multiple_of(each) || count.is_some_and(|count| count != read.len() / each) {
-            return Err(wrong(format!("{} codes, and a tile has {each}", read.len())));
-        }
-        count = Some(read.len() / each);
-        own.push((operand.name, read));
+/// The operands of tiles as Python gives them.
+struct GivenTiles<'py> {
+    count: usize,
+    own: Vec<(&'static str, PyReadonlyArray1<'py, u8>)>,
+}
+
+impl GivenTiles<'_> {
+    /// The bytes of the codes of each operand.
+    fn arrays(&self) -> PyResult<Vec<(&'static str, &[u8])>> {
+        self.own.iter().map(|(name, array)| Ok((*name, array.as_slice()?))).collect()
     }
-    let tiles = Tiles::from_arrays(count.unwrap_or(0), own).ok_or_else(|| PyValueError::new_err("a, b and c"))?;
-    checked_positions(i, &tiles)?;
-    Ok(tiles)
+}
+
+/// The arrays by name that make up tiles of an instruction.
+fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult<GivenTiles<'py>> {
+    let (mut count, mut own) = (None, Vec::new());
+    for Operand { name, format, rows, columns } in operands(i) {
+        let wrong = |what: String| PyValueError::new_err(format!("{name}: {what}"));
+        let array = arrays.get_item(name)?.ok_or_else(|| wrong(format!("{i} needs it")))?;
+        let read: PyReadonlyArray1<'py, u8> = array.extract()?;
+        let (bytes, each) = (read.as_slice()?, rows * columns * format.bytes());
+        if !bytes.len().is_multiple_of(each) || count.is_some_and(|count| count != bytes.len() / each) {
+            return Err(wrong(format!("{} bytes, and a tile has {each}", bytes.len())));
+        }
+        count = Some(bytes.len() / each);
+        if format.bits as usize != 8 * format.bytes() {
+            codes(format, &read).map_err(|error| wrong(error.value(arrays.py()).to_string()))?;
+        }
+        if name == "positions" {
+            checked_positions(i, bytes)?;
+        }
+        own.push((name, read));
+    }
+    Ok(GivenTiles { count: count.unwrap_or(0), own })
 }
 
 /// Refuses positions of stored elements that are none.
-fn checked_positions(i: &isa::Instruction, tiles: &Tiles) -> PyResult<()> {
-    let (Some(chunk), Some(positions)) = (i.chunk(), &tiles.positions) else { return Ok(()) };
-    let stored = i.stored_k();
-    for row in 0..positions.len() / stored.max(1) {
-        let own: Vec<u64> = (0..stored).map(|at| positions.get(row * stored + at)).collect();
-        if !chunk.allows(own.iter().copied()) {
+fn checked_positions(i: &isa::Instruction, positions: &[u8]) -> PyResult<()> {
+    let (Some(chunk), stored) = (i.chunk(), i.stored_k()) else { return Ok(()) };
+    for (row, own) in positions.chunks(stored.max(1)).enumerate() {
+        if !chunk.allows(own.iter().map(|position| u64::from(*position))) {
             let rule = chunk.rule();
             return Err(PyValueError::new_err(format!("positions: row {row} has {own:?}; each chunk has {rule}")));
         }
@@ -135,9 +149,18 @@ fn checked_positions(i: &isa::Instruction, tiles: &Tiles) -> PyResult<()> {
 impl Arithmetic {
     /// The bytes of the codes of D of tiles: `arrays` has the bytes of the codes of each operand.
     fn execute<'py>(&self, py: Python<'py>, arrays: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyArray1<u8>>> {
-        let tiles = tiles(&self.tile, arrays)?;
-        let d: Codes = call(py, || Ok(self.evaluator.execute(&tiles)))?;
-        Ok(PyArray1::from_slice(py, d.as_bytes()))
+        let read = arrays_of(&self.tile, arrays)?;
+        let given = read.arrays()?;
+        let i = &self.tile;
+        let d = PyArray1::<u8>::zeros(py, read.count * i.m * i.n * i.d.bytes(), false);
+        let mut room = d.readwrite();
+        let bytes = room.as_slice_mut()?;
+        call(py, || {
+            self.evaluator.execute_into(&given, bytes);
+            Ok(())
+        })?;
+        drop(room);
+        Ok(d)
     }
 
     /// The arithmetic, one operation a line.
@@ -161,10 +184,16 @@ fn explained<'py>(
 ) -> PyResult<Bound<'py, PyDict>> {
     let Some((_, first)) = models.first() else { return Err(PyValueError::new_err("no model")) };
     let i = &first.get().tile;
-    let tiles = tiles(i, arrays)?;
-    if tiles.count != 1 {
-        return Err(PyValueError::new_err(format!("one case is explained, and {} are given", tiles.count)));
+    let read = arrays_of(i, arrays)?;
+    if read.count != 1 {
+        return Err(PyValueError::new_err(format!("one case is explained, and {} are given", read.count)));
     }
+    let own = operands(i)
+        .into_iter()
+        .zip(&read.own)
+        .map(|(operand, (name, array))| Ok((*name, codes(operand.format, array)?)));
+    let own = own.collect::<PyResult<Vec<_>>>()?;
+    let tiles = Tiles::from_arrays(1, own).ok_or_else(|| PyValueError::new_err("a, b and c"))?;
     let case = tiles.case(i, 0, 0, 0);
     let said: Vec<_> = models.iter().map(|(_, own)| own.get().evaluator.explain(&case)).collect();
     let titles: Vec<String> = models.iter().map(|(name, _)| format!("model {name}")).collect();

@@ -82,7 +82,7 @@ def test_the_order_of_a_sum_is_found():
         (lambda a, b, c: c.astype(np.float64) + 1e-300, "not in f32"),
         (lambda a, b, c: c.view(np.uint32), "codes=True"),
         (lambda a, b, c: np.array([[object()]]), "object"),
-        (lambda: None, ""),
+        (lambda: None, "argument"),
     ],
 )
 def test_a_function_that_gives_something_else_is_a_device_that_fails(f, says):

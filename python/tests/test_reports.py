@@ -38,3 +38,12 @@ def test_tables_go_to_pandas():
     pandas = pytest.importorskip("pandas")
     frame = tcnum.instructions("wgmma").to_pandas()
     assert isinstance(frame, pandas.DataFrame) and len(frame) > 10 and "instruction" in frame.columns
+
+
+def test_a_report_is_written_where_out_says(tmp_path):
+    file = tmp_path / "formats.json"
+    report = tcnum.command("formats", "e4m3", output="json", out=file, note="machine=mine")
+    import json
+
+    assert json.loads(file.read_text())["annotations"] == {"machine": "mine"}
+    assert report.holds

@@ -8,11 +8,14 @@ use super::{
 };
 use crate::{
     base::parallel,
-    isa::{Case, Codes, Instruction, Tiles},
+    format::Format,
+    isa::{Case, Codes, Instruction, Tiles, operands},
 };
 
 /// Outputs that a thread takes at a time, where tiles have fewer.
 const PIECE: usize = 1 << 9;
+/// Outputs for which a thread copies the operands at a time: few enough to stay in the nearest caches.
+const COPIED: usize = 1 << 10;
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -90,6 +93,32 @@ impl Evaluator {
         let mut scratch = Scratch::default();
         self.tiles(tiles, 0, &mut scratch, &mut bytes);
         self.codes(bytes)
+    }
+
+    /// Writes the bytes of the D codes of tiles whose operands' codes are given by name, as [`operands`] has them, each as little-endian
+    /// bytes: as [`Evaluator::execute`], without copies of all of them.
+    ///
+    /// # Panics
+    /// An operand is missing, or has not as many codes as the tiles need.
+    pub fn execute_into(&self, arrays: &[(&'static str, &[u8])], d: &mut [u8]) {
+        let i = &self.program.instruction;
+        let each = self.tile_bytes();
+        let count = d.len() / each;
+        let sizes: Vec<(&'static Format, usize)> =
+            operands(i).iter().map(|operand| (operand.format, operand.len() * operand.format.bytes())).collect();
+        let lengths = arrays.iter().map(|(_, bytes)| bytes.len());
+        assert!(lengths.eq(sizes.iter().map(|(_, size)| count * size)), "the operands of the tiles, in order");
+        let together = (COPIED / (i.m * i.n)).max(1);
+        let pieces = (0..).step_by(together).zip(d.chunks_mut(together * each));
+        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
+            let count = d.len() / each;
+            let piece = arrays.iter().zip(&sizes).map(|((name, bytes), (format, size))| {
+                let own = bytes[first * size..][..count * size].to_vec();
+                (*name, Codes::from_bytes(format, own).expect("whole codes"))
+            });
+            let tiles = Tiles::from_arrays(count, piece).expect("an instruction has A, B and C");
+            self.tiles(&tiles, 0, scratch, d);
+        });
     }
 
     /// The bytes of D of one tile.

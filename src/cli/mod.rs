@@ -106,8 +106,8 @@ pub fn status(words: Vec<OsString>) -> u8 {
     outcome.unwrap_or_else(|error| fail(&error))
 }
 
-/// The report of a command line, the program's name first, for programs that show results themselves: nothing is printed. With it
-/// what stopped the command in the middle, after which it is of what came before.
+/// The report of a command line, the program's name first, for programs that show results themselves: nothing is printed, and
+/// only `--out` writes it to a file. With it what stopped the command in the middle, after which it is of what came before.
 ///
 /// # Errors
 /// Words that are no command line; the errors of the command.
@@ -119,7 +119,12 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
         Error::request(what.unwrap_or(&text).trim().trim_start_matches("error: "))
     })?;
     distinct(&command, &matches)?;
-    reported(&cli.command)
+    let destination = cli.command.destination();
+    let (report, failure) = complete(&cli.command, &destination)?;
+    if destination.out.is_some() {
+        destination.write(&report)?;
+    }
+    Ok((report, failure))
 }
 
 /// The arguments in `words`, which stand in reports from now on.
@@ -205,13 +210,19 @@ impl Command {
 /// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
     let destination = command.destination();
-    destination.check()?;
-    let (mut report, failure) = reported(&command)?;
-    report.annotations = destination.annotations.clone();
-    report.notes.extend(destination.without_columns(&report));
+    let (report, failure) = complete(&command, &destination)?;
     destination.write(&report)?;
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
     failure.map_or(Ok(status), Err)
+}
+
+/// What a command reports, with what its flags add.
+fn complete(command: &Command, destination: &OutputDestination) -> Result<(Report, Option<Error>)> {
+    destination.check()?;
+    let (mut report, failure) = reported(command)?;
+    report.annotations = destination.annotations.clone();
+    report.notes.extend(destination.without_columns(&report));
+    Ok((report, failure))
 }
 
 /// What a command reports; with it what stopped one that still has something to report.

@@ -182,6 +182,11 @@ mod tests {
                     FORCED.set(Some(vectors));
                     let d = evaluator.execute_here(&tiles);
                     FORCED.set(None);
+                    let arrays: Vec<(&str, &[u8])> =
+                        tiles.arrays().map(|(name, codes)| (name, codes.as_bytes())).collect();
+                    let mut bytes = vec![0; d.as_bytes().len()];
+                    evaluator.execute_into(&arrays, &mut bytes);
+                    assert!(bytes == d.as_bytes(), "{name}, {count} tiles of arrays");
                     for tile in 0..count {
                         assert_eq!(
                             d.get(tile),
