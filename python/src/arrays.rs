@@ -298,7 +298,7 @@ fn dequantise_blocks<'py>(
     let elements = codes(format.element.format, &elements)?.as_bytes().to_vec();
     let scales = codes(format.scale, &scales)?.as_bytes().to_vec();
     whole_rows(elements.len(), row)?;
-    let rows = if row == 0 { 0 } else { elements.len() / row };
+    let rows = elements.len().checked_div(row).unwrap_or(0);
     if scales.len() != rows * row.div_ceil(format.length) {
         let wanted = rows * row.div_ceil(format.length);
         return Err(PyValueError::new_err(format!("there are {} scales, and {wanted} blocks", scales.len())));

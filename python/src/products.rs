@@ -89,6 +89,9 @@ impl Named<'_, '_> {
     }
 }
 
+/// The bytes of the codes of a product, the name of their format, and the report.
+type Product<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>);
+
 /// The codes of a product that a device makes as a schedule (a TOML document) says: their bytes, the name of their format, and the
 /// report.
 #[pyfunction]
@@ -103,7 +106,7 @@ fn product<'py>(
     quantise: bool,
     accuracy: bool,
     timeout: u64,
-) -> PyResult<(Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>)> {
+) -> PyResult<Product<'py>> {
     let raised = Raised::default();
     let arrays = arrays(py, &given)?;
     let (d, report) = call_with(py, &raised.clone(), || {

@@ -41,7 +41,7 @@ def command(name: str, *words: Any, **options: Any) -> Report:
     made, failure = run(line, [Lent(own) for own in taken])
     found = Report(made)
     if failure is not None:
-        failure.report = found
+        failure.report = found  # type: ignore[attr-defined]
         raise failure
     return found
 

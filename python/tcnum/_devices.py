@@ -79,7 +79,7 @@ class FunctionDevice:
         self.codes = codes
         self.operands = operands
         self.batched = batched
-        given = name or getattr(f, "__name__", type(f).__name__)
+        given = str(name or getattr(f, "__name__", type(f).__name__))
         # What stands in command lines and reports.
         self.name = _PREFIX + "".join(c if c.isascii() and (c.isalnum() or c in "_.-") else "-" for c in given)
 

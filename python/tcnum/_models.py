@@ -274,7 +274,7 @@ class Arithmetic:
                 raise RequestError(f"positions has the shape {places.shape}; its last axis is to have {stored}")
         elif positions is not None:
             raise RequestError(f"{i.name} is not sparse: it has no positions")
-        if i.scale is None:
+        if i.scale is None or i.scale_block is None:
             if scale_a is not None or scale_b is not None:
                 raise RequestError(f"{i.name} has no block scales")
             return given

@@ -198,15 +198,16 @@ def _schedule(instr: Any, schedule: Any, keys: dict[str, Any]) -> str:
             return Path(schedule).read_text(encoding="utf-8")
         except (OSError, ValueError) as error:
             raise RequestError(f"{schedule}: the schedule cannot be read: {error}") from error
-    lines, tables = [f"instruction = {_toml(any_instruction(instr).name)}"], {}
+    lines = [f"instruction = {_toml(any_instruction(instr).name)}"]
+    tables: dict[str, dict[str, Any]] = {}
     for key, value in keys.items():
         if value is None:
             continue
         if key in _PLAIN:
             lines.append(f"{_PLAIN[key]} = {_toml(value)}")
         elif key in _TABLES:
-            table, own = _TABLES[key]
-            tables.setdefault(table, {})[own] = value
+            table, inner = _TABLES[key]
+            tables.setdefault(table, {})[inner] = value
         else:
             raise TypeError(f"gemm has no key {key!r}; there are {', '.join([*_PLAIN, *_TABLES])}")
     for table, own in tables.items():

@@ -40,8 +40,9 @@ class Quantised:
     def values(self) -> np.ndarray:
         """What is left of the values: elements times scales, each rounded once to float32."""
         if self._values is None:
-            if self.scales is None:
-                self._values = np.asarray(decode(self.codes, self.format), dtype=np.float32)
+            if isinstance(self.format, Format) or self.scales is None:
+                plain = self.format if isinstance(self.format, Format) else self.format.element
+                self._values = np.asarray(decode(self.codes, plain), dtype=np.float32)
             else:
                 last = np.moveaxis(self.codes, self.axis, -1) if self.codes.ndim else self.codes
                 scales = np.moveaxis(self.scales, self.axis, -1) if self.codes.ndim else self.scales
@@ -70,7 +71,7 @@ class Quantised:
         }
 
     def __repr__(self) -> str:
-        scales = "" if self.scales is None else f", {self.scales.size} scales of {self.format.scale.name}"
+        scales = "" if self.scales is None or isinstance(self.format, Format) else f", {self.scales.size} scales of {self.format.scale.name}"
         return f"<tcnum.Quantised {self.format.name}, shape {self.shape}{scales}>"
 
     def _repr_html_(self) -> str:
