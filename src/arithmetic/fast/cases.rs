@@ -113,24 +113,39 @@ vectorised! {
     fn across(codes: &[u32], length: usize, order: &[usize], out: &mut Vec<u32>) {
         let rows = codes.len() / length;
         resize(out, rows.div_ceil(LANES) * order.len() * LANES);
-        for (piece, out) in out.chunks_exact_mut(order.len() * LANES).enumerate() {
-            let codes = &codes[piece * LANES * length..];
-            let (out, rows) = (out.as_chunks_mut::<LANES>().0, rows - piece * LANES);
-            if rows < LANES {
-                for (at, lanes) in out.iter_mut().enumerate() {
-                    for (lane, code) in lanes.iter_mut().enumerate() {
-                        *code = if lane < rows { codes[lane * length + order[at]] } else { 0 };
-                    }
-                }
-                continue;
+        for (codes, out) in codes.chunks(LANES * length).zip(out.chunks_exact_mut(order.len() * LANES)) {
+            let out = out.as_chunks_mut::<LANES>().0;
+            // The common lengths are constants: what is known to be inside of its row is not checked.
+            match length {
+                8 => side_by_side::<8>(codes, order, out),
+                16 => side_by_side::<16>(codes, order, out),
+                32 => side_by_side::<32>(codes, order, out),
+                _ => one_by_one(codes, length, order, out),
             }
-            let codes = &codes[..LANES * length];
-            for (at, lanes) in out.iter_mut().enumerate() {
-                let own = &codes[order[at]..];
-                for (lane, code) in lanes.iter_mut().enumerate() {
-                    *code = own[lane * length];
-                }
-            }
+        }
+    }
+}
+
+/// Some rows side by side.
+#[inline(always)]
+fn side_by_side<const K: usize>(codes: &[u32], order: &[usize], out: &mut [[u32; LANES]]) {
+    let Some(rows) = codes.as_chunks::<K>().0.first_chunk::<LANES>() else {
+        return one_by_one(codes, K, order, out);
+    };
+    for (lanes, at) in out.iter_mut().zip(order) {
+        let at = *at % K;
+        for lane in 0..LANES {
+            lanes[lane] = rows[lane][at];
+        }
+    }
+}
+
+/// The same of rows of any length, and of fewer than there are lanes.
+#[inline(always)]
+fn one_by_one(codes: &[u32], length: usize, order: &[usize], out: &mut [[u32; LANES]]) {
+    for (lanes, at) in out.iter_mut().zip(order) {
+        for (lane, code) in lanes.iter_mut().enumerate() {
+            *code = codes.get(lane * length + at).copied().unwrap_or_default();
         }
     }
 }
