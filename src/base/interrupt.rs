@@ -1,7 +1,7 @@
 //! Signals that ask the program to stop: work that watches for them ends at its next unit, and what is done is reported.
 
 use std::{
-    cell::RefCell,
+    cell::{Cell, RefCell},
     rc::Rc,
     sync::{
         Once,
@@ -26,6 +26,8 @@ type Asked = Rc<dyn Fn() -> Option<Interruption>>;
 
 thread_local! {
     static ASKED: RefCell<Option<Asked>> = const { RefCell::new(None) };
+    /// What it has said, and is not yet answered.
+    static SAID: Cell<Option<Interruption>> = const { Cell::new(None) };
 }
 
 /// Does `work` on this thread, which ends with [`Error::Interrupted`], or with what it has, soon after `asked` says so: for programs
@@ -36,6 +38,7 @@ pub fn interruptible<R>(asked: impl Fn() -> Option<Interruption> + 'static, work
     impl Drop for Restored {
         fn drop(&mut self) {
             ASKED.set(self.0.take());
+            SAID.set(None);
         }
     }
     let _restored = Restored(ASKED.replace(Some(Rc::new(asked))));
@@ -86,7 +89,8 @@ pub(crate) fn check() -> Result<()> {
 /// The signal that has arrived and is not yet answered.
 pub(crate) fn pending() -> Option<Interruption> {
     if let Some(asked) = ASKED.with_borrow(Option::clone) {
-        return asked();
+        SAID.set(SAID.get().or_else(|| asked()));
+        return SAID.get();
     }
     let number = PENDING.load(Ordering::Relaxed);
     [Interruption::Int, Interruption::Term].into_iter().find(|signal| signal.number() == number)
@@ -95,24 +99,29 @@ pub(crate) fn pending() -> Option<Interruption> {
 /// The signal has been handled: the rest of the program ends normally.
 pub(crate) fn answered() {
     PENDING.store(0, Ordering::Relaxed);
+    SAID.set(None);
 }
 
 #[cfg(test)]
 mod tests {
-    use std::cell::Cell;
-
     use super::*;
 
     #[test]
-    fn work_of_another_program_is_interrupted_when_that_says_so() {
+    fn work_of_another_program_is_interrupted_when_that_says_so_until_it_is_answered() {
         let asked = Rc::new(Cell::new(0));
         let counted = asked.clone();
         let stop = move || {
             counted.set(counted.get() + 1);
-            (counted.get() > 2).then_some(Interruption::Int)
+            (counted.get() == 3).then_some(Interruption::Int)
         };
-        let done = interruptible(stop, || (0..10).map(|_| check()).take_while(Result::is_ok).count());
-        assert_eq!((done, asked.get()), (2, 3));
-        assert_eq!(check(), Ok(()));
+        let interrupted = Err(Error::Interrupted { by: Interruption::Int });
+        let outcomes = interruptible(stop, || {
+            let mut outcomes: Vec<Result<()>> = (0..4).map(|_| check()).collect();
+            answered();
+            outcomes.push(check());
+            outcomes
+        });
+        assert_eq!(outcomes, [Ok(()), Ok(()), interrupted.clone(), interrupted, Ok(())]);
+        assert_eq!((asked.get(), check()), (4, Ok(())));
     }
 }
