@@ -8,7 +8,7 @@ use crate::{
 
 crate::rows! {
     /// A result of the dot-product-add that is explained.
-    pub(crate) struct ResultRow in "results" {
+    pub struct ResultRow in "results" {
         /// What computed it: a model, or the recording.
         by: String => shown("by").essential(),
         /// The code of D.
@@ -21,7 +21,7 @@ crate::rows! {
 
     /// A step of a dot-product-add, in one arithmetic or in two side by side. Values are exact: `1.5 = 3*2^-1`, in decimal after a
     /// `~` where that has too many digits.
-    pub(crate) struct StepRow in "steps" {
+    pub struct StepRow in "steps" {
         /// The number of the case, among several.
         number: Option<usize> => shown("#").if_filled().essential(),
         /// The group of terms, from 1; none of what happens outside of groups.
@@ -54,7 +54,7 @@ crate::rows! {
 }
 
 /// The results of a dot-product-add by each that computed it.
-pub(crate) fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
+pub fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item = (&'a str, u64)>) -> Table {
     let row = |(who, code): (&str, u64)| {
         let decoded = d.decode(code);
         ResultRow { by: who.into(), d: d.hex(code), value: decoded.decimal(), exactly: decoded.scaled() }
@@ -63,7 +63,7 @@ pub(crate) fn results<'a>(title: String, d: &Format, by: impl IntoIterator<Item 
 }
 
 /// The table of steps of one arithmetic, or of two.
-pub(crate) fn table(names: &[String], rows: Vec<StepRow>) -> Table {
+pub fn table(names: &[String], rows: Vec<StepRow>) -> Table {
     let title = match names {
         [one] => format!("Step by step: {one}"),
         several => {
@@ -77,7 +77,7 @@ pub(crate) fn table(names: &[String], rows: Vec<StepRow>) -> Table {
 
 /// The rows of [`table`] for the case of the given number, if numbers are wanted: the same steps of two arithmetics in one row.
 /// Products that are +0 are left out.
-pub(crate) fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
+pub fn rows(number: Option<usize>, explanations: &[Explanation]) -> Vec<StepRow> {
     let said: Vec<Vec<&ExplanationLine>> = explanations
         .iter()
         .map(|explanation| explanation.lines.iter().filter(|line| !is_nothing(line)).collect())

@@ -85,11 +85,11 @@
 //! 8. [`report`]: tables as declared rows, their schema and their renderings; [`summary`]: means and maxima;
 //! 9. [`comparison`]: what a comparison finds, the same for all that compare;
 //! 10. what there is (`catalogue`), what is asked of formats ([`convert`], [`calc`]) and of devices ([`record`], [`probe`],
-//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], `explain`, [`chain`], [`cost`],
+//!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], [`explain`], [`chain`], [`cost`],
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
 //!     integration reads them; `document`: documents and figures made of them;
-//! 11. [`cli`]: the command line.
+//! 11. [`cli`]: the command line, which other programs have as reports ([`cli::report`]).
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
 //! works with simulated devices need no library of C and no tool but Rust:
@@ -127,7 +127,7 @@ pub mod emulate;
 pub mod exact;
 #[cfg(feature = "mpfr")]
 pub mod experiment;
-pub(crate) mod explain;
+pub mod explain;
 pub mod features;
 pub mod format;
 pub mod gate;
@@ -151,5 +151,8 @@ pub mod tree;
 pub mod verify;
 mod version;
 
-pub use base::error::{Error, Interruption, Result};
+pub use base::{
+    error::{Error, Interruption, Result},
+    interrupt::interruptible,
+};
 pub use version::{COMMIT, VERSION};

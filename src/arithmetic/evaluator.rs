@@ -8,11 +8,14 @@ use super::{
 };
 use crate::{
     base::parallel,
-    isa::{Case, Codes, Instruction, Tiles},
+    format::Format,
+    isa::{Case, Codes, Instruction, Tiles, operands},
 };
 
 /// Outputs that a thread takes at a time, where tiles have fewer.
 const PIECE: usize = 1 << 9;
+/// Outputs for which a thread copies the operands at a time: few enough to stay in the nearest caches.
+const COPIED: usize = 1 << 10;
 
 /// The arithmetic of one instruction, ready to be evaluated.
 #[derive(Debug, Clone)]
@@ -78,7 +81,7 @@ impl Evaluator {
         let together = (PIECE / (i.m * i.n)).max(1);
         let pieces = (0..).step_by(together).zip(bytes.chunks_mut(together * each));
         parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
-            d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d));
+            self.tiles(tiles, first, scratch, d);
         });
         self.codes(bytes)
     }
@@ -88,10 +91,34 @@ impl Evaluator {
     pub fn execute_here(&self, tiles: &Tiles) -> Codes {
         let mut bytes = self.room(tiles);
         let mut scratch = Scratch::default();
-        for (tile, d) in bytes.chunks_exact_mut(self.tile_bytes()).enumerate() {
-            self.tile(tiles, tile, &mut scratch, d);
-        }
+        self.tiles(tiles, 0, &mut scratch, &mut bytes);
         self.codes(bytes)
+    }
+
+    /// Writes the bytes of the D codes of tiles whose operands' codes are given by name, as [`operands`] has them, each as little-endian
+    /// bytes: as [`Evaluator::execute`], without copies of all of them.
+    ///
+    /// # Panics
+    /// An operand is missing, or has not as many codes as the tiles need.
+    pub fn execute_into(&self, arrays: &[(&'static str, &[u8])], d: &mut [u8]) {
+        let i = &self.program.instruction;
+        let each = self.tile_bytes();
+        let count = d.len() / each;
+        let sizes: Vec<(&'static Format, usize)> =
+            operands(i).iter().map(|operand| (operand.format, operand.len() * operand.format.bytes())).collect();
+        let lengths = arrays.iter().map(|(_, bytes)| bytes.len());
+        assert!(lengths.eq(sizes.iter().map(|(_, size)| count * size)), "the operands of the tiles, in order");
+        let together = (COPIED / (i.m * i.n)).max(1);
+        let pieces = (0..).step_by(together).zip(d.chunks_mut(together * each));
+        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
+            let count = d.len() / each;
+            let piece = arrays.iter().zip(&sizes).map(|((name, bytes), (format, size))| {
+                let own = bytes[first * size..][..count * size].to_vec();
+                (*name, Codes::from_bytes(format, own).expect("whole codes"))
+            });
+            let tiles = Tiles::from_arrays(count, piece).expect("an instruction has A, B and C");
+            self.tiles(&tiles, 0, scratch, d);
+        });
     }
 
     /// The bytes of D of one tile.
@@ -107,6 +134,20 @@ impl Evaluator {
 
     fn codes(&self, bytes: Vec<u8>) -> Codes {
         Codes::from_bytes(self.program.instruction.d, bytes).expect("whole codes")
+    }
+
+    /// The codes of D of the tiles from `first` on.
+    fn tiles(&self, tiles: &Tiles, first: usize, scratch: &mut Scratch, d: &mut [u8]) {
+        let each = self.tile_bytes();
+        match self.fast.as_ref().map(|fast| (fast, fast.together())) {
+            Some((fast, together)) if together > 1 => {
+                let dot = |tile: usize| self.dot(&tiles.case(&self.program.instruction, tile, 0, 0));
+                for (first, d) in (first..).step_by(together).zip(d.chunks_mut(together * each)) {
+                    fast.cases(tiles, first, scratch, d, dot);
+                }
+            }
+            _ => d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d)),
+        }
     }
 
     /// The codes of D of one tile.

@@ -8,7 +8,10 @@ use std::{
 
 use signal_hook::{flag, iterator::Signals, low_level::emulate_default_handler};
 
-use super::{error::Interruption, interrupt::PENDING};
+use super::{
+    error::Interruption,
+    interrupt::{PENDING, is_asked},
+};
 
 /// Signals that arrive so soon after the first one are the same request: `timeout` of GNU sends two at once.
 const SAME: Duration = Duration::from_millis(500);
@@ -16,6 +19,9 @@ const SAME: Duration = Duration::from_millis(500);
 /// From now on the first such signal is noticed by [`check`](super::interrupt::check), and a later one ends the program at once. (Without it, the first
 /// one does.)
 pub(crate) fn watch() {
+    if is_asked() {
+        return;
+    }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
         let watched = [Interruption::Int, Interruption::Term];

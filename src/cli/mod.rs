@@ -35,7 +35,7 @@ mod select;
 mod tree;
 mod verify;
 
-use std::{io::Write, process::ExitCode};
+use std::{cell::RefCell, ffi::OsString, io::Write, process::ExitCode};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
@@ -68,11 +68,12 @@ struct Cli {
     request: Request,
 }
 
-/// What a command line asks for: a report, or text about the command line itself.
+/// What a command line asks for: a result, a document of results, or text about the command line itself.
 #[derive(Subcommand)]
 enum Request {
     #[command(flatten)]
-    Report(Box<Command>),
+    Command(Box<Command>),
+    Report(report::Arguments),
     Completions(completions::Arguments),
     #[command(hide = true)]
     Manual(manual::Arguments),
@@ -103,36 +104,75 @@ enum Command {
     Emulate(Box<emulate::Arguments>),
     Cost(cost::Arguments),
     Experiment(experiment::Arguments),
-    Report(report::Arguments),
     Diff(diff::Arguments),
+}
+
+thread_local! {
+    /// The command line that runs on this thread, the program's name first; empty before one does.
+    static WORDS: RefCell<Vec<OsString>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
+    ExitCode::from(status(std::env::args_os().collect()))
+}
+
+/// Runs a command line, the program's name first, as [`main`] does that of the process, and returns its exit status.
+pub fn status(words: Vec<OsString>) -> u8 {
     let mut command = command();
-    let (matches, cli) = match parsed(&mut command) {
+    let (matches, cli) = match parsed(&mut command, words) {
         Ok(parsed) => parsed,
         Err(said) => return say(&said),
     };
-    let subcommand = matches.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
-    let distinct = subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given));
-    let done = distinct.and_then(|()| match cli.request {
+    let done = distinct(&command, &matches).and_then(|()| match cli.request {
         Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
         Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(command) => threads::start_pool().and_then(|()| run(*command)),
+        Request::Report(arguments) => threads::start_pool().and_then(|()| report::run(&arguments)),
+        Request::Command(command) => threads::start_pool().and_then(|()| run(*command)),
     });
-    done.map_or_else(|error| fail(&error), ExitCode::from)
+    done.unwrap_or_else(|error| fail(&error))
 }
 
-/// The arguments of this process.
-fn parsed(command: &mut clap::Command) -> clap::error::Result<(ArgMatches, Cli)> {
-    let matches = command.try_get_matches_from_mut(std::env::args_os())?;
+/// The report of a command line, the program's name first, for programs that show results themselves: nothing is printed, and
+/// only `--out` writes it to a file. With it what stopped the command in the middle, after which it is of what came before.
+///
+/// # Errors
+/// Words that are no command line; the errors of the command.
+pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
+    let mut command = command();
+    let (matches, cli) = parsed(&mut command, words).map_err(|said| {
+        let text = said.render().to_string();
+        let what = text.split("\n\nUsage:").next().unwrap_or(&text).split("\n\nFor more information").next();
+        Error::request(what.unwrap_or(&text).trim().trim_start_matches("error: "))
+    })?;
+    distinct(&command, &matches)?;
+    let Request::Command(command) = cli.request else {
+        return Err(Error::request("this command writes documents, and has no report"));
+    };
+    let destination = command.destination();
+    let (report, failure) = complete(&command, &destination)?;
+    if destination.out.is_some() {
+        destination.write(&report)?;
+    }
+    Ok((report, failure))
+}
+
+/// The arguments in `words`, which stand in reports from now on.
+fn parsed(command: &mut clap::Command, words: Vec<OsString>) -> clap::error::Result<(ArgMatches, Cli)> {
+    let matches = command.try_get_matches_from_mut(&words)?;
     let cli = Cli::from_arg_matches(&matches)?;
+    WORDS.set(words);
     Ok((matches, cli))
 }
 
+/// Refuses arguments of which one names a file to write that another one names.
+fn distinct(command: &clap::Command, given: &ArgMatches) -> Result<()> {
+    let subcommand = given.subcommand().and_then(|(name, given)| Some((command.find_subcommand(name)?, given)));
+    subcommand.map_or(Ok(()), |(command, given)| files::distinct(command, given))
+}
+
 /// Prints help, or what is wrong with the arguments, which may be long, or hold control characters.
-fn say(said: &clap::Error) -> ExitCode {
+fn say(said: &clap::Error) -> u8 {
     let text = said.render().to_string();
     let shown = without_middle(&visible(&text)).into_owned();
     let printed = match said.exit_code() != 0 && shown != text {
@@ -140,12 +180,9 @@ fn say(said: &clap::Error) -> ExitCode {
         false => said.print().and_then(|()| std::io::stdout().flush()),
     };
     match (printed, said.exit_code()) {
-        (Ok(()), status) => ExitCode::from(u8::try_from(status).unwrap_or(2)),
-        (Err(error), 0) => match options::stdout_failed(&error) {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(error) => fail(&error),
-        },
-        (Err(_), _) => ExitCode::from(2),
+        (Ok(()), status) => u8::try_from(status).unwrap_or(2),
+        (Err(error), 0) => options::stdout_failed(&error).map_or_else(|error| fail(&error), |()| 0),
+        (Err(_), _) => 2,
     }
 }
 
@@ -156,10 +193,10 @@ fn warn(error: &Error) {
 }
 
 /// Says what went wrong on standard error.
-fn fail(error: &Error) -> ExitCode {
+fn fail(error: &Error) -> u8 {
     // A closed standard error cannot be reported anywhere.
     let _ = writeln!(std::io::stderr(), "error: {error}");
-    ExitCode::from(error.exit_status())
+    error.exit_status()
 }
 
 /// The command line, in which a negative number is a value wherever one is expected: `--samples -1` is out of range,
@@ -190,7 +227,7 @@ impl Command {
     }
 
     /// Where the result goes; nowhere of a command that makes a document.
-    fn destination(&self) -> Option<OutputDestination> {
+    fn destination(&self) -> OutputDestination {
         let destination = match self {
             Command::Formats(a) => &a.destination,
             Command::Convert(a) => &a.destination,
@@ -215,13 +252,12 @@ impl Command {
             Command::Cost(a) => &a.destination,
             Command::Diff(a) => &a.destination,
             Command::Experiment(a) => &a.destination,
-            Command::Report(_) => return None,
         };
         // --out of a file that is converted, recorded or computed names that; the report goes to standard output.
         let file = matches!(self, Command::Record(_))
             || matches!(self, Command::Gemm(a) if a.computes_one())
             || matches!(self, Command::Convert(a) if a.input.is_some());
-        Some(OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() })
+        OutputDestination { out: destination.out.clone().filter(|_| !file), ..destination.clone() }
     }
 
     /// Where the checks go, and the file that they are about, if there is one.
@@ -237,52 +273,10 @@ impl Command {
 
 /// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
 fn run(command: Command) -> Result<u8> {
-    let destination = command.destination().unwrap_or_default();
-    destination.check()?;
+    let destination = command.destination();
     let gates = command.gates();
     let drawings = command.drawings().cloned();
-    // What stopped a command that still has something to report.
-    let mut failure = None;
-    let mut report: Report = match command {
-        Command::Formats(a) => formats::run(&a)?,
-        Command::Convert(a) => convert::run(&a)?,
-        Command::Quantise(a) => {
-            let (report, stopped) = quantise::run(&a)?;
-            failure = stopped;
-            report
-        }
-        Command::Calc(a) => {
-            let (report, stopped) = calc::run(&a)?;
-            failure = stopped;
-            report
-        }
-        Command::Instructions(a) => instructions::run(&a)?,
-        Command::Models(a) => models::run(&a)?,
-        Command::Devices(a) => devices::run(&a)?,
-        Command::Probe(a) => probe::run(&a)?,
-        Command::Record(a) => record::run(&a)?,
-        Command::Verify(a) => verify::run(&a)?,
-        Command::Explain(a) => explain::run(&a)?,
-        Command::Merge(a) => merge::run(&a)?,
-        Command::ExecCheck(a) => exec_check::run(&a)?,
-        Command::Power(a) => power::run(&a)?,
-        Command::Identify(a) => {
-            let (report, stopped) = identify::run(&a)?;
-            failure = stopped;
-            report
-        }
-        Command::Distinguish(a) => distinguish::run(&a)?,
-        Command::Chain(a) => chain::run(&a)?,
-        Command::Tree(a) => tree::run(&a)?,
-        Command::Gemm(a) => gemm::run(&a)?,
-        Command::Emulate(a) => emulate::run(&a)?,
-        Command::Cost(a) => cost::run(&a)?,
-        Command::Diff(a) => diff::run(&a)?,
-        Command::Experiment(a) => experiment::run(&a)?,
-        Command::Report(a) => return report::run(&a),
-    };
-    report.annotations = destination.annotations.clone();
-    report.notes.extend(destination.without_columns(&report));
+    let (report, failure) = complete(&command, &destination)?;
     if let Some((gates, source)) = gates {
         gates.write(&report, source.as_deref())?;
     }
@@ -292,7 +286,46 @@ fn run(command: Command) -> Result<u8> {
     failure.map_or(Ok(status), Err)
 }
 
-/// This process's command line with the program's own name in front, quoted for a shell.
+/// What a command reports, with what its flags add.
+fn complete(command: &Command, destination: &OutputDestination) -> Result<(Report, Option<Error>)> {
+    destination.check()?;
+    let (mut report, failure) = reported(command)?;
+    report.annotations = destination.annotations.clone();
+    report.notes.extend(destination.without_columns(&report));
+    Ok((report, failure))
+}
+
+/// What a command reports; with it what stopped one that still has something to report.
+fn reported(command: &Command) -> Result<(Report, Option<Error>)> {
+    let report = match command {
+        Command::Formats(a) => formats::run(a),
+        Command::Convert(a) => convert::run(a),
+        Command::Quantise(a) => return quantise::run(a),
+        Command::Calc(a) => return calc::run(a),
+        Command::Instructions(a) => instructions::run(a),
+        Command::Models(a) => models::run(a),
+        Command::Devices(a) => devices::run(a),
+        Command::Probe(a) => probe::run(a),
+        Command::Record(a) => record::run(a),
+        Command::Verify(a) => verify::run(a),
+        Command::Explain(a) => explain::run(a),
+        Command::Merge(a) => merge::run(a),
+        Command::ExecCheck(a) => exec_check::run(a),
+        Command::Power(a) => power::run(a),
+        Command::Identify(a) => return identify::run(a),
+        Command::Distinguish(a) => distinguish::run(a),
+        Command::Chain(a) => chain::run(a),
+        Command::Tree(a) => tree::run(a),
+        Command::Gemm(a) => gemm::run(a),
+        Command::Emulate(a) => emulate::run(a),
+        Command::Cost(a) => cost::run(a),
+        Command::Experiment(a) => experiment::run(a),
+        Command::Diff(a) => diff::run(a),
+    };
+    Ok((report?, None))
+}
+
+/// The command line that runs on this thread, or that of this process, with the program's own name in front, quoted for a shell.
 pub fn invocation() -> String {
     let quote = |argument: String| {
         let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@".contains(c);
@@ -302,6 +335,8 @@ pub fn invocation() -> String {
             format!("'{}'", argument.replace('\'', "'\\''"))
         }
     };
-    let arguments = std::env::args_os().skip(1).map(|a| quote(a.to_string_lossy().into_owned()));
+    let own = WORDS.with_borrow(Vec::clone);
+    let words = if own.is_empty() { std::env::args_os().collect() } else { own };
+    let arguments = words.iter().skip(1).map(|word| quote(word.to_string_lossy().into_owned()));
     std::iter::once("tcnum".to_string()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

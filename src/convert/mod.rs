@@ -10,5 +10,5 @@ mod values;
 pub use block::{BlockConversion, ElementRow, ScaleRow};
 pub use deviations::Deviations;
 pub use file::{ArrayRow, FileContent, FileConversion, layout};
-pub use tensor::{ConversionTarget, Tensor, convert};
+pub use tensor::{ConversionTarget, Tensor, convert, encode};
 pub use value::{ConversionRow, Converted, ValueConversion, ValueRead, read};

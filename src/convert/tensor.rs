@@ -99,7 +99,10 @@ fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
 }
 
 /// The codes of the values, those of [`Format::encode`] by each of the ways.
-fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow: Overflow) -> Result<Codes> {
+///
+/// # Errors
+/// As [`convert`].
+pub fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow: Overflow) -> Result<Codes> {
     let width = format.bytes();
     let code = |value: &Real| format.encode(value, rounding, overflow);
     let mut bytes = vec![0; source.len() * width];

@@ -6,6 +6,7 @@ use super::{
     DEFAULT_MODEL, Device, ExecDevice, ModelDevice, TraceDevice, cpu,
     cpu::CpuDevice,
     cuda::{self, CudaDevice},
+    lent,
 };
 use crate::{Error, Result, arithmetic::shipped, base::nearest::nearest};
 
@@ -28,6 +29,9 @@ pub fn default_name(on_cpu: impl FnOnce() -> bool) -> String {
 /// that cannot be reached.
 pub fn open(name: Option<&str>, timeout: Duration) -> Result<Box<dyn Device>> {
     let name = &name.map_or_else(|| default_name(|| false), str::to_string);
+    if let Some(device) = lent::device(name) {
+        return device;
+    }
     if name == cpu::NAME {
         return Ok(Box::new(CpuDevice::open()));
     }

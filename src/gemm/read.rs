@@ -69,17 +69,9 @@ impl ArrayFile {
         let bytes = read_file(&self.path)?;
         let arrays = Arrays::parse(&self.path, &bytes)?;
         let within = |error: Error| error.within(self.label());
-        let array = self.chosen(&arrays).map_err(within)?;
-        let (rows, columns) = match array.shape[..] {
-            [columns] => (1, columns),
-            [rows, columns] => (rows, columns),
-            _ => {
-                let wrong = format!("its shape is {:?}: a matrix has rows and columns", array.shape);
-                return Err(within(Error::request(wrong)));
-            }
-        };
-        let (codes, own, note) = codes(array, format, conversion).map_err(within)?;
-        Ok((Matrix::new(rows, columns, own, codes), note.map(|note| format!("{}: {note}", self.label()))))
+        let read = self.chosen(&arrays).and_then(|array| Matrix::of_array(array, format, conversion));
+        let (matrix, note) = read.map_err(within)?;
+        Ok((matrix, note.map(|note| format!("{}: {note}", self.label()))))
     }
 
     fn chosen<'a>(&self, arrays: &'a Arrays) -> Result<&'a Array<'a>> {
@@ -100,6 +92,29 @@ impl ArrayFile {
                 ))
             }),
         }
+    }
+}
+
+impl Matrix {
+    /// The matrix that an array holds, as [`ArrayFile::read`] has it; with a note where values were rounded.
+    ///
+    /// # Errors
+    /// An array that is no matrix or holds other values than the format has.
+    pub fn of_array(
+        array: &Array,
+        format: Option<&'static Format>,
+        conversion: Conversion,
+    ) -> Result<(Matrix, Option<String>)> {
+        let (rows, columns) = match array.shape[..] {
+            [columns] => (1, columns),
+            [rows, columns] => (rows, columns),
+            _ => {
+                let shape = &array.shape;
+                return Err(Error::request(format!("its shape is {shape:?}: a matrix has rows and columns")));
+            }
+        };
+        let (codes, own, note) = codes(array, format, conversion)?;
+        Ok((Matrix::new(rows, columns, own, codes), note))
     }
 }
 

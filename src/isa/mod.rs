@@ -12,8 +12,8 @@ mod tile;
 
 pub use case::Case;
 pub use instruction::{Chunk, Instruction, Kernel, Scale};
-pub(crate) use own::{can_be_drawn, described, text as description};
-pub use own::{gemm, resolve};
+pub(crate) use own::{can_be_drawn, text as description};
+pub use own::{described, gemm, resolve};
 pub use table::{all, find};
 pub use targets::{Support, Target};
 pub use tile::{Codes, Operand, Tiles, operands};

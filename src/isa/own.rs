@@ -181,7 +181,7 @@ pub(crate) fn can_be_drawn(i: &Instruction) -> bool {
 ///
 /// # Errors
 /// As [`resolve`].
-pub(crate) fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
+pub fn described(text: &str, origin: &str, files: bool) -> Result<Instruction> {
     let description: Description =
         toml::from_str(text).map_err(|error| Error::request(format!("{origin}: {}", error.to_string().trim_end())))?;
     let instruction =

@@ -17,7 +17,7 @@ pub(super) struct Integer {
     /// Whether sums of products need more than 32 bits.
     wide: bool,
     /// Whether terms are exclusive ors of bits.
-    xor: bool,
+    pub(super) xor: bool,
 }
 
 impl Integer {

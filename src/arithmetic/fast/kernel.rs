@@ -89,6 +89,11 @@ impl FastKernel {
         Some(FastKernel { ordered, order, masks, values, direct: direct.flatten(), scales, arithmetic, a, b })
     }
 
+    /// Whether terms are exclusive ors.
+    pub(super) fn is_xor(&self) -> bool {
+        matches!(&self.arithmetic, Arithmetic::Integer(integer) if integer.xor)
+    }
+
     /// Rows of B that are decoded: of sparse forms all of them, from which those of A choose.
     pub(super) fn rows_of_b(&self, i: &Shape) -> usize {
         if i.chunk.is_some() { i.k } else { self.order.len() }

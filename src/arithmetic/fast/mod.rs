@@ -9,6 +9,7 @@
 //! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits. Programs of fused multiply-adds and additions in
 //! binary32 alone are computed in the host's binary64.
 
+mod cases;
 mod codes;
 mod compile;
 mod decoder;
@@ -69,6 +70,32 @@ impl FastArithmetic {
         Some(FastArithmetic { shape: Shape::new(&program.instruction), compiled })
     }
 
+    /// How many tiles are computed together.
+    pub(super) fn together(&self) -> usize {
+        match &self.compiled {
+            Lowered::Kernel(kernel) if kernel.takes_cases(&self.shape) => cases::TOGETHER,
+            _ => 1,
+        }
+    }
+
+    /// The bytes of the D codes of tiles of one element, up to [`FastArithmetic::together`] of them; `reference` gives the code of a
+    /// tile that this evaluator leaves out.
+    pub(super) fn cases(
+        &self,
+        tiles: &Tiles,
+        first: usize,
+        scratch: &mut Scratch,
+        d: &mut [u8],
+        reference: impl Fn(usize) -> u64,
+    ) {
+        let Lowered::Kernel(kernel) = &self.compiled else { unreachable!("tiles that are computed together") };
+        scratch.0.run_cases(kernel, &self.shape, tiles, first, d);
+        let width = self.shape.width;
+        for &at in &scratch.0.unknown {
+            d[at * width..][..width].copy_from_slice(&reference(first + at).to_le_bytes()[..width]);
+        }
+    }
+
     /// The bytes of the D codes `[m][n]` of a tile; `reference` gives the code of an element that this evaluator leaves out.
     pub(super) fn tile(
         &self,
@@ -122,6 +149,51 @@ mod tests {
                     let mut d = vec![0; expected.len()];
                     fast.tile(&tiles, tile, &mut Scratch::default(), &mut d, dot);
                     assert!(d == expected, "{name} as {m} x {n}, tile {tile}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn tiles_of_one_element_give_the_results_of_the_reference() {
+        for (model, name) in [
+            ("hopper", "mma.m16n8k16.f32.f16.f16.f32"),
+            ("hopper", "mma.m16n8k8.f16.f16.f16.f16"),
+            ("hopper", "mma.m16n8k8.f32.tf32.tf32.f32"),
+            ("hopper", "mma.m16n8k16.f32.bf16.bf16.f32"),
+            ("volta", "mma.m8n8k4.f32.f16.f16.f32"),
+            ("hopper", "wgmma.m64n8k32.f32.e4m3.e5m2"),
+            ("hopper", "mma.m16n8k32.f32.e4m3.e5m2.f32"),
+            ("hopper", "mma.m16n8k16.s32.s8.u8.s32.satfinite"),
+            ("hopper", "mma.m8n8k128.s32.b1.b1.s32.xor.popc"),
+            ("hopper", "mma.sp.m16n8k16.f16.f16.f16.f16"),
+            ("hopper", "mma.m8n8k4.f64.f64.f64.f64"),
+            ("blackwell", "tcgen05.m128n16k32.f32.e4m3.e4m3.f32"),
+            ("x86", "tdpbf16ps.m16n16k32.f32.bf16.bf16.f32"),
+            ("cdna3", "mfma.16x16x32.f32.e4m3fnuz.e5m2fnuz.f32"),
+        ] {
+            let own = isa::find(name).unwrap();
+            let i = Instruction { m: 1, n: 1, ..own.clone() };
+            let evaluator = Model::load(model).unwrap().evaluator(&i).unwrap();
+            for vectors in Vectors::all() {
+                for count in [1, 15, 16, 17, 128, 129, 3000] {
+                    let mut tiles = stream::tiles(&own, 1, 0, count).resized(&own, &i);
+                    tiles.count = count;
+                    FORCED.set(Some(vectors));
+                    let d = evaluator.execute_here(&tiles);
+                    FORCED.set(None);
+                    let arrays: Vec<(&str, &[u8])> =
+                        tiles.arrays().map(|(name, codes)| (name, codes.as_bytes())).collect();
+                    let mut bytes = vec![0; d.as_bytes().len()];
+                    evaluator.execute_into(&arrays, &mut bytes);
+                    assert!(bytes == d.as_bytes(), "{name}, {count} tiles of arrays");
+                    for tile in 0..count {
+                        assert_eq!(
+                            d.get(tile),
+                            evaluator.dot(&tiles.case(&i, tile, 0, 0)),
+                            "{name}, tile {tile} of {count}"
+                        );
+                    }
                 }
             }
         }

@@ -40,6 +40,11 @@ impl Shape {
         Shape { m: i.m, n: i.n, k: i.k, stored: i.stored_k(), chunk: i.chunk(), rows, width: i.d.bytes() }
     }
 
+    /// Whether tiles have one element.
+    pub(super) fn is_single(&self) -> bool {
+        self.m * self.n == 1
+    }
+
     /// Columns of a piece.
     #[inline(always)]
     fn columns(&self) -> usize {
@@ -58,15 +63,15 @@ const HALF: usize = LANES / TURNS;
 
 /// A piece of D: lanes take its rows in turn, column by column; some lanes may be beyond the last row or column.
 #[derive(Debug, Clone, Copy, Default)]
-struct Piece {
+pub(super) struct Piece {
     /// Its first row, and which of the pieces that begin there it is.
-    row: usize,
-    block: usize,
+    pub(super) row: usize,
+    pub(super) block: usize,
     /// Rows and columns that there are.
-    rows: usize,
-    columns: usize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
     /// Its first element.
-    element: usize,
+    pub(super) element: usize,
 }
 
 impl Piece {
@@ -84,25 +89,25 @@ impl Piece {
 /// The decoded operands of a tile.
 #[derive(Debug, Default)]
 pub(super) struct DecodedTile {
-    codes: Vec<u32>,
+    pub(super) codes: Vec<u32>,
     /// The codes of A and B in the order of their elements.
-    a_codes: Vec<u32>,
-    b_codes: Vec<u32>,
+    pub(super) a_codes: Vec<u32>,
+    pub(super) b_codes: Vec<u32>,
     positions: Vec<u32>,
     /// The scales of A and B.
     scales: [Vec<u32>; 2],
     /// A by the rows of pieces, k and row: [`TURNS`] rows, or one of them twice, in the order of the kernel.
-    a: Elements,
+    pub(super) a: Elements,
     /// B by the columns of pieces, k and lane: dense in the order of the kernel.
-    b: Elements,
+    pub(super) b: Elements,
     /// The scales of those elements, where they are not scaled already.
     a_scales: Elements,
     b_scales: Elements,
     /// The range of A and B, where values in binary32 serve as they are.
-    range: Option<FactorRange>,
+    pub(super) range: Option<FactorRange>,
     /// The places of the elements of B that the rows of a sparse A choose, and those elements.
     chosen_places: Vec<[usize; TURNS]>,
-    chosen: Elements,
+    pub(super) chosen: Elements,
     chosen_scales: Elements,
     workspace: Workspace,
     outcome: RoundedCodes,
@@ -263,7 +268,15 @@ impl DecodedTile {
     }
 
     /// The elements of D in some pieces.
-    fn batch(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, places: &[Piece], d: &mut [u8]) {
+    pub(super) fn batch(
+        &mut self,
+        kernel: &FastKernel,
+        i: &Shape,
+        tiles: &Tiles,
+        tile: usize,
+        places: &[Piece],
+        d: &mut [u8],
+    ) {
         let mut c = [0; COUNT];
         gather(&tiles.c, tile * i.m * i.n, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];

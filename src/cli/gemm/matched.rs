@@ -10,8 +10,8 @@ use crate::{
     gemm::{
         self, ArrayFile, Conversion, Factors, Matrix,
         apart::{self, Apart},
-        matching::{self, Matches, Mixed, Suspects},
-        places, tables,
+        matching::{self, Suspects},
+        tables,
     },
     isa::Instruction,
     report::{Report, Table},
@@ -55,7 +55,7 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
     let found = matching::find(&suspects, &factors, &d, &|what| progress.step(what))?;
     report.holds = !found.found.is_empty();
     let mixed = matching::mixed(&suspects, &factors, &d, &found, &|what| progress.step(what))?;
-    report.notes.extend(remarks(&found, factors.k(), d.codes.len()));
+    report.notes.extend(matching::remarks(&found, factors.k(), d.codes.len()));
     if let (Some(path), Some(first)) = (&arguments.schedule_out, found.found.first()) {
         atomic::write(path, first.schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))?;
     }
@@ -74,7 +74,7 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
     };
     let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
     if let Some(mixed) = &mixed {
-        report.notes.push(together(mixed, factors.k(), d.codes.len()));
+        report.notes.push(matching::together(mixed, factors.k(), d.codes.len()));
         let rows = tables::mixed(mixed, factors.k(), d.codes.len());
         report.tables.push(Table::of("Two schedules that together give every element", rows));
         return Ok(report);
@@ -102,51 +102,4 @@ fn written(path: &Path, told: Option<&Apart>, schedules: usize) -> Result<String
     };
     let file = path.display();
     Ok(format!("Of A and B in {file}, {groups}: have D made of {file}:a and {file}:b as this one was, and match that."))
-}
-
-/// What two schedules give together, in a sentence.
-fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
-    let Mixed { first, second, others, .. } = mixed;
-    format!(
-        "Two schedules together give every element: {} of {elements} {}; the {} others, of rows {} and columns {}, {}.",
-        elements - others.differing,
-        first.schedule.sentence(k),
-        others.differing,
-        places(&others.rows),
-        places(&others.columns),
-        second.schedule.sentence(k)
-    )
-}
-
-/// What was found, in sentences.
-fn remarks(found: &Matches, k: usize, elements: usize) -> Vec<String> {
-    let Matches { tried, arithmetics, found, unchecked, nearest } = found;
-    let arithmetics = if *arithmetics == 1 { "1 arithmetic".into() } else { format!("{arithmetics} arithmetics") };
-    let tried = format!("{tried} schedules of {arithmetics} were tried");
-    let mut notes = Vec::new();
-    match (&found[..], nearest) {
-        ([first, others @ ..], _) => {
-            let sentence = first.schedule.sentence(k);
-            let model = &first.arithmetic.model;
-            let more = match others.len() {
-                0 => "no other that was tried gives the same".to_string(),
-                1 => "1 other gives the same D, and nothing in D tells them apart".to_string(),
-                count => format!("{count} others give the same D, and nothing in D tells them apart"),
-            };
-            notes.push(format!("D is, in every bit, {sentence}, with the arithmetic of {model}; {more}. {tried}."));
-        }
-        ([], Some((near, differences))) => notes.push(format!(
-            "No schedule gives D; {tried}. The nearest is {}, with the arithmetic of {}: it gives {} of {elements} elements.",
-            near.schedule.sentence(k),
-            near.arithmetic.model,
-            elements - differences.differing
-        )),
-        ([], None) => notes.push(format!("No schedule gives D; {tried}.")),
-    }
-    if *unchecked > 0 {
-        notes.push(format!(
-            "{unchecked} more agree on the elements that all were judged on, and were not computed in full."
-        ));
-    }
-    notes
 }

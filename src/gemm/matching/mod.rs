@@ -3,10 +3,12 @@
 mod candidates;
 mod judge;
 mod runs;
+mod words;
 
 use std::sync::Arc;
 
 pub(super) use candidates::suited;
+pub use words::{remarks, together};
 
 use super::{Differences, Executor, Factors, Matrix, Schedule, compute::compute, sample::Sample};
 use crate::{Error, Result, base::sorting, device::ModelDevice, isa::Instruction};

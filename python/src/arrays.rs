@@ -1,0 +1,314 @@
+//! Conversions of arrays: values to codes, codes to values, values to blocks and back.
+
+use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
+use tcnum::{
+    Error,
+    convert::{self, ConversionTarget, Tensor},
+    format::{
+        Format, Overflow, Rounding,
+        block::{self, BlockFormat, Blocks, Quantizer},
+        find,
+        slices::{Code, Decoder, Encoder},
+    },
+    isa::Codes,
+};
+
+use crate::{
+    calls::{call, exception},
+    formats::{overflow, resolve, rounding},
+};
+
+/// Adds the functions of this file.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(encode_narrow, module)?)?;
+    module.add_function(wrap_pyfunction!(encode_random, module)?)?;
+    module.add_function(wrap_pyfunction!(encode_any, module)?)?;
+    module.add_function(wrap_pyfunction!(convert_exactly, module)?)?;
+    module.add_function(wrap_pyfunction!(decode_narrow, module)?)?;
+    module.add_function(wrap_pyfunction!(quantise_any, module)?)?;
+    module.add_function(wrap_pyfunction!(quantise_blocks, module)?)?;
+    module.add_function(wrap_pyfunction!(dequantise_blocks, module)?)
+}
+
+/// A block format by its name.
+fn block_format(name: &str) -> PyResult<&'static BlockFormat> {
+    block::find(name).ok_or_else(|| PyValueError::new_err(format!("'{name}' is not a block format")))
+}
+
+/// Codes of this format from the bytes of an array.
+pub(crate) fn codes(format: &'static Format, bytes: &PyReadonlyArray1<'_, u8>) -> PyResult<Codes> {
+    let own = Codes::from_bytes(format, bytes.as_slice()?.to_vec())
+        .ok_or_else(|| PyValueError::new_err(format!("codes of {format} have {} bytes each", format.bytes())))?;
+    if format.bits as usize != 8 * format.bytes()
+        && let Some(at) = own.iter().position(|code| code > format.code_mask())
+    {
+        let code = own.get(at);
+        let message = format!("code {code:#x} at position {at} has more than the {} bits of {format}", format.bits);
+        return Err(PyValueError::new_err(message));
+    }
+    Ok(own)
+}
+
+/// An error for values that have no code.
+fn missing(count: usize, of: usize, format: &Format) -> tcnum::Result<()> {
+    match count {
+        0 => Ok(()),
+        _ => Err(Error::request(format!("{count} of {of} values have no code in {format} (NaN, which it lacks)"))),
+    }
+}
+
+/// Writes the codes of f32 values, of a format of at most 16 bits, to an array of unsigned integers of 8 or 16 bits.
+#[pyfunction]
+fn encode_narrow(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f32>,
+    out: &Bound<'_, PyAny>,
+    format: &str,
+    rounding: &str,
+    overflow: &str,
+) -> PyResult<()> {
+    let (format, rounding, overflow) =
+        (resolve(py, format)?, crate::formats::rounding(rounding)?, self::overflow(overflow)?);
+    if format.bytes() == 1 {
+        encoded::<u8>(py, &values, out.extract()?, format, rounding, overflow)
+    } else {
+        encoded::<u16>(py, &values, out.extract()?, format, rounding, overflow)
+    }
+}
+
+fn encoded<C: Code + numpy::Element>(
+    py: Python<'_>,
+    values: &PyReadonlyArray1<'_, f32>,
+    mut out: PyReadwriteArray1<'_, C>,
+    format: &'static Format,
+    rounding: Rounding,
+    overflow: Overflow,
+) -> PyResult<()> {
+    let (values, out) = (values.as_slice()?, out.as_slice_mut()?);
+    if values.len() != out.len() {
+        return Err(PyValueError::new_err(format!("there are {} values, and room for {}", values.len(), out.len())));
+    }
+    call(py, || {
+        let encoder = Encoder::<C>::new(format, rounding, overflow)?;
+        missing(encoder.encode_parallel(values, out), values.len(), format)
+    })
+}
+
+/// The same, rounded stochastically: by so many bits of the random number of each value.
+#[pyfunction]
+fn encode_random(
+    py: Python<'_>,
+    values: PyReadonlyArray1<'_, f32>,
+    random: PyReadonlyArray1<'_, u64>,
+    bits: u32,
+    out: &Bound<'_, PyAny>,
+    format: &str,
+    overflow: &str,
+) -> PyResult<()> {
+    let (format, overflow) = (resolve(py, format)?, self::overflow(overflow)?);
+    if !(1..=64).contains(&bits) {
+        return Err(PyValueError::new_err(format!("random_bits is {bits}; it can be 1 to 64")));
+    }
+    if format.bytes() == 1 {
+        randomly::<u8>(py, &values, &random, bits, out.extract()?, format, overflow)
+    } else {
+        randomly::<u16>(py, &values, &random, bits, out.extract()?, format, overflow)
+    }
+}
+
+fn randomly<C: Code + numpy::Element>(
+    py: Python<'_>,
+    values: &PyReadonlyArray1<'_, f32>,
+    random: &PyReadonlyArray1<'_, u64>,
+    bits: u32,
+    mut out: PyReadwriteArray1<'_, C>,
+    format: &'static Format,
+    overflow: Overflow,
+) -> PyResult<()> {
+    let (values, random, out) = (values.as_slice()?, random.as_slice()?, out.as_slice_mut()?);
+    if values.len() != out.len() || values.len() != random.len() {
+        return Err(PyValueError::new_err("as many random numbers and as much room as there are values"));
+    }
+    call(py, || {
+        let encoder = Encoder::<C>::new(format, Rounding::Sr { random: 0, bits }, overflow)?;
+        missing(encoder.encode_randomly(values, random, out)?, values.len(), format)
+    })
+}
+
+/// The bytes of codes of one format, from those of another: each value rounded once.
+#[pyfunction]
+fn encode_any<'py>(
+    py: Python<'py>,
+    bytes: PyReadonlyArray1<'py, u8>,
+    from: &str,
+    to: &str,
+    rounding: &str,
+    overflow: &str,
+) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    let (from, to) = (resolve(py, from)?, resolve(py, to)?);
+    let (rounding, overflow) = (crate::formats::rounding(rounding)?, self::overflow(overflow)?);
+    let source = Tensor::Scalar(from, codes(from, &bytes)?);
+    let result = call(py, || convert::encode(&source, to, rounding, overflow))?;
+    Ok(PyArray1::from_slice(py, result.as_bytes()))
+}
+
+/// The same to nearest, what is too large saturating; and how many values changed.
+#[pyfunction]
+fn convert_exactly<'py>(
+    py: Python<'py>,
+    bytes: PyReadonlyArray1<'py, u8>,
+    from: &str,
+    to: &str,
+) -> PyResult<(Bound<'py, PyArray1<u8>>, u64)> {
+    let (from, to) = (resolve(py, from)?, resolve(py, to)?);
+    let source = Tensor::Scalar(from, codes(from, &bytes)?);
+    let target = ConversionTarget::Scalar { format: to, rounding: Rounding::Rne, overflow: Overflow::Saturate };
+    let (result, changes) = call(py, || convert::convert(&source, 1, &target))?;
+    let Tensor::Scalar(_, result) = result else { unreachable!("the target is no block format") };
+    Ok((PyArray1::from_slice(py, result.as_bytes()), changes.values - changes.exact))
+}
+
+/// Writes the values of codes of a format of at most 16 bits, exact or to nearest, to an array of f32.
+#[pyfunction]
+fn decode_narrow(
+    py: Python<'_>,
+    codes: &Bound<'_, PyAny>,
+    out: PyReadwriteArray1<'_, f32>,
+    format: &str,
+) -> PyResult<()> {
+    let format = resolve(py, format)?;
+    if format.bytes() == 1 {
+        decoded::<u8>(py, &codes.extract()?, out, format)
+    } else {
+        decoded::<u16>(py, &codes.extract()?, out, format)
+    }
+}
+
+fn decoded<C: Code + numpy::Element>(
+    py: Python<'_>,
+    codes: &PyReadonlyArray1<'_, C>,
+    mut out: PyReadwriteArray1<'_, f32>,
+    format: &'static Format,
+) -> PyResult<()> {
+    let (codes, out) = (codes.as_slice()?, out.as_slice_mut()?);
+    if codes.len() != out.len() {
+        return Err(PyValueError::new_err(format!("there are {} codes, and room for {}", codes.len(), out.len())));
+    }
+    let wide = |code: &C| -> bool { Into::<u64>::into(*code) > format.code_mask() };
+    let unused = format.bits as usize != 8 * format.bytes();
+    call(py, || {
+        if let Some(at) = codes.iter().position(wide).filter(|_| unused) {
+            let code: u64 = codes[at].into();
+            return Err(Error::request(format!(
+                "code {code:#x} at position {at} has more than the {} bits of {format}",
+                format.bits
+            )));
+        }
+        Decoder::<C>::new(format)?.decode_parallel(codes, out);
+        Ok(())
+    })
+}
+
+/// Rows of `row` values as blocks: element codes, scale codes, and the tensor's scale where there is one.
+#[pyfunction]
+#[pyo3(signature = (values, row, format, rule, rounding, tensor_scale))]
+fn quantise_blocks<'py>(
+    py: Python<'py>,
+    values: PyReadonlyArray1<'py, f32>,
+    row: usize,
+    format: &str,
+    rule: Option<&str>,
+    rounding: &str,
+    tensor_scale: Option<f32>,
+) -> PyResult<Parts<'py>> {
+    let quantizer = quantizer(py, format, rule, rounding, tensor_scale)?;
+    let values = values.as_slice()?;
+    whole_rows(values.len(), row)?;
+    let blocks = call(py, || Ok(quantizer.quantize(values, row)))?;
+    Ok(parts(py, blocks))
+}
+
+/// The same of the bytes of codes of any format.
+#[pyfunction]
+#[pyo3(signature = (bytes, from, row, format, rule, rounding, tensor_scale))]
+#[expect(clippy::too_many_arguments, reason = "the package calls it by position, and people call the package")]
+fn quantise_any<'py>(
+    py: Python<'py>,
+    bytes: PyReadonlyArray1<'py, u8>,
+    from: &str,
+    row: usize,
+    format: &str,
+    rule: Option<&str>,
+    rounding: &str,
+    tensor_scale: Option<f32>,
+) -> PyResult<Parts<'py>> {
+    let quantizer = quantizer(py, format, rule, rounding, tensor_scale)?;
+    let from = resolve(py, from)?;
+    let source = Tensor::Scalar(from, codes(from, &bytes)?);
+    whole_rows(source.len(), row)?;
+    let (result, _) = call(py, || convert::convert(&source, row, &ConversionTarget::Blocks(quantizer)))?;
+    let Tensor::Blocks(blocks) = result else { unreachable!("the target is a block format") };
+    Ok(parts(py, blocks))
+}
+
+/// Element codes, scale codes and the tensor's scale.
+type Parts<'py> = (Bound<'py, PyArray1<u8>>, Bound<'py, PyArray1<u8>>, Option<f32>);
+
+fn parts(py: Python<'_>, blocks: Blocks) -> Parts<'_> {
+    let scale = blocks.tensor_scale.map(|code| f32::from_bits(code as u32));
+    (PyArray1::from_vec(py, blocks.elements), PyArray1::from_vec(py, blocks.scales), scale)
+}
+
+fn quantizer(
+    py: Python<'_>,
+    format: &str,
+    rule: Option<&str>,
+    rounding: &str,
+    tensor_scale: Option<f32>,
+) -> PyResult<Quantizer> {
+    let mut quantizer = Quantizer::new(block_format(format)?);
+    quantizer.rounding = self::rounding(rounding)?;
+    quantizer.tensor_scale = tensor_scale;
+    if let Some(rule) = rule {
+        quantizer.rule = block::find_rule(rule).map_err(|error| exception(py, &error, None))?;
+    }
+    Ok(quantizer)
+}
+
+fn whole_rows(count: usize, row: usize) -> PyResult<()> {
+    match count == 0 || row > 0 && count.is_multiple_of(row) {
+        true => Ok(()),
+        false => Err(PyValueError::new_err(format!("{count} values are no whole rows of {row}"))),
+    }
+}
+
+/// The values of blocks, each rounded once to f32.
+#[pyfunction]
+#[pyo3(signature = (elements, scales, row, format, tensor_scale))]
+fn dequantise_blocks<'py>(
+    py: Python<'py>,
+    elements: PyReadonlyArray1<'py, u8>,
+    scales: PyReadonlyArray1<'py, u8>,
+    row: usize,
+    format: &str,
+    tensor_scale: Option<f32>,
+) -> PyResult<Bound<'py, PyArray1<f32>>> {
+    let format = block_format(format)?;
+    let elements = codes(format.element.format, &elements)?.as_bytes().to_vec();
+    let scales = codes(format.scale, &scales)?.as_bytes().to_vec();
+    whole_rows(elements.len(), row)?;
+    let rows = elements.len().checked_div(row).unwrap_or(0);
+    if scales.len() != rows * row.div_ceil(format.length) {
+        let wanted = rows * row.div_ceil(format.length);
+        return Err(PyValueError::new_err(format!("there are {} scales, and {wanted} blocks", scales.len())));
+    }
+    let f32 = find("f32").map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let one = || f32.encode_f64(1.0, Rounding::Rne, Overflow::Standard);
+    let tensor_scale = match (format.tensor_scale, tensor_scale) {
+        (None, _) => None,
+        (Some(_), given) => given.map(|scale| u64::from(scale.to_bits())).or_else(one),
+    };
+    let blocks = Blocks { format, row, tensor_scale, scales, elements };
+    Ok(PyArray1::from_vec(py, call(py, || Ok(blocks.dequantize()))?))
+}

@@ -1,0 +1,278 @@
+//! Formats, as Python sees them.
+
+use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
+use tcnum::format::{
+    self, FORMATS, Format, Overflow, Real, Rounding,
+    block::{self, BLOCK_FORMATS, BlockFormat, SCALE_RULES},
+};
+
+use crate::calls::exception;
+
+/// Adds the classes and the functions of this file.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<ElementFormat>()?;
+    module.add_class::<BlockFormatRecord>()?;
+    module.add("FORMAT_NAMES", FORMATS.iter().map(|format| format.name).collect::<Vec<_>>())?;
+    module.add("BLOCK_FORMAT_NAMES", BLOCK_FORMATS.iter().map(|format| format.name).collect::<Vec<_>>())?;
+    module.add("SCALE_RULES", SCALE_RULES.iter().map(|rule| rule.name).collect::<Vec<_>>())?;
+    module.add_function(wrap_pyfunction!(find_format, module)?)
+}
+
+/// The format of this name, or in this TOML file; a block format where one has the name.
+#[pyfunction]
+fn find_format(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
+    if let Some(format) = block::find(name) {
+        return Ok(Py::new(py, BlockFormatRecord(format))?.into_any());
+    }
+    Ok(Py::new(py, ElementFormat(resolve(py, name)?))?.into_any())
+}
+
+/// The format of this name, or in this file.
+pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
+    // A file is read once: each reading would keep a format of its own.
+    static OWN: std::sync::Mutex<Vec<(String, &'static Format)>> = std::sync::Mutex::new(Vec::new());
+    let mut own = OWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+    if let Some((_, format)) = own.iter().find(|(known, _)| known == name) {
+        return Ok(format);
+    }
+    let format = format::resolve(name).map_err(|error| exception(py, &error, None))?;
+    if format::find(name).is_err() {
+        own.push((name.into(), format));
+    }
+    Ok(format)
+}
+
+/// The rounding of this name.
+pub(crate) fn rounding(name: &str) -> PyResult<Rounding> {
+    Rounding::parse(name).ok_or_else(|| {
+        let known = Rounding::DETERMINISTIC.map(|rounding| rounding.name()).join(", ");
+        PyValueError::new_err(format!("unknown rounding '{name}'; there are {known}"))
+    })
+}
+
+/// The overflow rule of this name.
+pub(crate) fn overflow(name: &str) -> PyResult<Overflow> {
+    let all = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
+    all.into_iter().find(|overflow| overflow.name() == name).ok_or_else(|| {
+        let known = all.map(|overflow| overflow.name()).join(", ");
+        PyValueError::new_err(format!("unknown overflow '{name}'; there are {known}"))
+    })
+}
+
+/// A number format: a finite set of codes with values.
+#[pyclass(name = "Format", module = "tcnum", frozen, eq, hash)]
+#[derive(PartialEq)]
+pub(crate) struct ElementFormat(pub(crate) &'static Format);
+
+impl std::hash::Hash for ElementFormat {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.0.name.hash(state);
+    }
+}
+
+impl ElementFormat {
+    fn value(&self, code: Option<u64>) -> Option<f64> {
+        code.map(|code| self.0.to_f64(code))
+    }
+
+    fn landmark(&self, name: &str) -> Option<f64> {
+        self.value(self.0.landmarks().into_iter().find(|(own, _)| *own == name).map(|(_, code)| code))
+    }
+}
+
+#[pymethods]
+impl ElementFormat {
+    /// The name that reports print.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// Other accepted names.
+    #[getter]
+    fn aliases(&self) -> Vec<&'static str> {
+        self.0.aliases.to_vec()
+    }
+
+    /// Bits of a code.
+    #[getter]
+    fn bits(&self) -> u32 {
+        self.0.bits
+    }
+
+    /// Bytes of the smallest unsigned integer that holds a code.
+    #[getter]
+    fn bytes(&self) -> usize {
+        self.0.bytes()
+    }
+
+    /// The document that defines the format.
+    #[getter]
+    fn source(&self) -> &'static str {
+        self.0.source
+    }
+
+    /// Whether it is an integer format.
+    #[getter]
+    fn is_integer(&self) -> bool {
+        self.0.is_integer()
+    }
+
+    /// Whether numbers have a sign.
+    #[getter]
+    fn signed(&self) -> bool {
+        match self.0.encoding {
+            format::Encoding::Float(float) => float.signed,
+            format::Encoding::Integer { signed } => signed,
+        }
+    }
+
+    /// Bits of the exponent; None of integers.
+    #[getter]
+    fn exponent_bits(&self) -> Option<u32> {
+        self.0.float().map(|float| float.exponent_bits)
+    }
+
+    /// Stored bits of the significand; None of integers.
+    #[getter]
+    fn trailing_bits(&self) -> Option<u32> {
+        self.0.float().map(|float| float.trailing_bits)
+    }
+
+    /// What is subtracted from the biased exponent; None of integers.
+    #[getter]
+    fn bias(&self) -> Option<i32> {
+        self.0.float().map(|float| float.bias)
+    }
+
+    /// The largest number.
+    #[getter]
+    fn max(&self) -> f64 {
+        self.0.to_f64(self.0.largest(false))
+    }
+
+    /// The most negative number.
+    #[getter]
+    fn min(&self) -> f64 {
+        self.0.to_f64(self.0.largest(true))
+    }
+
+    /// The smallest positive normal number; None of integers.
+    #[getter]
+    fn smallest_normal(&self) -> Option<f64> {
+        self.landmark("smallest normal")
+    }
+
+    /// The smallest positive subnormal number; None where there is none.
+    #[getter]
+    fn smallest_subnormal(&self) -> Option<f64> {
+        self.landmark("smallest subnormal")
+    }
+
+    /// Whether there are infinities.
+    #[getter]
+    fn has_infinity(&self) -> bool {
+        self.0.has_infinity()
+    }
+
+    /// Whether there is a NaN.
+    #[getter]
+    fn has_nan(&self) -> bool {
+        self.0.has_nan()
+    }
+
+    /// The value of one code, as a float (to nearest, where it is none).
+    fn value_of(&self, code: u64) -> PyResult<f64> {
+        match code <= self.0.code_mask() {
+            true => Ok(self.0.to_f64(code)),
+            false => Err(PyValueError::new_err(format!(
+                "code {code:#x} has more than the {} bits of {}",
+                self.0.bits, self.0
+            ))),
+        }
+    }
+
+    /// The code of one value; None where the format has none for it.
+    #[pyo3(signature = (value, rounding = "RNE", overflow = "standard"))]
+    fn code_of(&self, value: f64, rounding: &str, overflow: &str) -> PyResult<Option<u64>> {
+        let (direction, beyond) = (crate::formats::rounding(rounding)?, crate::formats::overflow(overflow)?);
+        Ok(self.0.encode(&Real::from(value), direction, beyond))
+    }
+
+    fn __repr__(&self) -> String {
+        format!("tcnum.formats['{}']", self.0)
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.0.name
+    }
+}
+
+/// A block format: elements of a narrow format that share a scale.
+#[pyclass(name = "BlockFormat", module = "tcnum", frozen)]
+pub(crate) struct BlockFormatRecord(pub(crate) &'static BlockFormat);
+
+#[pymethods]
+impl BlockFormatRecord {
+    /// The name that reports print.
+    #[getter]
+    fn name(&self) -> &'static str {
+        self.0.name
+    }
+
+    /// Other accepted names.
+    #[getter]
+    fn aliases(&self) -> Vec<&'static str> {
+        self.0.aliases.to_vec()
+    }
+
+    /// The format of the element codes.
+    #[getter]
+    fn element(&self) -> ElementFormat {
+        ElementFormat(self.0.element.format)
+    }
+
+    /// The power of two that elements are multiplied by (mxint8: -6, others: 0).
+    #[getter]
+    fn element_exponent(&self) -> i32 {
+        self.0.element.exponent
+    }
+
+    /// Elements of a block.
+    #[getter]
+    fn length(&self) -> usize {
+        self.0.length
+    }
+
+    /// The format of the scale that a block's elements share.
+    #[getter]
+    fn scale(&self) -> ElementFormat {
+        ElementFormat(self.0.scale)
+    }
+
+    /// The format of the scale that all blocks of a tensor share; None where there is none.
+    #[getter]
+    fn tensor_scale(&self) -> Option<ElementFormat> {
+        self.0.tensor_scale.map(ElementFormat)
+    }
+
+    /// The rule for scales in the format's own specification.
+    #[getter]
+    fn default_rule(&self) -> &'static str {
+        self.0.default_rule
+    }
+
+    /// The document that defines the format.
+    #[getter]
+    fn source(&self) -> &'static str {
+        self.0.source
+    }
+
+    fn __repr__(&self) -> String {
+        format!("tcnum.formats['{}']", self.0)
+    }
+
+    fn __str__(&self) -> &'static str {
+        self.0.name
+    }
+}

@@ -1,0 +1,28 @@
+//! The Python module `tcnum._tcnum`: what the package `tcnum` (`python/tcnum`) is made of.
+//!
+//! Arrays arrive here flat, contiguous and of the types that are expected: the package sees to that, and to what people are told.
+
+mod arrays;
+mod calls;
+mod commands;
+mod device;
+mod formats;
+mod instruction;
+mod model;
+mod products;
+mod reports;
+
+use pyo3::{prelude::*, types::PyModule};
+
+/// The compiled part of tcnum.
+#[pymodule]
+fn _tcnum(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add("VERSION", tcnum::VERSION)?;
+    calls::add(module)?;
+    formats::add(module)?;
+    arrays::add(module)?;
+    instruction::add(module)?;
+    model::add(module)?;
+    commands::add(module)?;
+    products::add(module)
+}

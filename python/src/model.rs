@@ -1,0 +1,210 @@
+//! Models: the arithmetic of an instruction, evaluated on arrays.
+
+use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyDict, PyModule},
+};
+use tcnum::{
+    arithmetic::{self, Evaluator},
+    explain,
+    isa::{self, Operand, Tiles, operands},
+    report::Report,
+};
+
+use crate::{arrays::codes, calls::call, instruction::Instruction, reports::python_report};
+
+/// Adds the classes and the functions of this file.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_class::<Model>()?;
+    module.add_class::<Arithmetic>()?;
+    module.add("MODEL_NAMES", arithmetic::shipped().collect::<Vec<_>>())?;
+    module.add_function(wrap_pyfunction!(explained, module)?)
+}
+
+/// A model of arithmetic: one that is shipped, or of a file.
+#[pyclass(name = "ModelFile", module = "tcnum._tcnum", frozen)]
+pub(crate) struct Model {
+    model: arithmetic::Model,
+    /// The name or the file that it was asked for by.
+    #[pyo3(get)]
+    given: String,
+}
+
+#[pymethods]
+impl Model {
+    #[new]
+    fn new(py: Python<'_>, name: String) -> PyResult<Model> {
+        Ok(Model { model: call(py, || arithmetic::Model::load(&name))?, given: name })
+    }
+
+    /// The model that a TOML document describes.
+    #[staticmethod]
+    fn parse(py: Python<'_>, text: &str) -> PyResult<Model> {
+        let model = call(py, || arithmetic::Model::parse(text, "model"))?;
+        Ok(Model { given: model.name.clone(), model })
+    }
+
+    #[getter]
+    fn name(&self) -> &str {
+        &self.model.name
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.model.title
+    }
+
+    #[getter]
+    fn version(&self) -> u32 {
+        self.model.version
+    }
+
+    #[getter]
+    fn targets(&self) -> Vec<String> {
+        self.model.architectures.clone()
+    }
+
+    /// The model as a TOML document.
+    #[getter]
+    fn text(&self) -> &str {
+        self.model.text()
+    }
+
+    /// The names of the listed instructions that it covers.
+    fn instructions(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        call(py, || {
+            let covered = isa::all().iter().filter(|i| self.model.rule(i).is_some());
+            Ok(covered.map(|i| i.name.clone()).collect())
+        })
+    }
+
+    /// The arithmetic of an instruction, evaluated on tiles of `m` rows and `n` columns: its own where they are 0.
+    fn arithmetic(&self, py: Python<'_>, instruction: &Instruction, m: usize, n: usize) -> PyResult<Arithmetic> {
+        let own = &instruction.0;
+        let or = |given: usize, usual: usize| if given == 0 { usual } else { given };
+        let tile = isa::Instruction { m: or(m, own.m), n: or(n, own.n), ..own.clone() };
+        let evaluator = call(py, || self.model.evaluator(&tile))?;
+        Ok(Arithmetic { evaluator, tile })
+    }
+}
+
+/// The arithmetic of one instruction.
+#[pyclass(name = "Evaluator", module = "tcnum._tcnum", frozen)]
+pub(crate) struct Arithmetic {
+    evaluator: Evaluator,
+    tile: isa::Instruction,
+}
+
+/// The operands of tiles as Python gives them.
+struct GivenTiles<'py> {
+    count: usize,
+    own: Vec<(&'static str, PyReadonlyArray1<'py, u8>)>,
+}
+
+impl GivenTiles<'_> {
+    /// The bytes of the codes of each operand.
+    fn arrays(&self) -> PyResult<Vec<(&'static str, &[u8])>> {
+        self.own.iter().map(|(name, array)| Ok((*name, array.as_slice()?))).collect()
+    }
+}
+
+/// The arrays by name that make up tiles of an instruction.
+fn arrays_of<'py>(i: &isa::Instruction, arrays: &Bound<'py, PyDict>) -> PyResult<GivenTiles<'py>> {
+    let (mut count, mut own) = (None, Vec::new());
+    for Operand { name, format, rows, columns } in operands(i) {
+        let wrong = |what: String| PyValueError::new_err(format!("{name}: {what}"));
+        let array = arrays.get_item(name)?.ok_or_else(|| wrong(format!("{i} needs it")))?;
+        let read: PyReadonlyArray1<'py, u8> = array.extract()?;
+        let (bytes, each) = (read.as_slice()?, rows * columns * format.bytes());
+        if !bytes.len().is_multiple_of(each) || count.is_some_and(|count| count != bytes.len() / each) {
+            return Err(wrong(format!("{} bytes, and a tile has {each}", bytes.len())));
+        }
+        count = Some(bytes.len() / each);
+        if format.bits as usize != 8 * format.bytes() {
+            codes(format, &read).map_err(|error| wrong(error.value(arrays.py()).to_string()))?;
+        }
+        if name == "positions" {
+            checked_positions(i, bytes)?;
+        }
+        own.push((name, read));
+    }
+    Ok(GivenTiles { count: count.unwrap_or(0), own })
+}
+
+/// Refuses positions of stored elements that are none.
+fn checked_positions(i: &isa::Instruction, positions: &[u8]) -> PyResult<()> {
+    let (Some(chunk), stored) = (i.chunk(), i.stored_k()) else { return Ok(()) };
+    for (row, own) in positions.chunks(stored.max(1)).enumerate() {
+        if !chunk.allows(own.iter().map(|position| u64::from(*position))) {
+            let rule = chunk.rule();
+            return Err(PyValueError::new_err(format!("positions: row {row} has {own:?}; each chunk has {rule}")));
+        }
+    }
+    Ok(())
+}
+
+#[pymethods]
+impl Arithmetic {
+    /// The bytes of the codes of D of tiles: `arrays` has the bytes of the codes of each operand.
+    fn execute<'py>(&self, py: Python<'py>, arrays: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+        let read = arrays_of(&self.tile, arrays)?;
+        let given = read.arrays()?;
+        let i = &self.tile;
+        let d = PyArray1::<u8>::zeros(py, read.count * i.m * i.n * i.d.bytes(), false);
+        let mut room = d.readwrite();
+        let bytes = room.as_slice_mut()?;
+        call(py, || {
+            self.evaluator.execute_into(&given, bytes);
+            Ok(())
+        })?;
+        drop(room);
+        Ok(d)
+    }
+
+    /// The arithmetic, one operation a line.
+    fn program(&self) -> String {
+        self.evaluator.program().to_string()
+    }
+
+    /// Whether it is evaluated many elements at a time.
+    #[getter]
+    fn is_fast(&self) -> bool {
+        self.evaluator.is_fast()
+    }
+}
+
+/// One case step by step, in the arithmetic of each of the models: their names, and evaluators of tiles of one element.
+#[pyfunction]
+fn explained<'py>(
+    py: Python<'py>,
+    models: Vec<(String, Py<Arithmetic>)>,
+    arrays: &Bound<'py, PyDict>,
+) -> PyResult<Bound<'py, PyDict>> {
+    let Some((_, first)) = models.first() else { return Err(PyValueError::new_err("no model")) };
+    let i = &first.get().tile;
+    let read = arrays_of(i, arrays)?;
+    if read.count != 1 {
+        return Err(PyValueError::new_err(format!("one case is explained, and {} are given", read.count)));
+    }
+    let own = operands(i)
+        .into_iter()
+        .zip(&read.own)
+        .map(|(operand, (name, array))| Ok((*name, codes(operand.format, array)?)));
+    let own = own.collect::<PyResult<Vec<_>>>()?;
+    let tiles = Tiles::from_arrays(1, own).ok_or_else(|| PyValueError::new_err("a, b and c"))?;
+    let case = tiles.case(i, 0, 0, 0);
+    let said: Vec<_> = models.iter().map(|(_, own)| own.get().evaluator.explain(&case)).collect();
+    let titles: Vec<String> = models.iter().map(|(name, _)| format!("model {name}")).collect();
+    let results = titles.iter().zip(&said).map(|(title, said)| (&title[..], said.d));
+    let report = Report {
+        holds: said.windows(2).all(|pair| pair[0].d == pair[1].d),
+        tables: vec![
+            explain::results(i.name.clone(), i.d, results),
+            explain::table(&titles, explain::rows(None, &said)),
+        ],
+        ..Report::new("explain", String::new())
+    };
+    python_report(py, &report)
+}

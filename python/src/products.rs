@@ -1,0 +1,219 @@
+//! Whole matrix products, and which schedule made one.
+
+use std::{borrow::Cow, time::Duration};
+
+use numpy::{PyArray1, PyReadonlyArray1};
+use pyo3::{
+    exceptions::PyValueError,
+    prelude::*,
+    types::{PyDict, PyModule},
+};
+use tcnum::{
+    Error, Result,
+    array::{Array, Content},
+    device,
+    format::find,
+    gemm::{
+        self, BiasEntry, CEntry, Conversion, Executor, Factors, Matrix, Schedule,
+        matching::{self, Suspects},
+        tables,
+    },
+    report::{Report, Table},
+};
+
+use crate::{
+    calls::{Raised, call_with},
+    device::Function,
+    formats::resolve,
+    reports::python_report,
+};
+
+/// Adds the functions of this file.
+pub(crate) fn add(module: &Bound<'_, PyModule>) -> PyResult<()> {
+    module.add_function(wrap_pyfunction!(product, module)?)?;
+    module.add_function(wrap_pyfunction!(matches, module)?)
+}
+
+/// A matrix of Python: its elements' bytes, rows and columns, and its format; without one, its elements are codes.
+#[derive(FromPyObject)]
+struct Given<'py> {
+    bytes: PyReadonlyArray1<'py, u8>,
+    rows: usize,
+    columns: usize,
+    format: Option<String>,
+    width: usize,
+}
+
+/// The arrays of a call, by name.
+fn arrays<'a>(py: Python<'_>, given: &'a [(String, Given<'_>)]) -> PyResult<Vec<Array<'a>>> {
+    let array = |(name, own): &'a (String, Given<'_>)| {
+        let kind = match &own.format {
+            Some(format) => Content::Format(resolve(py, format)?),
+            None => Content::Unsigned(own.width),
+        };
+        let bytes = own.bytes.as_slice()?;
+        if own.rows.checked_mul(own.columns).and_then(|count| count.checked_mul(own.width)) != Some(bytes.len()) {
+            return Err(PyValueError::new_err(format!("{name}: its bytes are not those of its shape")));
+        }
+        Ok(Array { name: name.clone(), shape: vec![own.rows, own.columns], kind, bytes: Cow::Borrowed(bytes) })
+    };
+    given.iter().map(array).collect()
+}
+
+/// Matrices by name, as [`Factors`] has them.
+struct Named<'a, 'n> {
+    arrays: &'a [Array<'a>],
+    notes: &'n mut Vec<String>,
+}
+
+impl Named<'_, '_> {
+    fn optional(
+        &mut self,
+        name: &str,
+        format: Option<&'static tcnum::format::Format>,
+        conversion: Conversion,
+    ) -> Result<Option<Matrix>> {
+        let Some(array) = self.arrays.iter().find(|array| array.name == name) else { return Ok(None) };
+        let (matrix, note) = Matrix::of_array(array, format, conversion).map_err(|error| error.within(name))?;
+        self.notes.extend(note.map(|note| format!("{name}: {note}")));
+        Ok(Some(matrix))
+    }
+
+    fn needed(
+        &mut self,
+        name: &str,
+        format: Option<&'static tcnum::format::Format>,
+        conversion: Conversion,
+    ) -> Result<Matrix> {
+        self.optional(name, format, conversion)?.ok_or_else(|| Error::request(format!("{name} is missing")))
+    }
+}
+
+/// The bytes of the codes of a product, the name of their format, and the report.
+type Product<'py> = (Bound<'py, PyArray1<u8>>, &'static str, Bound<'py, PyDict>);
+
+/// The codes of a product that a device makes as a schedule (a TOML document) says: their bytes, the name of their format, and the
+/// report.
+#[pyfunction]
+#[pyo3(signature = (schedule, given, device_name, functions, quantise, accuracy, timeout))]
+#[expect(clippy::too_many_arguments, reason = "the package calls it by position, and people call the package")]
+fn product<'py>(
+    py: Python<'py>,
+    schedule: &str,
+    given: Vec<(String, Given<'py>)>,
+    device_name: Option<String>,
+    functions: Vec<Function>,
+    quantise: bool,
+    accuracy: bool,
+    timeout: u64,
+) -> PyResult<Product<'py>> {
+    let raised = Raised::default();
+    let arrays = arrays(py, &given)?;
+    let (d, report) = call_with(py, &raised.clone(), || {
+        crate::device::with(functions, &raised, || {
+            let schedule = Schedule::parse(schedule, "schedule")?;
+            computed(&schedule, &arrays, device_name.as_deref(), (quantise, accuracy), Duration::from_secs(timeout))
+        })
+    })?;
+    Ok((PyArray1::from_slice(py, d.codes.as_bytes()), d.format.name, python_report(py, &report)?))
+}
+
+fn computed(
+    schedule: &Schedule,
+    arrays: &[Array],
+    device_name: Option<&str>,
+    (quantise, accuracy): (bool, bool),
+    timeout: Duration,
+) -> Result<(Matrix, Report)> {
+    let mut report = Report::new("gemm", String::new());
+    let i = &schedule.instruction;
+    let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
+    let own = schedule.output.format;
+    let taken = schedule.operands.map_or([i.a, i.b], |operands| [operands.format; 2]);
+    let scales = i.scale.map_or(find("f32")?, |scale| scale.format);
+    let mut named = Named { arrays, notes: &mut report.notes };
+    let c = if schedule.c == CEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
+    let bias = if schedule.bias == BiasEntry::Start { (i.c, conversion) } else { (own, Conversion::Keep) };
+    let factors = Factors {
+        a: named.needed("a", Some(taken[0]), conversion)?,
+        b: named.needed("b", Some(taken[1]), conversion)?,
+        c: named.optional("c", Some(c.0), c.1)?,
+        bias: named.optional("bias", Some(bias.0), bias.1)?,
+        scale_a: named.optional("scale_a", Some(scales), conversion)?,
+        scale_b: named.optional("scale_b", Some(scales), conversion)?,
+    };
+    factors.check(schedule)?;
+    let mut device = device::open(device_name, timeout)?;
+    let execution = device.prepare(i)?.kind.name();
+    let begin = std::time::Instant::now();
+    let (d, sums) = {
+        let mut executor = Executor::for_product(device.as_mut(), schedule, &factors)?;
+        let d = gemm::compute(schedule, &mut executor, &factors, &|_| ())?;
+        (d, executor.seconds_of_sums())
+    };
+    let seconds = begin.elapsed().as_secs_f64();
+    report.device = Some(device.identity().clone());
+    report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, execution, seconds, sums)]));
+    if accuracy {
+        let accuracy = gemm::accuracy(schedule, &factors, &d);
+        report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
+        let distances = Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy));
+        report.tables.extend(distances.filled());
+    }
+    Ok((d, report))
+}
+
+/// Which schedules, of the instructions of models, give `d` of the given arrays.
+#[pyfunction]
+fn matches<'py>(
+    py: Python<'py>,
+    given: Vec<(String, Given<'py>)>,
+    models: Vec<String>,
+    instructions: Vec<String>,
+    factors: (f64, f64),
+    quantise: bool,
+) -> PyResult<Bound<'py, PyDict>> {
+    let arrays = arrays(py, &given)?;
+    let suspects = |instructions| Suspects { models, instructions, factors };
+    let report = call_with(py, &Raised::default(), || {
+        let instructions = instructions.iter().map(|name| gemm::instruction(name)).collect::<Result<Vec<_>>>()?;
+        matched(&suspects(instructions), &arrays, quantise)
+    })?;
+    python_report(py, &report)
+}
+
+fn matched(suspects: &Suspects, arrays: &[Array], quantise: bool) -> Result<Report> {
+    let mut report = Report::new("gemm", String::new());
+    let conversion = if quantise { Conversion::Quantise } else { Conversion::Exact };
+    let first = suspects.instructions.first();
+    let scales = first.and_then(|i| i.scale).map(|scale| scale.format);
+    let mut named = Named { arrays, notes: &mut report.notes };
+    let factors = Factors {
+        a: named.needed("a", first.map(|i| i.a), conversion)?,
+        b: named.needed("b", first.map(|i| i.b), conversion)?,
+        c: named.optional("c", None, conversion)?,
+        bias: named.optional("bias", None, conversion)?,
+        scale_a: named.optional("scale_a", scales, conversion)?,
+        scale_b: named.optional("scale_b", scales, conversion)?,
+    };
+    let d = named.needed("d", None, conversion)?;
+    let (k, elements) = (factors.k(), d.codes.len());
+    let found = matching::find(suspects, &factors, &d, &|_| ())?;
+    report.holds = !found.found.is_empty();
+    let mixed = matching::mixed(suspects, &factors, &d, &found, &|_| ())?;
+    report.notes.extend(matching::remarks(&found, k, elements));
+    let title = if report.holds { "Schedules that give D in every bit" } else { "The nearest schedule" };
+    match mixed {
+        Some(mixed) => {
+            report.notes.push(matching::together(&mixed, k, elements));
+            let rows = tables::mixed(&mixed, k, elements);
+            report.tables.push(Table::of("Two schedules that together give every element", rows));
+        }
+        None => report.tables.push(Table::of(title, tables::matches(&found, None, k, elements))),
+    }
+    if let Some((_, differences)) = &found.nearest {
+        let row = tables::comparison("d".into(), d.format, differences);
+        report.tables.push(Table::of("Where the nearest differs", [row]));
+    }
+    Ok(report)
+}

@@ -1,0 +1,72 @@
+//! Reports as Python's own values.
+
+use pyo3::{
+    prelude::*,
+    types::{PyDict, PyList},
+};
+use tcnum::report::{self, Cell, Report, Table, View, ViewLayout, Where};
+
+/// A report: what it says beside the tables, each table with its columns and rows, and its rendering for a terminal.
+pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
+    let own = PyDict::new(py);
+    own.set_item("command", report.command)?;
+    own.set_item("invocation", &report.invocation)?;
+    let device = report.device.as_ref().map(|device| -> PyResult<_> {
+        let own = PyDict::new(py);
+        own.set_item("name", &device.name)?;
+        own.set_item("description", &device.description)?;
+        let details = PyDict::new(py);
+        device.details.iter().try_for_each(|(key, value)| details.set_item(key, value))?;
+        own.set_item("details", details)?;
+        Ok(own)
+    });
+    own.set_item("device", device.transpose()?)?;
+    own.set_item("seed", report.seed)?;
+    own.set_item("notes", &report.notes)?;
+    own.set_item("holds", report.holds)?;
+    let tables = report.tables.iter().map(|table| python_table(py, table)).collect::<PyResult<Vec<_>>>()?;
+    own.set_item("tables", tables)?;
+    own.set_item("text", report::render(report, View::Table, &ViewLayout::default()))?;
+    Ok(own)
+}
+
+fn python_table<'py>(py: Python<'py>, table: &Table) -> PyResult<Bound<'py, PyDict>> {
+    let own = PyDict::new(py);
+    own.set_item("key", table.key)?;
+    own.set_item("title", &table.title)?;
+    let columns = table.columns.iter().map(|column| -> PyResult<_> {
+        let own = PyDict::new(py);
+        own.set_item("key", &*column.key)?;
+        own.set_item("meaning", column.meaning)?;
+        own.set_item("heading", column.look.heading)?;
+        own.set_item("unit", column.look.unit)?;
+        own.set_item("essential", column.look.essential)?;
+        let shown = match column.look.shown {
+            Where::Everywhere => "everywhere",
+            Where::Filled => "filled",
+            Where::Varied => "varied",
+        };
+        own.set_item("shown", shown)?;
+        Ok(own)
+    });
+    own.set_item("columns", columns.collect::<PyResult<Vec<_>>>()?)?;
+    own.set_item("brief", table.brief)?;
+    let row = |cells: &Vec<Cell>| cells.iter().map(|cell| value(py, cell)).collect::<PyResult<Vec<_>>>();
+    own.set_item("rows", table.rows.iter().map(row).collect::<PyResult<Vec<_>>>()?)?;
+    Ok(own)
+}
+
+/// The value of a cell.
+fn value<'py>(py: Python<'py>, cell: &Cell) -> PyResult<Bound<'py, PyAny>> {
+    Ok(match cell {
+        Cell::Empty => py.None().into_bound(py),
+        Cell::Text(text) => text.into_pyobject(py)?.into_any(),
+        Cell::Integer(number) => number.into_pyobject(py)?.into_any(),
+        Cell::Real(number) => number.into_pyobject(py)?.into_any(),
+        Cell::Flag(flag) => flag.into_pyobject(py)?.to_owned().into_any(),
+        Cell::List(cells) => {
+            let values = cells.iter().map(|cell| value(py, cell)).collect::<PyResult<Vec<_>>>()?;
+            PyList::new(py, values)?.into_any()
+        }
+    })
+}

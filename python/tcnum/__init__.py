@@ -1,0 +1,74 @@
+"""The numeric behaviour of low-precision formats and of the matrix instructions of GPUs, on arrays.
+
+>>> import tcnum
+>>> tcnum.formats["e4m3"].max
+448.0
+>>> tcnum.encode([0.1, -2.5, 464.0], "e4m3")
+array([ 29, 194, 126], dtype=uint8)
+>>> m = tcnum.model("hopper")["wgmma.m64n8k32.f32.e4m3.e4m3"]
+>>> float(m.dot([256, 1], [256, 1], 0))
+65536.0
+
+Everything that the command does is here: `tcnum.command("probe", fmt="bf16", op="accumulate")`. Whatever fails raises `tcnum.Error`
+(`RequestError`, a ValueError: the request is wrong; `DeviceError`, a RuntimeError: a device failed), or TypeError.
+"""
+
+from typing import TYPE_CHECKING
+
+from ._tcnum import VERSION as __version__
+from ._tcnum import BlockFormat, DeviceError, Error, Format, Instruction, RequestError
+
+if TYPE_CHECKING:
+    from ._commands import command, devices, distinguish, identify, instructions, tree, verify
+    from ._convert import decode, encode
+    from ._devices import FunctionDevice, device
+    from ._formats import formats
+    from ._instructions import instruction
+    from ._models import Arithmetic, Model, model, models
+    from ._products import Product, gemm, match
+    from ._quantise import Quantised, quantise
+    from ._reports import Report, Table
+
+# Where each name is: what needs NumPy is imported when it is first used.
+_HOMES = {
+    "_commands": ["command", "devices", "distinguish", "identify", "instructions", "tree", "verify"],
+    "_convert": ["decode", "encode"],
+    "_devices": ["FunctionDevice", "device"],
+    "_formats": ["formats"],
+    "_instructions": ["instruction"],
+    "_models": ["Arithmetic", "Model", "model", "models"],
+    "_products": ["Product", "gemm", "match"],
+    "_quantise": ["Quantised", "quantise"],
+    "_reports": ["Report", "Table"],
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
+
+__all__ = sorted(
+    [*_HOME, "BlockFormat", "DeviceError", "Error", "Format", "Instruction", "RequestError", "__version__", "main"]
+)
+
+
+def __getattr__(name):
+    if name not in _HOME:
+        raise AttributeError(f"module 'tcnum' has no attribute {name!r}")
+    from importlib import import_module
+
+    value = getattr(import_module(f".{_HOME[name]}", __name__), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__():
+    return __all__
+
+
+def main() -> int:
+    """The command `tcnum`: runs the command line of this process, and returns its exit status."""
+    import signal
+    import sys
+
+    from ._tcnum import main as run
+
+    # The program deals with signals itself.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    return run(["tcnum", *sys.argv[1:]])

@@ -1,0 +1,7 @@
+"""`python -m tcnum` is the command `tcnum`."""
+
+import sys
+
+from . import main
+
+sys.exit(main())

@@ -1,0 +1,144 @@
+"""Values to codes, and codes to values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ._arrays import NATIVE, flat, operand, raw, unsigned
+from ._formats import FormatLike, element_format
+from ._tcnum import Format, RequestError, decode_narrow, encode_any, encode_narrow, encode_random
+
+
+def encode(
+    x: Any,
+    format: FormatLike,
+    *,
+    rounding: str = "RNE",
+    overflow: str = "standard",
+    random: Any = None,
+    random_bits: int = 32,
+    out: np.ndarray | None = None,
+) -> np.ndarray:
+    """The codes of values, each rounded once: unsigned integers of the shape of `x`.
+
+    x: floats (NumPy's, those of ml_dtypes, PyTorch on the CPU, anything with __dlpack__) or signed integers. rounding: RNE, RNA, RZ, RU,
+    RD, RO (to odd), or SR, stochastic: by the low `random_bits` bits of `random`, unsigned integers of 64 bits, one for each value.
+    overflow: what becomes of values that are too large: "standard" (as the format's own document says), "infinity", "nan" or
+    "saturate". out: the array that the codes are written to. Raises RequestError for NaN where the format has none.
+
+    >>> import numpy as np, tcnum
+    >>> tcnum.encode(np.float32([1.0, 464.0, 1e6]), "e4m3")
+    array([ 56, 126, 127], dtype=uint8)
+    >>> tcnum.encode(np.float32([1.0, 464.0, 1e6]), "e4m3", rounding="RZ", overflow="saturate")
+    array([ 56, 126, 126], dtype=uint8)
+    >>> tcnum.encode(np.float32([0.1]), "bf16", rounding="SR", random=np.uint64([0]))
+    array([15820], dtype=uint16)
+    """
+    own = element_format(format)
+    array, source = operand(x, "x")
+    if source is None:
+        raise TypeError(f"x is an array of {array.dtype.name}, which are codes; values are floats or signed integers")
+    _is_text("rounding", rounding)
+    _is_text("overflow", overflow)
+    if (rounding.upper() == "SR") != (random is not None):
+        raise TypeError("rounding='SR' needs random, and random is for rounding='SR'")
+    narrow = own.bits <= 16
+    if random is not None:
+        numbers, _ = operand(random, "random")
+        if numbers.dtype != np.uint64 or numbers.shape != array.shape:
+            raise TypeError(f"random is {numbers.dtype.name} of shape {numbers.shape}; expected uint64 of shape {array.shape}")
+        if not narrow or source not in ("f32", "f64") or (source == "f64" and not _in_f32(array)):
+            raise RequestError("SR rounds numbers of float32 to formats of 16 bits or fewer")
+        codes = _room(out, array.shape, own)
+        encode_random(flat(array.astype(np.float32, copy=False)), flat(numbers), random_bits, codes.reshape(-1), own.name, overflow)
+        return codes
+    if narrow and source == "f32":
+        codes = _room(out, array.shape, own)
+        encode_narrow(flat(array), codes.reshape(-1), _key(format, own), rounding, overflow)
+        return codes
+    made = encode_any(raw(array), source, _key(format, own), rounding, overflow).view(unsigned(own)).reshape(array.shape)
+    if out is None:
+        return made
+    codes = _room(out, array.shape, own)
+    codes[...] = made
+    return codes
+
+
+def decode(codes: Any, format: FormatLike, *, out: np.ndarray | None = None) -> np.ndarray:
+    """The values of codes: in the type that NumPy has for the format (f16, f32, f64, integers), else in float32, which holds them all.
+
+    codes: unsigned integers of the format's size, or an array of the type of ml_dtypes or PyTorch that is the format. (bf16, FP8 and the
+    others have no type in NumPy itself.)
+
+    >>> import numpy as np, tcnum
+    >>> tcnum.decode(np.uint8([0x7e, 0x01, 0x7f]), "e4m3")
+    array([4.480000e+02, 1.953125e-03,          nan], dtype=float32)
+    """
+    own = element_format(format)
+    array, source = operand(codes, "codes")
+    if source not in (None, own.name) or (source is None and array.dtype != unsigned(own)):
+        raise TypeError(
+            f"codes is an array of {array.dtype.name if source is None else source}; codes of {own.name} are {unsigned(own).name}"
+        )
+    if array.dtype.itemsize != own.bytes:
+        array = array.astype(unsigned(own))
+    array = array.view(unsigned(own))
+    native = NATIVE.get(own.name)
+    kind = np.dtype(native or "float32")
+    if out is not None and (not isinstance(out, np.ndarray) or out.dtype != kind or out.shape != array.shape):
+        raise TypeError(f"out is to be an array of {kind.name} of shape {array.shape}")
+    if native is not None:
+        values = _native(array, own, kind)
+        if out is None:
+            return values
+        out[...] = values
+        return out
+    if own.bits <= 16:
+        made = out if out is not None and out.flags.c_contiguous and out.flags.writeable else np.empty(array.shape, np.float32)
+        decode_narrow(flat(array), made.reshape(-1), _key(format, own))
+    else:
+        made = encode_any(raw(array), _key(format, own), "f32", "RNE", "standard").view(np.float32).reshape(array.shape)
+    if out is not None and made is not out:
+        out[...] = made
+        return out
+    return made
+
+
+def _native(array: np.ndarray, own: Format, kind: np.dtype) -> np.ndarray:
+    """The values of codes whose format NumPy has a type for."""
+    if own.bits == 8 * own.bytes:
+        return array.view(kind)
+    if array.size and int(array.max()) >> own.bits:
+        raise RequestError(f"code {int(array.max()):#x} has more than the {own.bits} bits of {own.name}")
+    if not own.signed:
+        return array.view(kind)
+    empty = 8 * own.bytes - own.bits
+    return (array << empty).view(kind) >> empty
+
+
+def _key(given: FormatLike, own: Format) -> str:
+    """The name by which the format is found again: that of its file, where it is of one."""
+    return given if isinstance(given, str) else own.name
+
+
+def _room(out: np.ndarray | None, shape: tuple[int, ...], own: Format) -> np.ndarray:
+    """An array for codes."""
+    if out is None:
+        return np.empty(shape, unsigned(own))
+    if not isinstance(out, np.ndarray) or out.dtype != unsigned(own) or out.shape != shape:
+        raise TypeError(f"out is to be an array of {unsigned(own).name} of shape {shape}")
+    if not out.flags.c_contiguous or not out.flags.writeable:
+        raise RequestError("out is to be contiguous, and writeable")
+    return out
+
+
+def _in_f32(array: np.ndarray) -> bool:
+    with np.errstate(all="ignore"):
+        return bool(np.array_equal(array.astype(np.float32).astype(array.dtype), array, equal_nan=True))
+
+
+def _is_text(name: str, given: object) -> None:
+    if not isinstance(given, str):
+        raise TypeError(f"{name} is a string, not {type(given).__name__}")

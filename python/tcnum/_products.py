@@ -1,0 +1,239 @@
+"""Whole matrix products, bit for bit, and which schedule made one."""
+
+from __future__ import annotations
+
+import html
+import os
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._arrays import operand, raw, unsigned, values_of
+from ._commands import DeviceLike, InstructionLike
+from ._devices import FunctionDevice, Lent, resolved
+from ._formats import FormatLike, any_format
+from ._instructions import any_instruction
+from ._models import Model
+from ._reports import Report
+from ._tcnum import MODEL_NAMES, RequestError, find_format, matches, product
+
+# The keyword of each key of a schedule that stands in a table of it.
+_TABLES = {
+    "split_k": ("split", "count"),
+    "granule": ("split", "granule"),
+    "join": ("split", "join"),
+    "accumulators": ("accumulators", "count"),
+    "accumulator_join": ("accumulators", "join"),
+    "round_operands": ("operands", "rounding"),
+    "output_format": ("output", "format"),
+    "scale_blocks": ("scales", ""),
+}
+_PLAIN = {
+    "order": "order",
+    "slab": "slab",
+    "residue": "residue",
+    "promote": "promote",
+    "promote_halves": "promote-halves",
+    "c_enters": "c",
+    "bias_enters": "bias",
+    "alpha": "alpha",
+    "beta": "beta",
+}
+
+
+class Product:
+    """A matrix product.
+
+    codes: the codes of D; format: their format; report: how it was made, and, if that was asked for, how far it is from other sums.
+    """
+
+    def __init__(self, codes: np.ndarray, format: str, report: Report) -> None:
+        self.codes = codes
+        self.format = find_format(format)
+        self.report = report
+
+    @property
+    def values(self) -> np.ndarray:
+        """The values of D, in the type that NumPy has for them, else in float32."""
+        return values_of(self.codes, self.format)
+
+    @property
+    def schedule(self) -> str:
+        """The schedule that was followed, as a TOML document."""
+        return self.report["products"][0]["schedule_file"]
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        return self.values if dtype is None else self.values.astype(dtype)
+
+    def __repr__(self) -> str:
+        return f"<tcnum.Product {self.codes.shape[0]} x {self.codes.shape[1]} of {self.format.name}>"
+
+    def _repr_html_(self) -> str:
+        return f"<p><code>{html.escape(repr(self))}</code></p>{self.report._repr_html_()}"
+
+
+def gemm(
+    a: Any,
+    b: Any,
+    c: Any = None,
+    *,
+    device: DeviceLike | None = None,
+    instr: InstructionLike | None = None,
+    schedule: str | os.PathLike[str] | None = None,
+    bias: Any = None,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    quantise: bool = False,
+    accuracy: bool = False,
+    timeout: int = 60,
+    **keys: Any,
+) -> Product:
+    """The product D = alpha*A*B + beta*C + bias, as a kernel makes it of instructions.
+
+    a: m x k, b: k x n. How it is made: instr and keys of a schedule (order, slab, residue, split_k, granule, join, promote, promote_halves,
+    accumulators, accumulator_join, c_enters, bias_enters, alpha, beta, round_operands, output_format), or schedule, a TOML document or its
+    file. device: what executes the instruction; without it, as the command chooses. Values that the instruction's formats do not have are
+    refused, or rounded with quantise. accuracy: report how far D is from plain sums in f32 and f64 and from the exact one.
+
+    >>> import numpy as np, tcnum
+    >>> x = np.full((2, 256), 1 + 2.0**-3, np.float32)
+    >>> d = tcnum.gemm(x, x.T, device="model:hopper", instr="wgmma.m64n8k32.f32.e4m3.e4m3", promote=128)
+    >>> d.values
+    array([[324., 324.],
+           [324., 324.]], dtype=float32)
+    """
+    text = _schedule(instr, schedule, keys)
+    given = _given(a=a, b=b, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
+    taken: list[FunctionDevice] = []
+    name = None if device is None else resolved(device, taken)
+    if isinstance(timeout, bool) or not isinstance(timeout, int) or not 1 <= timeout <= 604800:
+        raise TypeError("timeout is a whole number of seconds, up to a week")
+    functions = [Lent(own) for own in taken]
+    codes, format, report = product(text, given, name, functions, bool(quantise), bool(accuracy), timeout)
+    shape = (given[0][1].rows, given[1][1].columns)
+    return Product(codes.view(unsigned(find_format(format))).reshape(shape), format, Report(report))
+
+
+def match(
+    a: Any,
+    b: Any,
+    d: Any,
+    *,
+    c: Any = None,
+    bias: Any = None,
+    scale_a: Any = None,
+    scale_b: Any = None,
+    models: Any = None,
+    instr: InstructionLike | None = None,
+    format: FormatLike | None = None,
+    out: FormatLike | None = None,
+    alpha: float = 1.0,
+    beta: float = 1.0,
+    quantise: bool = False,
+) -> Report:
+    """The schedules that give D in every bit: split-k, ways of joining, promotion and order, for every arithmetic of the models.
+
+    d: the matrix, or a function of a and b that makes it, such as numpy.matmul. models: names of the models to look at, one or several;
+    without them, all that are shipped. format, out: of what format the codes of a and b, and of d, are, where they are given as codes.
+
+    >>> import numpy as np, tcnum
+    >>> rng = np.random.default_rng(0)
+    >>> x, w = rng.standard_normal((8, 96)).astype(np.float16), rng.standard_normal((96, 8)).astype(np.float16)
+    >>> i = "mma.m16n8k16.f32.f16.f16.f32"
+    >>> d = tcnum.gemm(x, w, device="model:hopper", instr=i).values
+    >>> found = tcnum.match(x, w, d, models="hopper", instr=i)
+    >>> found.holds, found["matches"][0]["exact"]
+    (True, True)
+    """
+    if callable(d) and not hasattr(d, "__array__"):
+        d = d(a, b)
+    given = _given(a=a, b=b, d=d, c=c, bias=bias, scale_a=scale_a, scale_b=scale_b)
+    for (name, own), of in ((own, {"a": format, "b": format, "d": out}.get(own[0])) for own in given):
+        if own.format is None and of is not None:
+            own.format = any_format(of).name
+    named = [models] if isinstance(models, (str, Model)) else models
+    chosen = list(MODEL_NAMES) if named is None else [_model(own) for own in named]
+    instructions = [] if instr is None else [any_instruction(instr).name]
+    return Report(matches(given, chosen, instructions, (float(alpha), float(beta)), bool(quantise)))
+
+
+def _model(given: Any) -> str:
+    if isinstance(given, Model):
+        return given._own.given
+    if not isinstance(given, str):
+        raise TypeError(f"a model is named by a string, not by {type(given).__name__}")
+    return given.removeprefix("model:")
+
+
+class _Matrix:
+    """What the compiled part is told of a matrix."""
+
+    def __init__(self, given: Any, name: str) -> None:
+        array, self.format = operand(given, name)
+        if array.ndim not in (1, 2):
+            raise RequestError(f"{name} has the shape {array.shape}; a matrix has rows and columns")
+        self.rows, self.columns = array.shape if array.ndim == 2 else (1, array.shape[0])
+        self.bytes = raw(array)
+        self.width = array.dtype.itemsize
+
+
+def _given(**matrices: Any) -> list[tuple[str, _Matrix]]:
+    """The matrices that are given."""
+    return [(name, _Matrix(own, name)) for name, own in matrices.items() if own is not None or name in ("a", "b", "d")]
+
+
+def _schedule(instr: Any, schedule: Any, keys: dict[str, Any]) -> str:
+    """The schedule as a TOML document."""
+    if (instr is None) == (schedule is None):
+        raise TypeError("give instr, the instruction that the product is made of, or schedule")
+    if schedule is not None:
+        if keys:
+            raise TypeError(f"the schedule says what {', '.join(keys)} would")
+        if not isinstance(schedule, (str, os.PathLike)):
+            raise TypeError(f"schedule is a TOML document or the path of one, not {type(schedule).__name__}")
+        if isinstance(schedule, str) and ("\n" in schedule or "=" in schedule):
+            return schedule
+        try:
+            return Path(schedule).read_text(encoding="utf-8")
+        except (OSError, ValueError) as error:
+            raise RequestError(f"{schedule}: the schedule cannot be read: {error}") from error
+    lines = [f"instruction = {_toml(any_instruction(instr).name)}"]
+    tables: dict[str, dict[str, Any]] = {}
+    for key, value in keys.items():
+        if value is None:
+            continue
+        if key in _PLAIN:
+            lines.append(f"{_PLAIN[key]} = {_toml(value)}")
+        elif key in _TABLES:
+            table, inner = _TABLES[key]
+            tables.setdefault(table, {})[inner] = value
+        else:
+            raise TypeError(f"gemm has no key {key!r}; there are {', '.join([*_PLAIN, *_TABLES])}")
+    for table, own in tables.items():
+        if table == "scales":
+            own = dict(zip(("a", "b"), own[""]))
+        if "count" not in own and table in ("split", "accumulators"):
+            raise TypeError(f"{', '.join(own)} needs {'split_k' if table == 'split' else 'accumulators'}")
+        lines.append(f"[{table}]")
+        lines += [f"{key} = {_toml(value)}" for key, value in own.items()]
+    return "\n".join(lines)
+
+
+def _toml(value: Any) -> str:
+    """A value as TOML has it."""
+    if isinstance(value, str):
+        import json
+
+        return json.dumps(value)
+    if isinstance(value, bool):
+        raise TypeError("a key of a schedule is a name or a number, not a truth value")
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value)).replace("Infinity", "inf")
+    if isinstance(value, (list, tuple)):
+        return f"[{', '.join(_toml(own) for own in value)}]"
+    if hasattr(value, "name"):
+        return _toml(value.name)
+    raise TypeError(f"a key of a schedule is a name or a number, not {type(value).__name__}")

@@ -1,0 +1,43 @@
+"""The command that the package installs."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import tcnum
+
+
+def run(*words, **options):
+    return subprocess.run([sys.executable, "-m", "tcnum", *words], capture_output=True, text=True, **options)
+
+
+def test_the_command_prints_its_report():
+    done = run("formats", "e4m3")
+    assert done.returncode == 0 and "448" in done.stdout and done.stderr == ""
+    assert run("--version").stdout.strip() == f"tcnum {tcnum.__version__}" or run("--version").stdout.startswith("tcnum")
+
+
+def test_exit_statuses_are_those_of_the_command():
+    mismatch = ["verify", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:hopper", "--model", "ampere", "--cases", "2000"]
+    assert run(*mismatch).returncode == 1
+    wrong = run("formats", "e4m4")
+    assert wrong.returncode == 2 and wrong.stderr.startswith("error: unknown format 'e4m4'")
+    assert run("--nothing").returncode == 2
+
+
+def test_an_interrupt_ends_the_command():
+    words = ["verify", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:hopper", "--model", "hopper", "--cases", "1e11"]
+    process = subprocess.Popen([sys.executable, "-m", "tcnum", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    time.sleep(2)
+    process.send_signal(signal.SIGINT)
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 130 and b"Interrupted by SIGINT" in out
+
+
+def test_the_module_is_imported_quickly():
+    """Without NumPy, which is imported when it is first needed. The best of some: others use the machine, too."""
+    code = "import time; t = time.perf_counter(); import tcnum; print(time.perf_counter() - t); import sys; assert 'numpy' not in sys.modules"
+    seconds = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ).stdout) for _ in range(5)]
+    assert min(seconds) < 0.1

@@ -1,0 +1,194 @@
+"""Conversions of arrays."""
+
+import numpy as np
+import pytest
+
+import tcnum
+
+ml_dtypes = pytest.importorskip("ml_dtypes")
+
+TYPES = {
+    "bf16": "bfloat16",
+    "e4m3": "float8_e4m3fn",
+    "e5m2": "float8_e5m2",
+    "e4m3fnuz": "float8_e4m3fnuz",
+    "e5m2fnuz": "float8_e5m2fnuz",
+    "e2m3": "float6_e2m3fn",
+    "e3m2": "float6_e3m2fn",
+    "e2m1": "float4_e2m1fn",
+}
+
+
+def halves():
+    return np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+
+def singles(rng, count=200_000):
+    codes = rng.integers(0, 1 << 32, count, dtype=np.uint32)
+    near = (rng.standard_normal(count) * 2.0 ** rng.integers(-20, 20, count)).astype(np.float32)
+    return np.concatenate([codes.view(np.float32), near])
+
+
+def same(ours, theirs):
+    """Equal codes; of two NaNs any are."""
+    ours, theirs = np.asarray(ours), np.asarray(theirs)
+    both = np.isnan(ours.astype(np.float32)) & np.isnan(theirs.astype(np.float32))
+    size = f"u{ours.dtype.itemsize}"
+    return bool(np.all((ours.view(size) == theirs.view(size)) | both))
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_codes_are_those_of_ml_dtypes(name, rng):
+    kind = np.dtype(getattr(ml_dtypes, TYPES[name]))
+    own = tcnum.formats[name]
+    with np.errstate(all="ignore"):
+        for values in (halves().astype(np.float32), singles(rng)):
+            if not own.has_nan:
+                values = values[~np.isnan(values)]
+            codes = tcnum.encode(values, name)
+            assert codes.dtype == np.dtype(f"u{own.bytes}")
+            theirs = values.astype(kind)
+            mask = np.uint8((1 << own.bits) - 1) if own.bits < 8 else None
+            if mask is None:
+                assert same(codes.view(kind), theirs)
+            else:
+                assert np.array_equal(codes, theirs.view(np.uint8) & mask)
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_values_are_those_of_ml_dtypes(name):
+    own = tcnum.formats[name]
+    codes = np.arange(1 << own.bits, dtype=f"u{own.bytes}")
+    theirs = codes.view(getattr(ml_dtypes, TYPES[name])).astype(np.float32)
+    assert np.array_equal(tcnum.decode(codes, name), theirs, equal_nan=True)
+    # The type says the format, and the array of that type is taken as it is.
+    assert np.array_equal(tcnum.decode(codes.view(getattr(ml_dtypes, TYPES[name])), name), theirs, equal_nan=True)
+
+
+def test_half_precision_is_that_of_numpy(rng):
+    values = singles(rng)
+    with np.errstate(all="ignore"):
+        theirs = values.astype(np.float16)
+    assert same(tcnum.encode(values, "f16").view(np.float16), theirs)
+    assert np.array_equal(tcnum.decode(theirs.view(np.uint16), "f16"), theirs, equal_nan=True)
+
+
+def test_doubles_are_rounded_once():
+    # To f32 first, 1 + 2^-4 + 2^-40 would be a tie of e4m3, which goes to 1.
+    assert tcnum.encode(np.float64([1 + 2.0**-4 + 2.0**-40]), "e4m3").tolist() == [0x39]
+    assert tcnum.encode(np.float64([1e-320, 1e300]), "f64").view(np.float64).tolist() == [1e-320, 1e300]
+    blocks = tcnum.quantise(np.float64([1 + 2.0**-4 + 2.0**-40, 1.75]), "mxfp8-e4m3")
+    assert blocks.values.tolist() == [1.125, 1.75]
+
+
+def test_every_layout_gives_the_same_codes(rng):
+    values = rng.standard_normal((6, 8)).astype(np.float32)
+    expected = tcnum.encode(values, "e4m3")
+    locked = values.copy()
+    locked.flags.writeable = False
+    for other in (
+        values.astype(">f4"),
+        np.asfortranarray(values),
+        np.repeat(values, 2, axis=1)[:, ::2],
+        values[::-1][::-1],
+        locked,
+        values.astype(np.float64),
+        values.tolist(),
+        np.lib.stride_tricks.as_strided(values, values.shape, values.strides),
+    ):
+        assert np.array_equal(tcnum.encode(other, "e4m3"), expected)
+    assert tcnum.encode(values.T, "e4m3").tolist() == expected.T.tolist()
+    assert tcnum.encode(np.empty((0, 3), np.float32), "e4m3").shape == (0, 3)
+    assert tcnum.encode(np.float32(1), "e4m3").shape == ()
+
+
+def test_nothing_is_copied_where_formats_allow():
+    values = np.ones(1000, np.float32)
+    room = np.zeros(1000, np.uint8)
+    assert tcnum.encode(values, "e4m3", out=room) is room and room[0] == 0x38
+    halves = np.ones(10, np.float16)
+    assert np.shares_memory(tcnum.decode(halves.view(np.uint16), "f16"), halves)
+    back = np.zeros(1000, np.float32)
+    assert tcnum.decode(room, "e4m3", out=back) is back and back[-1] == 1
+
+
+def test_stochastic_rounding_takes_the_random_bits_that_are_given():
+    value = np.float32([1 + 2.0**-9] * 4)  # A quarter of the way from 1 to the next number of bf16.
+    random = np.uint64([0, 0xBFFF_FFFF, 0xC000_0000, 0xFFFF_FFFF])
+    codes = tcnum.encode(value, "bf16", rounding="SR", random=random)
+    assert codes.tolist() == [0x3F80, 0x3F80, 0x3F81, 0x3F81]
+
+
+def test_blocks_lie_along_the_axis(rng):
+    x = rng.standard_normal((64, 5)).astype(np.float32)
+    across = tcnum.quantise(x, "mxfp4", axis=0)
+    assert across.codes.shape == (64, 5) and across.scales.shape == (2, 5)
+    along = tcnum.quantise(x.T, "mxfp4", axis=-1)
+    assert np.array_equal(across.values, along.values.T)
+    assert np.array_equal(across.scales, along.scales.T)
+
+
+def test_blocks_are_those_of_the_definition(rng):
+    x = rng.standard_normal((4, 64)).astype(np.float32)
+    blocks = tcnum.quantise(x, "mxfp8-e4m3", rule="floor")
+    amax = np.abs(x.reshape(4, 2, 32)).max(-1)
+    exponents = np.floor(np.log2(amax)).astype(int) - 8
+    assert np.array_equal(blocks.scales, exponents + 127)
+    scaled = x.reshape(4, 2, 32) / 2.0 ** exponents[..., None]
+    codes = tcnum.encode(scaled.astype(np.float32), "e4m3", overflow="saturate")
+    assert np.array_equal(blocks.codes.reshape(4, 2, 32), codes)
+    assert np.asarray(blocks).shape == (4, 64)
+
+
+def test_torch_and_dlpack_arrays_are_taken(rng):
+    torch = pytest.importorskip("torch")
+    x = torch.tensor(rng.standard_normal((3, 5)), dtype=torch.bfloat16)
+    assert np.array_equal(tcnum.encode(x, "bf16").view(np.int16), x.view(torch.int16).numpy())
+    e4m3 = x.to(torch.float8_e4m3fn)
+    assert np.array_equal(tcnum.encode(x, "e4m3"), e4m3.view(torch.uint8).numpy())
+    assert np.array_equal(tcnum.decode(e4m3, "e4m3"), e4m3.float().numpy())
+    assert np.array_equal(tcnum.encode(x.float().t(), "e4m3"), e4m3.t().contiguous().view(torch.uint8).numpy())
+    grown = torch.ones(3, requires_grad=True)
+    assert tcnum.encode(grown, "f32").view(np.float32).tolist() == [1, 1, 1]
+
+
+class Foreign:
+    """An array of another library, as DLPack shows it."""
+
+    def __init__(self, array, place=1):
+        self.array, self.place = array, place
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return (self.place, 0)
+
+
+def test_arrays_of_other_libraries_are_taken_where_the_host_has_them():
+    assert tcnum.encode(Foreign(np.float32([1, 2])), "e4m3").tolist() == [0x38, 0x40]
+    with pytest.raises(tcnum.RequestError, match="copy it to the host"):
+        tcnum.encode(Foreign(np.float32([1, 2]), place=2), "e4m3")
+
+
+def test_jax_arrays_are_taken():
+    jnp = pytest.importorskip("jax.numpy")
+    assert tcnum.encode(jnp.ones(3, jnp.bfloat16), "e4m3").tolist() == [0x38] * 3
+
+
+def test_formats_are_records():
+    e4m3 = tcnum.formats["e4m3"]
+    assert (e4m3.max, e4m3.bits, e4m3.bias, e4m3.has_infinity, e4m3.has_nan) == (448, 8, 7, False, True)
+    assert tcnum.formats["fp8_e4m3"] == e4m3 and "e4m3" in tcnum.formats and "e4m4" not in tcnum.formats
+    assert e4m3.code_of(464.0) == 0x7E and e4m3.value_of(0x7E) == 448
+    assert tcnum.formats["nvfp4"].tensor_scale.name == "f32"
+    assert {name: tcnum.formats[name].name for name in tcnum.formats}.keys() == set(tcnum.formats)
+
+
+def test_a_format_of_ones_own_is_a_file(tmp_path):
+    file = tmp_path / "e3m4.toml"
+    file.write_text('name = "e3m4"\nexponent_bits = 3\ntrailing_bits = 4\nbias = 3\nzeros = "both"\nspecials = "ieee"\n')
+    assert tcnum.formats[str(file)].max == 15.5
+    codes = tcnum.encode([1.0, 15.5, 100.0], str(file))
+    assert codes.tolist() == [0x30, 0x6F, 0x70]
+    assert tcnum.decode(codes, str(file)).tolist() == [1.0, 15.5, np.inf]

@@ -1,0 +1,93 @@
+"""Whole matrix products."""
+
+import numpy as np
+import pytest
+
+import tcnum
+
+F16 = "mma.m16n8k16.f32.f16.f16.f32"
+
+
+def halves(rng, *shape):
+    return rng.standard_normal(shape).astype(np.float16)
+
+
+def test_a_product_is_a_chain_of_its_instruction(rng):
+    a, b = halves(rng, 20, 48), halves(rng, 48, 12)
+    d = tcnum.gemm(a, b, device="model:hopper", instr=F16)
+    m = tcnum.model("hopper")[F16]
+    expected = np.zeros((20, 12), np.float32)
+    for k in range(0, 48, 16):
+        expected = m.execute(a[:, k : k + 16], b[k : k + 16], expected)
+    assert np.array_equal(d.values, expected) and np.array_equal(np.asarray(d), expected)
+    assert d.format.name == "f32" and "instruction" in d.schedule and "<table>" in d._repr_html_()
+
+
+def test_the_keys_of_a_schedule_are_keywords(rng):
+    a, b = halves(rng, 16, 256), halves(rng, 256, 8)
+    split = tcnum.gemm(a, b, device="model:hopper", instr=F16, split_k=4, join="serial", output_format="f16")
+    text = split.schedule
+    assert "count = 4" in text and split.values.dtype == np.float16
+    assert np.array_equal(tcnum.gemm(a, b, device="model:hopper", schedule=text).codes, split.codes)
+    assert not np.array_equal(split.codes, tcnum.gemm(a, b, device="model:hopper", instr=F16).codes)
+
+
+def test_operands_are_codes_values_or_rounded(rng):
+    x = rng.standard_normal((8, 32)).astype(np.float32)
+    name = "wgmma.m64n8k32.f32.e4m3.e4m3"
+    with pytest.raises(tcnum.RequestError, match="not in e4m3"):
+        tcnum.gemm(x, x.T, device="model:hopper", instr=name)
+    d = tcnum.gemm(x, x.T, device="model:hopper", instr=name, quantise=True, promote=32, accuracy=True)
+    codes = tcnum.encode(x, "e4m3", overflow="saturate")
+    assert np.array_equal(tcnum.gemm(codes, codes.T, device="model:hopper", instr=name, promote=32).codes, d.codes)
+    assert len(d.report["accuracy"]) > 0
+
+
+def test_a_function_computes_the_steps(rng):
+    a, b = halves(rng, 16, 64), halves(rng, 64, 8)
+    m = tcnum.model("volta")["mma.m8n8k4.f32.f16.f16.f32"]
+    by = {"instr": "mma.m8n8k4.f32.f16.f16.f32"}
+    ours = tcnum.gemm(a, b, device=lambda a, b, c: m.execute(a, b, c), **by)
+    assert np.array_equal(ours.codes, tcnum.gemm(a, b, device="model:volta", **by).codes)
+
+
+def test_the_schedule_of_a_product_is_found(rng):
+    a, b = halves(rng, 16, 128), halves(rng, 128, 16)
+    d = tcnum.gemm(a, b, device="model:ampere", instr=F16, split_k=2)
+    found = tcnum.match(a, b, d, models=["ampere"], instr=F16)
+    assert found.holds and found["matches"][0]["exact"]
+    none = tcnum.match(a, b, d.values + np.float32(1), models=["ampere"], instr=F16)
+    assert not none.holds
+    made = tcnum.match(a, b, lambda a, b: tcnum.gemm(a, b, device="model:ampere", instr=F16).values, models="ampere", instr=F16)
+    assert made.holds
+
+
+@pytest.mark.parametrize(
+    ("arguments", "error", "says"),
+    [
+        ({}, TypeError, "instr"),
+        ({"instr": F16, "promot": 3}, TypeError, "no key 'promot'"),
+        ({"instr": F16, "order": "sideways"}, ValueError, "order"),
+        ({"instr": F16, "split_k": "many"}, ValueError, "schedule"),
+        ({"instr": F16, "join": "serial"}, TypeError, "split_k"),
+        ({"instr": F16, "promote": -1}, ValueError, "schedule"),
+        ({"instr": F16, "device": "model:nothing"}, ValueError, "unknown model"),
+        ({"instr": F16, "device": 5}, TypeError, "a device is"),
+        ({"instr": "nothing"}, ValueError, "instruction"),
+        ({"schedule": "nowhere.toml"}, ValueError, "cannot be read"),
+        ({"schedule": "instruction = 'x'\nwrong = 1"}, ValueError, "wrong"),
+        ({"instr": F16, "c": np.zeros((3, 3), np.float32)}, ValueError, "3 x 3"),
+        ({"instr": F16, "timeout": 0}, TypeError, "timeout"),
+    ],
+)
+def test_what_is_wrong_is_said(arguments, error, says, rng):
+    a, b = halves(rng, 4, 16), halves(rng, 16, 4)
+    with pytest.raises(error, match=says):
+        tcnum.gemm(a, b, **arguments)
+
+
+def test_matrices_that_do_not_fit_are_refused(rng):
+    with pytest.raises(ValueError):
+        tcnum.gemm(halves(rng, 4, 16), halves(rng, 17, 4), instr=F16)
+    with pytest.raises(ValueError, match="rows and columns"):
+        tcnum.gemm(halves(rng, 2, 4, 16), halves(rng, 16, 4), instr=F16)

@@ -1,0 +1,50 @@
+//! Devices of the program that this one is a part of, by names of its own.
+
+use std::{cell::RefCell, rc::Rc};
+
+use super::Device;
+use crate::Result;
+
+/// Makes a device.
+pub type Maker = Rc<dyn Fn() -> Result<Box<dyn Device>>>;
+
+thread_local! {
+    static LENT: RefCell<Vec<(String, Maker)>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Does `work` on this thread, where [`open`](super::open) makes the device of each of these names by its maker.
+pub fn lending<R>(devices: Vec<(String, Maker)>, work: impl FnOnce() -> R) -> R {
+    /// Takes them away again, also where the work panics.
+    struct Restored(usize);
+    impl Drop for Restored {
+        fn drop(&mut self) {
+            LENT.with_borrow_mut(|lent| lent.truncate(self.0));
+        }
+    }
+    let _restored = Restored(LENT.with_borrow(Vec::len));
+    LENT.with_borrow_mut(|lent| lent.extend(devices));
+    work()
+}
+
+/// The device of this name, if one is lent.
+pub(super) fn device(name: &str) -> Option<Result<Box<dyn Device>>> {
+    let make = LENT.with_borrow(|lent| lent.iter().rev().find(|(own, _)| own == name).map(|(_, make)| make.clone()))?;
+    Some(make())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::device::{ModelDevice, open};
+
+    #[test]
+    fn a_lent_device_is_opened_by_its_name_while_the_work_lasts() {
+        let timeout = Duration::from_secs(1);
+        let make: Maker = Rc::new(|| Ok(Box::new(ModelDevice::open("volta")?)));
+        let opened = lending(vec![("own:volta".into(), make)], || open(Some("own:volta"), timeout));
+        assert_eq!(opened.unwrap().identity().name, "model:volta");
+        assert!(open(Some("own:volta"), timeout).is_err());
+    }
+}
