@@ -1,9 +1,8 @@
 // What an instruction takes of whole warps: rounds of so many independent runs of it, each on its own sums, back to back.
 //
 // Put behind mma.cu, mma884.cu and wmma.cu. Sums are C of the next run where C and D have one format (CHAINED); else C is made of
-// their bits. Where one instruction is a sequence of others, or nothing joins the runs, every run has an A and a B of its own (FRESH), so that the
-// compiler cannot compute anything once for several runs: `step`, which is 0, is added to their words. Operands are registers: word r of lane l at
-// r * 32 + l.
+// their bits. Where conversions of operands belong to the instruction (FRESH), every run has an A and a B of its own, so that the compiler cannot
+// convert them once for several runs: `step`, which is 0, is added to their words. Operands are registers: word r of lane l at r * 32 + l.
 
 typedef unsigned long long Word;
 

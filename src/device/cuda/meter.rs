@@ -49,7 +49,7 @@ pub(super) fn kernel(instruction: &Instruction, emulated: bool) -> Option<(Strin
             (counts, format!("#define MOST_INDEPENDENT {most}\n{}", source("cost_wgmma.cu")))
         }
         Kernel::Mma | Kernel::Mma884 | Kernel::Wmma => {
-            let (chained, fresh) = (u8::from(i.c == i.d), u8::from(emulated || i.c != i.d));
+            let (chained, fresh) = (u8::from(i.c == i.d), u8::from(emulated && kind == Kernel::Mma));
             let text = format!("#define CHAINED {chained}\n#define FRESH {fresh}\n{}", source("cost.cu"));
             ((1..=8).collect(), text)
         }
