@@ -152,7 +152,12 @@ fn scale(matrix: &[f64], format: &Format, rule: Scaling) -> f32 {
         return 1.0;
     }
     match rule {
-        Scaling::PowerOfTwo => exact.log2().ceil().clamp(-126.0, 127.0).exp2() as f32,
+        Scaling::PowerOfTwo => {
+            // The exponent, without a logarithm, which machines may round in their own ways.
+            let whole = (exact.to_bits() >> 52) as i32 - 1023;
+            let exponent = whole + i32::from(exact > 2f64.powi(whole));
+            2f64.powi(exponent.clamp(-126, 127)) as f32
+        }
         Scaling::None | Scaling::Absmax => (exact as f32).max(f32::MIN_POSITIVE),
     }
 }

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::{Result, arithmetic::shipped, device::ModelDevice};
 
-/// Samples of each generation: enough to tell those apart that a published figure of three digits can.
+/// Samples of each generation at most: enough to tell those apart that a published figure of three digits can.
 const SAMPLES: u64 = 20_000;
 
 /// The generations with an instruction for a cell, by whether their arithmetic would reproduce it.
@@ -26,13 +26,13 @@ pub(super) fn of_cells(
     experiment: &Experiment,
     plan: &ProfileTable,
     probes: &[&ProfileCell],
-    seed: u64,
+    (seed, samples): (u64, u64),
     published_samples: u64,
 ) -> Result<Vec<CellPower>> {
     let mut powers = vec![CellPower::default(); plan.cells.len()];
     for name in shipped() {
         let mut device = ModelDevice::open(name)?;
-        let outcomes = probed(experiment, probes, &mut device, seed, SAMPLES.min(plan.samples))?;
+        let outcomes = probed(experiment, probes, &mut device, seed, samples.min(SAMPLES))?;
         for (cell, power) in plan.cells.iter().zip(&mut powers) {
             let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
             let Some(outcome) = &outcomes[at] else { continue };
@@ -46,13 +46,14 @@ pub(super) fn of_cells(
 }
 
 /// How many cells tell no generation from another.
-pub(super) fn note(powers: &[CellPower]) -> Option<String> {
+pub(super) fn note(powers: &[CellPower], samples: u64) -> Option<String> {
     let blind = powers.iter().filter(|power| power.pass.is_empty() || power.refuted.is_empty()).count();
     (blind > 0).then(|| {
         format!(
             "Little power: {blind} of {} cells come out alike under the arithmetic of every generation that has an instruction for \
-             them (columns 'would pass', 'would not'; {SAMPLES} samples each), so that they say nothing of the arithmetic.",
-            powers.len()
+             them (columns 'would pass', 'would not'; {} samples each), so that they say nothing of the arithmetic.",
+            powers.len(),
+            samples.min(SAMPLES)
         )
     })
 }

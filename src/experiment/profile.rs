@@ -36,7 +36,7 @@ pub(super) fn run(
         let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
         outcomes[device][at].as_ref()
     };
-    let powers = power::of_cells(experiment, plan, &probes, options.seed, published_samples)?;
+    let powers = power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples)?;
 
     let (mut cells, mut untestable) = (Vec::new(), Vec::new());
     for (cell, power) in plan.cells.iter().zip(&powers) {
@@ -52,7 +52,7 @@ pub(super) fn run(
             cells.push(row.row(published_samples));
         }
     }
-    report.notes.extend(power::note(&powers));
+    report.notes.extend(power::note(&powers, samples));
     report.tables.push(table::cells(cells, published_samples));
     report.tables.extend(table::untestable(untestable));
     report.tables.extend(table::explanations(&plan.cells));

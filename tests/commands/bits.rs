@@ -47,7 +47,7 @@ fn numbers_of_a_file_are_drawn_and_what_cannot_be_is_refused() {
     let path = folder.path().join("x.npy");
     // NumPy's format by hand: two numbers of f32.
     let mut header = "{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }".to_string();
-    while (header.len() + 11) % 64 != 0 {
+    while !(header.len() + 11).is_multiple_of(64) {
         header.push(' ');
     }
     header.push('\n');
