@@ -88,7 +88,7 @@
 //!     [`verify`], [`power`], [`identify`](mod@identify), [`features`], [`distinguish`](mod@distinguish), [`tree`], [`gemm`], [`emulate`], [`explain`], [`chain`],
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`tables`]: all tables of those;
-//! 11. [`cli`]: the command line, which other programs have as reports ([`cli::report`]).
+//! 11. [`cli`]: the command line, which other programs have as reports ([`cli::report()`]).
 //!
 //! What all of them need and none is about (errors, files, words for people) is the private module `base`.
 
