@@ -89,7 +89,7 @@
 //!     and [`experiment`], which sets published figures beside measured ones);
 //!     [`diff`]: what changed between two results or devices; [`tables`]: all tables of those; [`gate`]: reports as continuous
 //!     integration reads them; `document`: documents and figures made of them;
-//! 11. [`cli`]: the command line, which other programs have as reports ([`cli::report`]).
+//! 11. [`cli`]: the command line, which other programs have as reports ([`cli::report()`]).
 //!
 //! The package has three features, all of them on by default. Without any, formats, the soft-float, exact arithmetic, models and all that
 //! works with simulated devices need no library of C and no tool but Rust:

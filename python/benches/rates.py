@@ -45,6 +45,10 @@ def main(seconds):
         took = best(lambda: tcnum.quantise(values, name), seconds)
         print(f"quantise to {name:6} {values.nbytes / took / 1e9:8.1f} GB/s")
 
+    one, room = np.ones(1, np.float32), np.zeros(1, np.uint8)
+    took = best(lambda: [tcnum.encode(one, "e4m3", out=room) for _ in range(1000)], seconds)
+    print(f"what a call adds: {took * 1000:.1f} microseconds (encode of one value)")
+
     count = 10**6
     for model, name in (
         ("hopper", "mma.m16n8k16.f32.f16.f16.f32"),

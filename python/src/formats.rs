@@ -1,5 +1,7 @@
 //! Formats, as Python sees them.
 
+use std::sync::{Mutex, PoisonError};
+
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::format::{
     self, FORMATS, Format, Overflow, Real, Rounding,
@@ -27,17 +29,18 @@ fn find_format(py: Python<'_>, name: &str) -> PyResult<Py<PyAny>> {
     Ok(Py::new(py, ElementFormat(resolve(py, name)?))?.into_any())
 }
 
-/// The format of this name, or in this file.
+/// The format of this name, or in this file; from then on also by the name that the file gives it.
 pub(crate) fn resolve(py: Python<'_>, name: &str) -> PyResult<&'static Format> {
-    // A file is read once: each reading would keep a format of its own.
-    static OWN: std::sync::Mutex<Vec<(String, &'static Format)>> = std::sync::Mutex::new(Vec::new());
-    let mut own = OWN.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-    if let Some((_, format)) = own.iter().find(|(known, _)| known == name) {
+    /// Formats of files, the one that was named last at the end.
+    static OWN: Mutex<Vec<&'static Format>> = Mutex::new(Vec::new());
+    let mut own = OWN.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(format) = own.iter().rev().find(|format| format.name == name) {
         return Ok(format);
     }
     let format = format::resolve(name).map_err(|error| exception(py, &error, None))?;
-    if format::find(name).is_err() {
-        own.push((name.into(), format));
+    if format::find(format.name).is_err() {
+        own.retain(|other| *other != format);
+        own.push(format);
     }
     Ok(format)
 }

@@ -6,29 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ._formats import DTYPES
 from ._tcnum import Format, RequestError, convert_exactly, encode_any, find_format
 
-# The types of NumPy and of ml_dtypes that are formats, by their names.
-DTYPES = {
-    "float64": "f64",
-    "float32": "f32",
-    "float16": "f16",
-    "bfloat16": "bf16",
-    "float8_e4m3fn": "e4m3",
-    "float8_e4m3fnuz": "e4m3fnuz",
-    "float8_e5m2": "e5m2",
-    "float8_e5m2fnuz": "e5m2fnuz",
-    "float8_e8m0fnu": "e8m0",
-    "float6_e2m3fn": "e2m3",
-    "float6_e3m2fn": "e3m2",
-    "float4_e2m1fn": "e2m1",
-    "int4": "s4",
-    "uint4": "u4",
-    "int8": "s8",
-    "int16": "s16",
-    "int32": "s32",
-    "int64": "s64",
-}
 # Formats whose values NumPy has a type for.
 NATIVE = {
     "f64": "float64",
@@ -114,7 +94,7 @@ def _of_torch(given: Any, name: str) -> Operand | None:
     if given.device.type != "cpu":
         raise RequestError(f"{name} is on {given.device}; copy it to the host: {name}.cpu()")
     tensor = given.detach().resolve_conj().resolve_neg() if given.is_complex() else given.detach()
-    kind = str(tensor.dtype).removeprefix("torch.") if hasattr(str, "removeprefix") else str(tensor.dtype)[6:]
+    kind = str(tensor.dtype).removeprefix("torch.")
     own = DTYPES.get(kind)
     if own is not None and kind not in ("float64", "float32", "float16") and not kind.startswith("int"):
         width = {1: torch.uint8, 2: getattr(torch, "uint16", torch.int16)}[tensor.element_size()]

@@ -56,9 +56,9 @@ def encode(
         return codes
     if narrow and source == "f32":
         codes = _room(out, array.shape, own)
-        encode_narrow(flat(array), codes.reshape(-1), _key(format, own), rounding, overflow)
+        encode_narrow(flat(array), codes.reshape(-1), own.name, rounding, overflow)
         return codes
-    made = encode_any(raw(array), source, _key(format, own), rounding, overflow).view(unsigned(own)).reshape(array.shape)
+    made = encode_any(raw(array), source, own.name, rounding, overflow).view(unsigned(own)).reshape(array.shape)
     if out is None:
         return made
     codes = _room(out, array.shape, own)
@@ -97,9 +97,9 @@ def decode(codes: Any, format: FormatLike, *, out: np.ndarray | None = None) -> 
         return out
     if own.bits <= 16:
         made = out if out is not None and out.flags.c_contiguous and out.flags.writeable else np.empty(array.shape, np.float32)
-        decode_narrow(flat(array), made.reshape(-1), _key(format, own))
+        decode_narrow(flat(array), made.reshape(-1), own.name)
     else:
-        made = encode_any(raw(array), _key(format, own), "f32", "RNE", "standard").view(np.float32).reshape(array.shape)
+        made = encode_any(raw(array), own.name, "f32", "RNE", "standard").view(np.float32).reshape(array.shape)
     if out is not None and made is not out:
         out[...] = made
         return out
@@ -116,11 +116,6 @@ def _native(array: np.ndarray, own: Format, kind: np.dtype) -> np.ndarray:
         return array.view(kind)
     empty = 8 * own.bytes - own.bits
     return (array << empty).view(kind) >> empty
-
-
-def _key(given: FormatLike, own: Format) -> str:
-    """The name by which the format is found again: that of its file, where it is of one."""
-    return given if isinstance(given, str) else own.name
 
 
 def _room(out: np.ndarray | None, shape: tuple[int, ...], own: Format) -> np.ndarray:

@@ -8,6 +8,27 @@ from typing import Union
 from ._tcnum import BLOCK_FORMAT_NAMES, FORMAT_NAMES, BlockFormat, Format, find_format
 
 FormatLike = Union[str, Format]
+# The types of NumPy and of ml_dtypes that are formats, by their names.
+DTYPES = {
+    "float64": "f64",
+    "float32": "f32",
+    "float16": "f16",
+    "bfloat16": "bf16",
+    "float8_e4m3fn": "e4m3",
+    "float8_e4m3fnuz": "e4m3fnuz",
+    "float8_e5m2": "e5m2",
+    "float8_e5m2fnuz": "e5m2fnuz",
+    "float8_e8m0fnu": "e8m0",
+    "float6_e2m3fn": "e2m3",
+    "float6_e3m2fn": "e3m2",
+    "float4_e2m1fn": "e2m1",
+    "int4": "s4",
+    "uint4": "u4",
+    "int8": "s8",
+    "int16": "s16",
+    "int32": "s32",
+    "int64": "s64",
+}
 
 
 class Formats(Mapping):
@@ -49,11 +70,14 @@ formats = Formats()
 
 
 def any_format(given: object) -> Format | BlockFormat:
-    """The format that is given: itself, its name, or a dtype of ml_dtypes."""
+    """The format that is given: itself, its name, or a type of NumPy, ml_dtypes or PyTorch."""
     if isinstance(given, (Format, BlockFormat)):
         return given
     if isinstance(given, str):
         return find_format(given)
+    named = getattr(given, "name", None) or getattr(given, "__name__", None) or str(given).removeprefix("torch.")
+    if isinstance(named, str) and named in DTYPES:
+        return find_format(DTYPES[named])
     raise TypeError(f"expected a format or its name, not {type(given).__name__}")
 
 

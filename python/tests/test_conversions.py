@@ -192,3 +192,14 @@ def test_a_format_of_ones_own_is_a_file(tmp_path):
     codes = tcnum.encode([1.0, 15.5, 100.0], str(file))
     assert codes.tolist() == [0x30, 0x6F, 0x70]
     assert tcnum.decode(codes, str(file)).tolist() == [1.0, 15.5, np.inf]
+    own = tcnum.formats[str(file)]
+    assert tcnum.decode(codes, own).tolist() == [1.0, 15.5, np.inf]
+    # What the file says now counts.
+    file.write_text(file.read_text().replace("bias = 3", "bias = 2"))
+    assert tcnum.decode(codes, str(file)).tolist() == [2.0, 31.0, np.inf]
+
+
+def test_a_type_names_its_format():
+    for kind in (np.float16, np.dtype("float16"), "f16"):
+        assert tcnum.encode([1.0], kind).tolist() == [0x3C00]
+    assert tcnum.encode([1.0], ml_dtypes.bfloat16).tolist() == [0x3F80]

@@ -121,6 +121,17 @@ def test_an_interrupt_ends_the_work():
     assert tcnum.verify("model:ampere", "ampere", instr=SMALL, cases=1000).holds
 
 
+def test_an_interrupt_ends_work_that_calls_no_function():
+    import signal
+    import threading
+
+    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
+    timer.start()
+    with pytest.raises(KeyboardInterrupt):
+        tcnum.verify("model:hopper", "hopper", instr=SMALL, cases=10**12)
+    timer.join()
+
+
 def test_a_function_may_call_the_library_again():
     def f(a, b, c):
         assert tcnum.verify(simulated(), "ampere", instr=SMALL, cases=128).holds

@@ -12,7 +12,7 @@ thread_local! {
     static LENT: RefCell<Vec<(String, Maker)>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Does `work` on this thread, where [`open`](super::open) makes the device of each of these names by its maker.
+/// Does `work` on this thread, where [`open`](super::open()) makes the device of each of these names by its maker.
 pub fn lending<R>(devices: Vec<(String, Maker)>, work: impl FnOnce() -> R) -> R {
     /// Takes them away again, also where the work panics.
     struct Restored(usize);
