@@ -215,7 +215,7 @@ pub(super) fn instructions(results: &Results) -> Part {
     let all = Sheet::new("Every instruction, and the machine code that ran", &labels, &[3, 4], rows.collect());
     let mut blocks: Vec<Block> = Vec::new();
     if !ran.is_empty() {
-        blocks.extend((forms.shown.rows.len() > 1).then(|| Block::Table(forms)));
+        blocks.extend((forms.shown.rows.len() > 1).then_some(Block::Table(forms)));
         blocks.extend(all.block());
     }
     Part { id: "instructions", heading: "Which instructions are native", blocks }

@@ -82,7 +82,7 @@ impl Range {
     }
 
     /// The same range from zero on, where its numbers are placed evenly.
-    pub(super) fn from_zero(self) -> Range {
+    pub(super) fn with_zero(self) -> Range {
         match self.scale {
             Scale::Linear => Range { least: self.least.min(0.0), most: self.most.max(0.0), ..self },
             _ => self,

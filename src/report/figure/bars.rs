@@ -49,7 +49,7 @@ impl Bars {
         let names = self.bars.iter().map(|bar| width(&bar.name, SIZE)).fold(40.0, f64::max).min(NAMES) * SPARE + 16.0;
         let (left, right) = (names, WIDTH - NUMBER);
         let bottom = TOP + BAR * self.bars.len().max(1) as f64;
-        let range = self.axis.range(self.bars.iter().map(|bar| bar.length)).from_zero();
+        let range = self.axis.range(self.bars.iter().map(|bar| bar.length)).with_zero();
         let mut scene = Scene::new(WIDTH, bottom + 52.0, &self.title);
         let title = cut(&self.title, 16.5, WIDTH - 20.0);
         scene.words(Words::new((WIDTH / 2.0, 22.0), title, 15.0).anchored(Anchor::Middle).bold());
