@@ -23,9 +23,9 @@ fn a_loop_with_fewer_or_more_matrix_instructions_than_runs_is_not_what_was_meant
     assert_eq!(unintended(&ways, ExecutionKind::Native), [2, 3, 4]);
     assert_eq!(unintended(&ways, ExecutionKind::Emulated), [2, 4]);
     let steps = [way(1, &[("HMMA.884.F32.F32.STEP0", 16), ("HMMA.884.F32.F32.STEP1", 16)])];
-    assert_eq!(unintended(&steps, ExecutionKind::Native), []);
+    assert!(unintended(&steps, ExecutionKind::Native).is_empty());
     let calls = [way(1, &[("CALL.REL.NOINC", 16)])];
-    assert_eq!(unintended(&calls, ExecutionKind::Emulated), []);
+    assert!(unintended(&calls, ExecutionKind::Emulated).is_empty());
     assert_eq!(unintended(&calls, ExecutionKind::Native), [1]);
 }
 

@@ -71,7 +71,7 @@ pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction
         Ok(Way {
             independent,
             chained,
-            runs: if independent == 0 { 1 } else { BODY / independent * independent },
+            runs: BODY.checked_div(independent).map_or(1, |turns| turns * independent),
             most_warps: (threads(function)?.max(0) as u32).min(MOST_THREADS) / LANES,
             machine: None,
         })
