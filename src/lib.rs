@@ -95,9 +95,9 @@
 //! works with simulated devices need no library of C and no tool but Rust:
 //!
 //! - `mpfr` builds GMP and MPFR from source (a C compiler, m4 and make). It gives the judges by MPFR ([`format::mpfr`],
-//!   [`softfloat::mpfr`], [`exact::mpfr`]), and what sums exactly by GMP: [`chain`], [`experiment`] and [`gemm::accuracy`].
+//!   [`softfloat::mpfr`], [`exact::mpfr`]), and what sums exactly by GMP: [`chain`] and [`gemm::accuracy`].
 //! - `cuda` gives [`device::cuda`]: GPUs. Without it no name of a GPU can be opened, and an error says so.
-//! - `cli` gives [`cli`], [`tables`] and the program, with `mpfr`.
+//! - `cli` gives [`cli`], [`experiment`], [`tables`] and the program, with `mpfr`.
 //!
 //! What all of them need and none is about (errors, files, words for people) is the private module `base`.
 
@@ -125,7 +125,7 @@ pub mod distinguish;
 mod document;
 pub mod emulate;
 pub mod exact;
-#[cfg(feature = "mpfr")]
+#[cfg(feature = "cli")]
 pub mod experiment;
 pub mod explain;
 pub mod features;

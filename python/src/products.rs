@@ -14,7 +14,7 @@ use tcnum::{
     device,
     format::find,
     gemm::{
-        self, BiasEntry, CEntry, Conversion, Executor, Factors, Matrix, Schedule,
+        self, BiasEntry, CEntry, Conversion, Executor, Factors, Matrix, Schedule, accuracy_table,
         matching::{self, Suspects},
         tables,
     },
@@ -156,8 +156,8 @@ fn computed(
     report.tables.push(Table::of("Matrix product", [tables::product(schedule, &factors, execution, seconds, sums)]));
     if accuracy {
         let accuracy = gemm::accuracy(schedule, &factors, &d);
-        report.tables.extend(Table::of("Accuracy", tables::accuracies(&accuracy)).filled());
-        let distances = Table::of("Elements by their distance in numbers of D's format", tables::ulps(&accuracy));
+        report.tables.extend(Table::of("Accuracy", accuracy_table::accuracies(&accuracy)).filled());
+        let distances = Table::of("Elements by their distance in numbers of D's format", accuracy_table::ulps(&accuracy));
         report.tables.extend(distances.filled());
     }
     Ok((d, report))

@@ -9,7 +9,7 @@ use tcnum::report::{self, Cell, Report, Table, View, ViewLayout, Where};
 /// A report: what it says beside the tables, each table with its columns and rows, and its rendering for a terminal.
 pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
     let own = PyDict::new(py);
-    own.set_item("command", report.command)?;
+    own.set_item("command", report.command.as_ref())?;
     own.set_item("invocation", &report.invocation)?;
     let device = report.device.as_ref().map(|device| -> PyResult<_> {
         let own = PyDict::new(py);

@@ -12,6 +12,7 @@
 //! order), and a further [`CHECKS`] that test what was found with terms drawn at random.
 
 mod ask;
+#[cfg(feature = "cli")]
 pub(crate) mod drawing;
 mod fold;
 mod masks;
