@@ -157,7 +157,8 @@ fn computed(
     if accuracy {
         let accuracy = gemm::accuracy(schedule, &factors, &d);
         report.tables.extend(Table::of("Accuracy", accuracy_table::accuracies(&accuracy)).filled());
-        let distances = Table::of("Elements by their distance in numbers of D's format", accuracy_table::ulps(&accuracy));
+        let distances =
+            Table::of("Elements by their distance in numbers of D's format", accuracy_table::ulps(&accuracy));
         report.tables.extend(distances.filled());
     }
     Ok((d, report))
