@@ -29,6 +29,7 @@ int cuCtxSetCurrent(void *context) { return 0; }
 int cuGetExportTable(const void **table, const void *id) { *table = NULL; return 500; }
 int cuModuleLoadData(void) { return 801; }
 int cuModuleGetFunction(void) { return 801; }
+int cuFuncGetAttribute(void) { return 801; }
 int cuMemAllocAsync(void) { return 801; }
 int cuMemFreeAsync(void) { return 801; }
 int cuMemcpyHtoDAsync_v2(void) { return 801; }
