@@ -123,13 +123,20 @@ def test_an_interrupt_ends_the_work():
 
 def test_an_interrupt_ends_work_that_calls_no_function():
     import signal
-    import threading
+    import subprocess
+    import sys
+    import time
 
-    timer = threading.Timer(0.5, signal.raise_signal, [signal.SIGINT])
-    timer.start()
-    with pytest.raises(KeyboardInterrupt):
-        tcnum.verify("model:hopper", "hopper", instr=SMALL, cases=10**12)
-    timer.join()
+    work = f"import tcnum; print('begun', flush=True); tcnum.verify('model:hopper', 'hopper', instr={SMALL!r}, cases=10**12)"
+    process = subprocess.Popen([sys.executable, "-c", work], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    try:
+        process.stdout.readline()
+        time.sleep(2)
+        process.send_signal(signal.SIGINT)
+        _, error = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode != 0 and b"KeyboardInterrupt" in error
 
 
 def test_a_function_may_call_the_library_again():
