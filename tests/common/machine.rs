@@ -26,6 +26,8 @@ pub(crate) enum Need {
     Nvdisasm,
     /// Python 3.
     Python,
+    /// NumPy in that Python.
+    Numpy,
     /// A cross compiler for aarch64 and QEMU's user mode emulation of it.
     Qemu,
     /// A user whom permissions of files stop.
@@ -37,13 +39,14 @@ pub(crate) enum Need {
 }
 
 impl Need {
-    const ALL: [Need; 10] = [
+    const ALL: [Need; 11] = [
         Need::Cpp,
         Need::Gpu,
         Need::Nvrtc,
         Need::NoNvrtc,
         Need::Nvdisasm,
         Need::Python,
+        Need::Numpy,
         Need::Qemu,
         Need::User,
         Need::Bash,
@@ -58,6 +61,7 @@ impl Need {
             Need::NoNvrtc => "no-nvrtc",
             Need::Nvdisasm => "nvdisasm",
             Need::Python => "python",
+            Need::Numpy => "numpy",
             Need::Qemu => "qemu",
             Need::User => "user",
             Need::Bash => "bash",

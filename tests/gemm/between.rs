@@ -105,7 +105,7 @@ fn a_program_is_one_of_two() {
 fn the_schedule_of_a_program_that_multiplies_whole_matrices_is_found() {
     let numpy = std::process::Command::new("python3").args(["-c", "import numpy"]).output();
     if !numpy.is_ok_and(|run| run.status.success()) {
-        return skip(Need::Python, "there is no Python with NumPy");
+        return skip(Need::Numpy, "there is no Python with NumPy");
     }
     let program = format!("exec:python3 '{}/tests/exec/chain.py'", env!("CARGO_MANIFEST_DIR"));
     let whole = format!("{program}@gemm.m2n2k24.f32");
