@@ -136,6 +136,9 @@ pub mod identify;
 pub mod inputs;
 pub mod isa;
 mod kernels;
+#[cfg(test)]
+#[path = "../tests/common/machine.rs"]
+mod machine;
 pub mod number;
 pub mod power;
 pub mod probe;

@@ -209,7 +209,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
-    use crate::{calc::CalcRequest, format::find, softfloat::Environment};
+    use crate::{calc::CalcRequest, format::find, machine::amount, softfloat::Environment};
 
     fn adder() -> Operator {
         let format = find("f16").unwrap();
@@ -232,7 +232,7 @@ mod tests {
     }
 
     proptest! {
-        #![proptest_config(ProptestConfig::with_cases(20_000))]
+        #![proptest_config(ProptestConfig::with_cases(amount(2_000, 20_000)))]
 
         /// Whatever the bytes, lines are read as in the plainest way, up to the first that cannot be read.
         #[test]

@@ -62,7 +62,7 @@ fn the_schedule_that_made_a_product_is_found() {
         ),
     ]
     .into_iter()
-    .step_by(amount(2, 1))
+    .step_by(amount(3, 1))
     {
         let factors = operands(&schedule, k);
         let d = computed("hopper", &schedule, &factors);
@@ -128,10 +128,12 @@ fn found_again(model: &str, schedule: &Schedule, factors: &Factors, flags: &[&st
 fn where_a_bias_enters_is_found() {
     let mut schedule = Schedule::new(isa::find("mma.m16n8k16.f32.f16.f16.f32").unwrap()).unwrap();
     let factors = Factors { bias: Some(matrix(1, 40, format::find("f32").unwrap(), 13)), ..operands(&schedule, 300) };
-    schedule.bias = BiasEntry::Start;
-    found_again("hopper", &schedule, &factors, &[]);
-    (schedule.bias, schedule.output.format) = (BiasEntry::Rounded, format::find("bf16").unwrap());
-    found_again("hopper", &schedule, &factors, &[]);
+    let single = schedule.output.format;
+    let entries = [(BiasEntry::Start, single), (BiasEntry::Rounded, format::find("bf16").unwrap())];
+    for (bias, format) in entries.into_iter().take(amount(1, 2)) {
+        (schedule.bias, schedule.output.format) = (bias, format);
+        found_again("hopper", &schedule, &factors, &[]);
+    }
 }
 
 #[test]
