@@ -4,7 +4,7 @@ use super::{
     Block, Part, Sheet, compose,
     proof::{self, Ran},
     results::{CHIP, Results},
-    rows::Rows,
+    rows::{Line, Rows},
 };
 use crate::{
     base::sorting,
@@ -33,7 +33,7 @@ pub(super) fn part(results: &Results) -> Part {
         // What the chip itself has comes first.
         sorting::by_key(&mut all, |own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
         blocks.extend(measured_on(results, &all));
-        blocks.push(Block::Table(in_words(&all, &ran)));
+        blocks.push(Block::Table(in_words(&all, &ran, results.table("costs").as_ref())));
         blocks.push(Block::Folded("The same by feature".into(), vec![Block::Table(by_feature(&all))]));
         let witnesses = witnesses(&features);
         let count = witnesses.shown.rows.len();
@@ -103,19 +103,45 @@ fn measured_on(results: &Results, all: &[Arithmetic]) -> Vec<Block> {
     blocks
 }
 
-fn in_words(all: &[Arithmetic], ran: &[Ran]) -> Sheet {
+/// What each computes and, where that was measured, costs.
+fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
     let rows = all.iter().map(|own| {
         let runs = sorting::set(own.instructions.iter().flat_map(|name| proof::runs(ran, name)));
-        vec![
+        let mut row = vec![
             own.instructions.join("\n"),
             operands(&own.instructions),
             runs.into_iter().collect::<Vec<_>>().join(", "),
             words(&own.found),
             own.chip.clone(),
-        ]
+        ];
+        row.extend(costs.map(|costs| cost(costs, &own.instructions)));
+        row
     });
-    let labels = ["instructions", "operands", "runs", "arithmetic", "measured on"];
-    Sheet::new("What each instruction computes: those with the same features together", &labels, &[], rows.collect())
+    let (title, costly) = match costs {
+        Some(_) => ("What each instruction computes, and what it costs: those with the same features together", Some("cost")),
+        None => ("What each instruction computes: those with the same features together", None),
+    };
+    let labels: Vec<&str> =
+        ["instructions", "operands", "runs", "arithmetic", "measured on"].into_iter().chain(costly).collect();
+    Sheet::new(title, &labels, &[], rows.collect())
+}
+
+/// The least and the greatest latency and rate of instructions, by chip: `NVIDIA H200: 17.6 to 33.0 clk, 494 to 989 TFLOPS`.
+fn cost(costs: &Table, names: &[String]) -> String {
+    let own: Vec<Line> =
+        Rows(costs).iter().filter(|line| names.iter().any(|name| name == line.text("instruction"))).collect();
+    let of = |chip: &str| {
+        let range = |key: &str, digits: usize, unit: &str| {
+            let values = own.iter().filter(|line| line.text(CHIP) == chip).filter_map(|line| line.number(key));
+            let texts = [values.clone().min_by(f64::total_cmp)?, values.max_by(f64::total_cmp)?];
+            let [least, most] = texts.map(|value| format!("{value:.digits$}"));
+            Some(if least == most { format!("{least} {unit}") } else { format!("{least} to {most} {unit}") })
+        };
+        let ranges: Vec<String> = [range("latency", 1, "clk"), range("tera", 1, "TFLOPS")].into_iter().flatten().collect();
+        format!("{chip}: {}", ranges.join(", "))
+    };
+    let chips = sorting::set(own.iter().map(|line| line.text(CHIP)));
+    chips.into_iter().map(of).collect::<Vec<_>>().join("\n")
 }
 
 /// The formats of instructions: `f16, bf16 -> f32`.
@@ -214,7 +240,7 @@ fn by_feature(all: &[Arithmetic]) -> Sheet {
 fn witnesses(features: &Table) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
     let cells = ["feature", "found", "operands", "d", "value"];
-    let row = |line: super::rows::Line| {
+    let row = |line: Line| {
         [line.text("instruction")].into_iter().chain(cells.map(|key| line.text(key))).map(str::to_string).collect()
     };
     let labels = ["instruction", "feature", "found", "input", "D", "its value"];
