@@ -118,7 +118,9 @@ fn in_words(all: &[Arithmetic], ran: &[Ran], costs: Option<&Table>) -> Sheet {
         row
     });
     let (title, costly) = match costs {
-        Some(_) => ("What each instruction computes, and what it costs: those with the same features together", Some("cost")),
+        Some(_) => {
+            ("What each instruction computes, and what it costs: those with the same features together", Some("cost"))
+        }
         None => ("What each instruction computes: those with the same features together", None),
     };
     let labels: Vec<&str> =
@@ -137,7 +139,8 @@ fn cost(costs: &Table, names: &[String]) -> String {
             let [least, most] = texts.map(|value| format!("{value:.digits$}"));
             Some(if least == most { format!("{least} {unit}") } else { format!("{least} to {most} {unit}") })
         };
-        let ranges: Vec<String> = [range("latency", 1, "clk"), range("tera", 1, "TFLOPS")].into_iter().flatten().collect();
+        let ranges: Vec<String> =
+            [range("latency", 1, "clk"), range("tera", 1, "TFLOPS")].into_iter().flatten().collect();
         format!("{chip}: {}", ranges.join(", "))
     };
     let chips = sorting::set(own.iter().map(|line| line.text(CHIP)));

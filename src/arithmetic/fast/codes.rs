@@ -4,7 +4,7 @@ use std::hint::black_box;
 
 use super::{
     elements::resize,
-    word::{LANES, TURNS, array, each},
+    word::{LANES, Lane, TURNS, each},
 };
 use crate::{base::vectors::vectorised, isa::Codes};
 
@@ -64,6 +64,23 @@ vectorised! {
     }
 }
 
+/// Columns of a piece of [`TURNS`] rows.
+pub(super) const HALF: usize = LANES / TURNS;
+
+/// The codes of two rows in turn. (Interleaved as they are, which are few instructions, and not as words.)
+#[inline(always)]
+pub(super) fn lanes_in_turn<const N: usize>(
+    x: &[[u8; N]; HALF],
+    y: &[[u8; N]; HALF],
+    widen: impl Fn([u8; N]) -> u32,
+) -> Lane<u32> {
+    let mut both = [[0; N]; LANES];
+    for (lane, own) in both.iter_mut().enumerate() {
+        *own = if lane % TURNS == 0 { x[lane / TURNS] } else { y[lane / TURNS] };
+    }
+    each(|l| widen(both[l]))
+}
+
 /// The codes of so many bytes each, in turn.
 #[inline(always)]
 fn in_turn<const N: usize>(
@@ -73,7 +90,6 @@ fn in_turn<const N: usize>(
     out: &mut [[u32; TURNS]],
     widen: impl Fn([u8; N]) -> u32,
 ) {
-    const HALF: usize = LANES / TURNS;
     // A step that the compiler does not know: it is to make vectors of elements, not of these.
     let next = black_box(1);
     let last = codes.len() / length - 1;
@@ -82,12 +98,11 @@ fn in_turn<const N: usize>(
         let (x, y) = (&codes[first * length..][..length], &codes[(first + rows - 1).min(last) * length..][..length]);
         let out = &mut out[begin..][..length];
         let (halves, rest) = (length / HALF, length / HALF * HALF);
-        let (x_halves, y_halves) = (&x.as_chunks::<HALF>().0[..halves], &y.as_chunks::<HALF>().0[..halves]);
-        let out_halves = &mut out.as_chunks_mut::<HALF>().0[..halves];
+        let (x_halves, y_halves) = (&x.as_chunks().0[..halves], &y.as_chunks().0[..halves]);
+        let out_halves = &mut out.as_flattened_mut().as_chunks_mut().0[..halves];
         let mut at = 0;
         while at < halves {
-            let (x, y) = (x_halves[at], y_halves[at]);
-            out_halves[at] = array(|l| [widen(x[l]), widen(y[l])]);
+            out_halves[at] = lanes_in_turn(&x_halves[at], &y_halves[at], &widen);
             at += next;
         }
         for at in rest..length {

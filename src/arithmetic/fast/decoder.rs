@@ -68,8 +68,8 @@ pub(super) struct NumberDecoder {
     infinity: u32,
     /// The trailing bits that subnormal numbers keep.
     subnormal_mask: u32,
-    /// Whether subnormal numbers lose their sign.
-    unsigned_subnormals: bool,
+    /// Whether subnormal numbers lose their sign: a mask.
+    unsigned_subnormals: u32,
     /// Bits after the binary point of significands.
     pub(super) fraction_bits: u32,
     /// Of significands.
@@ -125,7 +125,7 @@ impl NumberDecoder {
             special_low,
             infinity,
             subnormal_mask: if subnormals == Subnormals::Keep { u32::MAX } else { 0 },
-            unsigned_subnormals: subnormals == Subnormals::PositiveZero,
+            unsigned_subnormals: if subnormals == Subnormals::PositiveZero { TRUE } else { 0 },
             fraction_bits: wide.trailing_bits,
             precision: wide.precision(),
             unpacked_emin: unpacked.map(Float::emin),
@@ -159,11 +159,13 @@ impl NumberDecoder {
         let trailing = fields & self.trailing_mask;
         let subnormal = biased == 0;
         let significand = if subnormal { trailing & self.subnormal_mask } else { trailing | 1 << self.trailing_bits };
-        let signed = !(subnormal && self.unsigned_subnormals && trailing != 0);
+        let unsigned = if subnormal { self.unsigned_subnormals } else { 0 };
+        let unsigned = if trailing != 0 { unsigned } else { 0 };
+        let negative = if code & self.sign_mask != 0 { TRUE } else { 0 };
         let exponent = biased.max(1) as i32 - 1 + self.emin;
         DecodedCode {
             significand,
-            negative: if code & self.sign_mask != 0 && signed { TRUE } else { 0 },
+            negative: negative & !unsigned,
             exponent: if significand == 0 { ZERO } else { exponent },
             special,
         }

@@ -1,7 +1,7 @@
 //! One tile: its operands decoded once, and the kernel run over its rows and columns.
 
 use super::{
-    codes::{widen, widen_in_turn},
+    codes::{HALF, lanes_in_turn, widen, widen_in_turn},
     decoder::DecodedCode,
     elements::{Elements, choose, decode, decode_integers, resize, scale},
     floating::{RoundedCodes, Workspace},
@@ -12,7 +12,7 @@ use super::{
     scale::Scales,
     terms::GroupFactors,
     values::{decode_values, find_range, values},
-    word::{LANES, Lane, PIECES, PieceLanes, TURNS, array, each, piece, set_piece},
+    word::{LANES, PIECES, PieceLanes, TURNS, array, each, over, piece, set_piece},
 };
 use crate::{
     base::vectors::vectorised,
@@ -57,9 +57,6 @@ impl Shape {
         self.chunk.map_or(at, |chunk| at / chunk.kept * chunk.length + positions[at] as usize)
     }
 }
-
-/// Columns of a piece of [`TURNS`] rows.
-const HALF: usize = LANES / TURNS;
 
 /// A piece of D: lanes take its rows in turn, column by column; some lanes may be beyond the last row or column.
 #[derive(Debug, Clone, Copy, Default)]
@@ -342,8 +339,8 @@ impl DecodedTile {
 
 /// Codes that belong together, in another order.
 fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
-    for (at, own) in order.iter().enumerate() {
-        out[at] = codes[*own];
+    for (out, own) in out.iter_mut().zip(order) {
+        *out = codes[*own];
     }
 }
 
@@ -363,12 +360,11 @@ vectorised! {
         for (at, place) in places.iter().enumerate() {
             let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
             let lanes = match (place.rows, place.columns, width) {
-                (_, LANES, 4) => read(row(0), u32::from_le_bytes),
-                (_, LANES, 2) => read(row(0), |code| u16::from_le_bytes(code).into()),
-                (TURNS, HALF, 4) => turns(&read(row(0), u32::from_le_bytes), &read(row(1), u32::from_le_bytes)),
+                (_, LANES, 4) => over(codes_of(row(0)), u32::from_le_bytes),
+                (_, LANES, 2) => over(codes_of(row(0)), |code| u16::from_le_bytes(code).into()),
+                (TURNS, HALF, 4) => lanes_in_turn(codes_of(row(0)), codes_of(row(1)), u32::from_le_bytes),
                 (TURNS, HALF, 2) => {
-                    let half = |row| read(row, |code| u16::from_le_bytes(code).into());
-                    turns(&half(row(0)), &half(row(1)))
+                    lanes_in_turn(codes_of(row(0)), codes_of(row(1)), |code| u16::from_le_bytes(code).into())
                 }
                 _ => {
                     let mut lanes = [0; LANES];
@@ -385,16 +381,8 @@ vectorised! {
 
 /// Codes of so many bytes each.
 #[inline(always)]
-fn read<const N: usize, const M: usize>(bytes: &[u8], code: impl Fn([u8; N]) -> u32) -> [u32; M] {
-    let codes: &[[u8; N]; M] = bytes.as_chunks().0.first_chunk().expect("a piece is not beyond its codes");
-    array(|l| code(codes[l]))
-}
-
-/// Lanes that take those of two rows in turn.
-#[inline(always)]
-fn turns(x: &[u32; HALF], y: &[u32; HALF]) -> Lane<u32> {
-    let pairs: [[u32; TURNS]; HALF] = array(|l| [x[l], y[l]]);
-    each(|l| pairs[l / TURNS][l % TURNS])
+fn codes_of<const N: usize, const M: usize>(bytes: &[u8]) -> &[[u8; N]; M] {
+    bytes.as_chunks().0.first_chunk().expect("a piece is not beyond its codes")
 }
 
 vectorised! {
