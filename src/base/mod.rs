@@ -8,6 +8,7 @@ pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
 pub(crate) mod parallel;
+pub(crate) mod places;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 pub(crate) mod sorting;

@@ -8,6 +8,7 @@ mod cli_formats;
 mod command_line;
 mod completions_and_manual;
 mod convert_files;
+mod convert_streams;
 mod cost;
 mod diff;
 mod distinguish;
