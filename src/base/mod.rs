@@ -12,6 +12,7 @@ pub(crate) mod places;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 pub(crate) mod sorting;
+pub(crate) mod stage;
 pub(crate) mod text;
 pub(crate) mod threads;
 pub(crate) mod vectors;

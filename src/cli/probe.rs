@@ -15,7 +15,7 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::{interrupt, named::Named, signals},
     comparison::{Listing, Origin, Subject},
     device,
@@ -173,7 +173,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
+    let probes_of = |instruction| requests(arguments, &distributions, instruction);
+    let total: usize = instructions.iter().map(|instruction| probes_of(instruction).len()).sum();
+    let mut begun = 0;
     'instructions: for instruction in &instructions {
+        // On a GPU its kernel is compiled meanwhile.
+        let what = format!("preparing {instruction} on {}", device.identity().name);
+        progress.at(Stage { what: &what, done: begun, total: total as u64 });
         let prepared = interrupt::check().and_then(|()| device.prepare(instruction));
         match report.until_interrupted(prepared) {
             Ok(Some(_)) => {}
@@ -185,17 +191,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             Err(error) => return Err(error),
         }
         let evaluator = model.evaluator(instruction)?;
-        for requests in requests(arguments, &distributions, instruction) {
+        for requests in probes_of(instruction) {
             let request = &requests[0];
             let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
-            progress.step(&format!(
+            let what = format!(
                 "probing {instruction} on {}: {} samples of {}, {}, {}",
                 device.identity().name,
                 request.samples,
                 request.op.name(),
                 inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                 request.distribution.name(),
-            ));
+            );
+            progress.at(Stage { what: &what, done: begun, total: total as u64 });
+            begun += 1;
             let outcome = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits);
             let Some(outcomes) = report.until_interrupted(outcome)? else { break 'instructions };
             let first = &outcomes[0];

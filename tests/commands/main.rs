@@ -22,6 +22,7 @@ mod output_files;
 mod packaging;
 #[path = "../common/program.rs"]
 mod program;
+mod progress;
 mod published_figures;
 mod quantise_files;
 mod recipes;
