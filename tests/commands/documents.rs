@@ -343,7 +343,7 @@ fn power_table() -> String {
         if runs.is_empty() {
             continue;
         }
-        let decided = |sources: &[RefutingData]| power(&model, sources).unwrap().remove(0);
+        let decided = |sources: &[RefutingData]| power(&model, sources, &mut |_| ()).unwrap().remove(0);
         let run = decided(&[RefutingData::stream(i, 0, FIRST_CASES)]);
         let recordings = decided(&recorded[&i.name]);
         assert_eq!((run.refuted, recordings.refuted), (None, None), "{i}");
