@@ -21,7 +21,7 @@ use crate::{
     device,
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
-    probe::{self, ProbeRequest, table},
+    probe::{self, ProbeRequest, bits::Factor, table},
     report::Report,
 };
 
@@ -62,6 +62,10 @@ pub(super) struct Arguments {
     /// model; and how that depends on k, on the operands' exponents, and on cancellation. Without --op: inner-product.
     #[arg(long)]
     bits: bool,
+    /// With --bits: report, and draw, agreement against this property of the operands alone: k, gap (of the products' exponents), range
+    /// (of the operands' exponents) or cancelled (bits of the largest product).
+    #[arg(long, value_name = "PROPERTY", requires = "bits", value_parser = bits::factor)]
+    against: Option<Factor>,
     /// Samples for each instruction, operation and initialisation. Without it: 10000.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
