@@ -12,6 +12,7 @@ mod cost;
 mod file;
 mod finding;
 mod integers;
+mod operands;
 mod power;
 mod products;
 mod profile;
@@ -99,7 +100,7 @@ pub fn run(
         integers::run(plan, devices, options, report, progress)?;
     }
     if let Some(plan) = &experiment.products {
-        report.tables.push(Table::of("Errors of matrix products", products::run(plan, devices, options)?));
+        report.tables.push(Table::of("Errors of matrix products", products::run(plan, devices, options, progress)?));
     }
     Ok(())
 }
