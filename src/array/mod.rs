@@ -160,13 +160,6 @@ impl<'a> Arrays<'a> {
         Some(&self.arrays[at])
     }
 
-    /// A name that two of the arrays have.
-    pub fn repeated(&self) -> Option<&str> {
-        let mut names: Vec<&str> = self.arrays.iter().map(|array| array.name.as_str()).collect();
-        names.sort_unstable();
-        names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
-    }
-
     /// Writes the file, whole or not at all: the same arrays give the same bytes.
     ///
     /// # Errors
