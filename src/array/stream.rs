@@ -69,8 +69,8 @@ impl ArrayFile {
     /// A request error that names the path and what is malformed or missing.
     pub fn open(path: &Path) -> Result<ArrayFile> {
         let wrong = |cause: String| wrong(path, &cause);
-        let container = Container::of(path)?;
         let (file, length) = text::open(path).map_err(wrong)?;
+        let container = Container::of(path)?;
         let start = BufReader::new(&file);
         let (arrays, metadata, ordered) = match container {
             Container::Npy => {

@@ -46,7 +46,7 @@ fn precision_is_drawn_against_each_property_of_the_operands() {
         let rows = rows(&report, "bit_factors");
         assert!(rows.len() > 4 && rows.iter().all(|row| row["factor"] == factor), "{rows:#?}");
         let svg = std::fs::read_to_string(plot).unwrap();
-        assert!(svg.contains(words) && svg.contains("log-uniform(") && svg.contains("normal(0,1)"), "{property}");
+        assert!(svg.contains(words) && svg.contains("magnitudes(") && svg.contains("normal(0,1)"), "{property}");
     }
     let report = bits(&[&one[..], &["--plots", folder.path().to_str().unwrap(), "--op", "dot"]].concat());
     assert!(report["tables"]["bit_agreement"].is_array());

@@ -4,8 +4,18 @@ use std::process::{Command, Output};
 
 use crate::program::validate_report;
 
-/// Work of some seconds on one thread.
-const LONG: &[&str] = &["chain", "--fmt", "bf16", "--chains", "3000", "--length", "60", "--device", "model:hopper"];
+/// Work of about a second on one thread.
+const LONG: &[&str] = &[
+    "chain",
+    "--instr",
+    "mma.m16n8k8.f32.bf16.bf16.f32",
+    "--chains",
+    "150",
+    "--length",
+    "60",
+    "--device",
+    "model:hopper",
+];
 
 /// Runs the program on one thread with its standard error in a pipe, and lines every so many seconds.
 fn run(arguments: &[&str], seconds: &str) -> Output {
@@ -19,12 +29,12 @@ fn run(arguments: &[&str], seconds: &str) -> Output {
 
 #[test]
 fn long_work_says_how_far_it_is_after_a_while_and_its_result_is_untouched() {
-    let Output { status, stdout, stderr } = run(&[LONG, &["--output", "json"]].concat(), "0.2");
+    let Output { status, stdout, stderr } = run(&[LONG, &["--output", "json"]].concat(), "0.05");
     let (stdout, stderr) = (String::from_utf8(stdout).unwrap(), String::from_utf8(stderr).unwrap());
     assert!(status.success(), "{stderr}");
     validate_report(&stdout);
     let lines: Vec<&str> = stderr.lines().collect();
-    assert!(!lines.is_empty() && lines.len() < 300, "{stderr}");
+    assert!(!lines.is_empty(), "{stderr}");
     let share = |line: &&str| -> f64 {
         let (before, _) = line.split_once(" %, ").unwrap_or_else(|| panic!("no share: {line}"));
         before.rsplit(' ').next().unwrap().parse().unwrap()
