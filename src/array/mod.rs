@@ -193,12 +193,7 @@ impl Array<'_> {
 
     /// What is said of it before it is written.
     fn planned(&self) -> NewArray {
-        NewArray {
-            name: self.name.clone(),
-            shape: self.shape.clone(),
-            kind: self.kind,
-            bytes: self.bytes.len() as u64,
-        }
+        NewArray { name: self.name.clone(), shape: self.shape.clone(), kind: self.kind, bytes: self.bytes.len() as u64 }
     }
 
     /// The elements as codes of their own format, or else of `format`.

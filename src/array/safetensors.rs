@@ -146,10 +146,7 @@ fn dtype(kind: Content) -> Dtype {
 ///
 /// # Errors
 /// A header that no reader takes.
-pub(super) fn layout(
-    arrays: &[NewArray],
-    metadata: &BTreeMap<String, String>,
-) -> Result<(Vec<u8>, Vec<u64>), String> {
+pub(super) fn layout(arrays: &[NewArray], metadata: &BTreeMap<String, String>) -> Result<(Vec<u8>, Vec<u64>), String> {
     let mut sorted: Vec<usize> = (0..arrays.len()).collect();
     sorting::by_key(&mut sorted, |at| std::cmp::Reverse(dtype(arrays[*at].kind).bitsize()));
     let (mut offset, mut starts) = (0, vec![0; arrays.len()]);

@@ -144,9 +144,16 @@ fn unwritable(path: &Path, error: &IoError) -> Error {
 /// The temporary file, and where it goes.
 #[derive(Debug)]
 enum NewFile {
-    Beside { file: NamedTempFile, target: PathBuf, permissions: Option<Permissions> },
+    Beside {
+        file: NamedTempFile,
+        target: PathBuf,
+        permissions: Option<Permissions>,
+    },
     /// Copied to a device or a pipe at the end.
-    Copied { file: File, path: PathBuf },
+    Copied {
+        file: File,
+        path: PathBuf,
+    },
 }
 
 impl NewFile {

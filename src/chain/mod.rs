@@ -30,7 +30,8 @@ pub use scaling::Scaling;
 pub(crate) use scaling::block_format;
 
 use crate::{
-    Error, Interruption, Result, Stage, base::interrupt, device::Device, inputs::Init, isa::Instruction, summary::Summary,
+    Error, Interruption, Result, Stage, base::interrupt, device::Device, inputs::Init, isa::Instruction,
+    summary::Summary,
 };
 
 /// The longest chain, in links.

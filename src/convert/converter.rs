@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use super::{
     Tensor,
-    values::{TensorKind, ValueReader},
+    values::{AT_ONCE, TensorKind, ValueReader},
 };
 use crate::{
     Error, Result,
@@ -105,9 +105,7 @@ impl ScalarConverter {
                 let code = |code| format.encode(&from.value(code), rounding, overflow);
                 Way::Table((0..=from.code_mask()).map(code).collect())
             }
-            TensorKind::Blocks(from, tensor_scale)
-                if format.name == "f32" && standard && rounding == Rounding::Rne =>
-            {
+            TensorKind::Blocks(from, tensor_scale) if format.name == "f32" && standard && rounding == Rounding::Rne => {
                 Dequantizer::new(from, tensor_scale).map_or(Way::Each, Way::Dequantised)
             }
             _ => Way::Each,
@@ -166,12 +164,7 @@ impl ScalarConverter {
         self.format.encode(value, rounding, self.overflow)
     }
 
-    fn each(
-        &self,
-        range: Range<usize>,
-        bytes: &mut [u8],
-        code: impl Fn(usize, usize) -> Option<u64>,
-    ) -> Missing {
+    fn each(&self, range: Range<usize>, bytes: &mut [u8], code: impl Fn(usize, usize) -> Option<u64>) -> Missing {
         let (width, mut missing) = (self.format.bytes(), Missing::default());
         for (at, (index, place)) in range.zip(bytes.chunks_exact_mut(width)).enumerate() {
             match code(index, at) {
@@ -190,17 +183,21 @@ impl ScalarConverter {
         random: Option<&[u64]>,
         bytes: &mut [u8],
     ) -> Result<Missing> {
-        let mut words = Vec::new();
-        self.values.read_f32(source, range.clone(), &mut words);
-        let mut codes = vec![C::default(); words.len()];
-        let count = match random {
-            Some(random) => encoder.encode_randomly(&words, random, &mut codes)?,
-            None => encoder.encode(&words, &mut codes),
-        };
-        let width = size_of::<C>();
-        for (place, code) in bytes.chunks_exact_mut(width).zip(&codes) {
-            let code: u64 = (*code).into();
-            place.copy_from_slice(&code.to_le_bytes()[..width]);
+        let (mut words, mut codes) = (Vec::new(), vec![C::default(); AT_ONCE]);
+        let (width, mut count) = (size_of::<C>(), 0);
+        for (at, bytes) in bytes.chunks_mut(AT_ONCE * width).enumerate() {
+            let first = at * AT_ONCE;
+            let some = range.start + first..range.end.min(range.start + first + AT_ONCE);
+            self.values.read_f32(source, some, &mut words);
+            let codes = &mut codes[..words.len()];
+            count += match random {
+                Some(random) => encoder.encode_randomly(&words, &random[first..first + words.len()], codes)?,
+                None => encoder.encode(&words, codes),
+            };
+            for (place, code) in bytes.chunks_exact_mut(width).zip(codes.iter()) {
+                let code: u64 = (*code).into();
+                place.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
         }
         // Where they are does not matter unless there are some.
         let lacks = |index: &usize| self.code(&source.value(*index), None).is_none();
@@ -252,9 +249,9 @@ impl<'a> BlockConverter<'a> {
         let quantizer = |random| Quantizer { rounding: Rounding::Sr { random, bits }, ..*self.quantizer };
         for (start, length) in starts(source.len(), blocks.row, blocks.format.length) {
             let Real::Finite(scale) = blocks.scale(blocks.block_of(start)) else { continue };
-            for index in start..start + length {
+            for (index, random) in random.iter().enumerate().skip(start).take(length) {
                 if let Real::Finite(value) = source.value(index) {
-                    blocks.elements[index] = quantizer(random[index]).element_code(&value, &scale);
+                    blocks.elements[index] = quantizer(*random).element_code(&value, &scale);
                 }
             }
         }

@@ -4,13 +4,9 @@ use std::ops::Range;
 
 use super::{
     Tensor,
-    values::{TensorKind, ValueReader},
+    values::{AT_ONCE, TensorKind, ValueReader},
 };
-use crate::{
-    base::vectors::vectorised,
-    format::Format,
-    number::Real,
-};
+use crate::{base::vectors::vectorised, format::Format, number::Real};
 
 /// How the values of a tensor and those of its conversion differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -56,13 +52,16 @@ impl Comparison {
     pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
         let Comparison { x, y, largest, .. } = self;
         let (mut deviations, mut xs, mut ys) = (Deviations::default(), Vec::new(), Vec::new());
-        x.read(source, range.clone(), &mut xs);
-        y.read(result, range.clone(), &mut ys);
         let mut lanes = Lanes::default();
-        for run in runs(range.clone(), result) {
-            let own = run.start - range.start..run.end - range.start;
-            let limits = largest.map(|largest| largest * y.scale(result, run.start));
-            compare(&xs[own.clone()], &ys[own], limits, &mut lanes);
+        for start in range.clone().step_by(AT_ONCE) {
+            let some = start..range.end.min(start + AT_ONCE);
+            x.read(source, some.clone(), &mut xs);
+            y.read(result, some.clone(), &mut ys);
+            for run in runs(some.clone(), result) {
+                let own = run.start - start..run.end - start;
+                let limits = largest.map(|largest| largest * y.scale(result, run.start));
+                compare(&xs[own.clone()], &ys[own], limits, &mut lanes);
+            }
         }
         deviations.gather(range.len(), &lanes);
         if !(x.are_exact() && y.are_exact()) {

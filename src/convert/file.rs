@@ -115,7 +115,8 @@ impl FileConversion {
         let from = self.layout(&arrays).map_err(within)?;
         let chosen = self.chosen(from, &arrays).map_err(within)?;
         let kept = if self.names.is_empty() { kept(&arrays, from, &chosen).map_err(within)? } else { Vec::new() };
-        let tensors = chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
+        let tensors =
+            chosen.iter().map(|name| arrays.tensor(from, name)).collect::<Result<Vec<_>>>().map_err(within)?;
         let mut planned: Vec<NewArray> = kept.iter().map(|array| planned(array)).collect();
         let mut metadata = self.metadata();
         if !kept.is_empty() {

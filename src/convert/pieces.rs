@@ -60,7 +60,9 @@ mod tests {
 
     #[test]
     fn pieces_make_up_the_tensor_and_cut_no_block() {
-        for (count, row) in [(0, 0), (0, 5), (1, 1), (33, 33), (7 * PART, 7), (3 * (PART + 5), PART + 5), (5 * PART, 5 * PART)] {
+        for (count, row) in
+            [(0, 0), (0, 5), (1, 1), (33, 33), (7 * PART, 7), (3 * (PART + 5), PART + 5), (5 * PART, 5 * PART)]
+        {
             let (mut next, all) = (0, pieces(count, row, 32));
             for piece in all {
                 assert_eq!(piece.start, next);

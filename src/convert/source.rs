@@ -65,7 +65,8 @@ impl<'a> NamedArrays<'a> {
         let tensor = match from {
             FileContent::Scalar(format) => {
                 // A file of codes that this program wrote says of what format they are.
-                let written = self.metadata().get("tcnum.format").filter(|_| matches!(array.kind, Content::Unsigned(_)));
+                let written =
+                    self.metadata().get("tcnum.format").filter(|_| matches!(array.kind, Content::Unsigned(_)));
                 let named = || written.map(|name| format::find(name)).transpose();
                 let given = format.map_or_else(named, |given| Ok(Some(given)))?;
                 let codes = SourceCodes::Scalar(array.kind.format(&array.name, given)?);
@@ -83,7 +84,8 @@ impl<'a> NamedArrays<'a> {
         let wrong = |what: String| Error::request(format!("array '{name}': {what}"));
         let part = |end: &str| {
             let part = self.get(&format!("{name}{end}"));
-            let part = part.ok_or_else(|| wrong(format!("the array '{name}{end}' that belongs to {format} is missing")))?;
+            let part =
+                part.ok_or_else(|| wrong(format!("the array '{name}{end}' that belongs to {format} is missing")))?;
             whole(part).map(|()| part)
         };
         let packed = format.element.format.bits == 4;

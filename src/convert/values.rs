@@ -8,13 +8,12 @@ use std::{
 
 use super::Tensor;
 use crate::{
-    format::{
-        Encoding, Format,
-        block::BlockFormat,
-        slices::Decoder,
-    },
+    format::{Encoding, Format, block::BlockFormat, slices::Decoder},
     number::product,
 };
+
+/// Values that are read at once: few enough for the nearest cache, and for memory that was used before.
+pub(super) const AT_ONCE: usize = 1 << 11;
 
 /// What the values of a tensor depend on, beside its codes.
 #[derive(Debug, Clone, Copy)]

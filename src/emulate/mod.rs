@@ -234,7 +234,10 @@ impl EmulateRequest {
     /// The terms of all products.
     fn terms(&self, devices: &[Box<dyn Device>]) -> u64 {
         let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<Unit>>)| {
-            let own = self.shapes.iter().map(|shape| terms(scheme, *shape, self.rows_of(devices, *shape, scheme.is_integer())));
+            let own = self
+                .shapes
+                .iter()
+                .map(|shape| terms(scheme, *shape, self.rows_of(devices, *shape, scheme.is_integer())));
             own.sum::<u64>() * units.iter().flatten().count() as u64
         };
         self.schemes.iter().zip(&self.units).map(of_scheme).sum()

@@ -37,8 +37,7 @@ impl Split {
         };
         let formats: Vec<&'static Format> = (0..self.count()).map(|part| self.format(part)).collect();
         let splitter = LineSplitter::new(self);
-        let mut bytes: Vec<Vec<u8>> =
-            formats.iter().map(|format| vec![0; rows * columns * format.bytes()]).collect();
+        let mut bytes: Vec<Vec<u8>> = formats.iter().map(|format| vec![0; rows * columns * format.bytes()]).collect();
         let mut lines: Vec<Vec<&mut [u8]>> = (0..*rows).map(|_| Vec::with_capacity(formats.len())).collect();
         for (bytes, format) in bytes.iter_mut().zip(&formats) {
             let own = bytes.chunks_mut((columns * format.bytes()).max(1));
@@ -158,7 +157,8 @@ mod tests {
     /// Numbers of every size, zeros of both signs, and what overflows a part: the codes are those of each element.
     #[test]
     fn lines_are_split_as_their_elements_are() {
-        let mut values: Vec<f32> = (0..20_000u32).map(|n| f32::from_bits(n.wrapping_mul(0x9e37_79b1) & 0xbfff_ffff)).collect();
+        let mut values: Vec<f32> =
+            (0..20_000u32).map(|n| f32::from_bits(n.wrapping_mul(0x9e37_79b1) & 0xbfff_ffff)).collect();
         values.extend((0..20_000u32).map(|n| f32::from_bits(n.wrapping_mul(0x9e37_79b1) & 0x83ff_ffff | 0x3c00_0000)));
         values.retain(|value| value.is_finite());
         values.extend([0.0, -0.0, 1.0, -1.0, 65504.0, f32::MIN_POSITIVE, f32::from_bits(1)]);

@@ -80,13 +80,8 @@ fn scaled(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) ->
         let scales = matrix(k.div_ceil(block.length), block.scale, blocks.scales);
         (matrix(k, block.element.format, blocks.elements), scales)
     };
-    let ((a, scale_a), (b, scale_b)) =
-        (blocks(figure.rows, i.a, seeds[0]), blocks(figure.columns, i.b, seeds[1]));
-    Ok(Factors {
-        scale_a: Some(scale_a),
-        scale_b: Some(scale_b.transposed()),
-        ..Factors::new(a, b.transposed())
-    })
+    let ((a, scale_a), (b, scale_b)) = (blocks(figure.rows, i.a, seeds[0]), blocks(figure.columns, i.b, seeds[1]));
+    Ok(Factors { scale_a: Some(scale_a), scale_b: Some(scale_b.transposed()), ..Factors::new(a, b.transposed()) })
 }
 
 /// Makes zeros of the elements that a sparse A does not store: all but the first ones of each chunk.

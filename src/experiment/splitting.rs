@@ -222,10 +222,9 @@ pub(super) fn run(
             seed: options.seed.wrapping_add(draw),
             rows: Some(rows),
         };
-        let (done, interrupted) =
-            emulate::run(devices, &request, &mut |Stage { what, done, total }| {
-                progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
-            })?;
+        let (done, interrupted) = emulate::run(devices, &request, &mut |Stage { what, done, total }| {
+            progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
+        })?;
         if let Some(by) = interrupted {
             return Err(Error::Interrupted { by });
         }

@@ -124,11 +124,7 @@ pub struct Tested {
 ///
 /// # Errors
 /// The model does not cover an instruction.
-pub fn power(
-    model: &Model,
-    sources: &[RefutingData],
-    progress: &mut dyn FnMut(Stage),
-) -> Result<Vec<Tested>> {
+pub fn power(model: &Model, sources: &[RefutingData], progress: &mut dyn FnMut(Stage)) -> Result<Vec<Tested>> {
     let mut all: Vec<Tested> = Vec::new();
     for (at, source) in sources.iter().enumerate() {
         let rule = Changed::of(model, &source.part)?;
@@ -160,12 +156,7 @@ struct Candidate {
     proof: Option<String>,
 }
 
-fn test(
-    model: &Model,
-    sources: &[RefutingData],
-    tested: &mut Tested,
-    compared: &mut dyn FnMut(u64),
-) -> Result<()> {
+fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: &mut dyn FnMut(u64)) -> Result<()> {
     compared(0);
     let own: Vec<&RefutingData> = tested.sources.iter().map(|at| &sources[*at]).collect();
     let truths = own.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;

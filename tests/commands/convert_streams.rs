@@ -69,8 +69,7 @@ fn pieces_give_what_whole_arrays_give() {
     for shape in [vec![5, 7001], vec![2, 3 * PIECE + 37], vec![3 * PIECE], vec![40_000, 1]] {
         let (row, count) = (*shape.last().unwrap(), shape.iter().product());
         let numbers = values(count);
-        let halves: Vec<u8> =
-            numbers.iter().flat_map(|value| ((value.to_bits() >> 16) as u16).to_le_bytes()).collect();
+        let halves: Vec<u8> = numbers.iter().flat_map(|value| ((value.to_bits() >> 16) as u16).to_le_bytes()).collect();
         write(&input, vec![array("w", &shape, f32, singles(&numbers)), array("x", &shape, bf16, halves)]);
         let bytes = read_file(&input).unwrap();
         let source = Arrays::parse(&input, &bytes).unwrap();
@@ -233,7 +232,8 @@ fn a_file_that_is_cut_short_or_too_long_is_refused_before_anything_is_written() 
     write(&input, vec![a, b]);
     let whole = fs::read(&input).unwrap();
     let longer = [&whole[..], b"more"].concat();
-    for (bytes, part) in [(&whole[..whole.len() - 1], "ends before the data of array 'b'"), (&longer, "4 bytes follow")] {
+    for (bytes, part) in [(&whole[..whole.len() - 1], "ends before the data of array 'b'"), (&longer, "4 bytes follow")]
+    {
         fs::write(&input, bytes).unwrap();
         let run = tcnum(&["convert", "--to", "e4m3", "--input", text(&input), "--out", text(&output)]);
         assert_eq!((run.status, run.stdout.as_str()), (2, ""));

@@ -91,7 +91,8 @@ pub(super) fn named(given: &[ProbeValues]) -> Result<Vec<Distribution>> {
 
 /// Parses a property of operands: a word of its name.
 pub(super) fn factor(text: &str) -> std::result::Result<Factor, String> {
-    let found = Factor::ALL.into_iter().find(|own| own.name() == text || own.name().split(' ').any(|word| word == text));
+    let found =
+        Factor::ALL.into_iter().find(|own| own.name() == text || own.name().split(' ').any(|word| word == text));
     found.ok_or_else(|| "expected k, gap, range or cancelled".into())
 }
 

@@ -20,7 +20,8 @@ pub(super) fn precision(table: &Table) -> Vec<Figure> {
         }
     }
     // What one asks for first.
-    factors.sort_by_key(|factor| ["exponent gap", "dynamic range", "k"].iter().position(|own| own == factor).unwrap_or(9));
+    factors
+        .sort_by_key(|factor| ["exponent gap", "dynamic range", "k"].iter().position(|own| own == factor).unwrap_or(9));
     factors.iter().flat_map(|factor| of_factor(factor, &rows)).collect()
 }
 
@@ -40,13 +41,15 @@ fn of_factor(factor: &str, rows: &[Row]) -> Vec<Figure> {
     let mut lines: Vec<Line> = Vec::new();
     for row in &own {
         let chip = several.then(|| on(row));
-        let words: Vec<&str> = chip.into_iter().chain(parts.iter().filter(|(_, own)| *own).map(|(key, _)| row.text(key))).collect();
+        let words: Vec<&str> =
+            chip.into_iter().chain(parts.iter().filter(|(_, own)| *own).map(|(key, _)| row.text(key))).collect();
         let name = if words.is_empty() { row.text("instruction").to_string() } else { words.join(", ") };
         let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
             lines.push(Line::new(name, lines.len(), Vec::new()));
             lines.len() - 1
         });
-        let (Some(bits), Some(samples), Some(equal)) = (row.number("bits"), row.number("samples"), row.number("exact")) else {
+        let (Some(bits), Some(samples), Some(equal)) = (row.number("bits"), row.number("samples"), row.number("exact"))
+        else {
             continue;
         };
         let place = ranges.iter().position(|own| *own == range(row)).unwrap_or(0);
@@ -70,9 +73,14 @@ fn of_factor(factor: &str, rows: &[Row]) -> Vec<Figure> {
         legend: "sum".into(),
         remark: fixed.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", "),
     };
-    let caption = format!("{title}: the mean number of bits of the fraction, a unit of the last of which holds the error.");
+    let caption =
+        format!("{title}: the mean number of bits of the fraction, a unit of the last of which holds the error.");
     let figure = |(at, lines): (usize, &[Line])| Figure {
-        name: if at == 0 { format!("precision-{}", slug(factor)) } else { format!("precision-{}-{}", slug(factor), at + 1) },
+        name: if at == 0 {
+            format!("precision-{}", slug(factor))
+        } else {
+            format!("precision-{}-{}", slug(factor), at + 1)
+        },
         caption: caption.clone(),
         scene: Chart { lines: lines.to_vec(), ..chart.clone() }.scene(),
     };
