@@ -157,5 +157,6 @@ mod version;
 pub use base::{
     error::{Error, Interruption, Result},
     interrupt::interruptible,
+    stage::Stage,
 };
 pub use version::{COMMIT, VERSION};

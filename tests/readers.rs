@@ -344,8 +344,10 @@ fn arrays() {
                 overflow: format::Overflow::Standard,
             },
             names: Vec::new(),
+            seed: 0,
         };
-        let converted = as_file(name, bytes, |path| conversion.run(path, &folder.path().join("out.safetensors")));
+        let converted =
+            as_file(name, bytes, |path| conversion.run(path, &folder.path().join("out.safetensors"), &mut |_, _| {}));
         // Files of integers need a format.
         converted.map(drop).or_else(|error| if error.to_string().contains("--from") { Ok(()) } else { Err(error) })
     });

@@ -3,15 +3,17 @@
 mod npy;
 mod safetensors;
 mod stream;
+mod writer;
 
 use std::{borrow::Cow, collections::BTreeMap, io::BufReader, path::Path};
 
 pub(crate) use safetensors::{LONGEST_HEADER, header};
 pub use stream::{ArrayFile, StreamedArray};
+pub use writer::{ArrayWriter, NewArray};
 
 use crate::{
     Error, Result,
-    base::{atomic, text},
+    base::text,
     format::{Encoding, Format, find},
     isa::Codes,
 };
@@ -44,6 +46,29 @@ impl Content {
     /// Whether elements are floating-point numbers.
     pub fn is_floating(self) -> bool {
         matches!(self, Content::Format(Format { encoding: Encoding::Float(_), .. }))
+    }
+
+    /// The format of the elements of the array called `name`: their own, or else the given one.
+    ///
+    /// # Errors
+    /// A type that disagrees with the given format or has none.
+    pub(crate) fn format(self, name: &str, given: Option<&'static Format>) -> Result<&'static Format> {
+        let wrong = |what: String| Err(Error::request(format!("array '{name}': {what}")));
+        match (self, given) {
+            (Content::Format(own), None) => Ok(own),
+            (Content::Format(own), Some(given)) if own == given => Ok(own),
+            (Content::Format(own), Some(given)) => wrong(format!("it holds {own}, not {given}")),
+            (Content::Unsigned(bytes), Some(format)) if bytes == format.bytes() => Ok(format),
+            (Content::Unsigned(bytes), Some(format)) => {
+                wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()))
+            }
+            (Content::Unsigned(_), None) => {
+                wrong("it holds integers; give --from, the format that they are codes of".into())
+            }
+            (Content::Other(name), _) => {
+                wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"))
+            }
+        }
     }
 }
 
@@ -135,27 +160,18 @@ impl<'a> Arrays<'a> {
         Some(&self.arrays[at])
     }
 
-    /// A name that two of the arrays have.
-    pub fn repeated(&self) -> Option<&str> {
-        let mut names: Vec<&str> = self.arrays.iter().map(|array| array.name.as_str()).collect();
-        names.sort_unstable();
-        names.windows(2).find(|pair| pair[0] == pair[1]).map(|pair| pair[0])
-    }
-
     /// Writes the file, whole or not at all: the same arrays give the same bytes.
     ///
     /// # Errors
     /// A path that cannot be written; for `.npy`, more or less than one array, and more than 64 dimensions; names and metadata that
     /// are too long to be read again.
     pub fn write(&self, path: &Path) -> Result<()> {
-        let bytes = match (Container::of(path)?, self.arrays.as_slice()) {
-            (Container::Safetensors, _) => safetensors::to_bytes(self),
-            (Container::Npy, [array]) => npy::to_bytes(array),
-            (Container::Npy, arrays) => {
-                Err(format!("an .npy file holds one array, and there are {}; write a .safetensors file", arrays.len()))
-            }
-        };
-        atomic::write(path, &bytes.map_err(|cause| wrong(path, &cause))?)
+        let planned: Vec<NewArray> = self.arrays.iter().map(Array::planned).collect();
+        let writer = ArrayWriter::begin(path, &planned, &self.metadata)?;
+        for (number, array) in self.arrays.iter().enumerate() {
+            writer.write(number, 0, &array.bytes)?;
+        }
+        writer.finish()
     }
 }
 
@@ -175,38 +191,39 @@ impl Array<'_> {
         self.len() == 0
     }
 
+    /// What is said of it before it is written.
+    fn planned(&self) -> NewArray {
+        NewArray { name: self.name.clone(), shape: self.shape.clone(), kind: self.kind, bytes: self.bytes.len() as u64 }
+    }
+
     /// The elements as codes of their own format, or else of `format`.
     ///
     /// # Errors
     /// A type that disagrees with `format` or has none; a code wider than the format, with its place.
     pub fn codes(&self, format: Option<&'static Format>) -> Result<(&'static Format, Codes)> {
-        let wrong = |what: String| Err(Error::request(format!("array '{}': {what}", self.name)));
-        let format = match (self.kind, format) {
-            (Content::Format(own), None) => own,
-            (Content::Format(own), Some(given)) if own == given => own,
-            (Content::Format(own), Some(given)) => return wrong(format!("it holds {own}, not {given}")),
-            (Content::Unsigned(bytes), Some(format)) if bytes == format.bytes() => format,
-            (Content::Unsigned(bytes), Some(format)) => {
-                return wrong(format!("its elements have {bytes} bytes, and codes of {format} {}", format.bytes()));
-            }
-            (Content::Unsigned(_), None) => {
-                return wrong("it holds integers; give --from, the format that they are codes of".into());
-            }
-            (Content::Other(name), _) => {
-                return wrong(format!("its type {name} cannot be converted; choose other arrays by --tensor"));
-            }
-        };
+        let format = self.kind.format(&self.name, format)?;
         let codes = Codes::from_bytes(format, self.bytes.to_vec()).expect("whole elements");
-        if format.bits as usize != 8 * format.bytes()
-            && let Some(at) = codes.iter().position(|code| code > format.code_mask())
-        {
-            let code = codes.get(at);
-            return wrong(format!(
-                "code {code:#x} at position {at} has more than the {} bits of {format}",
-                format.bits
-            ));
-        }
+        check_codes(&self.name, format, &codes, 0)?;
         Ok((format, codes))
+    }
+}
+
+/// Refuses codes wider than `format`, those of the array called `name` from place `first` on.
+///
+/// # Errors
+/// The first of them, with its place.
+pub(crate) fn check_codes(name: &str, format: &Format, codes: &Codes, first: usize) -> Result<()> {
+    if format.bits as usize == 8 * format.bytes() {
+        return Ok(());
+    }
+    match codes.iter().position(|code| code > format.code_mask()) {
+        Some(at) => Err(Error::request(format!(
+            "array '{name}': code {:#x} at position {} has more than the {} bits of {format}",
+            codes.get(at),
+            first + at,
+            format.bits
+        ))),
+        None => Ok(()),
     }
 }
 

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, io::Read};
 
-use super::{Array, Content, StreamedArray, named};
+use super::{Array, Content, NewArray, StreamedArray, named};
 
 type Result<T> = std::result::Result<T, String>;
 
@@ -59,13 +59,23 @@ pub(super) fn parse(name: String, file: &[u8]) -> Result<Array<'_>> {
     Ok(Array { name, shape, kind, bytes })
 }
 
-/// What a file of `length` bytes says of its array.
-pub(super) fn streamed(name: String, file: impl Read, length: u64) -> Result<StreamedArray> {
-    let Start { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(file, length)?;
-    if fortran_order && shape.iter().filter(|extent| **extent > 1).count() > 1 {
-        return Err("it is in Fortran order; save it in C order (numpy.ascontiguousarray)".into());
+/// What a file of `length` bytes says of its array; and if it is in Fortran order, its elements in C order.
+pub(super) fn streamed(name: String, mut file: impl Read, length: u64) -> Result<(StreamedArray, Option<Vec<u8>>)> {
+    let Start { header: NpyHeader { fortran_order, shape, .. }, kind, element, data } = start(&mut file, length)?;
+    let bytes = length - data;
+    if !fortran_order || shape.iter().filter(|extent| **extent > 1).count() < 2 {
+        return Ok((StreamedArray { name, shape, kind, width: element, data: (data, bytes), whole: true }, None));
     }
-    Ok(StreamedArray { name, shape, kind, width: element, data: (data, length - data), whole: true })
+    let mut own = Vec::new();
+    own.try_reserve_exact(bytes as usize).map_err(|_| {
+        format!("it is in Fortran order and does not fit into memory ({bytes} bytes); save it in C order (numpy.ascontiguousarray)")
+    })?;
+    file.take(bytes).read_to_end(&mut own).map_err(|error| format!("cannot be read: {error}"))?;
+    if own.len() as u64 != bytes {
+        return Err("the file ends in its data".into());
+    }
+    let ordered = last_fastest(&own, &shape, element);
+    Ok((StreamedArray { name, shape, kind, width: element, data: (0, bytes), whole: true }, Some(ordered)))
 }
 
 /// Refuses what begins a file of `length` bytes, where no array follows from it; the data are not read.
@@ -215,11 +225,11 @@ fn extents(text: &str) -> Option<Vec<usize>> {
     text.strip_suffix(',').unwrap_or(text).split(',').map(|extent| extent.trim().parse().ok()).collect()
 }
 
-/// The bytes of a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
+/// What begins a file with this array: version 1, the header padded so that the data begin at a multiple of 64.
 ///
 /// # Errors
 /// More dimensions than NumPy reads.
-pub(super) fn to_bytes(array: &Array) -> Result<Vec<u8>> {
+pub(super) fn header(array: &NewArray) -> Result<Vec<u8>> {
     few(&array.shape)?;
     let unsigned = |own: usize| {
         TYPES.iter().find(|(descr, format, bytes)| format.is_none() && *bytes == own && descr.contains('u'))
@@ -241,12 +251,16 @@ pub(super) fn to_bytes(array: &Array) -> Result<Vec<u8>> {
     header.resize((before + header.len() + 1).next_multiple_of(64) - before - 1, b' ');
     header.push(b'\n');
     let length = u16::try_from(header.len()).expect("shapes have few extents").to_le_bytes();
-    Ok([MAGIC, &[1, 0], &length, &header, &array.bytes].concat())
+    Ok([MAGIC, &[1, 0], &length, &header].concat())
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn to_bytes(array: &Array) -> Result<Vec<u8>> {
+        Ok([&header(&array.planned())?, &array.bytes[..]].concat())
+    }
 
     #[test]
     fn headers_are_read_in_any_order_and_with_either_quote() {

@@ -5,7 +5,7 @@ use std::{borrow::Cow, collections::BTreeMap, io::Read};
 use safetensors::{Dtype, SafeTensors, tensor::Metadata};
 use serde_json::json;
 
-use super::{Array, Arrays, Content, StreamedArray, named};
+use super::{Array, Arrays, Content, NewArray, StreamedArray, named};
 use crate::base::sorting;
 
 /// Types of elements that are a format's, each with the format.
@@ -22,6 +22,16 @@ const FORMATS: &[(Dtype, &str)] = &[
     (Dtype::I8, "s8"),
     (Dtype::I32, "s32"),
     (Dtype::I64, "s64"),
+];
+
+/// Types that are no format's: arrays of them are copied.
+const OTHERS: &[(Dtype, &str)] = &[
+    (Dtype::BOOL, "BOOL"),
+    (Dtype::F4, "F4"),
+    (Dtype::F6_E2M3, "F6_E2M3"),
+    (Dtype::F6_E3M2, "F6_E3M2"),
+    (Dtype::I16, "I16"),
+    (Dtype::C64, "C64"),
 ];
 
 /// Types of unsigned integers, each with its bytes.
@@ -45,8 +55,14 @@ pub(super) fn check(mut file: impl Read) -> Result<(), String> {
     }
 }
 
-/// What a file of `length` bytes says of its arrays, in the order of their data.
-pub(super) fn streamed(mut file: impl Read, length: u64) -> Result<Vec<StreamedArray>, String> {
+/// What a file of `length` bytes says of its arrays, in the order of their data; and its metadata.
+///
+/// # Errors
+/// A header that is none, and more data than it tells of.
+pub(super) fn streamed(
+    mut file: impl Read,
+    length: u64,
+) -> Result<(Vec<StreamedArray>, BTreeMap<String, String>), String> {
     let unreadable = |error: std::io::Error| format!("cannot be read: {error}");
     let malformed = |cause: &str| format!("not a safetensors file, or a damaged one: {cause}");
     let mut start = [0; 8];
@@ -75,7 +91,12 @@ pub(super) fn streamed(mut file: impl Read, length: u64) -> Result<Vec<StreamedA
             name,
         }
     };
-    Ok(metadata.offset_keys().into_iter().map(array).collect())
+    let arrays: Vec<StreamedArray> = metadata.offset_keys().into_iter().map(array).collect();
+    let end = arrays.iter().map(|array| array.data.0 + array.data.1).max().unwrap_or(from);
+    if length > end {
+        return Err(malformed(&format!("{} bytes follow the data that its header tells of", length - end)));
+    }
+    Ok((arrays, sorting::map(metadata.metadata().clone().unwrap_or_default())))
 }
 
 fn wrong(error: safetensors::SafeTensorError) -> String {
@@ -103,19 +124,8 @@ pub(super) fn parse(file: &[u8]) -> Result<Arrays<'_>, String> {
 fn kind(dtype: Dtype) -> Content {
     let format = FORMATS.iter().find(|(own, _)| *own == dtype).map(|(_, name)| named(name));
     let unsigned = || UNSIGNED.iter().find(|(own, _)| *own == dtype).map(|(_, bytes)| Content::Unsigned(*bytes));
-    format.or_else(unsigned).unwrap_or_else(|| Content::Other(name(dtype)))
-}
-
-fn name(dtype: Dtype) -> &'static str {
-    match dtype {
-        Dtype::BOOL => "BOOL",
-        Dtype::F4 => "F4",
-        Dtype::F6_E2M3 => "F6_E2M3",
-        Dtype::F6_E3M2 => "F6_E3M2",
-        Dtype::I16 => "I16",
-        Dtype::C64 => "C64",
-        _ => "of this tensor",
-    }
+    let other = || OTHERS.iter().find(|(own, _)| *own == dtype).map_or("of this tensor", |(_, name)| name);
+    format.or_else(unsigned).unwrap_or_else(|| Content::Other(other()))
 }
 
 fn dtype(kind: Content) -> Dtype {
@@ -126,27 +136,29 @@ fn dtype(kind: Content) -> Dtype {
             own.or_else(|| unsigned(format.bytes()))
         }
         Content::Unsigned(bytes) => unsigned(bytes),
-        Content::Other(_) => None,
+        Content::Other(name) => OTHERS.iter().find(|(_, own)| *own == name).map(|(dtype, _)| *dtype),
     };
-    found.expect("arrays of codes have a type of safetensors")
+    found.expect("what is written was read, or holds codes: both have a type of safetensors")
 }
 
-/// The bytes of a file with these arrays and metadata: the widest elements first, so that every array is aligned to them.
+/// What begins a file with these arrays and metadata, and where the data of each then begin, the widest elements first, so that every
+/// array is aligned to them.
 ///
 /// # Errors
 /// A header that no reader takes.
-pub(super) fn to_bytes(arrays: &Arrays) -> Result<Vec<u8>, String> {
-    let mut sorted: Vec<&Array> = arrays.arrays.iter().collect();
-    sorting::by_key(&mut sorted, |array| std::cmp::Reverse(dtype(array.kind).bitsize()));
-    let mut offset = 0;
-    let tensors = sorted.iter().map(|array| {
-        let start = offset;
-        offset += array.bytes.len();
+pub(super) fn layout(arrays: &[NewArray], metadata: &BTreeMap<String, String>) -> Result<(Vec<u8>, Vec<u64>), String> {
+    let mut sorted: Vec<usize> = (0..arrays.len()).collect();
+    sorting::by_key(&mut sorted, |at| std::cmp::Reverse(dtype(arrays[*at].kind).bitsize()));
+    let (mut offset, mut starts) = (0, vec![0; arrays.len()]);
+    let tensors = sorted.iter().map(|at| {
+        let (array, start) = (&arrays[*at], offset);
+        offset += array.bytes as usize;
+        starts[*at] = start as u64;
         (array.name.as_str(), dtype(array.kind), array.shape.as_slice(), (start, offset))
     });
-    let mut bytes = header(&arrays.metadata, tensors)?;
-    sorted.iter().for_each(|array| bytes.extend_from_slice(&array.bytes));
-    Ok(bytes)
+    let bytes = header(metadata, tensors)?;
+    starts.iter_mut().for_each(|start| *start += bytes.len() as u64);
+    Ok((bytes, starts))
 }
 
 /// A file's header: its length, the JSON, and spaces up to a multiple of 8; the same bytes for the same contents. Of each
@@ -177,6 +189,16 @@ pub(crate) fn header<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn to_bytes(arrays: &Arrays) -> Result<Vec<u8>, String> {
+        let planned: Vec<NewArray> = arrays.arrays.iter().map(Array::planned).collect();
+        let (mut bytes, starts) = layout(&planned, &arrays.metadata)?;
+        bytes.resize(bytes.len() + arrays.arrays.iter().map(|array| array.bytes.len()).sum::<usize>(), 0);
+        for (array, start) in arrays.arrays.iter().zip(starts) {
+            bytes[start as usize..][..array.bytes.len()].copy_from_slice(&array.bytes);
+        }
+        Ok(bytes)
+    }
 
     #[test]
     fn what_is_written_is_read_again() {

@@ -1,22 +1,35 @@
 //! Arrays of a file whose elements are read piece by piece, so that files may be larger than memory.
 
 use std::{
+    collections::BTreeMap,
     fs::File,
-    io::{BufReader, Read, Seek, SeekFrom},
+    io::{BufReader, Error as IoError, ErrorKind},
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
 };
 
-use super::{Container, Content, npy, safetensors, wrong};
-use crate::{Error, Result, base::text};
+use super::{Container, Content, LARGEST_EXTENT, npy, safetensors, wrong};
+use crate::{
+    Error, Result,
+    base::{places, text},
+};
 
 /// A file of arrays that is open for reading.
 #[derive(Debug)]
 pub struct ArrayFile {
     path: PathBuf,
-    file: Mutex<File>,
+    data: Data,
     /// Its arrays, in the order of their data.
     pub arrays: Vec<StreamedArray>,
+    /// Strings by key; none in an `.npy` file.
+    pub metadata: BTreeMap<String, String>,
+}
+
+/// Where elements are.
+#[derive(Debug)]
+enum Data {
+    File(File),
+    /// Here, in the order of their indices: the file has them in another.
+    Ordered(Vec<u8>),
 }
 
 /// An array of an open file.
@@ -50,24 +63,33 @@ impl StreamedArray {
 
 impl ArrayFile {
     /// Opens the file at `path` and reads what it says of its arrays. Of a safetensors file that was cut short, the arrays behind
-    /// its end are not [whole](StreamedArray::whole).
+    /// its end are not [whole](StreamedArray::whole). An `.npy` file in Fortran order is read as a whole.
     ///
     /// # Errors
-    /// A request error that names the path and what is malformed or missing; an `.npy` file in Fortran order.
+    /// A request error that names the path and what is malformed or missing.
     pub fn open(path: &Path) -> Result<ArrayFile> {
         let wrong = |cause: String| wrong(path, &cause);
-        let container = Container::of(path)?;
         let (file, length) = text::open(path).map_err(wrong)?;
+        let container = Container::of(path)?;
         let start = BufReader::new(&file);
-        let arrays = match container {
+        let (arrays, metadata, ordered) = match container {
             Container::Npy => {
                 let name = path.file_stem().map_or("array".into(), |stem| stem.to_string_lossy().into_owned());
-                npy::streamed(name, start, length).map(|array| vec![array])
+                let (array, ordered) = npy::streamed(name, start, length).map_err(wrong)?;
+                (vec![array], BTreeMap::new(), ordered)
             }
-            Container::Safetensors => safetensors::streamed(start, length),
+            Container::Safetensors => {
+                let (arrays, metadata) = safetensors::streamed(start, length).map_err(wrong)?;
+                (arrays, metadata, None)
+            }
         };
-        let arrays = arrays.map_err(wrong)?;
-        Ok(ArrayFile { path: path.to_path_buf(), file: Mutex::new(file), arrays })
+        // Where an extent is 0, the others are not bounded by the size of the file.
+        let extents = || arrays.iter().flat_map(|array| array.shape.iter().map(move |extent| (array, extent)));
+        if let Some((array, extent)) = extents().find(|(_, extent)| **extent > LARGEST_EXTENT) {
+            return Err(wrong(format!("array '{}' has the extent {extent}, which is too large", array.name)));
+        }
+        let data = ordered.map_or(Data::File(file), Data::Ordered);
+        Ok(ArrayFile { path: path.to_path_buf(), data, arrays, metadata })
     }
 
     /// Reads the bytes of `array` that begin with its element `first`.
@@ -75,9 +97,25 @@ impl ArrayFile {
     /// # Errors
     /// A file that cannot be read, or has become shorter.
     pub fn read(&self, array: &StreamedArray, first: usize, bytes: &mut [u8]) -> Result<()> {
-        let mut file = self.file.lock().unwrap_or_else(PoisonError::into_inner);
-        let at = array.data.0 + (first * array.width) as u64;
-        let read = file.seek(SeekFrom::Start(at)).and_then(|_| file.read_exact(bytes));
+        self.read_bytes(array, (first * array.width) as u64, bytes)
+    }
+
+    /// Reads the bytes of `array` from its byte `first` on.
+    ///
+    /// # Errors
+    /// As [`ArrayFile::read`].
+    pub(crate) fn read_bytes(&self, array: &StreamedArray, first: u64, bytes: &mut [u8]) -> Result<()> {
+        let at = array.data.0 + first;
+        let read = match &self.data {
+            Data::File(file) => places::read_at(file, at, bytes),
+            Data::Ordered(data) => match data.get(at as usize..).and_then(|rest| rest.get(..bytes.len())) {
+                Some(own) => {
+                    bytes.copy_from_slice(own);
+                    Ok(())
+                }
+                None => Err(IoError::from(ErrorKind::UnexpectedEof)),
+            },
+        };
         read.map_err(|error| Error::request(format!("{}: cannot be read: {error}", self.path.display())))
     }
 }

@@ -1,10 +1,14 @@
 //! Writing a file whole or not at all: one that the user named, or one whose name follows from another.
 
 use std::{
-    io::{Error as IoError, ErrorKind, Write},
+    fs::{File, Permissions},
+    io::{Error as IoError, ErrorKind, Seek, Write},
     path::{Path, PathBuf},
 };
 
+use tempfile::NamedTempFile;
+
+use super::places;
 use crate::{Error, Result};
 
 /// The most links that are followed one after the other, as on Linux.
@@ -17,9 +21,7 @@ const MOST_LINKS: usize = 40;
 /// # Errors
 /// A request error that names the path and the cause.
 pub(crate) fn write(path: &Path, bytes: &[u8]) -> Result<()> {
-    // The kind alone: the full text would name the temporary file.
-    replace(path, bytes)
-        .map_err(|error| Error::request(format!("{} cannot be written: {}", path.display(), error.kind())))
+    replace(path, bytes).map_err(|error| unwritable(path, &error))
 }
 
 /// A kind of file whose names follow from others (counterexamples beside a report, tables in a folder): such a file takes the
@@ -82,34 +84,123 @@ pub(crate) fn target(path: &Path) -> std::io::Result<PathBuf> {
 }
 
 fn replace(path: &Path, bytes: &[u8]) -> std::io::Result<()> {
-    let target = target(path)?;
-    let old = match target.metadata() {
-        Ok(about) => Some(about),
-        Err(error) if error.kind() == ErrorKind::NotFound => None,
-        Err(error) => return Err(error),
-    };
-    if old.as_ref().is_some_and(|old| !old.is_file() && !old.is_dir()) {
+    if is_special(&target(path)?)? {
         return std::fs::OpenOptions::new().write(true).open(path)?.write_all(bytes);
     }
-    // Beyond the limit the system would end the program, and leave the temporary file behind.
-    if bytes.len() as u64 > most_bytes() {
-        return Err(ErrorKind::FileTooLarge.into());
+    let file = NewFile::begin(path, bytes.len() as u64)?;
+    file.write(0, bytes)?;
+    file.finish()
+}
+
+/// Whether there is something at this path that cannot be replaced: a device or a pipe.
+fn is_special(target: &Path) -> std::io::Result<bool> {
+    match target.metadata() {
+        Ok(about) => Ok(!about.is_file() && !about.is_dir()),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(false),
+        Err(error) => Err(error),
     }
-    let folder = match target.parent() {
-        Some(parent) if !parent.as_os_str().is_empty() => parent,
-        _ => Path::new("."),
-    };
-    let mut builder = tempfile::Builder::new();
-    #[cfg(unix)]
-    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-    let mut file = builder.tempfile_in(folder)?;
-    file.write_all(bytes)?;
-    if let Some(old) = old {
-        file.as_file().set_permissions(old.permissions())?;
+}
+
+/// A file that is written piece by piece, in any order and by several threads, and takes the place of the old one at the end, as
+/// [`write`] has it: until then nothing is to be seen of it, and nothing stays of it if it is dropped.
+#[derive(Debug)]
+pub(crate) struct ReplacingFile {
+    path: PathBuf,
+    file: NewFile,
+}
+
+impl ReplacingFile {
+    /// Of `length` bytes, at a path that the user named.
+    ///
+    /// # Errors
+    /// A request error that names the path and the cause.
+    pub(crate) fn begin(path: &Path, length: u64) -> Result<ReplacingFile> {
+        let file = NewFile::begin(path, length).map_err(|error| unwritable(path, &error))?;
+        Ok(ReplacingFile { path: path.to_path_buf(), file })
     }
-    file.as_file().sync_all()?;
-    file.persist(target)?;
-    Ok(())
+
+    /// Writes bytes to their place in it.
+    ///
+    /// # Errors
+    /// As [`ReplacingFile::begin`].
+    pub(crate) fn write(&self, at: u64, bytes: &[u8]) -> Result<()> {
+        self.file.write(at, bytes).map_err(|error| unwritable(&self.path, &error))
+    }
+
+    /// Puts it in its place.
+    ///
+    /// # Errors
+    /// As [`ReplacingFile::begin`].
+    pub(crate) fn finish(self) -> Result<()> {
+        self.file.finish().map_err(|error| unwritable(&self.path, &error))
+    }
+}
+
+/// The kind alone: the full text would name the temporary file.
+fn unwritable(path: &Path, error: &IoError) -> Error {
+    Error::request(format!("{} cannot be written: {}", path.display(), error.kind()))
+}
+
+/// The temporary file, and where it goes.
+#[derive(Debug)]
+enum NewFile {
+    Beside {
+        file: NamedTempFile,
+        target: PathBuf,
+        permissions: Option<Permissions>,
+    },
+    /// Copied to a device or a pipe at the end.
+    Copied {
+        file: File,
+        path: PathBuf,
+    },
+}
+
+impl NewFile {
+    fn begin(path: &Path, length: u64) -> std::io::Result<NewFile> {
+        let target = target(path)?;
+        if is_special(&target)? {
+            return Ok(NewFile::Copied { file: tempfile::tempfile()?, path: path.to_path_buf() });
+        }
+        // Beyond the limit the system would end the program, and leave the temporary file behind.
+        if length > most_bytes() {
+            return Err(ErrorKind::FileTooLarge.into());
+        }
+        let permissions = target.metadata().ok().map(|old| old.permissions());
+        let folder = match target.parent() {
+            Some(parent) if !parent.as_os_str().is_empty() => parent,
+            _ => Path::new("."),
+        };
+        let mut builder = tempfile::Builder::new();
+        #[cfg(unix)]
+        builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+        Ok(NewFile::Beside { file: builder.tempfile_in(folder)?, target, permissions })
+    }
+
+    fn write(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
+        match self {
+            NewFile::Beside { file, .. } => places::write_at(file.as_file(), at, bytes),
+            NewFile::Copied { file, .. } => places::write_at(file, at, bytes),
+        }
+    }
+
+    fn finish(self) -> std::io::Result<()> {
+        match self {
+            NewFile::Beside { file, target, permissions } => {
+                if let Some(permissions) = permissions {
+                    file.as_file().set_permissions(permissions)?;
+                }
+                file.as_file().sync_all()?;
+                file.persist(target)?;
+                Ok(())
+            }
+            NewFile::Copied { mut file, path } => {
+                file.rewind()?;
+                let mut to = std::fs::OpenOptions::new().write(true).open(path)?;
+                std::io::copy(&mut file, &mut to).map(drop)
+            }
+        }
+    }
 }
 
 /// The most bytes that the system lets a file of this process have (`ulimit -f`).

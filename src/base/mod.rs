@@ -8,9 +8,11 @@ pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
 pub(crate) mod parallel;
+pub(crate) mod places;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 pub(crate) mod sorting;
+pub(crate) mod stage;
 pub(crate) mod text;
 pub(crate) mod threads;
 pub(crate) mod vectors;

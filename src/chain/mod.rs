@@ -30,7 +30,8 @@ pub use scaling::Scaling;
 pub(crate) use scaling::block_format;
 
 use crate::{
-    Error, Interruption, Result, base::interrupt, device::Device, inputs::Init, isa::Instruction, summary::Summary,
+    Error, Interruption, Result, Stage, base::interrupt, device::Device, inputs::Init, isa::Instruction,
+    summary::Summary,
 };
 
 /// The longest chain, in links.
@@ -117,7 +118,7 @@ impl Curve {
 /// Computes the curves of `plan` on `device`, in the order of the plan.
 ///
 /// All chains of a link are one execution of the device (in batches of equal size where they would fill the
-/// memory). `progress` is told now and then what has been done. The result depends on the plan and on the
+/// memory). `progress` is told now and then what has been done, in links. The result depends on the plan and on the
 /// device's arithmetic alone. A signal ends the work: the curves then are those of the links until then, and it is returned.
 ///
 /// # Errors
@@ -125,10 +126,12 @@ impl Curve {
 pub fn run(
     device: &mut dyn Device,
     plan: &ChainRequest,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<(Vec<Curve>, Option<Interruption>)> {
     let mut curves: Vec<Curve> =
         plan.curves.iter().map(|(i, init)| Curve::new(i, *init, plan.length, plan.scaling)).collect();
+    let links = plan.length as u64 * plan.chains;
+    let (mut done, total) = (0, links * plan.curves.len() as u64);
     for (shape, members) in shapes(&plan.curves) {
         let batch = shape.batch(plan.length);
         for first in (0..plan.chains).step_by(batch) {
@@ -146,7 +149,9 @@ pub fn run(
                 for (member, &curve) in members.iter().enumerate() {
                     group.gather(member, &mut curves[curve].points[length - 1]);
                 }
-                progress(&format!("{shape}, chains {first} to {}: {length} links", first + chains as u64 - 1));
+                done += (chains * members.len()) as u64;
+                let what = format!("{shape}, chains {first} to {}: {length} links", first + chains as u64 - 1);
+                progress(Stage { what: &what, done, total });
             }
         }
     }

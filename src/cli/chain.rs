@@ -12,7 +12,7 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::signals,
     chain::{self, ChainRequest, Curve, Scaling, table},
     device::{self, Device, Execution},
@@ -104,9 +104,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let several = runners.len() > 1;
     for runner in &mut runners {
         let name = runner.device.identity().name.clone();
-        let step = |done: &str| match several {
-            true => progress.step(&format!("{name}: {done}")),
-            false => progress.step(done),
+        let step = |stage: Stage| match several {
+            true => progress.at(Stage { what: &format!("{name}: {}", stage.what), ..stage }),
+            false => progress.at(stage),
         };
         let (curves, interrupted) = chain::run(runner.device.as_mut(), &plan(&runner.curves), &mut { step })?;
         computed.push((name, curves));

@@ -81,8 +81,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     let request = CostRequest { instructions, values: arguments.values, sustained: arguments.sustain.map(f64::from) };
-    let (done, interrupted) =
-        cost::run(device.as_mut(), &request, &mut |instruction| progress.step(&instruction.to_string()))?;
+    let (done, interrupted) = cost::run(device.as_mut(), &request, &mut |stage| progress.at(stage))?;
     report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     report.holds = done.iter().all(|cost| cost.unintended.is_empty());
     report.notes.extend(notes(&done));

@@ -12,7 +12,7 @@ use super::{
     select::{self, Selection, left_out},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::{signals, sorting},
     device::{self, Device},
     distinguish::{
@@ -122,10 +122,12 @@ impl Two {
     ) -> Result<Vec<[Instruction; 2]>> {
         let (mut rows, mut reasons, mut done) = (Vec::new(), Vec::new(), Vec::new());
         let [x, y] = &self.names;
-        for [one, other] in &self.instructions {
+        let total = self.instructions.len() as u64;
+        for (number, [one, other]) in self.instructions.iter().enumerate() {
             let named = [(x, one), (y, other)]
                 .map(|(device, instruction)| Named { device: device.clone(), instruction: instruction.clone() });
-            progress.step(&format!("telling {one} on {x} from {other} on {y}"));
+            let what = format!("telling {one} on {x} from {other} on {y}");
+            progress.at(Stage { what: &what, done: number as u64, total });
             let [first, second] = &mut self.devices;
             let told = distinguish::distinguish(
                 Side { device: first.as_mut(), instruction: one },
@@ -217,8 +219,9 @@ fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) 
     }
     let chosen: Vec<Instruction> = arguments.selection.instructions(&[], Some("model:"))?;
     let mut agreements = Vec::new();
-    for instruction in &chosen {
-        progress.step(&format!("comparing the models of {instruction}"));
+    for (number, instruction) in chosen.iter().enumerate() {
+        let what = format!("comparing the models of {instruction}");
+        progress.at(Stage { what: &what, done: number as u64, total: chosen.len() as u64 });
         let Some(agreement) = report.until_interrupted(distinguish::generations(instruction))? else { break };
         agreements.push(agreement);
     }
@@ -232,11 +235,12 @@ fn generations(arguments: &Arguments, progress: &Progress, report: &mut Report) 
     let mut alike: Vec<Vec<&Instruction>> = alike.into_values().collect();
     sorting::by_key(&mut alike, |own| chosen.iter().position(|i| std::ptr::eq(i, own[0])));
     let mut kits = Vec::new();
-    for own in alike {
+    let total = alike.len() as u64;
+    for (number, own) in alike.into_iter().enumerate() {
         if report.interrupted.is_some() {
             break;
         }
-        progress.step(&format!("making the kit of {}", own[0]));
+        progress.at(Stage { what: &format!("making the kit of {}", own[0]), done: number as u64, total });
         let Some(kit) = report.until_interrupted(distinguish::kit(own[0]))? else { break };
         kits.extend(tables::kit(own[0], &own[1..], &kit));
     }

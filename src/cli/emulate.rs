@@ -111,7 +111,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         rows: arguments.rows,
         schemes,
     };
-    let (done, interrupted) = emulate::run(&mut devices, &request, &mut |what| progress.step(what))?;
+    let (done, interrupted) = emulate::run(&mut devices, &request, &mut |stage| progress.at(stage))?;
     report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);

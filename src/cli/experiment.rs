@@ -73,7 +73,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
-    experiment::run(&experiment, &mut devices, options, &mut report, &mut |what| progress.step(what))?;
+    experiment::run(&experiment, &mut devices, options, &mut report, &mut |stage| progress.at(stage))?;
     Ok(report)
 }
 

@@ -60,7 +60,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let progress = Progress::new(&arguments.destination);
     let sources = sources(arguments, &progress)?;
     progress.step(&format!("changing the rules of {}", model.name));
-    let tested = power::power(&model, &sources)?;
+    let tested = power::power(&model, &sources, &mut |stage| progress.at(stage))?;
     let mut report = Report::new("power", invocation());
     report.seed = arguments.files.is_empty().then_some(arguments.seed.unwrap_or(0));
     report.notes.push(format!("The model is '{}', version {}.", model.name, model.version));

@@ -15,13 +15,13 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::{interrupt, named::Named, signals},
     comparison::{Listing, Origin, Subject},
     device,
     inputs::{Distribution, Init, Op},
     isa::{Instruction, scalar::ScalarOperation},
-    probe::{self, ProbeRequest, table},
+    probe::{self, ProbeRequest, bits::Factor, table},
     report::Report,
 };
 
@@ -62,6 +62,10 @@ pub(super) struct Arguments {
     /// model; and how that depends on k, on the operands' exponents, and on cancellation. Without --op: inner-product.
     #[arg(long)]
     bits: bool,
+    /// With --bits: report, and draw, agreement against this property of the operands alone: k, gap (of the products' exponents), range
+    /// (of the operands' exponents) or cancelled (bits of the largest product).
+    #[arg(long, value_name = "PROPERTY", requires = "bits", value_parser = bits::factor)]
+    against: Option<Factor>,
     /// Samples for each instruction, operation and initialisation. Without it: 10000.
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
@@ -173,7 +177,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     let (mut probes, mut listing, mut listed) = (Vec::new(), Listing::default(), HashSet::new());
     let progress = Progress::new(&arguments.common.destination);
+    let probes_of = |instruction| requests(arguments, &distributions, instruction);
+    let total: usize = instructions.iter().map(|instruction| probes_of(instruction).len()).sum();
+    let mut begun = 0;
     'instructions: for instruction in &instructions {
+        // On a GPU its kernel is compiled meanwhile.
+        let what = format!("preparing {instruction} on {}", device.identity().name);
+        progress.at(Stage { what: &what, done: begun, total: total as u64 });
         let prepared = interrupt::check().and_then(|()| device.prepare(instruction));
         match report.until_interrupted(prepared) {
             Ok(Some(_)) => {}
@@ -185,17 +195,19 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             Err(error) => return Err(error),
         }
         let evaluator = model.evaluator(instruction)?;
-        for requests in requests(arguments, &distributions, instruction) {
+        for requests in probes_of(instruction) {
             let request = &requests[0];
             let inits: Vec<Init> = requests.iter().map(|request| request.init).collect();
-            progress.step(&format!(
+            let what = format!(
                 "probing {instruction} on {}: {} samples of {}, {}, {}",
                 device.identity().name,
                 request.samples,
                 request.op.name(),
                 inits.iter().map(|init| init.name()).collect::<Vec<_>>().join(" and "),
                 request.distribution.name(),
-            ));
+            );
+            progress.at(Stage { what: &what, done: begun, total: total as u64 });
+            begun += 1;
             let outcome = probe::run_each(device.as_mut(), Some(&evaluator), request, &inits);
             let Some(outcomes) = report.until_interrupted(outcome)? else { break 'instructions };
             let first = &outcomes[0];

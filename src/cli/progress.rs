@@ -3,25 +3,30 @@
 
 use std::{
     io::Write,
-    sync::atomic::{AtomicU64, Ordering},
+    sync::{
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
+        mpsc::{RecvTimeoutError, Sender, channel},
+    },
+    thread::{Builder, JoinHandle},
     time::{Duration, Instant},
 };
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressState, ProgressStyle};
 
 use super::OutputDestination;
+use crate::Stage;
 
 /// How often a bar is drawn in a second.
 const DRAWN: u8 = 5;
-/// How often long work says how far it is where there is no terminal.
-const EVERY: Duration = Duration::from_secs(30);
+/// How often long work says how far it is where there is no terminal, in seconds, and what says otherwise.
+const EVERY: (f64, &str) = (30.0, "TCNUM_PROGRESS_SECONDS");
 
 /// Says what is being done, until it is dropped.
 pub(super) struct Progress {
     /// A line for each step, that stays.
     lines: bool,
-    /// How often long work says how far it is, in lines that stay; never where it is to be quiet, or where a bar says it.
-    every: Option<Duration>,
+    /// Lines that stay, now and then; none where it is to be quiet, or where a bar says it.
+    reporter: Option<Reporter>,
     /// One line of a terminal, that the next step overwrites; nothing where there is no terminal.
     line: ProgressBar,
 }
@@ -44,25 +49,44 @@ impl Progress {
 
     fn on(target: ProgressDrawTarget, lines: bool, quiet: bool) -> Self {
         let line = ProgressBar::with_draw_target(None, target);
-        Progress { lines, every: (!quiet && line.is_hidden()).then_some(EVERY), line }
+        Progress { lines, reporter: (!quiet && line.is_hidden()).then(Reporter::default), line }
     }
 
     /// Says that `what` is being done now.
     pub(super) fn step(&self, what: &str) {
+        self.at(Stage::of(what));
+    }
+
+    /// Says what is being done now, and how far the work is.
+    pub(super) fn at(&self, stage: Stage) {
+        let Stage { what, done, total } = stage;
         if self.lines {
             // A closed standard error is no reason to stop.
             let _ = writeln!(std::io::stderr(), "{what}");
         } else if !self.line.is_hidden() {
-            self.line.set_style(style("{wide_msg}"));
+            if total == 0 {
+                self.line.set_style(style("{wide_msg}"));
+            } else if self.line.length() != Some(total) || self.line.position() > done {
+                self.line.set_style(shares(style("[{bar:20}] {share}  {eta_precise} left  {wide_msg}"), 1));
+                self.line.set_length(total);
+                self.line.reset();
+                self.line.set_position(done);
+                self.line.reset_eta();
+            }
             self.line.set_message(what.to_string());
+            self.line.set_position(done);
             self.line.force_draw();
+        }
+        if let Some(reporter) = &self.reporter {
+            reporter.account().follow(stage);
+            reporter.begin();
         }
     }
 
     /// Reports a detail, if a line for each step was asked for.
     pub(super) fn note(&self, what: &str) {
         if self.lines {
-            self.step(what);
+            let _ = writeln!(std::io::stderr(), "{what}");
         }
     }
 }
@@ -76,52 +100,14 @@ impl Drop for Progress {
 /// A bar with share, rate, time left and what was found to differ, where the progress is one passing line; else a line now and then.
 pub(super) struct Bar<'a> {
     line: &'a ProgressBar,
-    account: Option<Account>,
-}
-
-/// How far work is, for lines that stay.
-struct Account {
-    name: String,
-    total: u64,
-    /// What was done before it began.
-    before: u64,
-    /// What a step counts in the rate.
-    each: u64,
-    begun: Instant,
-    every: Duration,
-    /// When it was last said, in milliseconds from the beginning.
-    said: AtomicU64,
-}
-
-impl Account {
-    /// The line, if it is time for one.
-    fn line(&self, done: u64, differing: u64, now: Instant) -> Option<String> {
-        let (passed, last) = (now.duration_since(self.begun).as_millis() as u64, self.said.load(Ordering::Relaxed));
-        if u128::from(passed.saturating_sub(last)) < self.every.as_millis() {
-            return None;
-        }
-        // One of several threads says it.
-        self.said.compare_exchange(last, passed, Ordering::Relaxed, Ordering::Relaxed).ok()?;
-        let rate = done.saturating_sub(self.before) as f64 / now.duration_since(self.begun).as_secs_f64();
-        let share = 100.0 * done as f64 / self.total.max(1) as f64;
-        let left = self.total.saturating_sub(done) as f64 / rate;
-        let left = if left.is_finite() { format!(", {left:.0} s left") } else { String::new() };
-        Some(format!("{}: {share:.1} %, {:.3e}/s{left}, {differing} differ", self.name, rate * self.each as f64))
-    }
+    reporter: Option<&'a Reporter>,
 }
 
 impl<'a> Bar<'a> {
     /// A bar of `total` steps of the work called `name`, of which `done` are done before it begins. Each counts as `each` in the rate.
     pub(super) fn new(progress: &'a Progress, name: &str, total: u64, done: u64, each: u64) -> Self {
         let line = &progress.line;
-        let share = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            let _ = write!(to, "{:.1}%", 100.0 * state.pos() as f64 / state.len().unwrap_or(1).max(1) as f64);
-        };
-        let rate = move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
-            let _ = write!(to, "{:.3e}/s", state.per_sec() * each as f64);
-        };
-        let shown = style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}").progress_chars("#.");
-        line.set_style(shown.with_key("share", share).with_key("rate", rate));
+        line.set_style(shares(style("{msg} [{bar:30}] {share}  {rate}  {eta_precise} left{prefix}"), each));
         line.set_message(name.to_string());
         line.set_prefix("");
         line.set_length(total);
@@ -130,16 +116,11 @@ impl<'a> Bar<'a> {
         line.set_position(done);
         line.tick();
         line.reset_eta();
-        let account = progress.every.map(|every| Account {
-            name: name.to_string(),
-            total,
-            before: done,
-            each,
-            begun: Instant::now(),
-            every,
-            said: AtomicU64::new(0),
-        });
-        Bar { line, account }
+        if let Some(reporter) = &progress.reporter {
+            *reporter.account() = Account::new(name, total, done, each);
+            reporter.begin();
+        }
+        Bar { line, reporter: progress.reporter.as_ref() }
     }
 
     /// Shows that `done` steps are done, and `differing` results differ.
@@ -151,11 +132,119 @@ impl<'a> Bar<'a> {
             });
             self.line.set_position(done);
         }
-        if let Some(line) = self.account.as_ref().and_then(|account| account.line(done, differing, Instant::now())) {
-            // A closed standard error is no reason to stop.
-            let _ = writeln!(std::io::stderr(), "{line}");
+        if let Some(reporter) = self.reporter {
+            let mut account = reporter.account();
+            (account.done, account.differing) = (done, differing);
         }
     }
+}
+
+/// How far work is, for lines that stay.
+struct Account {
+    what: String,
+    /// All steps; 0 where they are not known.
+    total: u64,
+    done: u64,
+    /// What was done before it began.
+    before: u64,
+    /// What a step counts in the rate.
+    each: u64,
+    differing: u64,
+    begun: Instant,
+}
+
+impl Account {
+    fn new(what: &str, total: u64, done: u64, each: u64) -> Account {
+        Account { what: what.into(), total, done, before: done, each, differing: 0, begun: Instant::now() }
+    }
+
+    /// Goes on with the same work, or begins another.
+    fn follow(&mut self, Stage { what, done, total }: Stage) {
+        if total == 0 || total != self.total || done < self.done {
+            *self = Account::new(what, total, done, 1);
+        }
+        (self.what, self.done) = (what.into(), done);
+    }
+
+    /// What is said of it.
+    fn line(&self, now: Instant) -> String {
+        let passed = now.duration_since(self.begun).as_secs_f64();
+        if self.total == 0 {
+            return format!("{}: for {passed:.0} s", self.what);
+        }
+        let rate = self.done.saturating_sub(self.before) as f64 / passed;
+        let share = 100.0 * self.done as f64 / self.total as f64;
+        let left = self.total.saturating_sub(self.done) as f64 / rate;
+        let left = if left.is_finite() { format!(", {left:.0} s left") } else { String::new() };
+        let differing = if self.differing > 0 { format!(", {} differ", self.differing) } else { String::new() };
+        format!("{}: {share:.1} %, {:.3e}/s{left}{differing}", self.what, rate * self.each as f64)
+    }
+}
+
+impl Default for Account {
+    fn default() -> Account {
+        Account::new("", 0, 0, 1)
+    }
+}
+
+/// Says now and then how far work is, from a thread of its own: however long a step takes.
+#[derive(Default)]
+struct Reporter {
+    account: Arc<Mutex<Account>>,
+    /// The thread, and what ends it when it is dropped; nothing before there is work, and where no thread can be had.
+    thread: OnceLock<Option<(Sender<()>, JoinHandle<()>)>>,
+}
+
+impl Reporter {
+    fn account(&self) -> MutexGuard<'_, Account> {
+        self.account.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Starts the thread, unless there is one.
+    fn begin(&self) {
+        self.thread.get_or_init(|| {
+            let (stop, stopped) = channel();
+            let account = self.account.clone();
+            let every = every();
+            let work = move || {
+                while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
+                    let line = account.lock().unwrap_or_else(PoisonError::into_inner).line(Instant::now());
+                    // A closed standard error is no reason to stop.
+                    let _ = writeln!(std::io::stderr(), "{line}");
+                }
+            };
+            Builder::new().spawn(work).ok().map(|thread| (stop, thread))
+        });
+    }
+}
+
+impl Drop for Reporter {
+    fn drop(&mut self) {
+        if let Some(Some((stop, thread))) = self.thread.take() {
+            drop(stop);
+            // After this nothing more is said.
+            let _ = thread.join();
+        }
+    }
+}
+
+/// How often lines are said.
+fn every() -> Duration {
+    let (usual, variable) = EVERY;
+    let asked = std::env::var(variable).ok().and_then(|text| text.parse().ok());
+    let seconds = asked.filter(|seconds: &f64| (0.01..1e6).contains(seconds)).unwrap_or(usual);
+    Duration::from_secs_f64(seconds)
+}
+
+/// A style that has the share and the rate of what is done, each step counting as `each`.
+fn shares(style: ProgressStyle, each: u64) -> ProgressStyle {
+    let share = |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let _ = write!(to, "{:.1}%", 100.0 * state.pos() as f64 / state.len().unwrap_or(1).max(1) as f64);
+    };
+    let rate = move |state: &ProgressState, to: &mut dyn std::fmt::Write| {
+        let _ = write!(to, "{:.3e}/s", state.per_sec() * each as f64);
+    };
+    style.progress_chars("#.").with_key("share", share).with_key("rate", rate)
 }
 
 fn style(template: &str) -> ProgressStyle {
@@ -255,17 +344,33 @@ mod tests {
     }
 
     #[test]
-    fn where_there_is_no_terminal_a_line_now_and_then_says_how_far_it_is() {
-        let begun = Instant::now();
-        let (every, said) = (Duration::from_secs(30), AtomicU64::new(0));
-        let account = Account { name: "mma".into(), total: 400, before: 100, each: 128, begun, every, said };
+    fn where_there_is_no_terminal_lines_say_how_far_work_is() {
+        let mut account = Account::new("mma", 400, 100, 128);
+        let begun = account.begun;
         let after = |seconds| begun + Duration::from_secs(seconds);
-        assert_eq!(account.line(150, 0, after(29)), None);
-        assert_eq!(account.line(200, 3, after(50)).unwrap(), "mma: 50.0 %, 2.560e2/s, 100 s left, 3 differ");
-        assert_eq!(account.line(300, 3, after(79)), None);
-        assert_eq!(account.line(400, 4, after(100)).unwrap(), "mma: 100.0 %, 3.840e2/s, 0 s left, 4 differ");
-        assert!(Progress::on(ProgressDrawTarget::hidden(), false, true).every.is_none());
-        assert!(Progress::on(ProgressDrawTarget::hidden(), false, false).every.is_some());
+        (account.done, account.differing) = (200, 3);
+        assert_eq!(account.line(after(50)), "mma: 50.0 %, 2.560e2/s, 100 s left, 3 differ");
+        (account.done, account.differing) = (400, 0);
+        assert_eq!(account.line(after(100)), "mma: 100.0 %, 3.840e2/s, 0 s left");
+        account.follow(Stage::of("reducing"));
+        assert_eq!(account.line(account.begun + Duration::from_secs(7)), "reducing: for 7 s");
+        account.follow(Stage { what: "first", done: 0, total: 4 });
+        let begun = account.begun;
+        account.follow(Stage { what: "second", done: 1, total: 4 });
+        assert_eq!(account.line(begun + Duration::from_secs(10)), "second: 25.0 %, 1.000e-1/s, 30 s left");
+        assert!(Progress::on(ProgressDrawTarget::hidden(), false, true).reporter.is_none());
+        assert!(Progress::on(ProgressDrawTarget::hidden(), false, false).reporter.is_some());
+    }
+
+    #[test]
+    fn steps_of_known_number_show_their_share_on_a_terminal() {
+        let (progress, paper) = on_paper(false);
+        progress.at(Stage { what: "first", done: 0, total: 4 });
+        let begun = shown(&paper);
+        assert!(begun.contains("[....................] 0.0%") && begun.contains("first"), "{begun:?}");
+        progress.at(Stage { what: "second", done: 1, total: 4 });
+        let next = shown(&paper);
+        assert!(next.contains("[#####...............] 25.0%") && next.contains(" left  second"), "{next:?}");
     }
 
     #[test]

@@ -14,9 +14,6 @@ use crate::{
     report::Report,
 };
 
-/// The random bits of each element, of stochastic rounding.
-const RANDOM_BITS: u32 = 32;
-
 /// Says what formats would do to the tensors of files: nothing is written.
 ///
 /// Example: tcnum quantise weights.safetensors --to e4m3,mxfp8,mxfp4,nvfp4,mxint8
@@ -74,10 +71,7 @@ pub(super) struct Arguments {
 /// What is wrong with the request or its files, before work starts.
 pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
-    let rounding = match arguments.round.eq_ignore_ascii_case("SR") {
-        true => Rounding::Sr { random: 0, bits: RANDOM_BITS },
-        false => rounding::named(&arguments.round)?,
-    };
+    let rounding = rounding::of_elements(&arguments.round)?;
     let files = arguments.files.iter().map(|path| ArrayFile::open(path)).collect::<Result<Vec<_>>>()?;
     let choice = Choice { include: arguments.include.clone(), exclude: arguments.exclude.clone() };
     let activations = arguments.activations.as_ref().map(|path| {

@@ -14,7 +14,7 @@ use super::{
     options::{is_folder, output_path},
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::{
         atomic::{self, DerivedKind},
         interrupt, signals,
@@ -81,7 +81,8 @@ fn measured(device: &str, preset: &Preset, progress: &Progress) -> Result<(Vec<K
     let (mut kept, mut wrong) = (Vec::new(), Vec::new());
     for (number, command) in preset.commands.iter().enumerate() {
         let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
-        progress.step(&format!("running {command} ({} of {})", number + 1, preset.commands.len()));
+        let what = format!("running {command} ({} of {})", number + 1, preset.commands.len());
+        progress.at(Stage { what: &what, done: number as u64, total: preset.commands.len() as u64 });
         let mut run = Command::new(&program);
         run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
         let output = run.stdin(Stdio::null()).output().map_err(unusable)?;

@@ -8,6 +8,9 @@ use crate::{
     format::{Overflow, Rounding},
 };
 
+/// The random bits of each element, of stochastic rounding.
+const RANDOM_BITS: u32 = 32;
+
 /// How to round.
 #[derive(Args, Debug, Clone)]
 pub(super) struct RoundingFlags {
@@ -66,11 +69,22 @@ impl RoundingFlags {
     }
 }
 
+/// The rounding of this name, in which each element of a file has random bits of its own: 32 of them.
+///
+/// # Errors
+/// An unknown name.
+pub(super) fn of_elements(name: &str) -> Result<Rounding> {
+    match name.eq_ignore_ascii_case("SR") {
+        true => Ok(Rounding::Sr { random: 0, bits: RANDOM_BITS }),
+        false => named(name),
+    }
+}
+
 /// The rounding of this name, but for SR.
 ///
 /// # Errors
 /// An unknown name.
-pub(super) fn named(name: &str) -> Result<Rounding> {
+fn named(name: &str) -> Result<Rounding> {
     Rounding::parse(name).ok_or_else(|| {
         let known: Vec<&str> = Rounding::DETERMINISTIC.iter().map(Rounding::name).collect();
         Error::request(format!("unknown rounding '{name}'; there are {} and SR", known.join(", ")))

@@ -2,12 +2,11 @@
 
 use std::ops::Range;
 
-use super::{Tensor, tensor::PART, values::TensorValues};
-use crate::{
-    base::{parallel, vectors::vectorised},
-    format::Format,
-    number::Real,
+use super::{
+    Tensor,
+    values::{AT_ONCE, TensorKind, ValueReader},
 };
+use crate::{base::vectors::vectorised, format::Format, number::Real};
 
 /// How the values of a tensor and those of its conversion differ.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -34,47 +33,58 @@ pub struct Deviations {
     pub squared_value: f64,
 }
 
-impl Deviations {
-    /// Compares two tensors of as many elements. Sums are made in the order of the parts, so that they do not depend on the
-    /// number of threads.
-    pub(super) fn between(source: &Tensor, result: &Tensor) -> Deviations {
-        let (x, y) = (TensorValues::of(source), TensorValues::of(result));
-        let doubles = x.are_exact() && y.are_exact();
-        let largest = largest(result);
-        let part = |part: usize| {
-            let range = part * PART..((part + 1) * PART).min(source.len());
-            let (mut deviations, mut xs, mut ys) = (Deviations::default(), Vec::new(), Vec::new());
-            x.read(range.clone(), &mut xs);
-            y.read(range.clone(), &mut ys);
-            let mut lanes = Lanes::default();
-            for run in runs(range.clone(), result) {
-                let own = run.start - range.start..run.end - range.start;
-                let limits = largest.map(|largest| largest * y.scale(run.start));
-                compare(&xs[own.clone()], &ys[own], limits, &mut lanes);
-            }
-            deviations.gather(range.len(), &lanes);
-            if !doubles {
-                // What doubles cannot tell apart.
-                (deviations.exact, deviations.too_large) = (0, 0);
-                for index in range {
-                    let value = source.value(index);
-                    deviations.exact += u64::from(is_same(&value, &result.value(index)));
-                    deviations.too_large += match result {
-                        Tensor::Scalar(format, _) => u64::from(is_beyond(&value, format)),
-                        Tensor::Blocks(_) => {
-                            let [positive, negative] = largest.map(|largest| largest * y.scale(index));
-                            let size = value.to_f64();
-                            u64::from(size > positive || -size > negative)
-                        }
-                    };
-                }
-            }
-            deviations
-        };
-        let parts = parallel::map(0..source.len().div_ceil(PART), part);
-        parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part))
+/// Compares tensors of one kind with what becomes of them, which is of one kind, too.
+pub(super) struct Comparison {
+    x: ValueReader,
+    y: ValueReader,
+    to: TensorKind,
+    /// The largest magnitudes of positive and of negative numbers of the result's format; in a block, times its scale.
+    largest: [f64; 2],
+}
+
+impl Comparison {
+    /// Of tensors of these kinds.
+    pub(super) fn new(from: TensorKind, to: TensorKind) -> Comparison {
+        Comparison { x: ValueReader::new(from), y: ValueReader::new(to), to, largest: largest(to) }
     }
 
+    /// Of the elements at `range` of two tensors.
+    pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
+        let Comparison { x, y, largest, .. } = self;
+        let (mut deviations, mut xs, mut ys) = (Deviations::default(), Vec::new(), Vec::new());
+        let mut lanes = Lanes::default();
+        for start in range.clone().step_by(AT_ONCE) {
+            let some = start..range.end.min(start + AT_ONCE);
+            x.read(source, some.clone(), &mut xs);
+            y.read(result, some.clone(), &mut ys);
+            for run in runs(some.clone(), result) {
+                let own = run.start - start..run.end - start;
+                let limits = largest.map(|largest| largest * y.scale(result, run.start));
+                compare(&xs[own.clone()], &ys[own], limits, &mut lanes);
+            }
+        }
+        deviations.gather(range.len(), &lanes);
+        if !(x.are_exact() && y.are_exact()) {
+            // What doubles cannot tell apart.
+            (deviations.exact, deviations.too_large) = (0, 0);
+            for index in range {
+                let value = source.value(index);
+                deviations.exact += u64::from(is_same(&value, &result.value(index)));
+                deviations.too_large += match self.to {
+                    TensorKind::Scalar(format) => u64::from(is_beyond(&value, format)),
+                    TensorKind::Blocks(..) => {
+                        let [positive, negative] = largest.map(|largest| largest * y.scale(result, index));
+                        let size = value.to_f64();
+                        u64::from(size > positive || -size > negative)
+                    }
+                };
+            }
+        }
+        deviations
+    }
+}
+
+impl Deviations {
     /// Takes in what was found of `count` values.
     fn gather(&mut self, count: usize, lanes: &Lanes) {
         self.values += count as u64;
@@ -90,7 +100,8 @@ impl Deviations {
         self.squared_value += lanes.squared_values.iter().sum::<f64>();
     }
 
-    fn plus(&self, other: &Deviations) -> Deviations {
+    /// Of these values and others.
+    pub(super) fn plus(&self, other: &Deviations) -> Deviations {
         Deviations {
             values: self.values + other.values,
             exact: self.exact + other.exact,
@@ -182,14 +193,14 @@ fn runs(range: Range<usize>, tensor: &Tensor) -> impl Iterator<Item = Range<usiz
 }
 
 /// The largest magnitudes of positive and of negative numbers in a tensor's format; in a block, times its scale.
-fn largest(tensor: &Tensor) -> [f64; 2] {
-    match tensor {
-        Tensor::Scalar(format, _) => [false, true].map(|negative| {
+fn largest(kind: TensorKind) -> [f64; 2] {
+    match kind {
+        TensorKind::Scalar(format) => [false, true].map(|negative| {
             let value = format.to_f64(format.largest(negative));
             // Formats without negative numbers have zero at most, or nothing.
             if (value < 0.0) == negative { value.abs() } else { 0.0 }
         }),
-        Tensor::Blocks(blocks) => [blocks.format.element.largest().to_f64(); 2],
+        TensorKind::Blocks(format, _) => [format.element.largest().to_f64(); 2],
     }
 }
 

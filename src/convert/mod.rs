@@ -1,8 +1,12 @@
 //! Conversion: what a format makes of single values, of blocks, and of whole files of arrays.
 
 mod block;
+mod converter;
 mod deviations;
 mod file;
+mod pieces;
+mod source;
+mod target;
 mod tensor;
 mod value;
 mod values;

@@ -1,11 +1,15 @@
 //! Conversion of one tensor.
 
-use super::{Deviations, values::TensorValues};
+use super::{
+    Deviations,
+    converter::{Missing, ScalarConverter},
+    deviations::Comparison,
+    values::{TensorKind, ValueReader},
+};
 use crate::{
-    Error, Result,
+    Result,
     base::parallel,
     format::block::{BlockFormat, Blocks, Quantizer},
-    format::slices::{Code, Encoder},
     format::{Format, Overflow, Real, Rounding},
     isa::Codes,
 };
@@ -60,6 +64,14 @@ impl Tensor {
         }
     }
 
+    /// What its values depend on, beside its codes.
+    pub(super) fn kind(&self) -> TensorKind {
+        match self {
+            Tensor::Scalar(format, _) => TensorKind::Scalar(format),
+            Tensor::Blocks(blocks) => TensorKind::Blocks(blocks.format, blocks.tensor_scale),
+        }
+    }
+
     /// The exact value of the element at `index`.
     pub fn value(&self, index: usize) -> Real {
         match self {
@@ -80,20 +92,28 @@ pub fn convert(source: &Tensor, row: usize, target: &ConversionTarget) -> Result
         }
         ConversionTarget::Blocks(quantizer) => Tensor::Blocks(quantize(source, row, quantizer)),
     };
-    let deviations = Deviations::between(source, &result);
+    let comparison = Comparison::new(source.kind(), result.kind());
+    let parts = parallel::map(parts(source.len()), |range| comparison.of(source, &result, range));
+    // In the order of the parts, so that sums do not depend on the number of threads.
+    let deviations = parts.iter().fold(Deviations::default(), |sum, part| sum.plus(part));
     Ok((result, deviations))
+}
+
+/// What tasks convert of so many elements.
+fn parts(count: usize) -> impl Iterator<Item = std::ops::Range<usize>> {
+    (0..count.div_ceil(PART)).map(move |part| part * PART..count.min((part + 1) * PART))
 }
 
 /// The values in blocks, the same by each of the ways.
 fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
-    let values = TensorValues::of(source);
+    let values = ValueReader::new(source.kind());
     if !values.fit_f32() {
         return quantizer.quantize_with(source.len(), row, |index| source.value(index));
     }
     let mut words = vec![0.0; source.len()];
     parallel::each_with(words.chunks_mut(PART).enumerate(), Vec::new, |read, (part, words)| {
-        values.read(part * PART..part * PART + words.len(), read);
-        words.iter_mut().zip(read).for_each(|(word, value)| *word = *value as f32);
+        values.read_f32(source, part * PART..part * PART + words.len(), read);
+        words.copy_from_slice(read);
     });
     quantizer.quantize(&words, row)
 }
@@ -103,73 +123,20 @@ fn quantize(source: &Tensor, row: usize, quantizer: &Quantizer) -> Blocks {
 /// # Errors
 /// As [`convert`].
 pub fn encode(source: &Tensor, format: &'static Format, rounding: Rounding, overflow: Overflow) -> Result<Codes> {
+    let converter = ScalarConverter::new(source.kind(), source.len(), format, rounding, overflow)?;
     let width = format.bytes();
-    let code = |value: &Real| format.encode(value, rounding, overflow);
     let mut bytes = vec![0; source.len() * width];
-    let missing = match source {
-        // What becomes of each code of the source is found once.
-        Tensor::Scalar(from, codes) if from.bits <= 16 && source.len() >> from.bits > 0 => {
-            let table: Vec<Option<u64>> = (0..=from.code_mask()).map(|code_of| code(&from.value(code_of))).collect();
-            let mask = from.code_mask();
-            write(&mut bytes, width, |index| table[(codes.get(index) & mask) as usize])
+    let mut all = Missing::default();
+    if converter.takes_all() {
+        all.add(converter.encode(source, 0..source.len(), None, &mut bytes)?, 0);
+    } else {
+        let parts = parts(source.len()).zip(bytes.chunks_mut(PART * width));
+        for own in parallel::map(parts, |(range, bytes)| converter.encode(source, range, None, bytes)) {
+            all.add(own?, 0);
         }
-        Tensor::Scalar(from, codes) if from.name == "f32" && format.bits <= 16 => {
-            let missing = match width {
-                1 => vectorised::<u8>(codes, &mut bytes, Encoder::new(format, rounding, overflow)?),
-                _ => vectorised::<u16>(codes, &mut bytes, Encoder::new(format, rounding, overflow)?),
-            };
-            // Where they are does not matter unless there are some.
-            if missing == 0 { Vec::new() } else { write(&mut bytes, width, |index| code(&source.value(index))) }
-        }
-        Tensor::Blocks(blocks)
-            if format.name == "f32" && (rounding, overflow) == (Rounding::Rne, Overflow::Standard) =>
-        {
-            let words = blocks.dequantize();
-            write(&mut bytes, width, |index| Some(words[index].to_bits().into()))
-        }
-        _ => write(&mut bytes, width, |index| code(&source.value(index))),
-    };
-    match missing.first() {
-        Some(first) => Err(Error::request(format!(
-            "{} of {} values have no code in {format} (NaN, which it lacks), the first at position {first}",
-            missing.len(),
-            source.len()
-        ))),
-        None => Ok(Codes::from_bytes(format, bytes).expect("whole codes")),
     }
-}
-
-/// Writes the code of every index, and returns the indices that have none.
-fn write(bytes: &mut [u8], width: usize, code: impl Fn(usize) -> Option<u64> + Sync) -> Vec<usize> {
-    let part = |(part, bytes): (usize, &mut [u8])| {
-        let mut missing = Vec::new();
-        for (index, place) in (part * PART..).zip(bytes.chunks_mut(width)) {
-            match code(index) {
-                Some(code) => place.copy_from_slice(&code.to_le_bytes()[..width]),
-                None => missing.push(index),
-            }
-        }
-        missing
-    };
-    parallel::map(bytes.chunks_mut(PART * width).enumerate(), part).concat()
-}
-
-/// Writes the codes of binary32 values, and returns how many have none.
-fn vectorised<C: Code>(values: &Codes, bytes: &mut [u8], encoder: Encoder<C>) -> usize {
-    let width = size_of::<C>();
-    let parts = values.as_bytes().chunks(4 * PART).zip(bytes.chunks_mut(width * PART));
-    let part = |(words, codes): &mut (Vec<f32>, Vec<C>), (values, bytes): (&[u8], &mut [u8])| {
-        words.clear();
-        words.extend(values.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)));
-        codes.resize(words.len(), C::default());
-        let missing = encoder.encode(words, codes);
-        for (place, code) in bytes.chunks_exact_mut(width).zip(codes) {
-            let code: u64 = (*code).into();
-            place.copy_from_slice(&code.to_le_bytes()[..width]);
-        }
-        missing
-    };
-    parallel::map_with(parts, Default::default, part).iter().sum()
+    all.refused(source.len(), format)?;
+    Ok(Codes::from_bytes(format, bytes).expect("whole codes"))
 }
 
 impl ConversionTarget {
@@ -178,6 +145,14 @@ impl ConversionTarget {
         match self {
             ConversionTarget::Scalar { .. } => None,
             ConversionTarget::Blocks(quantizer) => Some(quantizer.format),
+        }
+    }
+
+    /// How elements are rounded.
+    pub(super) fn rounding(&self) -> Rounding {
+        match self {
+            ConversionTarget::Scalar { rounding, .. } => *rounding,
+            ConversionTarget::Blocks(quantizer) => quantizer.rounding,
         }
     }
 

@@ -7,85 +7,131 @@ use std::{
 };
 
 use super::Tensor;
-use crate::format::{Encoding, Format};
+use crate::{
+    format::{Encoding, Format, block::BlockFormat, slices::Decoder},
+    number::product,
+};
 
-/// Reads the values of one tensor.
-pub(super) struct TensorValues<'a> {
-    tensor: &'a Tensor,
+/// Values that are read at once: few enough for the nearest cache, and for memory that was used before.
+pub(super) const AT_ONCE: usize = 1 << 11;
+
+/// What the values of a tensor depend on, beside its codes.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum TensorKind {
+    /// Codes of a format.
+    Scalar(&'static Format),
+    /// Blocks, with the code of the tensor's scale where the format has one.
+    Blocks(&'static BlockFormat, Option<u64>),
+}
+
+/// Reads the values of tensors of one kind.
+pub(super) struct ValueReader {
+    kind: TensorKind,
     by: By,
 }
 
 enum By {
     /// The codes are those of binary32.
-    Bits,
+    Single,
+    /// The codes are those of binary64.
+    Double,
+    /// Codes of 16 bits or fewer whose values are those of binary32.
+    Decoder(FormatDecoder),
     /// The values of all codes, which have 16 bits or fewer.
-    Table(Arc<CodeValues>),
-    /// The values of all element codes, and those of the scales.
+    Table(Arc<Vec<f64>>),
+    /// The values of all element codes, and of all scale codes times the tensor's scale.
     Blocks { elements: Vec<f64>, scales: Vec<f64> },
     /// Code by code.
     Each,
 }
 
-impl<'a> TensorValues<'a> {
-    /// The values of `tensor`.
-    pub(super) fn of(tensor: &'a Tensor) -> TensorValues<'a> {
-        let by = match tensor {
-            Tensor::Scalar(format, _) if format.name == "f32" => By::Bits,
-            Tensor::Scalar(format, _) if format.bits <= 16 => By::Table(CodeValues::of(format)),
-            Tensor::Scalar(..) => By::Each,
-            Tensor::Blocks(blocks) => {
-                let element = |code: u64| blocks.format.element.value(code).to_f64();
+impl ValueReader {
+    /// For tensors of this kind.
+    pub(super) fn new(kind: TensorKind) -> ValueReader {
+        let by = match kind {
+            TensorKind::Scalar(format) => match format.name {
+                "f32" => By::Single,
+                "f64" => By::Double,
+                _ if format.bits <= 16 => CodeValues::of(format).reader(),
+                _ => By::Each,
+            },
+            TensorKind::Blocks(format, tensor_scale) => {
+                let common = tensor_scale.zip(format.tensor_scale).map(|(code, own)| own.value(code));
+                let scale = |code: u64| match (format.scale.value(code), &common) {
+                    (scale, Some(common)) => product(&scale, common).to_f64(),
+                    (scale, None) => scale.to_f64(),
+                };
                 By::Blocks {
-                    elements: (0..=0xff).map(element).collect(),
-                    scales: (0..blocks.scales.len()).map(|block| blocks.scale(block).to_f64()).collect(),
+                    elements: (0..=0xff).map(|code| format.element.value(code).to_f64()).collect(),
+                    scales: (0..=0xff).map(scale).collect(),
                 }
             }
         };
-        TensorValues { tensor, by }
+        ValueReader { kind, by }
     }
 
-    /// Whether every value of the tensor's format is a double: those of integers of 64 bits are not.
+    /// Whether every value is a double: those of integers of 64 bits are not.
     pub(super) fn are_exact(&self) -> bool {
-        match self.tensor {
-            Tensor::Scalar(format, _) => !(matches!(format.encoding, Encoding::Integer { .. }) && format.bits > 53),
-            Tensor::Blocks(_) => true,
+        match self.kind {
+            TensorKind::Scalar(format) => !(matches!(format.encoding, Encoding::Integer { .. }) && format.bits > 53),
+            TensorKind::Blocks(..) => true,
         }
     }
 
-    /// Whether every value of the tensor's format is one of binary32.
+    /// Whether every value is one of binary32, which [`ValueReader::read_f32`] reads.
     pub(super) fn fit_f32(&self) -> bool {
-        match &self.by {
-            By::Bits => true,
-            By::Table(table) => table.fit_f32,
-            By::Blocks { .. } | By::Each => false,
-        }
+        matches!(self.by, By::Single | By::Decoder(_))
     }
 
-    /// What the element at `index` is to be multiplied with; NaN where the scale of its block is.
-    pub(super) fn scale(&self, index: usize) -> f64 {
-        match (&self.by, self.tensor) {
-            (By::Blocks { scales, .. }, Tensor::Blocks(blocks)) => scales[blocks.block_of(index)],
+    /// What the element of `tensor` at `index` is to be multiplied with; NaN where the scale of its block is.
+    pub(super) fn scale(&self, tensor: &Tensor, index: usize) -> f64 {
+        match (&self.by, tensor) {
+            (By::Blocks { scales, .. }, Tensor::Blocks(blocks)) => {
+                scales[usize::from(blocks.scales[blocks.block_of(index)])]
+            }
             _ => 1.0,
         }
     }
 
-    /// Writes the values at `range` to `values`; those that are not doubles rounded to nearest.
-    pub(super) fn read(&self, range: Range<usize>, values: &mut Vec<f64>) {
+    /// Writes the values at `range`, all of them of binary32, to `values`.
+    pub(super) fn read_f32(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
         values.clear();
-        match (&self.by, self.tensor) {
-            (By::Bits, Tensor::Scalar(_, codes)) => {
+        match (&self.by, tensor) {
+            (By::Single, Tensor::Scalar(_, codes)) => {
                 let words = codes.as_bytes()[4 * range.start..4 * range.end].as_chunks().0;
-                values.extend(words.iter().map(|word| f64::from(f32::from_le_bytes(*word))));
+                values.extend(words.iter().map(|word| f32::from_le_bytes(*word)));
+            }
+            (By::Decoder(decoder), Tensor::Scalar(_, codes)) => {
+                values.resize(range.len(), 0.0);
+                match decoder {
+                    FormatDecoder::Narrow(decoder) => decoder.decode(&codes.as_bytes()[range], values),
+                    FormatDecoder::Wide(decoder) => {
+                        let words = codes.as_bytes()[2 * range.start..2 * range.end].as_chunks().0;
+                        let words: Vec<u16> = words.iter().map(|word| u16::from_le_bytes(*word)).collect();
+                        decoder.decode(&words, values);
+                    }
+                }
+            }
+            _ => unreachable!("only values that are known to be of binary32 are read as such"),
+        }
+    }
+
+    /// Writes the values at `range` to `values`; those that are not doubles rounded to nearest.
+    pub(super) fn read(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f64>) {
+        values.clear();
+        match (&self.by, tensor) {
+            (By::Single | By::Decoder(_), _) => {
+                let mut words = Vec::new();
+                self.read_f32(tensor, range, &mut words);
+                values.extend(words.iter().map(|word| f64::from(*word)));
+            }
+            (By::Double, Tensor::Scalar(_, codes)) => {
+                let words = codes.as_bytes()[8 * range.start..8 * range.end].as_chunks().0;
+                values.extend(words.iter().map(|word| f64::from_le_bytes(*word)));
             }
             (By::Table(table), Tensor::Scalar(_, codes)) => {
                 // Bits above the format's width are ignored, as everywhere.
-                let value = |code: usize| table.values[code & (table.values.len() - 1)];
-                if codes.width() == 1 {
-                    values.extend(codes.as_bytes()[range].iter().map(|code| value(usize::from(*code))));
-                } else {
-                    let words = codes.as_bytes()[2 * range.start..2 * range.end].as_chunks().0;
-                    values.extend(words.iter().map(|word| value(usize::from(u16::from_le_bytes(*word)))));
-                }
+                values.extend(range.map(|index| table[codes.get(index) as usize & (table.len() - 1)]));
             }
             (By::Blocks { elements, scales }, Tensor::Blocks(blocks)) => {
                 let (row, length) = (blocks.row, blocks.format.length);
@@ -93,7 +139,7 @@ impl<'a> TensorValues<'a> {
                 while index < range.end {
                     let column = index % row;
                     let end = (index - column + row.min((column / length + 1) * length)).min(range.end);
-                    let scale = scales[blocks.block_of(index)];
+                    let scale = scales[usize::from(blocks.scales[blocks.block_of(index)])];
                     values.extend(blocks.elements[index..end].iter().map(|code| elements[usize::from(*code)] * scale));
                     index = end;
                 }
@@ -103,26 +149,45 @@ impl<'a> TensorValues<'a> {
     }
 }
 
-/// The values of all codes of a format.
-struct CodeValues {
-    values: Vec<f64>,
-    /// Whether each is one of binary32.
-    fit_f32: bool,
+/// A decoder of codes of up to 8, or of up to 16 bits.
+#[derive(Clone)]
+enum FormatDecoder {
+    Narrow(Decoder<u8>),
+    Wide(Decoder<u16>),
+}
+
+/// How the codes of a format of up to 16 bits are read.
+#[derive(Clone)]
+enum CodeValues {
+    Decoder(FormatDecoder),
+    Table(Arc<Vec<f64>>),
 }
 
 impl CodeValues {
-    /// Those of a format of up to 16 bits: found once, for a small tensor is read sooner than they are.
-    fn of(format: &'static Format) -> Arc<CodeValues> {
+    /// Found once, for a small tensor is read sooner than this is known.
+    fn of(format: &'static Format) -> CodeValues {
         // By place: a user's format may have any name.
-        static FOUND: Mutex<BTreeMap<usize, Arc<CodeValues>>> = Mutex::new(BTreeMap::new());
+        static FOUND: Mutex<BTreeMap<usize, CodeValues>> = Mutex::new(BTreeMap::new());
         let mut found = FOUND.lock().unwrap_or_else(PoisonError::into_inner);
-        found.entry(std::ptr::from_ref(format).addr()).or_insert_with(|| Arc::new(CodeValues::new(format))).clone()
+        found.entry(std::ptr::from_ref(format).addr()).or_insert_with(|| CodeValues::new(format)).clone()
     }
 
     fn new(format: &Format) -> CodeValues {
         let values: Vec<f64> = (0..=format.code_mask()).map(|code| format.to_f64(code)).collect();
-        let fits = |value: &f64| value.is_nan() || f64::from(*value as f32) == *value;
-        CodeValues { fit_f32: values.iter().all(fits), values }
+        let fits = values.iter().all(|value| value.is_nan() || f64::from(*value as f32) == *value);
+        let decoder = match format.bits {
+            _ if !fits => None,
+            ..=8 => Decoder::new(format).ok().map(FormatDecoder::Narrow),
+            _ => Decoder::new(format).ok().map(FormatDecoder::Wide),
+        };
+        decoder.map_or_else(|| CodeValues::Table(Arc::new(values)), CodeValues::Decoder)
+    }
+
+    fn reader(self) -> By {
+        match self {
+            CodeValues::Decoder(decoder) => By::Decoder(decoder),
+            CodeValues::Table(table) => By::Table(table),
+        }
     }
 }
 
@@ -139,9 +204,9 @@ mod tests {
     };
 
     fn equals_each(tensor: &Tensor) {
-        let (values, mut read) = (TensorValues::of(tensor), Vec::new());
+        let (values, mut read) = (ValueReader::new(tensor.kind()), Vec::new());
         for range in [0..tensor.len(), 0..1, 7..64, 30..31, 5..5] {
-            values.read(range.clone(), &mut read);
+            values.read(tensor, range.clone(), &mut read);
             assert_eq!(read.len(), range.len());
             for (index, value) in range.zip(&read) {
                 let expected = tensor.value(index).to_f64();

@@ -9,7 +9,7 @@ mod peaks;
 pub mod table;
 
 use crate::{
-    Error, Interruption, Result,
+    Error, Interruption, Result, Stage,
     base::{interrupt, sorting},
     device::{
         Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, OperandValues, Role, SharedLoad, Way,
@@ -130,15 +130,16 @@ pub fn converged(points: &[Point], warps: u32) -> Option<Point> {
 pub fn run(
     device: &mut dyn Device,
     request: &CostRequest,
-    tell: &mut dyn FnMut(&Instruction),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<(Vec<Cost>, Option<Interruption>)> {
     device.announce_meters(&request.instructions);
     let mut done = Vec::with_capacity(request.instructions.len());
-    for instruction in &request.instructions {
+    for (number, instruction) in request.instructions.iter().enumerate() {
         if let Some(by) = interrupt::pending() {
             return Ok((done, Some(by)));
         }
-        tell(instruction);
+        let (what, total) = (instruction.to_string(), request.instructions.len() as u64);
+        progress(Stage { what: &what, done: number as u64, total });
         done.push(measure(device, instruction, request)?);
     }
     Ok((done, None))

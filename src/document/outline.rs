@@ -37,13 +37,13 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "errors",
         heading: "Errors",
         intro: "Each operation beside its arithmetic model, beside plain f32 on a CPU and beside the correctly rounded exact result.",
-        tables: &["bit_references", "bit_agreement", "bit_factors", "summary", "profile"],
+        tables: &["bit_references", "bit_agreement", "summary", "profile"],
     },
     Section {
         id: "growth",
-        heading: "Error against k",
-        intro: "How the error of a sum grows with the number of its terms.",
-        tables: &["product_errors"],
+        heading: "Error against k, exponent gap and range",
+        intro: "How the error of a sum depends on the number of its terms and on the exponents of its operands.",
+        tables: &["product_errors", "bit_factors"],
     },
     Section {
         id: "chains",

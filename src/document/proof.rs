@@ -176,7 +176,7 @@ fn sentences(results: &Results, totals: &[Total]) -> Vec<String> {
     match &results.failed()[..] {
         [] => (),
         failed => {
-            all.push(format!("Their claim does not hold, two differ, or a signal stopped them: {}.", failed.join(", ")))
+            all.push(format!("In these results not everything holds, or a signal stopped them: {}.", failed.join(", ")))
         }
     }
     all

@@ -116,30 +116,44 @@ fn combined(scheme: &Scheme, sums: &[Matrix], of_rows: &[i32], of_columns: &[i32
     let scales: Vec<i32> = scheme.sums.iter().map(|sum| sum.scale).collect();
     let result = format::find(if scheme.is_integer() { "s32" } else { "f32" }).expect("a format of the table");
     let powers: Vec<f64> = scales.iter().map(|scale| 2f64.powi(*scale)).collect();
+    let of_columns: Vec<f64> = of_columns.iter().map(|exponent| 2f64.powi(*exponent)).collect();
     let mut bytes = vec![0; rows * columns * 4];
     parallel::each(bytes.chunks_mut(columns * 4).enumerate(), |(row, line)| {
-        for (column, code) in line.chunks_exact_mut(4).enumerate() {
-            let at = row * columns + column;
-            let own = match scheme.register {
-                Register::Integer => {
-                    let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
-                    sums.iter().zip(&scales).filter_map(shifted).fold(0, u32::wrapping_add)
-                }
-                register => {
-                    let value = |(sum, power): (&Matrix, &f64)| {
-                        let sum = sum.format.to_f64(sum.codes.get(at));
-                        register.rounded(sum * power)
-                    };
-                    let values = sums.iter().zip(&powers).map(value);
-                    let total = values.reduce(|total, own| register.rounded(total + own)).unwrap_or_default();
-                    (total * 2f64.powi(of_rows[row] + of_columns[column])) as f32
-                }
-                .to_bits(),
-            };
-            code.copy_from_slice(&own.to_le_bytes());
+        if scheme.register == Register::Integer {
+            for (column, code) in line.as_chunks_mut().0.iter_mut().enumerate() {
+                let at = row * columns + column;
+                let shifted = |(sum, scale): (&Matrix, &i32)| (sum.codes.get(at) as u32).checked_shl(*scale as u32);
+                *code = sums.iter().zip(&scales).filter_map(shifted).fold(0, u32::wrapping_add).to_le_bytes();
+            }
+            return;
+        }
+        let (mut totals, mut own) = (vec![0.0; columns], vec![0.0; columns]);
+        for (number, (sum, power)) in sums.iter().zip(&powers).enumerate() {
+            values(sum, row, &mut own);
+            for (total, own) in totals.iter_mut().zip(&own) {
+                let own = scheme.register.rounded(own * power);
+                *total = if number == 0 { own } else { scheme.register.rounded(*total + own) };
+            }
+        }
+        // Products of powers of two, and far from the ends of the range of f64.
+        let of_row = 2f64.powi(of_rows[row]);
+        for ((total, of_column), code) in totals.iter().zip(&of_columns).zip(line.as_chunks_mut().0) {
+            *code = ((total * (of_row * of_column)) as f32).to_le_bytes();
         }
     });
     Matrix::new(rows, columns, result, Codes::from_bytes(result, bytes).expect("whole codes"))
+}
+
+/// The values of a row of a sum.
+fn values(sum: &Matrix, row: usize, values: &mut [f64]) {
+    let words = sum.codes.as_bytes()[row * sum.columns * sum.codes.width()..].as_chunks().0;
+    match sum.format.name {
+        "f32" => values.iter_mut().zip(words).for_each(|(value, word)| *value = f64::from(f32::from_le_bytes(*word))),
+        "s32" => values.iter_mut().zip(words).for_each(|(value, word)| *value = f64::from(i32::from_le_bytes(*word))),
+        _ => values.iter_mut().enumerate().for_each(|(column, value)| {
+            *value = sum.format.to_f64(sum.codes.get(row * sum.columns + column));
+        }),
+    }
 }
 
 impl Register {

@@ -27,6 +27,7 @@ mod choose;
 mod compose;
 mod file;
 mod integers;
+mod lines;
 mod measure;
 mod operands;
 mod reference;
@@ -45,7 +46,7 @@ pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, 
 use split::{Line, Parts};
 
 use crate::{
-    Error, Interruption, Result,
+    Error, Interruption, Result, Stage,
     base::interrupt,
     device::{Device, cuda},
     gemm::Matrix,
@@ -130,18 +131,19 @@ pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Number
 }
 
 /// Computes the products: shape by shape, of each scheme after scheme, on each device the same operands. `progress` is told what comes
-/// next. A signal ends the work: the products until then are returned, and the signal.
+/// next, and how many terms of the sums are done. A signal ends the work: the products until then are returned, and the signal.
 ///
 /// # Errors
 /// Those of the devices.
 pub fn run(
     devices: &mut [Box<dyn Device>],
     request: &EmulateRequest,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<(Vec<Emulation>, Option<Interruption>)> {
     let mut done = Vec::new();
+    let mut account = Account { done: 0, total: request.terms(devices) };
     for shape in &request.shapes {
-        match of_shape(devices, request, *shape, &mut done, progress) {
+        match of_shape(devices, request, *shape, &mut done, &mut account, progress) {
             Err(Error::Interrupted { by }) => return Ok((done, Some(by))),
             outcome => outcome?,
         }
@@ -154,28 +156,31 @@ fn of_shape(
     request: &EmulateRequest,
     shape: Shape,
     done: &mut Vec<Emulation>,
-    progress: &mut dyn FnMut(&str),
+    account: &mut Account,
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let spread = |rows: usize| (0..rows).map(|at| at * shape.m / rows).collect::<Vec<usize>>();
     let ks: Vec<usize> = (0..shape.k).collect();
     let Shape { m, n, k } = shape;
     let draw = request.draw.unwrap_or(USUAL);
-    let mut numbers = None;
+    let (mut numbers, start) = (None, *account);
     for (at, scheme) in request.schemes.iter().enumerate() {
-        let computed = |a: &Parts, b: &Parts, devices: &mut [Box<dyn Device>], progress: &mut dyn FnMut(&str)| {
+        let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
+        let terms = terms(scheme, shape, rows.len());
+        let mut computed = |a: &Parts, b: &Parts, devices: &mut [Box<dyn Device>], progress: &mut dyn FnMut(Stage)| {
             let mut products = Vec::new();
             for (which, (device, unit)) in devices.iter_mut().zip(&request.units[at]).enumerate() {
                 let Some(unit) = unit else { continue };
                 interrupt::check()?;
-                progress(&format!("{m} x {n} x {k}: {} on {}", scheme.name, device.identity().name));
+                progress(account.stage(&format!("{m} x {n} x {k}: {} on {}", scheme.name, device.identity().name)));
                 products.push((which, compose::composed(scheme, &unit.instructions, device.as_mut(), a, b)?));
+                account.done += terms;
             }
             Ok::<Vec<(usize, (Matrix, Option<f64>))>, Error>(products)
         };
         if request.units[at].iter().all(Option::is_none) {
             continue;
         }
-        let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));
         let mut add = |device: usize, seconds: Option<f64>, outcome: Outcome| {
             done.push(Emulation { scheme: at, device, shape, rows: rows.len(), seconds, outcome });
         };
@@ -190,7 +195,7 @@ fn of_shape(
             continue;
         }
         if numbers.is_none() {
-            progress(&format!("{m} x {n} x {k}: plain and exact sums"));
+            progress(start.stage(&format!("{m} x {n} x {k}: plain and exact sums")));
             let a = Numbers::drawn(draw, request.seed, 0, &rows, k);
             let b = Numbers::drawn(draw, request.seed, 1, &ks, n);
             let references = References::of(&a, &b)?;
@@ -207,7 +212,37 @@ fn of_shape(
     Ok(())
 }
 
+/// Terms that are summed, and all of them.
+#[derive(Debug, Clone, Copy)]
+struct Account {
+    done: u64,
+    total: u64,
+}
+
+impl Account {
+    fn stage<'a>(&self, what: &'a str) -> Stage<'a> {
+        Stage { what, done: self.done, total: self.total }
+    }
+}
+
+/// The terms of so many rows of a product by a scheme.
+fn terms(scheme: &Scheme, shape: Shape, rows: usize) -> u64 {
+    (rows * shape.n * shape.k * scheme.products()) as u64
+}
+
 impl EmulateRequest {
+    /// The terms of all products.
+    fn terms(&self, devices: &[Box<dyn Device>]) -> u64 {
+        let of_scheme = |(scheme, units): (&Scheme, &Vec<Option<Unit>>)| {
+            let own = self
+                .shapes
+                .iter()
+                .map(|shape| terms(scheme, *shape, self.rows_of(devices, *shape, scheme.is_integer())));
+            own.sum::<u64>() * units.iter().flatten().count() as u64
+        };
+        self.schemes.iter().zip(&self.units).map(of_scheme).sum()
+    }
+
     /// How many rows of a product are computed.
     fn rows_of(&self, devices: &[Box<dyn Device>], shape: Shape, integers: bool) -> usize {
         let at_once = |unit: &Unit| unit.instructions.iter().all(|i| i.family() == "mma");

@@ -6,8 +6,10 @@ use crate::{
     base::{interrupt, parallel, vectors::vectorised},
 };
 
-/// The rows and columns of D that are summed side by side.
-const TILE: (usize, usize) = (8, 256);
+/// Columns of D that are summed side by side: what registers hold, of two rows.
+const LANES: usize = 16;
+/// Rows of D that take the same columns of B from a cache.
+const BAND: usize = 64;
 
 /// The products of two matrices of f32, row by row.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -21,14 +23,14 @@ pub struct References {
     pub exact: Vec<[f64; 2]>,
 }
 
-/// The sums of a tile.
-#[derive(Default)]
-struct TileSums {
-    single: Vec<f32>,
-    double: Vec<f64>,
+/// The sums of some elements of a row.
+#[derive(Clone, Copy, Default)]
+struct LaneSums {
+    single: [f32; LANES],
+    double: [f64; LANES],
     /// The compensated sum, and what roundings have cut off.
-    high: Vec<f64>,
-    low: Vec<f64>,
+    high: [f64; LANES],
+    low: [f64; LANES],
 }
 
 impl References {
@@ -38,62 +40,78 @@ impl References {
     /// [`Error::Interrupted`](crate::Error::Interrupted).
     pub fn of(a: &Numbers, b: &Numbers) -> Result<References> {
         let columns = b.columns;
-        let tiles: Vec<(usize, usize)> = (0..a.rows)
-            .step_by(TILE.0)
-            .flat_map(|row| (0..columns).step_by(TILE.1).map(move |column| (row, column)))
+        let tiles: Vec<(usize, usize)> = (0..columns)
+            .step_by(LANES)
+            .flat_map(|column| (0..a.rows).step_by(BAND).map(move |row| (row, column)))
             .collect();
         let summed = parallel::try_map(&tiles, |(row, column)| {
             interrupt::check()?;
-            let (height, width) = (TILE.0.min(a.rows - row), TILE.1.min(columns - column));
-            let mut sums = TileSums {
-                single: vec![0.0; height * width],
-                double: vec![0.0; height * width],
-                high: vec![0.0; height * width],
-                low: vec![0.0; height * width],
-            };
-            for k in 0..a.columns {
-                let line = &b.values[k * columns + column..][..width];
-                for at in 0..height {
-                    let own = at * width..(at + 1) * width;
-                    let x = a.values[(row + at) * a.columns + k];
-                    let TileSums { single, double, high, low } = &mut sums;
-                    let range = || own.clone();
-                    step(x, line, &mut single[range()], &mut double[range()], &mut high[range()], &mut low[range()]);
-                }
+            let panel = panel(b, *column);
+            let rows: Vec<&[f32]> = a.values.chunks(a.columns.max(1)).skip(*row).take(BAND).collect();
+            let mut sums = Vec::with_capacity(rows.len());
+            for pair in rows.chunks(2) {
+                let mut both = [LaneSums::default(); 2];
+                sum(pair[0], pair[pair.len() - 1], &panel, &mut both);
+                sums.extend_from_slice(&both[..pair.len()]);
             }
             Ok(sums)
         })?;
         let count = a.rows * columns;
         let mut references =
             References { single: vec![0.0; count], double: vec![0.0; count], exact: vec![[0.0; 2]; count] };
-        for ((row, column), sums) in tiles.iter().zip(summed) {
-            let width = TILE.1.min(columns - column);
-            for at in 0..sums.single.len() {
-                let place = (row + at / width) * columns + column + at % width;
-                references.single[place] = sums.single[at];
-                references.double[place] = sums.double[at];
-                let (high, low) = (sums.high[at], sums.low[at]);
-                let total = high + low;
-                references.exact[place] = [total, low - (total - high)];
+        for ((row, column), rows) in tiles.iter().zip(summed) {
+            for (at, sums) in rows.iter().enumerate() {
+                for lane in 0..LANES.min(columns - column) {
+                    let place = (row + at) * columns + column + lane;
+                    references.single[place] = sums.single[lane];
+                    references.double[place] = sums.double[lane];
+                    let (high, low) = (sums.high[lane], sums.low[lane]);
+                    let total = high + low;
+                    references.exact[place] = [total, low - (total - high)];
+                }
             }
         }
         Ok(references)
     }
 }
 
+/// Columns of B from `column` on, row by row; zeros beyond the last.
+fn panel(b: &Numbers, column: usize) -> Vec<[f32; LANES]> {
+    let width = LANES.min(b.columns - column);
+    let line = |row: &[f32]| {
+        let mut lanes = [0.0; LANES];
+        lanes[..width].copy_from_slice(&row[column..column + width]);
+        lanes
+    };
+    b.values.chunks(b.columns).map(line).collect()
+}
+
 vectorised! {
-    /// Adds `x` times each element of a line to sums. (A product of two numbers of f32 is one of f64.)
-    fn step(x: f32, line: &[f32], single: &mut [f32], double: &mut [f64], high: &mut [f64], low: &mut [f64]) {
-        let sums = single.iter_mut().zip(double).zip(high).zip(low);
-        for (y, (((single, double), high), low)) in line.iter().zip(sums) {
-            *single += x * y;
+    /// Adds to sums the products of two rows of A and the columns of a panel of B, ascending k.
+    fn sum(x: &[f32], other: &[f32], panel: &[[f32; LANES]], sums: &mut [LaneSums; 2]) {
+        // Copies: registers hold them.
+        let [mut first, mut second] = *sums;
+        for ((x, other), line) in x.iter().zip(other).zip(panel) {
+            first.add(*x, line);
+            second.add(*other, line);
+        }
+        *sums = [first, second];
+    }
+}
+
+impl LaneSums {
+    /// Adds `x` times each element of a line. (A product of two numbers of f32 is one of f64.)
+    #[inline(always)]
+    fn add(&mut self, x: f32, line: &[f32; LANES]) {
+        for (lane, y) in line.iter().enumerate() {
+            self.single[lane] += x * y;
             let product = f64::from(x) * f64::from(*y);
-            *double += product;
+            self.double[lane] += product;
             // The sum and its rounding error (Knuth).
-            let sum = *high + product;
-            let other = sum - *high;
-            *low += (*high - (sum - other)) + (product - other);
-            *high = sum;
+            let (high, sum) = (self.high[lane], self.high[lane] + product);
+            let other = sum - high;
+            self.low[lane] += (high - (sum - other)) + (product - other);
+            self.high[lane] = sum;
         }
     }
 }

@@ -1,6 +1,6 @@
 //! Splitting operands.
 
-use super::{Digits, Numbers, Part, Slices, Split};
+use super::{Digits, Numbers, Part, Slices, Split, lines::LineSplitter};
 use crate::{
     base::parallel,
     format::{Format, Overflow, Rounding},
@@ -36,25 +36,36 @@ impl Split {
             (_, Line::Column) => vec![0; *columns],
         };
         let formats: Vec<&'static Format> = (0..self.count()).map(|part| self.format(part)).collect();
-        let row = |(at, own): (usize, &[f32])| {
-            let mut bytes: Vec<Vec<u8>> = formats.iter().map(|format| vec![0; columns * format.bytes()]).collect();
-            let mut codes = vec![0; formats.len()];
-            for (column, value) in own.iter().enumerate() {
-                let exponent = exponents[if line == Line::Row { at } else { column }];
-                self.codes(f64::from(*value), exponent, &mut codes);
-                for ((bytes, format), code) in bytes.iter_mut().zip(&formats).zip(&codes) {
-                    let width = format.bytes();
-                    bytes[column * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
-                }
+        let splitter = LineSplitter::new(self);
+        let mut bytes: Vec<Vec<u8>> = formats.iter().map(|format| vec![0; rows * columns * format.bytes()]).collect();
+        let mut lines: Vec<Vec<&mut [u8]>> = (0..*rows).map(|_| Vec::with_capacity(formats.len())).collect();
+        for (bytes, format) in bytes.iter_mut().zip(&formats) {
+            let own = bytes.chunks_mut((columns * format.bytes()).max(1));
+            lines.iter_mut().zip(own).for_each(|(line, own)| line.push(own));
+        }
+        parallel::each(values.chunks((*columns).max(1)).zip(lines).enumerate(), |(at, (values, mut parts))| {
+            let exponents = if line == Line::Row { &exponents[at..=at] } else { &exponents };
+            if !splitter.as_ref().is_some_and(|splitter| splitter.split(values, exponents, &mut parts)) {
+                self.each(values, exponents, &formats, &mut parts);
             }
-            bytes
-        };
-        let lines: Vec<Vec<Vec<u8>>> = parallel::map(values.chunks(*columns).enumerate(), row);
-        let matrix = |(part, format): (usize, &&'static Format)| {
-            let bytes: Vec<u8> = lines.iter().flat_map(|line| line[part].iter().copied()).collect();
+        });
+        let matrix = |(format, bytes): (&&'static Format, Vec<u8>)| {
             Matrix::new(*rows, *columns, format, Codes::from_bytes(format, bytes).expect("whole codes"))
         };
-        Parts { matrices: formats.iter().enumerate().map(matrix).collect(), exponents }
+        Parts { matrices: formats.iter().zip(bytes).map(matrix).collect(), exponents }
+    }
+
+    /// The codes of the parts of a line, element by element; units have one exponent, or each its own.
+    fn each(&self, values: &[f32], exponents: &[i32], formats: &[&'static Format], parts: &mut [&mut [u8]]) {
+        let mut codes = vec![0; formats.len()];
+        for (column, value) in values.iter().enumerate() {
+            let exponent = if exponents.len() == 1 { exponents[0] } else { exponents[column] };
+            self.codes(f64::from(*value), exponent, &mut codes);
+            for ((bytes, format), code) in parts.iter_mut().zip(formats).zip(&codes) {
+                let width = format.bytes();
+                bytes[column * width..][..width].copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        }
     }
 
     /// The codes of the parts of a number, in a line with this exponent.
@@ -98,11 +109,14 @@ fn digits_of(digits: &Digits, x: i64, codes: &mut [u64]) {
 
 /// The smallest exponents of powers of two that are larger than all elements of a line.
 fn exponents(numbers: &Numbers, line: Line) -> Vec<i32> {
-    let mut largest = vec![0f32; if line == Line::Row { numbers.rows } else { numbers.columns }];
-    for (at, value) in numbers.values.iter().enumerate() {
-        let own = if line == Line::Row { at / numbers.columns } else { at % numbers.columns };
-        largest[own] = largest[own].max(value.abs());
-    }
+    let rows = numbers.values.chunks(numbers.columns.max(1));
+    let largest: Vec<f32> = match line {
+        Line::Row => rows.map(|row| row.iter().fold(0f32, |most, value| most.max(value.abs()))).collect(),
+        Line::Column => rows.fold(vec![0f32; numbers.columns], |mut most, row| {
+            most.iter_mut().zip(row).for_each(|(most, value)| *most = most.max(value.abs()));
+            most
+        }),
+    };
     let exponent = |largest: f32| {
         let bits = f64::from(largest).to_bits();
         if largest == 0.0 { 0 } else { (bits >> 52) as i32 - 1022 }
@@ -140,6 +154,38 @@ mod tests {
             }
             let unit = 2f64.powi(-bits);
             assert!(worst <= unit && (worst > unit / 4.0 || bits == 24), "{name}: {worst:e}");
+        }
+    }
+
+    /// Numbers of every size, zeros of both signs, and what overflows a part: the codes are those of each element.
+    #[test]
+    fn lines_are_split_as_their_elements_are() {
+        let mut values: Vec<f32> =
+            (0..20_000u32).map(|n| f32::from_bits(n.wrapping_mul(0x9e37_79b1) & 0xbfff_ffff)).collect();
+        values.extend((0..20_000u32).map(|n| f32::from_bits(n.wrapping_mul(0x9e37_79b1) & 0x83ff_ffff | 0x3c00_0000)));
+        values.retain(|value| value.is_finite());
+        values.extend([0.0, -0.0, 1.0, -1.0, 65504.0, f32::MIN_POSITIVE, f32::from_bits(1)]);
+        let count = values.len().div_ceil(100) * 100;
+        values.resize(count, 0.25);
+        for scheme in Scheme::shipped().map(|name| Scheme::find(name).unwrap()) {
+            // Lines of moderate numbers, which are split at once, and lines in which something overflows, which are not.
+            for (scale, columns) in [(1.0, 100), (2f32.powi(-20), 20), (2f32.powi(15), 50), (2f32.powi(-126), 100)] {
+                let values: Vec<f32> = values.iter().map(|value| value * scale).collect();
+                let numbers = Numbers { rows: count / columns, columns, values };
+                if matches!(scheme.a, Split::Digits(_)) {
+                    continue;
+                }
+                for line in [Line::Row, Line::Column] {
+                    let parts = scheme.a.split(&numbers, line);
+                    let mut codes = vec![0; scheme.a.count()];
+                    for (at, value) in numbers.values.iter().enumerate() {
+                        let own = if line == Line::Row { at / columns } else { at % columns };
+                        scheme.a.codes(f64::from(*value), parts.exponents[own], &mut codes);
+                        let found: Vec<u64> = parts.matrices.iter().map(|matrix| matrix.codes.get(at)).collect();
+                        assert_eq!(found, codes, "{}: {value:e}", scheme.name);
+                    }
+                }
+            }
         }
     }
 

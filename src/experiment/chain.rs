@@ -2,7 +2,7 @@
 
 use super::{ChainFigure, Experiment, Options, table};
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     chain::{self, ChainRequest, Curve},
     device::Device,
     inputs::Init,
@@ -17,6 +17,7 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let curves = declared.instructions.iter().flat_map(|i| [Init::Low, Init::Fp32].map(|init| (i.clone(), init)));
     let plan = ChainRequest {
@@ -42,7 +43,7 @@ pub(super) fn run(
             }
         }
         let executions = own.curves.iter().map(|(i, _)| device.prepare(i)).collect::<Result<Vec<_>>>()?;
-        let (curves, interrupted) = chain::run(device.as_mut(), &own, &mut |_| {})?;
+        let (curves, interrupted) = chain::run(device.as_mut(), &own, progress)?;
         if let Some(by) = interrupted {
             return Err(Error::Interrupted { by });
         }

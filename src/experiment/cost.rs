@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Experiment, Printed, Verdict, file};
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     cost::{self, CostRequest, Point},
     device::{Device, OperandValues, SHARED_LOADS, SharedLoad},
     isa::Instruction,
@@ -170,13 +170,13 @@ pub(super) fn run(
     plan: &CostTable,
     devices: &mut [Box<dyn Device>],
     report: &mut Report,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let mut rows = Vec::new();
     for device in devices {
         let counts = experiment.counts(device.as_ref());
         for cell in &plan.cells {
-            progress(cell.subject());
+            progress(Stage { what: cell.subject(), done: rows.len() as u64, total: 0 });
             let found = cell.measure(device.as_mut())?;
             for (figure, unit, published, measured) in cell.figures(found.as_ref()) {
                 let near = |measured: f64| {

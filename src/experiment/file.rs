@@ -162,7 +162,8 @@ pub struct ProductFigure {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum AccumulatorChoice {
-    /// Of each simulated device every floating-point rule of its model, by the first instruction that makes matrix products by it.
+    /// Of each simulated device every floating-point rule of its model, by the first instruction that makes matrix products by it, and by the
+    /// first with a sparse A.
     EveryRule,
 }
 

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Options, Verdict, splitting::available};
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     device::Device,
     emulate::{self, EmulateRequest, Outcome, Scheme, Shape, first_wrap},
     report::{Report, Table},
@@ -99,7 +99,7 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let [rows, columns] = plan.elements;
     let all: Vec<&Scheme> = plan.cells.iter().flat_map(|cell| &cell.schemes).collect();

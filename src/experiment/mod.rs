@@ -12,6 +12,7 @@ mod cost;
 mod file;
 mod finding;
 mod integers;
+mod operands;
 mod power;
 mod products;
 mod profile;
@@ -33,7 +34,7 @@ pub use splitting::{Averaged, ErrorMetric, SplittingCell, SplittingCellRow, Spli
 pub use verdict::{Printed, Verdict, ZERO_PROBABILITY};
 
 use crate::{
-    Error, Result, catalogue,
+    Error, Result, Stage, catalogue,
     device::Device,
     report::{Report, Table},
 };
@@ -59,7 +60,7 @@ pub fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     for device in devices.iter_mut() {
         let mut found = Vec::new();
@@ -84,7 +85,7 @@ pub fn run(
         profile::run(experiment, plan, devices, options, report)?;
     }
     if let Some(plan) = &experiment.chain {
-        chain::run(experiment, plan, devices, options, report)?;
+        chain::run(experiment, plan, devices, options, report, progress)?;
     }
     if let Some(plan) = &experiment.bits {
         bits::run(experiment, plan, devices, options, report)?;
@@ -99,7 +100,7 @@ pub fn run(
         integers::run(plan, devices, options, report, progress)?;
     }
     if let Some(plan) = &experiment.products {
-        report.tables.push(Table::of("Errors of matrix products", products::run(plan, devices, options)?));
+        report.tables.push(Table::of("Errors of matrix products", products::run(plan, devices, options, progress)?));
     }
     Ok(())
 }

@@ -1,12 +1,14 @@
 //! Errors of matrix products against k, with and without promotion.
 
-use super::{AccumulatorChoice, Options, ProductFigure, ProductLine};
+use super::{
+    AccumulatorChoice, Options, ProductFigure, ProductLine,
+    operands::{self, Computed},
+};
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     arithmetic::Rule,
     device::Device,
-    gemm::{Executor, Factors, Schedule, Yardstick, accuracy, compute, library::draw},
-    inputs::random,
+    gemm::{Yardstick, accuracy},
     isa,
 };
 
@@ -39,6 +41,7 @@ pub(super) fn run(
     figure: &ProductFigure,
     devices: &mut [Box<dyn Device>],
     options: Options,
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<Vec<ProductErrorRow>> {
     let mut own = Vec::new();
     for device in devices.iter_mut() {
@@ -62,19 +65,17 @@ pub(super) fn run(
         own.push(lines);
     }
     let mut rows = Vec::new();
+    let lines: usize = own.iter().map(Vec::len).sum();
+    let (mut done, total) = (0, (lines * figure.k.iter().sum::<usize>()) as u64);
     for (device, lines) in devices.iter_mut().zip(own) {
         let name = device.identity().name.clone();
         for line in lines {
-            let schedule = line.schedule()?;
+            let i = &line.instruction;
             for &k in &figure.k {
-                let i = &schedule.instruction;
-                let operand = |rows, columns, format, which: u64| {
-                    let seed = random(options.seed, (k as u64) << 1 | which);
-                    draw(rows, columns, format, i.d, figure.values, seed)
-                };
-                let factors = Factors::new(operand(figure.rows, k, i.a, 0), operand(k, figure.columns, i.b, 1));
-                let mut executor = Executor::of(device.as_mut(), &schedule, figure.rows, figure.columns)?;
-                let d = compute(&schedule, &mut executor, &factors, &|_| ())?;
+                progress(Stage { what: &format!("products by {i} on {name}, k = {k}"), done, total });
+                let Computed { factors, schedule, d } =
+                    operands::product(device.as_mut(), i, line.promote, figure, k, options.seed)?;
+                done += k as u64;
                 let magnitude = (0..d.codes.len()).map(|at| d.value(at / d.columns, at % d.columns).abs()).sum::<f64>()
                     / d.codes.len() as f64;
                 let accuracy = accuracy(&schedule, &factors, &d);
@@ -96,15 +97,17 @@ pub(super) fn run(
     Ok(rows)
 }
 
-/// Of each floating-point rule of a simulated device's model the first instruction that makes matrix products by it.
+/// Of each floating-point rule of a simulated device's model the first instruction that makes matrix products by it, and the first with
+/// a sparse A.
 fn every_rule(device: &dyn Device) -> Vec<ProductLine> {
     let Some(model) = device.model() else { return Vec::new() };
-    let mut known: Vec<*const Rule> = Vec::new();
+    let mut known: Vec<(*const Rule, bool)> = Vec::new();
     let mut lines = Vec::new();
-    for instruction in isa::all().iter().filter(|i| !i.d.is_integer() && i.scale.is_none() && model.has(i.support)) {
+    for instruction in isa::all().iter().filter(|i| !i.d.is_integer() && model.has(i.support)) {
         let Some(rule) = model.rule(instruction) else { continue };
-        if !known.contains(&std::ptr::from_ref(rule)) && Schedule::new(instruction.clone()).is_ok() {
-            known.push(rule);
+        let key = (std::ptr::from_ref(rule), instruction.is_sparse());
+        if !known.contains(&key) && operands::makes_products(instruction) {
+            known.push(key);
             lines.push(ProductLine { instruction: instruction.clone(), promote: None });
         }
     }

@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, de::Error as _};
 
 use super::{Experiment, Options, Printed, Verdict, file::is_of, finding::Condition, finding::FindingResult, table};
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::named::named,
     device::Device,
     emulate::{self, EmulateRequest, Emulation, Errors, Outcome, Scheme, Shape, Unit},
@@ -204,7 +204,7 @@ pub(super) fn run(
     devices: &mut [Box<dyn Device>],
     options: Options,
     report: &mut Report,
-    progress: &mut dyn FnMut(&str),
+    progress: &mut dyn FnMut(Stage),
 ) -> Result<()> {
     let draws = options.samples.unwrap_or(plan.draws);
     let [rows, columns] = plan.elements;
@@ -222,8 +222,9 @@ pub(super) fn run(
             seed: options.seed.wrapping_add(draw),
             rows: Some(rows),
         };
-        let (done, interrupted) =
-            emulate::run(devices, &request, &mut |what| progress(&format!("draw {draw}: {what}")))?;
+        let (done, interrupted) = emulate::run(devices, &request, &mut |Stage { what, done, total }| {
+            progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
+        })?;
         if let Some(by) = interrupted {
             return Err(Error::Interrupted { by });
         }

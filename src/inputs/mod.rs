@@ -23,5 +23,10 @@ pub use sequence::Sequence;
 pub use stream::Regime;
 pub use values::{Distribution, Init};
 
+/// The random bits, `bits` of them, with which the elements at these places are rounded stochastically: each its own.
+pub(crate) fn rounding_bits(seed: u64, bits: u32, places: std::ops::Range<u64>) -> impl Iterator<Item = u64> {
+    places.map(move |place| random(seed, place) >> (64 - bits))
+}
+
 #[cfg(test)]
 mod tests;

@@ -2,7 +2,7 @@
 
 use super::{Change, Changed, changes, proof::proof, rule::RulePair};
 use crate::{
-    Result,
+    Result, Stage,
     arithmetic::{Evaluator, Model},
     base::parallel,
     inputs::Sequence,
@@ -120,11 +120,11 @@ pub struct Tested {
     pub changes: Vec<(Change, ChangeVerdict)>,
 }
 
-/// What `sources` decide of the rules of `model` that they are of.
+/// What `sources` decide of the rules of `model` that they are of. `progress` is told how many of their outputs were compared.
 ///
 /// # Errors
 /// The model does not cover an instruction.
-pub fn power(model: &Model, sources: &[RefutingData]) -> Result<Vec<Tested>> {
+pub fn power(model: &Model, sources: &[RefutingData], progress: &mut dyn FnMut(Stage)) -> Result<Vec<Tested>> {
     let mut all: Vec<Tested> = Vec::new();
     for (at, source) in sources.iter().enumerate() {
         let rule = Changed::of(model, &source.part)?;
@@ -136,8 +136,13 @@ pub fn power(model: &Model, sources: &[RefutingData]) -> Result<Vec<Tested>> {
             }
         }
     }
+    let (mut done, total) = (0, sources.iter().map(RefutingData::cases).sum());
     for tested in &mut all {
-        test(model, sources, tested)?;
+        let what = format!("changing rule {} of {}", tested.rule.index + 1, model.name);
+        test(model, sources, tested, &mut |cases| {
+            done += cases;
+            progress(Stage { what: &what, done, total });
+        })?;
     }
     Ok(all)
 }
@@ -151,7 +156,8 @@ struct Candidate {
     proof: Option<String>,
 }
 
-fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested) -> Result<()> {
+fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested, compared: &mut dyn FnMut(u64)) -> Result<()> {
+    compared(0);
     let own: Vec<&RefutingData> = tested.sources.iter().map(|at| &sources[*at]).collect();
     let truths = own.iter().map(|source| model.evaluator(&source.part)).collect::<Result<Vec<_>>>()?;
     let mut all: Vec<Change> = Vec::new();
@@ -169,7 +175,7 @@ fn test(model: &Model, sources: &[RefutingData], tested: &mut Tested) -> Result<
     let mut candidates: Vec<Candidate> = std::iter::once(original).chain(changed.into_iter().flatten()).collect();
     let mut before = 0;
     for (number, source) in own.iter().enumerate() {
-        refute(source, number, before, &truths[number], &mut candidates);
+        refute(source, (number, before), &truths[number], &mut candidates, compared);
         before += source.cases();
     }
     for place in candidates.iter_mut().filter_map(|candidate| candidate.place.as_mut()) {
@@ -213,8 +219,14 @@ fn candidate(
     evaluators.iter().any(Option::is_some).then_some(Candidate { change: Some(change), evaluators, place: None, proof })
 }
 
-/// Compares the outputs of a source with those of every candidate that still stands.
-fn refute(source: &RefutingData, number: usize, before: u64, truth: &Evaluator, candidates: &mut [Candidate]) {
+/// Compares the outputs of a source, of which there are `before` others before it, with those of every candidate that still stands.
+fn refute(
+    source: &RefutingData,
+    (number, before): (usize, u64),
+    truth: &Evaluator,
+    candidates: &mut [Candidate],
+    compared: &mut dyn FnMut(u64),
+) {
     let each = source.each();
     let (mut from, mut outputs) = (0, FIRST_BATCH);
     while from < source.tiles() {
@@ -240,6 +252,7 @@ fn refute(source: &RefutingData, number: usize, before: u64, truth: &Evaluator, 
                 Refutation { source: number, tile, row, column, case: before + output + 1 }
             });
         });
+        compared((to - from) * each);
         from = to;
     }
 }

@@ -1,6 +1,6 @@
 //! The tables and the plot of agreement bit by bit.
 
-use super::bits::{BITS, BitReference, BitResult, FRACTION};
+use super::bits::{BITS, BitReference, BitResult, FRACTION, Factor};
 use crate::report::Table;
 
 /// The bits of the fraction that extended precision needs, by EGEMM-TC.
@@ -104,6 +104,12 @@ pub fn tables(all: &[Compared]) -> Vec<Table> {
     let bits = Table::of("Samples with the bit of the reference, at each bit of f32", all.iter().flat_map(bits));
     let factors = Table::of("Equal samples by properties of their operands", all.iter().flat_map(factors));
     [agreements, factors, bits].into_iter().filter_map(Table::filled).collect()
+}
+
+/// The table of one property of the operands, if there are samples.
+pub fn against(all: &[Compared], factor: Factor) -> Option<Table> {
+    let rows = all.iter().flat_map(factors).filter(|row| row.factor == factor.name());
+    Table::of(format!("Equal samples by {}", factor.name()), rows).filled()
 }
 
 fn references(own: &Compared) -> Vec<BitReferenceRow> {

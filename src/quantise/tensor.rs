@@ -84,8 +84,8 @@ impl Work<'_> {
         random.clear();
         for row in panel.rows.clone() {
             let place = |column: usize| (row * self.view.columns + column) as u64;
-            let word = |column: usize| inputs::random(self.how.seed, place(column)) >> (64 - bits);
-            random.extend(panel.columns.clone().map(word));
+            let places = place(panel.columns.start)..place(panel.columns.end);
+            random.extend(inputs::rounding_bits(self.how.seed, bits, places));
         }
         Some(random)
     }

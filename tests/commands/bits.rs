@@ -30,6 +30,34 @@ fn every_bit_of_a_simulated_device_is_its_models_and_a_plot_shows_the_others() {
 }
 
 #[test]
+fn precision_is_drawn_against_each_property_of_the_operands() {
+    let folder = tempfile::tempdir().unwrap();
+    let one = ["--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:turing"];
+    for (property, factor, words) in [
+        ("gap", "exponent gap", "exponent of the largest product less that of the smallest"),
+        ("range", "dynamic range", "exponent of the largest operand less that of the smallest"),
+        ("k", "k", "k (terms of a sum)"),
+    ] {
+        let plot = folder.path().join(format!("{property}.svg"));
+        let dist = ["--dist", "log-uniform(1e-4,1e4)", "--dist", "normal(0,1)", "--op", "dot"];
+        let drawn = ["--against", property, "--plot", plot.to_str().unwrap()];
+        let report = bits(&[&one[..], &dist, &drawn].concat());
+        assert_eq!(report["tables"].as_object().unwrap().len(), 1);
+        let rows = rows(&report, "bit_factors");
+        assert!(rows.len() > 4 && rows.iter().all(|row| row["factor"] == factor), "{rows:#?}");
+        let svg = std::fs::read_to_string(plot).unwrap();
+        assert!(svg.contains(words) && svg.contains("magnitudes(") && svg.contains("normal(0,1)"), "{property}");
+    }
+    let report = bits(&[&one[..], &["--plots", folder.path().to_str().unwrap(), "--op", "dot"]].concat());
+    assert!(report["tables"]["bit_agreement"].is_array());
+    for name in ["precision-exponent-gap.svg", "precision-dynamic-range.png", "precision-k.pdf"] {
+        assert!(folder.path().join(name).exists(), "{name}");
+    }
+    let run = tcnum(&["probe", "--bits", "--fmt", "f16", "--against", "colour", "--device", "model:turing"]);
+    assert!(run.status == 2 && run.stderr.contains("k, gap, range or cancelled"), "{}", run.stderr);
+}
+
+#[test]
 fn agreement_falls_with_the_range_of_the_operands() {
     let of = |values: &str| {
         let report = bits(&["--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:hopper", "--dist", values]);

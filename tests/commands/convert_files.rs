@@ -203,7 +203,8 @@ fn a_tensor_of_another_program_needs_no_metadata() {
     Arrays { arrays: vec![codes.clone()], ..Arrays::default() }.write(&input).unwrap();
     refused(&files, &output, &["array 'w'", "w_scale"]);
     let nvfp4 = ["--from", "nvfp4", "--input", text(&input), "--out", text(&output)];
-    Arrays { arrays: vec![codes, scale(vec![128])], ..Arrays::default() }.write(&input).unwrap();
+    let common = array("w_tensor_scale", &[], &[1.0]);
+    Arrays { arrays: vec![codes, scale(vec![128]), common], ..Arrays::default() }.write(&input).unwrap();
     refused(&nvfp4, &output, &["code 0x80", "7 bits of ue4m3"]);
 }
 

@@ -8,6 +8,7 @@ mod cli_formats;
 mod command_line;
 mod completions_and_manual;
 mod convert_files;
+mod convert_streams;
 mod cost;
 mod diff;
 mod distinguish;
@@ -21,6 +22,7 @@ mod output_files;
 mod packaging;
 #[path = "../common/program.rs"]
 mod program;
+mod progress;
 mod published_figures;
 mod quantise_files;
 mod recipes;

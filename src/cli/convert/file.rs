@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Arguments, invocation, quantizer, refuse_block_flags};
+use super::{Arguments, Bar, Progress, invocation, quantizer, refuse_block_flags};
 use crate::{
     Error, Result,
     base::signals,
@@ -21,10 +21,9 @@ pub(super) fn run(
     from: Option<FileContent>,
     to: Option<FileContent>,
 ) -> Result<Report> {
-    if let Rounding::Sr { .. } = arguments.rounding.rounding()? {
+    if arguments.rounding.random.is_some() {
         return Err(Error::request(
-            "--random is one number, by which all values of a file would be rounded alike; tcnum quantise --round SR draws random bits \
-             for each",
+            "--random is one number, by which all values of a file would be rounded alike; --round SR takes random bits for each, from --seed",
         ));
     }
     let to = match (from, to) {
@@ -35,16 +34,26 @@ pub(super) fn run(
     };
     arguments.destination.one_file()?;
     let output = arguments.destination.out.as_deref().ok_or_else(|| Error::request("--input needs --out FILE"))?;
-    let conversion =
-        FileConversion { from: from.unwrap_or(FileContent::Scalar(None)), to, names: arguments.tensors.clone() };
+    let conversion = FileConversion {
+        from: from.unwrap_or(FileContent::Scalar(None)),
+        to,
+        names: arguments.tensors.clone(),
+        seed: arguments.seed.unwrap_or(0),
+    };
     signals::watch();
     let mut report = Report::new("convert", invocation());
-    report.tables.push(conversion.run(input, output)?);
+    report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
+    let progress = Progress::new(&arguments.destination);
+    let mut bar = None;
+    let table = conversion.run(input, output, &mut |done, total| {
+        bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
+    })?;
+    report.tables.push(table);
     Ok(report)
 }
 
 fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {
     refuse_block_flags(arguments, format)?;
-    let rounding = arguments.rounding.rounding()?;
+    let rounding = arguments.elements()?;
     Ok(ConversionTarget::Scalar { format, rounding, overflow: arguments.rounding.overflow.into() })
 }

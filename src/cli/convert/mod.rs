@@ -9,12 +9,17 @@ use std::{
 
 use clap::Args;
 
-use super::{OutputDestination, invocation, rounding::RoundingFlags};
+use super::{
+    OutputDestination, invocation,
+    options::integer,
+    progress::{Bar, Progress},
+    rounding::{self, RoundingFlags},
+};
 use crate::{
     Error, Result,
     convert::{BlockConversion, FileContent, ValueConversion, ValueRead, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
-    format::{Format, Overflow},
+    format::{Format, Overflow, Rounding},
     report::Report,
 };
 
@@ -38,7 +43,7 @@ use crate::{
 /// Codes have the file's own type for their format where it has one (in safetensors bf16 and FP8 too), else they are unsigned
 /// integers; a tensor NAME in blocks is NAME (4-bit codes two to a byte, the even index low), NAME_scale, and
 /// NAME_tensor_scale for nvfp4. --from mxfp4 reads such a file again. A value without a code stops the conversion of a file: exit status 2,
-/// and nothing is written.
+/// and nothing is written. Files of any size are converted piece by piece, on all cores.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// The format of the given codes, to which other values are rounded first; of a file, what its integers are codes of.
@@ -63,6 +68,9 @@ pub(super) struct Arguments {
     /// Convert this array of the file only; may be repeated.
     #[arg(long = "tensor", value_name = "NAME", requires = "input")]
     pub tensors: Vec<String>,
+    /// Seed of the random bits of SR in a file: 32 for each element, from the seed and its place.
+    #[arg(long, value_name = "N", requires = "input", value_parser = integer(0..=u64::MAX))]
+    pub seed: Option<u64>,
     /// The values; none: they are read from standard input.
     #[arg(value_name = "VALUES")]
     pub values: Vec<String>,
@@ -140,7 +148,20 @@ fn quantizer(arguments: &Arguments, format: &'static BlockFormat) -> Result<Quan
         }
         _ => {}
     }
-    Ok(Quantizer { rule, rounding: arguments.rounding.rounding()?, tensor_scale: arguments.tensor_scale, ..standard })
+    Ok(Quantizer { rule, rounding: arguments.elements()?, tensor_scale: arguments.tensor_scale, ..standard })
+}
+
+impl Arguments {
+    /// How elements are rounded: of SR those of files each with random bits of their own, values with the given ones.
+    ///
+    /// # Errors
+    /// Those of the flags.
+    fn elements(&self) -> Result<Rounding> {
+        match self.input {
+            Some(_) => rounding::of_elements(&self.rounding.round),
+            None => self.rounding.rounding(),
+        }
+    }
 }
 
 fn refuse_block_flags(arguments: &Arguments, to: &Format) -> Result<()> {

@@ -11,7 +11,7 @@ use crate::{
     inputs::{Distribution, Draw, Op},
     probe::{
         bit_table::{self, Compared},
-        bits::{self, BitRequest, OperandValues},
+        bits::{self, BitRequest, Factor, OperandValues},
     },
     report::Report,
 };
@@ -89,6 +89,13 @@ pub(super) fn named(given: &[ProbeValues]) -> Result<Vec<Distribution>> {
     if given.is_empty() { Ok(vec![Distribution::Normal]) } else { given.iter().map(one).collect() }
 }
 
+/// Parses a property of operands: a word of its name.
+pub(super) fn factor(text: &str) -> std::result::Result<Factor, String> {
+    let found =
+        Factor::ALL.into_iter().find(|own| own.name() == text || own.name().split(' ').any(|word| word == text));
+    found.ok_or_else(|| "expected k, gap, range or cancelled".into())
+}
+
 /// Compares sums with the other computations of them.
 ///
 /// # Errors
@@ -156,6 +163,9 @@ pub(super) fn run(arguments: &Arguments, mut report: Report) -> Result<Report> {
     if all.is_empty() {
         select::nothing(&mut report, device.as_ref());
     }
-    report.tables = bit_table::tables(&all);
+    report.tables = match arguments.against {
+        None => bit_table::tables(&all),
+        Some(factor) => bit_table::against(&all, factor).into_iter().collect(),
+    };
     Ok(report)
 }

@@ -7,7 +7,7 @@ use super::{
     Arguments,
 };
 use crate::{
-    Error, Result,
+    Error, Result, Stage,
     base::{interrupt, signals},
     comparison::{Listing, Origin, Subject},
     device::{self, Device, Generation, cpu},
@@ -36,7 +36,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut notes = Vec::new();
     signals::watch();
     let progress = Progress::new(&arguments.destination);
-    for file in files {
+    for (number, file) in files.iter().enumerate() {
         if report.until_interrupted(interrupt::check())?.is_none() {
             break;
         }
@@ -57,7 +57,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             }
         };
         let (model, judge) = &mut judges[at];
-        progress.step(&format!("verifying {file} against {model}"));
+        let what = format!("verifying {file} against {model}");
+        progress.at(Stage { what: &what, done: number as u64, total: files.len() as u64 });
         let outcome = verify(trace, judge.as_mut(), arguments.max_mismatches as usize);
         let Some(mut result) = report.until_interrupted(outcome)? else { break };
         if !result.differences.is_empty() {

@@ -4,6 +4,7 @@ mod chains;
 mod comparisons;
 mod costs;
 mod errors;
+mod factors;
 mod products;
 
 use super::{Results, results::CHIP, rows::Line};
@@ -31,13 +32,14 @@ const LINES: usize = 14;
 type Draw = fn(&Table) -> Vec<Figure>;
 
 /// The tables that have figures, in the order in which one of them stands for a result.
-const DRAWN: [(&str, Draw); 11] = [
+const DRAWN: [(&str, Draw); 12] = [
     ("chain", chains::drift),
     ("product_errors", products::growth),
     ("emulations", products::splitting),
     ("quantisation", errors::quantisation),
     ("tensor_quantisation", errors::quantisation),
     ("bit_agreement", errors::bits),
+    ("bit_factors", factors::precision),
     ("profile", errors::histograms),
     ("cost_points", costs::rates),
     ("verification", comparisons::rates),

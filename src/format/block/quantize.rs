@@ -128,7 +128,7 @@ impl Quantizer {
     }
 
     /// The element code of `value` in a block with this scale.
-    pub(super) fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
+    pub(crate) fn element_code(&self, value: &Finite, scale: &Finite) -> u8 {
         let scaled = if scale.is_zero() { Finite::zero(value.negative) } else { value.over(scale) };
         self.format.element.encode(&scaled, self.rounding) as u8
     }

@@ -1,0 +1,265 @@
+//! Conversion of the elements of one tensor, prepared once for all of its pieces.
+
+use std::ops::Range;
+
+use super::{
+    Tensor,
+    values::{AT_ONCE, TensorKind, ValueReader},
+};
+use crate::{
+    Error, Result,
+    format::{
+        Format, Overflow, Real, Rounding,
+        block::{Blocks, Dequantizer, Quantizer, VectorQuantizer},
+        slices::{Code, Encoder},
+    },
+};
+
+/// As many values as the vectorised conversion to blocks must have to make up for its preparation.
+const WORTH_IT: usize = 1 << 13;
+/// The bits of infinity.
+const INFINITY: u32 = 0x7f80_0000;
+/// The NaN of binary32 that results are.
+const NAN: u32 = 0x7fc0_0000;
+
+/// Values for which a format has no code.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) struct Missing {
+    count: usize,
+    /// The place of the first.
+    first: Option<usize>,
+}
+
+impl Missing {
+    /// Adds those of a part that comes later, the places of which are counted from `from`.
+    pub(super) fn add(&mut self, part: Missing, from: usize) {
+        self.count += part.count;
+        self.first = self.first.or(part.first.map(|first| from + first));
+    }
+
+    fn note(&mut self, at: usize) {
+        self.count += 1;
+        self.first.get_or_insert(at);
+    }
+
+    /// Refuses them, if there are any.
+    ///
+    /// # Errors
+    /// How many of the `count` values they are, and where the first is.
+    pub(super) fn refused(&self, count: usize, format: &Format) -> Result<()> {
+        match self.first {
+            Some(first) => Err(Error::request(format!(
+                "{} of {count} values have no code in {format} (NaN, which it lacks), the first at position {first}",
+                self.count
+            ))),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Conversion to codes of a format.
+pub(super) struct ScalarConverter {
+    format: &'static Format,
+    rounding: Rounding,
+    overflow: Overflow,
+    values: ValueReader,
+    way: Way,
+}
+
+/// How codes are found: the same by each of the ways.
+enum Way {
+    /// The values are of binary32, the codes of 8 bits or fewer.
+    Narrow(Encoder<u8>),
+    /// The same with codes of 16 bits or fewer.
+    Wide(Encoder<u16>),
+    /// Both are of binary32.
+    Same,
+    /// Blocks whose values are rounded to binary32 to nearest.
+    Dequantised(Dequantizer),
+    /// What becomes of each code of the source.
+    Table(Vec<Option<u64>>),
+    /// Value by value.
+    Each,
+}
+
+impl ScalarConverter {
+    /// For a tensor of `count` values.
+    ///
+    /// # Errors
+    /// None that a format of this program has.
+    pub(super) fn new(
+        from: TensorKind,
+        count: usize,
+        format: &'static Format,
+        rounding: Rounding,
+        overflow: Overflow,
+    ) -> Result<ScalarConverter> {
+        let values = ValueReader::new(from);
+        let random = matches!(rounding, Rounding::Sr { .. });
+        let standard = overflow == Overflow::Standard;
+        let way = match from {
+            _ if values.fit_f32() && format.bits <= 8 => Way::Narrow(Encoder::new(format, rounding, overflow)?),
+            _ if values.fit_f32() && format.bits <= 16 => Way::Wide(Encoder::new(format, rounding, overflow)?),
+            _ if values.fit_f32() && format.name == "f32" && standard => Way::Same,
+            TensorKind::Scalar(from) if !random && from.bits <= 16 && count >> from.bits > 0 => {
+                let code = |code| format.encode(&from.value(code), rounding, overflow);
+                Way::Table((0..=from.code_mask()).map(code).collect())
+            }
+            TensorKind::Blocks(from, tensor_scale) if format.name == "f32" && standard && rounding == Rounding::Rne => {
+                Dequantizer::new(from, tensor_scale).map_or(Way::Each, Way::Dequantised)
+            }
+            _ => Way::Each,
+        };
+        Ok(ScalarConverter { format, rounding, overflow, values, way })
+    }
+
+    /// Whether it converts a whole tensor at once, by all threads, sooner than parts of it.
+    pub(super) fn takes_all(&self) -> bool {
+        matches!(self.way, Way::Dequantised(_))
+    }
+
+    /// Writes the codes of the values of `source` at `range`; with random bits for each, where the rounding is stochastic and they
+    /// are given.
+    ///
+    /// # Errors
+    /// Random bits for a rounding that takes none.
+    pub(super) fn encode(
+        &self,
+        source: &Tensor,
+        range: Range<usize>,
+        random: Option<&[u64]>,
+        bytes: &mut [u8],
+    ) -> Result<Missing> {
+        match (&self.way, source) {
+            (Way::Narrow(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
+            (Way::Wide(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
+            (Way::Same, _) => {
+                let mut words = Vec::new();
+                self.values.read_f32(source, range, &mut words);
+                for (place, word) in bytes.as_chunks_mut().0.iter_mut().zip(&words) {
+                    let bits = word.to_bits();
+                    *place = if bits & u32::MAX >> 1 > INFINITY { NAN } else { bits }.to_le_bytes();
+                }
+                Ok(Missing::default())
+            }
+            (Way::Dequantised(dequantizer), Tensor::Blocks(blocks)) if range == (0..blocks.len()) => {
+                let words = dequantizer.values(blocks);
+                bytes.as_chunks_mut().0.iter_mut().zip(&words).for_each(|(place, word)| *place = word.to_le_bytes());
+                Ok(Missing::default())
+            }
+            (Way::Table(table), Tensor::Scalar(_, codes)) => {
+                let code = |index: usize| table[codes.get(index) as usize & (table.len() - 1)];
+                Ok(self.each(range, bytes, |index, _| code(index)))
+            }
+            _ => Ok(self.each(range, bytes, |index, at| self.code(&source.value(index), random.map(|own| own[at])))),
+        }
+    }
+
+    /// The code of a value, for stochastic rounding with these random bits.
+    fn code(&self, value: &Real, random: Option<u64>) -> Option<u64> {
+        let rounding = match (self.rounding, random) {
+            (Rounding::Sr { bits, .. }, Some(random)) => Rounding::Sr { random, bits },
+            (rounding, _) => rounding,
+        };
+        self.format.encode(value, rounding, self.overflow)
+    }
+
+    fn each(&self, range: Range<usize>, bytes: &mut [u8], code: impl Fn(usize, usize) -> Option<u64>) -> Missing {
+        let (width, mut missing) = (self.format.bytes(), Missing::default());
+        for (at, (index, place)) in range.zip(bytes.chunks_exact_mut(width)).enumerate() {
+            match code(index, at) {
+                Some(code) => place.copy_from_slice(&code.to_le_bytes()[..width]),
+                None => missing.note(index),
+            }
+        }
+        missing
+    }
+
+    fn vectorised<C: Code>(
+        &self,
+        encoder: &Encoder<C>,
+        source: &Tensor,
+        range: Range<usize>,
+        random: Option<&[u64]>,
+        bytes: &mut [u8],
+    ) -> Result<Missing> {
+        let (mut words, mut codes) = (Vec::new(), vec![C::default(); AT_ONCE]);
+        let (width, mut count) = (size_of::<C>(), 0);
+        for (at, bytes) in bytes.chunks_mut(AT_ONCE * width).enumerate() {
+            let first = at * AT_ONCE;
+            let some = range.start + first..range.end.min(range.start + first + AT_ONCE);
+            self.values.read_f32(source, some, &mut words);
+            let codes = &mut codes[..words.len()];
+            count += match random {
+                Some(random) => encoder.encode_randomly(&words, &random[first..first + words.len()], codes)?,
+                None => encoder.encode(&words, codes),
+            };
+            for (place, code) in bytes.chunks_exact_mut(width).zip(codes.iter()) {
+                let code: u64 = (*code).into();
+                place.copy_from_slice(&code.to_le_bytes()[..width]);
+            }
+        }
+        // Where they are does not matter unless there are some.
+        let lacks = |index: &usize| self.code(&source.value(*index), None).is_none();
+        Ok(Missing { count, first: if count > 0 { range.clone().find(lacks) } else { None } })
+    }
+}
+
+/// Conversion to blocks of a tensor whose own scale, where the format has one, is known.
+pub(super) struct BlockConverter<'a> {
+    quantizer: &'a Quantizer,
+    vectorised: Option<VectorQuantizer<'a>>,
+    values: ValueReader,
+    /// How many random bits each element takes, of stochastic rounding; the quantizer then rounds to nearest.
+    random_bits: Option<u32>,
+}
+
+impl<'a> BlockConverter<'a> {
+    /// For a tensor of `count` values.
+    pub(super) fn new(
+        from: TensorKind,
+        count: usize,
+        quantizer: &'a Quantizer,
+        random_bits: Option<u32>,
+    ) -> BlockConverter<'a> {
+        let values = ValueReader::new(from);
+        let worth_it = values.fit_f32() && count >= WORTH_IT;
+        let vectorised = if worth_it { VectorQuantizer::new(quantizer, 0) } else { None };
+        BlockConverter { quantizer, vectorised, values, random_bits }
+    }
+
+    /// Rows of `row` values as blocks, with random bits for each value where the rounding is stochastic.
+    pub(super) fn quantize(&self, source: &Tensor, row: usize, random: Option<&[u64]>) -> Blocks {
+        let mut blocks = match &self.vectorised {
+            Some(vectorised) => {
+                let mut words = Vec::new();
+                self.values.read_f32(source, 0..source.len(), &mut words);
+                vectorised.quantize(&words, row)
+            }
+            None => self.quantizer.quantize_with(source.len(), row, |index| source.value(index)),
+        };
+        if let (Some(bits), Some(random)) = (self.random_bits, random) {
+            self.round_randomly(source, random, bits, &mut blocks);
+        }
+        blocks
+    }
+
+    /// Rounds the elements again, each with its own random bits, under the scales that are there.
+    fn round_randomly(&self, source: &Tensor, random: &[u64], bits: u32, blocks: &mut Blocks) {
+        let quantizer = |random| Quantizer { rounding: Rounding::Sr { random, bits }, ..*self.quantizer };
+        for (start, length) in starts(source.len(), blocks.row, blocks.format.length) {
+            let Real::Finite(scale) = blocks.scale(blocks.block_of(start)) else { continue };
+            for (index, random) in random.iter().enumerate().skip(start).take(length) {
+                if let Real::Finite(value) = source.value(index) {
+                    blocks.elements[index] = quantizer(*random).element_code(&value, &scale);
+                }
+            }
+        }
+    }
+}
+
+/// Where the blocks of rows of `row` elements begin, and how many elements they have.
+fn starts(count: usize, row: usize, length: usize) -> impl Iterator<Item = (usize, usize)> {
+    let rows = (0..count).step_by(row.max(1));
+    rows.flat_map(move |start| (0..row).step_by(length).map(move |column| (start + column, length.min(row - column))))
+}

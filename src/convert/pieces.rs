@@ -1,0 +1,79 @@
+//! Pieces of a tensor: few enough values to stay in a cache, whole blocks of whole rows or of a part of one.
+
+use super::tensor::PART;
+use crate::{
+    Result,
+    base::{interrupt, parallel},
+};
+
+/// Pieces that are worked on before what they gave is taken: memory is bounded by it.
+const TOGETHER: usize = 512;
+
+/// Values that follow one another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Piece {
+    /// The place of the first in the tensor.
+    pub(super) start: usize,
+    /// How many there are.
+    pub(super) count: usize,
+    /// Values of a row of the piece: a row of the tensor, or the part of one.
+    pub(super) row: usize,
+}
+
+/// Pieces that make up a tensor of `count` values in rows of `row`. Where rows are cut, it is at multiples of `block`.
+pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<Item = Piece> {
+    let cut = PART.next_multiple_of(block.max(1));
+    let (band, columns) = if row > cut { (row, cut) } else { ((PART / row.max(1)).max(1) * row.max(1), usize::MAX) };
+    (0..count).step_by(band).flat_map(move |from| {
+        let all = band.min(count - from);
+        (0..all).step_by(columns).map(move |column| {
+            let count = columns.min(all - column);
+            Piece { start: from + column, count, row: row.min(count) }
+        })
+    })
+}
+
+/// What `work` makes of each piece, by all threads; taken in their order.
+///
+/// # Errors
+/// That of the first piece that has one; a signal.
+pub(super) fn of_each<R: Send>(
+    mut pieces: impl Iterator<Item = Piece>,
+    work: impl Fn(&Piece) -> Result<R> + Sync,
+    mut take: impl FnMut(&Piece, R),
+) -> Result<()> {
+    loop {
+        interrupt::check()?;
+        let together: Vec<Piece> = pieces.by_ref().take(TOGETHER).collect();
+        if together.is_empty() {
+            return Ok(());
+        }
+        for (piece, result) in together.iter().zip(parallel::map(&together, &work)) {
+            take(piece, result?);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn pieces_make_up_the_tensor_and_cut_no_block() {
+        for (count, row) in
+            [(0, 0), (0, 5), (1, 1), (33, 33), (7 * PART, 7), (3 * (PART + 5), PART + 5), (5 * PART, 5 * PART)]
+        {
+            let (mut next, all) = (0, pieces(count, row, 32));
+            for piece in all {
+                assert_eq!(piece.start, next);
+                assert!(piece.count > 0 && piece.count <= 2 * PART, "{piece:?}");
+                match piece.row == row {
+                    true => assert!(piece.start.is_multiple_of(row) && piece.count.is_multiple_of(row)),
+                    false => assert!((piece.start % row).is_multiple_of(32) && piece.count == piece.row, "{piece:?}"),
+                }
+                next += piece.count;
+            }
+            assert_eq!(next, count);
+        }
+    }
+}

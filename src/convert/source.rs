@@ -1,0 +1,247 @@
+//! The tensors of an open file, read piece by piece: codes of a format, or blocks.
+
+use std::collections::BTreeMap;
+
+use super::{FileContent, Tensor, pieces::Piece, values::TensorKind};
+use crate::{
+    Error, Result,
+    array::{ArrayFile, Content, LARGEST_EXTENT, StreamedArray, check_codes},
+    format::block::{BlockFormat, Blocks, unpack_pairs},
+    format::{self, Format},
+    isa::Codes,
+};
+
+/// The arrays of an open file, by name.
+pub(super) struct NamedArrays<'a> {
+    file: &'a ArrayFile,
+    pub(super) arrays: BTreeMap<&'a str, &'a StreamedArray>,
+}
+
+/// A tensor of a file.
+pub(super) struct SourceTensor<'a> {
+    file: &'a ArrayFile,
+    pub(super) name: &'a str,
+    /// Its extents.
+    pub(super) shape: Vec<usize>,
+    array: &'a StreamedArray,
+    codes: SourceCodes<'a>,
+}
+
+/// What the elements of a tensor are.
+enum SourceCodes<'a> {
+    /// Codes of a format.
+    Scalar(&'static Format),
+    /// Codes of a block format, and where its scales are.
+    Blocks { format: &'static BlockFormat, packed: bool, scales: &'a StreamedArray, tensor_scale: Option<u64> },
+}
+
+impl<'a> NamedArrays<'a> {
+    pub(super) fn of(file: &'a ArrayFile) -> NamedArrays<'a> {
+        NamedArrays { file, arrays: file.arrays.iter().map(|array| (array.name.as_str(), array)).collect() }
+    }
+
+    pub(super) fn metadata(&self) -> &'a BTreeMap<String, String> {
+        &self.file.metadata
+    }
+
+    pub(super) fn get(&self, name: &str) -> Option<&'a StreamedArray> {
+        self.arrays.get(name).copied()
+    }
+
+    /// The bytes of an array from its byte `first` on.
+    ///
+    /// # Errors
+    /// A file that cannot be read.
+    pub(super) fn read(&self, array: &StreamedArray, first: u64, bytes: &mut [u8]) -> Result<()> {
+        self.file.read_bytes(array, first, bytes)
+    }
+
+    /// The tensor of this name, one of the file's.
+    ///
+    /// # Errors
+    /// Elements that are not codes of the format, parts of blocks that are missing or do not fit, data that are cut off.
+    pub(super) fn tensor(&self, from: FileContent, name: &str) -> Result<SourceTensor<'a>> {
+        let array = self.get(name).expect("names were looked up");
+        let tensor = match from {
+            FileContent::Scalar(format) => {
+                // A file of codes that this program wrote says of what format they are.
+                let written =
+                    self.metadata().get("tcnum.format").filter(|_| matches!(array.kind, Content::Unsigned(_)));
+                let named = || written.map(|name| format::find(name)).transpose();
+                let given = format.map_or_else(named, |given| Ok(Some(given)))?;
+                let codes = SourceCodes::Scalar(array.kind.format(&array.name, given)?);
+                SourceTensor { file: self.file, name: &array.name, shape: array.shape.clone(), array, codes }
+            }
+            FileContent::Blocks(format) => self.blocks(array, format)?,
+        };
+        whole(array)?;
+        Ok(tensor)
+    }
+
+    /// The tensor of blocks whose element codes are `array`.
+    fn blocks(&self, array: &'a StreamedArray, format: &'static BlockFormat) -> Result<SourceTensor<'a>> {
+        let name = array.name.as_str();
+        let wrong = |what: String| Error::request(format!("array '{name}': {what}"));
+        let part = |end: &str| {
+            let part = self.get(&format!("{name}{end}"));
+            let part =
+                part.ok_or_else(|| wrong(format!("the array '{name}{end}' that belongs to {format} is missing")))?;
+            whole(part).map(|()| part)
+        };
+        let packed = format.element.format.bits == 4;
+        let shape = self.tensor_shape(array, packed)?;
+        let (row, count) = (shape.last().copied().unwrap_or(1), shape.iter().product::<usize>());
+        match packed {
+            true if array.kind != Content::Unsigned(1) => {
+                return Err(wrong(format!("codes of {format} are stored two to a byte, as U8")));
+            }
+            true => {}
+            false => drop(array.kind.format(name, Some(format.element.format))?),
+        }
+        let scales = part("_scale")?;
+        let one_byte = match scales.kind {
+            Content::Format(own) => own.bytes() == 1,
+            Content::Unsigned(bytes) => bytes == 1,
+            Content::Other(_) => false,
+        };
+        if !one_byte {
+            return Err(wrong(format!(
+                "'{name}_scale' holds no codes of one byte; scales of {format} are those of {}",
+                format.scale
+            )));
+        }
+        let expected = count / row.max(1) * row.div_ceil(format.length);
+        if scales.len() != expected {
+            return Err(wrong(format!(
+                "{} scales for shape {shape:?}; blocks of {} need {expected}",
+                scales.len(),
+                format.length
+            )));
+        }
+        let tensor_scale = match format.tensor_scale {
+            None => None,
+            Some(own) => {
+                let scale = part("_tensor_scale")?;
+                scale.kind.format(&scale.name, Some(own))?;
+                if scale.len() != 1 {
+                    return Err(wrong(format!("its tensor scale is {} numbers, not one", scale.len())));
+                }
+                let mut bytes = vec![0; own.bytes()];
+                self.file.read(scale, 0, &mut bytes)?;
+                let codes = Codes::from_bytes(own, bytes).expect("one code");
+                check_codes(&scale.name, own, &codes, 0)?;
+                Some(codes.get(0))
+            }
+        };
+        let codes = SourceCodes::Blocks { format, packed, scales, tensor_scale };
+        Ok(SourceTensor { file: self.file, name, shape, array, codes })
+    }
+
+    /// The shape of a tensor of blocks: as the metadata have it, checked against the array's own, or else the array's.
+    fn tensor_shape(&self, array: &StreamedArray, packed: bool) -> Result<Vec<usize>> {
+        let name = array.name.as_str();
+        let stored = |shape: &[usize]| {
+            let mut stored = shape.to_vec();
+            match stored.last_mut() {
+                Some(last) if packed => *last = last.div_ceil(2),
+                Some(_) => {}
+                None => stored.push(1),
+            }
+            stored
+        };
+        let key = format!("tcnum.shape.{name}");
+        let Some(text) = self.metadata().get(&key) else {
+            let mut shape = array.shape.clone();
+            if let (Some(last), true) = (shape.last_mut(), packed) {
+                let doubled = last.checked_mul(2).filter(|last| *last <= LARGEST_EXTENT);
+                *last = doubled
+                    .ok_or_else(|| Error::request(format!("array '{name}': its last extent, {last}, is too large")))?;
+            }
+            return Ok(shape);
+        };
+        let shape: Option<Vec<usize>> =
+            if text.is_empty() { Some(vec![]) } else { text.split(',').map(|extent| extent.parse().ok()).collect() };
+        shape.filter(|shape| stored(shape) == array.shape).ok_or_else(|| {
+            Error::request(format!(
+                "metadata '{key}': '{text}' does not agree with the shape {:?} of '{name}'",
+                array.shape
+            ))
+        })
+    }
+}
+
+/// Refuses an array whose data the file does not have.
+pub(super) fn whole(array: &StreamedArray) -> Result<()> {
+    match array.whole {
+        true => Ok(()),
+        false => Err(Error::request(format!("the file ends before the data of array '{}'", array.name))),
+    }
+}
+
+impl SourceTensor<'_> {
+    /// Number of elements.
+    pub(super) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+
+    /// Elements of a row, along which blocks lie.
+    pub(super) fn row(&self) -> usize {
+        self.shape.last().copied().unwrap_or(1)
+    }
+
+    /// Elements at multiples of which a row may be cut.
+    pub(super) fn block(&self) -> usize {
+        match self.codes {
+            SourceCodes::Scalar(_) => 1,
+            SourceCodes::Blocks { format, .. } => format.length,
+        }
+    }
+
+    pub(super) fn kind(&self) -> TensorKind {
+        match self.codes {
+            SourceCodes::Scalar(format) => TensorKind::Scalar(format),
+            SourceCodes::Blocks { format, tensor_scale, .. } => TensorKind::Blocks(format, tensor_scale),
+        }
+    }
+
+    /// The name of its format.
+    pub(super) fn format_name(&self) -> &'static str {
+        match self.codes {
+            SourceCodes::Scalar(format) => format.name,
+            SourceCodes::Blocks { format, .. } => format.name,
+        }
+    }
+
+    /// A piece of it.
+    ///
+    /// # Errors
+    /// A file that cannot be read; a code wider than its format, with its place.
+    pub(super) fn read(&self, piece: &Piece) -> Result<Tensor> {
+        let codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {
+            let mut bytes = vec![0; count * format.bytes()];
+            self.file.read(array, first, &mut bytes)?;
+            let codes = Codes::from_bytes(format, bytes).expect("whole codes");
+            check_codes(&array.name, format, &codes, first)?;
+            Ok(codes)
+        };
+        let (format, packed, scales, tensor_scale) = match self.codes {
+            SourceCodes::Scalar(format) => {
+                return Ok(Tensor::Scalar(format, codes(self.array, format, piece.start, piece.count)?));
+            }
+            SourceCodes::Blocks { format, packed, scales, tensor_scale } => (format, packed, scales, tensor_scale),
+        };
+        let (row, column) = (piece.start / self.row(), piece.start % self.row());
+        let elements = if packed {
+            let mut bytes = vec![0; piece.count / piece.row * piece.row.div_ceil(2)];
+            self.file.read(self.array, row * self.row().div_ceil(2) + column / 2, &mut bytes)?;
+            unpack_pairs(&bytes, piece.row).expect("whole rows")
+        } else {
+            codes(self.array, format.element.format, piece.start, piece.count)?.as_bytes().to_vec()
+        };
+        // Unsigned codes are often stored as those of the signed format, whose non-negative half they are.
+        let first = row * self.row().div_ceil(format.length) + column / format.length;
+        let count = piece.count / piece.row * piece.row.div_ceil(format.length);
+        let scales = codes(scales, format.scale, first, count)?.as_bytes().to_vec();
+        Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))
+    }
+}

@@ -1,0 +1,227 @@
+//! A converted tensor in the file that is written: its arrays, and the pieces of them.
+
+use std::collections::BTreeMap;
+
+use super::{
+    ConversionTarget, Deviations, Tensor,
+    converter::{BlockConverter, Missing, ScalarConverter},
+    deviations::Comparison,
+    pieces::{Piece, of_each, pieces},
+    source::SourceTensor,
+    values::{TensorKind, ValueReader},
+};
+use crate::{
+    Result,
+    array::{ArrayWriter, Content, NewArray},
+    format::{
+        Real, Rounding,
+        block::{BlockFormat, Blocks, Quantizer, pack_pairs},
+    },
+    inputs,
+    isa::Codes,
+    number::Finite,
+};
+
+/// A tensor of the result, the arrays of which begin with this number.
+pub(super) struct TargetTensor<'a> {
+    to: &'a ConversionTarget,
+    first: usize,
+}
+
+impl<'a> TargetTensor<'a> {
+    /// Adds the arrays that `source` becomes, and what the metadata say of it.
+    pub(super) fn plan(
+        source: &SourceTensor,
+        to: &'a ConversionTarget,
+        arrays: &mut Vec<NewArray>,
+        metadata: &mut BTreeMap<String, String>,
+    ) -> TargetTensor<'a> {
+        let first = arrays.len();
+        let mut add = |name: String, shape: Vec<usize>, kind: Content, width: usize| {
+            let bytes = shape.iter().product::<usize>() as u64 * width as u64;
+            arrays.push(NewArray { name, shape, kind, bytes });
+        };
+        match to {
+            ConversionTarget::Scalar { format, .. } => {
+                add(source.name.into(), source.shape.clone(), Content::Format(format), format.bytes());
+            }
+            ConversionTarget::Blocks(Quantizer { format, .. }) => {
+                let (name, row) = (source.name, source.row());
+                let with_last = |last: usize| {
+                    let leading = source.shape.split_last().map_or(&[][..], |(_, leading)| leading);
+                    leading.iter().copied().chain([last]).collect::<Vec<usize>>()
+                };
+                let width = if packed(format) { row.div_ceil(2) } else { row };
+                add(name.into(), with_last(width), Content::Unsigned(1), 1);
+                add(format!("{name}_scale"), with_last(row.div_ceil(format.length)), Content::Unsigned(1), 1);
+                if let Some(own) = format.tensor_scale {
+                    add(format!("{name}_tensor_scale"), vec![], Content::Format(own), own.bytes());
+                }
+                let extents: Vec<String> = source.shape.iter().map(usize::to_string).collect();
+                metadata.insert(format!("tcnum.shape.{name}"), extents.join(","));
+            }
+        }
+        TargetTensor { to, first }
+    }
+
+    /// Converts `source` and writes it; `done` is told of how many values, now and then.
+    ///
+    /// # Errors
+    /// Codes that are not of the source's format; a value without a code; files that cannot be read or written; a signal.
+    pub(super) fn convert(
+        &self,
+        source: &SourceTensor,
+        seed: u64,
+        writer: &ArrayWriter,
+        done: &mut dyn FnMut(u64),
+    ) -> Result<Deviations> {
+        let random = match self.to.rounding() {
+            Rounding::Sr { bits, .. } => Some(RandomBits { seed, bits }),
+            _ => None,
+        };
+        match self.to {
+            ConversionTarget::Scalar { format, rounding, overflow } => {
+                let converter = ScalarConverter::new(source.kind(), source.len(), format, *rounding, *overflow)?;
+                let comparison = Comparison::new(source.kind(), TensorKind::Scalar(format));
+                let mut missing = Missing::default();
+                let one = |piece: &Piece| {
+                    let tensor = source.read(piece)?;
+                    let mut bytes = vec![0; piece.count * format.bytes()];
+                    let random = random.map(|random| random.of(piece));
+                    let missing = converter.encode(&tensor, 0..piece.count, random.as_deref(), &mut bytes)?;
+                    writer.write(self.first, (piece.start * format.bytes()) as u64, &bytes)?;
+                    let result = Tensor::Scalar(format, Codes::from_bytes(format, bytes).expect("whole codes"));
+                    Ok((comparison.of(&tensor, &result, 0..piece.count), missing))
+                };
+                let deviations = sum(source, 1, one, |piece, own| missing.add(own, piece.start), done)?;
+                missing.refused(source.len(), format)?;
+                Ok(deviations)
+            }
+            ConversionTarget::Blocks(quantizer) => {
+                let quantizer = Quantizer {
+                    tensor_scale: tensor_scale(source, quantizer)?,
+                    // Where elements take random bits of their own, scales alone are found by it.
+                    rounding: if random.is_some() { Rounding::Rne } else { quantizer.rounding },
+                    ..*quantizer
+                };
+                self.convert_to_blocks(source, &quantizer, random, writer, done)
+            }
+        }
+    }
+
+    fn convert_to_blocks(
+        &self,
+        source: &SourceTensor,
+        quantizer: &Quantizer,
+        random: Option<RandomBits>,
+        writer: &ArrayWriter,
+        done: &mut dyn FnMut(u64),
+    ) -> Result<Deviations> {
+        let format = quantizer.format;
+        let scale = quantizer.tensor_scale(0, &|_| Real::Nan).0;
+        let converter = BlockConverter::new(source.kind(), source.len(), quantizer, random.map(|random| random.bits));
+        let comparison = Comparison::new(source.kind(), TensorKind::Blocks(format, scale));
+        let one = |piece: &Piece| {
+            let tensor = source.read(piece)?;
+            let random = random.map(|random| random.of(piece));
+            let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
+            self.write(source.row(), piece, &blocks, writer)?;
+            Ok((comparison.of(&tensor, &Tensor::Blocks(blocks), 0..piece.count), ()))
+        };
+        let deviations = sum(source, format.length, one, |_, ()| {}, done)?;
+        if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
+            writer.write(self.first + 2, 0, &code.to_le_bytes()[..own.bytes()])?;
+        }
+        Ok(deviations)
+    }
+
+    /// Writes the blocks of a piece of a tensor with rows of `row` elements.
+    fn write(&self, row: usize, piece: &Piece, blocks: &Blocks, writer: &ArrayWriter) -> Result<()> {
+        let (above, column) = (piece.start / row, piece.start % row);
+        if packed(blocks.format) {
+            let place = above * row.div_ceil(2) + column / 2;
+            writer.write(self.first, place as u64, &pack_pairs(&blocks.elements, piece.row))?;
+        } else {
+            writer.write(self.first, piece.start as u64, &blocks.elements)?;
+        }
+        let length = blocks.format.length;
+        writer.write(self.first + 1, (above * row.div_ceil(length) + column / length) as u64, &blocks.scales)
+    }
+}
+
+/// Whether element codes are stored two to a byte.
+fn packed(format: &BlockFormat) -> bool {
+    format.element.format.bits == 4
+}
+
+/// The random bits of stochastic rounding.
+#[derive(Debug, Clone, Copy)]
+struct RandomBits {
+    seed: u64,
+    bits: u32,
+}
+
+impl RandomBits {
+    /// Those of the elements of a piece.
+    fn of(self, piece: &Piece) -> Vec<u64> {
+        inputs::rounding_bits(self.seed, self.bits, piece.start as u64..(piece.start + piece.count) as u64).collect()
+    }
+}
+
+/// What `work` finds of all pieces, summed in their order, whatever the number of threads; `take` is given what else it finds of each.
+fn sum<R: Send>(
+    source: &SourceTensor,
+    block: usize,
+    work: impl Fn(&Piece) -> Result<(Deviations, R)> + Sync,
+    mut take: impl FnMut(&Piece, R),
+    done: &mut dyn FnMut(u64),
+) -> Result<Deviations> {
+    let mut all = Deviations::default();
+    // Lengths of blocks are powers of two, or 1.
+    of_each(pieces(source.len(), source.row(), block.max(source.block())), work, |piece, (own, rest)| {
+        all = all.plus(&own);
+        take(piece, rest);
+        done(piece.count as u64);
+    })?;
+    Ok(all)
+}
+
+/// The scale of a tensor, where the format has one: the given one, or that of its largest magnitude.
+fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f32>> {
+    if quantizer.format.tensor_scale.is_none() || quantizer.tensor_scale.is_some() {
+        return Ok(quantizer.tensor_scale);
+    }
+    let values = ValueReader::new(source.kind());
+    let of_piece = |piece: &Piece| {
+        let tensor = source.read(piece)?;
+        if values.are_exact() {
+            let mut read = Vec::new();
+            values.read(&tensor, 0..piece.count, &mut read);
+            let finite = read.into_iter().filter(|value| value.is_finite()).map(f64::abs);
+            return Ok(finite.reduce(f64::max).map(Real::from));
+        }
+        Ok((0..piece.count).map(|index| tensor.value(index)).filter(is_finite).reduce(larger))
+    };
+    let mut largest = None;
+    of_each(pieces(source.len(), source.row(), source.block()), of_piece, |_, own| {
+        largest = match (largest, own) {
+            (Some(x), Some(y)) => Some(larger(x, y)),
+            (x, y) => x.or(y),
+        };
+    })?;
+    let largest = largest.unwrap_or(Real::Nan);
+    Ok(quantizer.tensor_scale(1, &|_| largest).0.map(|code| f32::from_bits(code as u32)))
+}
+
+fn is_finite(value: &Real) -> bool {
+    matches!(value, Real::Finite(_))
+}
+
+/// The number of larger magnitude.
+fn larger(x: Real, y: Real) -> Real {
+    let magnitude = |value: &Real| match value {
+        Real::Finite(finite) => *finite,
+        _ => Finite::zero(false),
+    };
+    if magnitude(&x).compare_magnitudes(&magnitude(&y)).is_lt() { y } else { x }
+}

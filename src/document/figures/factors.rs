@@ -1,0 +1,115 @@
+//! How errors of sums depend on their operands: on the number of terms, the gap and the range of exponents, and cancellation.
+
+use super::{Figure, LINES, on, slug, titled};
+use crate::{
+    document::rows::{Line as Row, Rows},
+    report::{
+        Table,
+        figure::{Axis, Chart, Line, Point, Scale},
+        grouped, three_digits,
+    },
+};
+
+/// The bits that agree with the exact sum: a figure for each property, a line for each instruction, chip and distribution.
+pub(super) fn precision(table: &Table) -> Vec<Figure> {
+    let rows: Vec<Row> = Rows(table).iter().filter(|row| row.number("samples").is_some_and(|all| all > 0.0)).collect();
+    let mut factors: Vec<&str> = Vec::new();
+    for factor in rows.iter().map(|row| row.text("factor")) {
+        if !factors.contains(&factor) {
+            factors.push(factor);
+        }
+    }
+    // What one asks for first.
+    factors
+        .sort_by_key(|factor| ["exponent gap", "dynamic range", "k"].iter().position(|own| own == factor).unwrap_or(9));
+    factors.iter().flat_map(|factor| of_factor(factor, &rows)).collect()
+}
+
+fn of_factor(factor: &str, rows: &[Row]) -> Vec<Figure> {
+    let own: Vec<&Row> = rows.iter().filter(|row| row.text("factor") == factor).collect();
+    let range = |row: &Row| [row.number("from").unwrap_or(0.0) as i64, row.number("to").unwrap_or(0.0) as i64];
+    let mut ranges: Vec<[i64; 2]> = own.iter().map(|row| range(row)).collect();
+    ranges.sort_unstable();
+    ranges.dedup();
+    // A property that has one value says nothing.
+    if ranges.len() < 2 {
+        return Vec::new();
+    }
+    let varies = |key: &str| own.iter().any(|row| row.text(key) != own[0].text(key));
+    let parts = ["instruction", "values"].map(|key| (key, varies(key)));
+    let several = own.iter().any(|row| on(row) != on(own[0]));
+    let mut lines: Vec<Line> = Vec::new();
+    for row in &own {
+        let chip = several.then(|| on(row));
+        let words: Vec<&str> =
+            chip.into_iter().chain(parts.iter().filter(|(_, own)| *own).map(|(key, _)| row.text(key))).collect();
+        let name = if words.is_empty() { row.text("instruction").to_string() } else { words.join(", ") };
+        let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
+            lines.push(Line::new(name, lines.len(), Vec::new()));
+            lines.len() - 1
+        });
+        let (Some(bits), Some(samples), Some(equal)) = (row.number("bits"), row.number("samples"), row.number("exact"))
+        else {
+            continue;
+        };
+        let place = ranges.iter().position(|own| *own == range(row)).unwrap_or(0);
+        let hover = format!(
+            "{factor} {}: {} bits, {} of {} equal",
+            words_of(ranges[place]),
+            three_digits(bits),
+            grouped(equal as i64),
+            grouped(samples as i64)
+        );
+        lines[at].points.push(Point { x: place as f64, y: bits, hover });
+    }
+    let chips: Vec<&str> = own.iter().map(|row| on(row)).collect();
+    let title = titled(&format!("Precision of sums against {}", article(factor)), &chips);
+    let fixed = parts.iter().filter(|(_, varies)| !varies).map(|(key, _)| own[0].text(key));
+    let chart = Chart {
+        title: title.clone(),
+        x: Axis::of_names(axis(factor), ranges.iter().map(|range| words_of(*range)).collect()),
+        y: Axis::new("bits of the fraction that agree with the exact sum (mean)", Scale::Linear),
+        lines: Vec::new(),
+        legend: "sum".into(),
+        remark: fixed.filter(|words| !words.is_empty()).collect::<Vec<_>>().join(", "),
+    };
+    let caption =
+        format!("{title}: the mean number of bits of the fraction, a unit of the last of which holds the error.");
+    let figure = |(at, lines): (usize, &[Line])| Figure {
+        name: if at == 0 {
+            format!("precision-{}", slug(factor))
+        } else {
+            format!("precision-{}-{}", slug(factor), at + 1)
+        },
+        caption: caption.clone(),
+        scene: Chart { lines: lines.to_vec(), ..chart.clone() }.scene(),
+    };
+    lines.chunks(LINES).enumerate().map(figure).collect()
+}
+
+fn article(factor: &str) -> String {
+    match factor {
+        "k" => "k".into(),
+        "cancelled bits" => factor.into(),
+        _ => format!("the {factor}"),
+    }
+}
+
+/// The title of the axis of a property.
+fn axis(factor: &str) -> String {
+    match factor {
+        "k" => "k (terms of a sum)".into(),
+        "exponent gap" => "exponent of the largest product less that of the smallest".into(),
+        "dynamic range" => "exponent of the largest operand less that of the smallest".into(),
+        "cancelled bits" => "exponent of the largest product less that of the sum".into(),
+        other => other.into(),
+    }
+}
+
+fn words_of([from, to]: [i64; 2]) -> String {
+    match to {
+        to if to == from => from.to_string(),
+        to if to > 1000 => format!("{from} and more"),
+        to => format!("{from}-{to}"),
+    }
+}

@@ -1,0 +1,163 @@
+//! Splitting whole lines of numbers of f32, vectorised: the same codes as element by element.
+
+use super::{Part, Slices, Split};
+use crate::{
+    base::vectors::vectorised,
+    format::{
+        Format, Overflow, Rounding,
+        slices::{Decoder, Encoder},
+    },
+};
+
+/// The exponent of the smallest number of f32 other than zero.
+const SMALLEST: i32 = -149;
+/// The most bits of integers that are counted here.
+const COUNTED_BITS: u32 = 16;
+/// The largest shift: numbers of f32 times that power of two, and divided by it, are numbers of f32 but at the ends of its range.
+const LARGEST_SHIFT: i32 = 100;
+
+/// Splits lines.
+pub(super) enum LineSplitter {
+    /// Each part of what those before leave, in f32.
+    Parts(Vec<(Coder, f32)>),
+    /// Each slice of what those before leave, in f64.
+    Slices(Slices, Coder),
+}
+
+/// Codes of a format of up to 16 bits, and back.
+pub(super) enum Coder {
+    Narrow(Encoder<u8>, Decoder<u8>),
+    Wide(Encoder<u16>, Decoder<u16>),
+}
+
+impl LineSplitter {
+    /// For a split; `None` for what is split element by element: wider formats, and shifts that f32 has no room for.
+    pub(super) fn new(split: &Split) -> Option<LineSplitter> {
+        match split {
+            Split::Parts(parts) => {
+                let coder = |part: &Part| Coder::of_part(part).map(|coder| (coder, 2f32.powi(part.shift)));
+                parts.iter().map(coder).collect::<Option<_>>().map(LineSplitter::Parts)
+            }
+            Split::Slices(slices) if slices.bits <= COUNTED_BITS => {
+                Coder::new(slices.format, Rounding::Rz, Overflow::Saturate)
+                    .map(|coder| LineSplitter::Slices(*slices, coder))
+            }
+            Split::Slices(_) | Split::Digits(_) => None,
+        }
+    }
+
+    /// Writes the codes of each part of `values`, the units of which have these exponents (one for all, or one for each); whether it could:
+    /// infinities and NaN it cannot.
+    pub(super) fn split(&self, values: &[f32], exponents: &[i32], parts: &mut [&mut [u8]]) -> bool {
+        match self {
+            LineSplitter::Parts(coders) => {
+                let (mut rest, mut own) = (values.to_vec(), vec![0.0; values.len()]);
+                let mut scaled = vec![0.0; values.len()];
+                for ((coder, scale), bytes) in coders.iter().zip(parts) {
+                    multiply(&rest, *scale, &mut scaled);
+                    if !coder.encode(&scaled, bytes, &mut own) {
+                        return false;
+                    }
+                    subtract(&mut rest, &own, *scale);
+                }
+                true
+            }
+            LineSplitter::Slices(slices, coder) => {
+                let mut rest: Vec<f64> = values.iter().map(|value| f64::from(*value)).collect();
+                let (mut counted, mut own) = (vec![0.0; values.len()], vec![0.0; values.len()]);
+                for (slice, bytes) in parts.iter_mut().enumerate() {
+                    let unit = |exponent: &i32| 2f64.powi(exponent + slices.scale(slice));
+                    let units: Vec<f64> = match exponents {
+                        [one] => vec![unit(one); values.len()],
+                        each => each.iter().map(unit).collect(),
+                    };
+                    match slices.rounding {
+                        Rounding::Rz => count_down(&mut rest, &units, &mut counted),
+                        _ => count_nearest(&mut rest, &units, &mut counted),
+                    }
+                    if !coder.encode(&counted, bytes, &mut own) {
+                        return false;
+                    }
+                }
+                true
+            }
+        }
+    }
+}
+
+impl Coder {
+    fn new(format: &Format, rounding: Rounding, overflow: Overflow) -> Option<Coder> {
+        match format.bits {
+            ..=8 => Some(Coder::Narrow(Encoder::new(format, rounding, overflow).ok()?, Decoder::new(format).ok()?)),
+            9..=16 => Some(Coder::Wide(Encoder::new(format, rounding, overflow).ok()?, Decoder::new(format).ok()?)),
+            _ => None,
+        }
+    }
+
+    /// For a part: where what it stands for, and what it leaves of a number of f32, are numbers of f32.
+    fn of_part(part: &Part) -> Option<Coder> {
+        let float = part.format.float()?;
+        let quantum = float.emin() - float.trailing_bits as i32 - part.shift;
+        let fits = (0..=LARGEST_SHIFT).contains(&part.shift) && quantum >= SMALLEST && float.emax() < 128;
+        Coder::new(part.format, part.rounding, Overflow::Standard).filter(|_| fits && float.signed)
+    }
+
+    /// Writes the codes of values, and the numbers that they stand for; whether all are numbers.
+    fn encode(&self, values: &[f32], bytes: &mut [u8], numbers: &mut [f32]) -> bool {
+        let missing = match self {
+            Coder::Narrow(encoder, decoder) => {
+                let missing = encoder.encode(values, bytes);
+                decoder.decode(bytes, numbers);
+                missing
+            }
+            Coder::Wide(encoder, decoder) => {
+                let mut codes = vec![0u16; values.len()];
+                let missing = encoder.encode(values, &mut codes);
+                decoder.decode(&codes, numbers);
+                bytes.as_chunks_mut().0.iter_mut().zip(&codes).for_each(|(place, code)| *place = code.to_le_bytes());
+                missing
+            }
+        };
+        missing == 0 && numbers.iter().all(|number| number.is_finite())
+    }
+}
+
+vectorised! {
+    fn multiply(values: &[f32], scale: f32, products: &mut [f32]) {
+        for (product, value) in products.iter_mut().zip(values) {
+            *product = value * scale;
+        }
+    }
+}
+
+vectorised! {
+    /// Takes from what is left the numbers over `scale`, a power of two.
+    fn subtract(rest: &mut [f32], numbers: &[f32], scale: f32) {
+        let inverse = 1.0 / scale;
+        for (rest, number) in rest.iter_mut().zip(numbers) {
+            *rest -= number * inverse;
+        }
+    }
+}
+
+vectorised! {
+    /// Counts units, powers of two, toward zero, and takes them from what is left.
+    fn count_down(rest: &mut [f64], units: &[f64], counted: &mut [f32]) {
+        for ((rest, unit), counted) in rest.iter_mut().zip(units).zip(counted) {
+            let count = (*rest / unit).trunc();
+            *counted = count as f32;
+            *rest -= count * unit;
+        }
+    }
+}
+
+vectorised! {
+    /// The same to nearest.
+    fn count_nearest(rest: &mut [f64], units: &[f64], counted: &mut [f32]) {
+        for ((rest, unit), counted) in rest.iter_mut().zip(units).zip(counted) {
+            let count = (*rest / unit).round_ties_even();
+            *counted = count as f32;
+            *rest -= count * unit;
+        }
+    }
+}

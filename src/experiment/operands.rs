@@ -1,0 +1,176 @@
+//! The operands of a product and the product, by every kind of instruction: dense ones, with block scales, and with a sparse A.
+
+use super::ProductFigure;
+use crate::{
+    Result,
+    base::interrupt,
+    chain::block_format,
+    device::Device,
+    format::{block::Quantizer, find},
+    gemm::{Executor, Factors, Matrix, Schedule, compute, library::draw},
+    inputs::random,
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// A product that was computed.
+pub(super) struct Computed {
+    /// A and B, and what scales them; a sparse A with its zeros.
+    pub(super) factors: Factors,
+    /// How the product is made of instructions; of a sparse one as of the dense one of its shape.
+    pub(super) schedule: Schedule,
+    /// The product.
+    pub(super) d: Matrix,
+}
+
+/// Whether products can be made by an instruction: its D can be the C of the next step, and its scales are those of a block format.
+pub(super) fn makes_products(i: &Instruction) -> bool {
+    let scaled = [i.a, i.b].iter().all(|format| i.scale.is_none() || block_format(i, format).is_some());
+    scaled && !(i.is_sparse() && i.scale.is_some()) && Schedule::new(dense(i)).is_ok()
+}
+
+/// The same instruction with a dense A.
+fn dense(i: &Instruction) -> Instruction {
+    Instruction { sparse: None, ..i.clone() }
+}
+
+/// The product of drawn operands with so many terms.
+///
+/// # Errors
+/// Those of the device.
+pub(super) fn product(
+    device: &mut dyn Device,
+    i: &Instruction,
+    promote: Option<usize>,
+    figure: &ProductFigure,
+    k: usize,
+    seed: u64,
+) -> Result<Computed> {
+    let seeds = [0, 1].map(|which| random(seed, (k as u64) << 1 | which));
+    let schedule = Schedule { promote, ..Schedule::new(dense(i))? };
+    let mut factors = match i.scale {
+        Some(_) => scaled(i, figure, k, seeds)?,
+        None => Factors::new(
+            draw(figure.rows, k, i.a, i.d, figure.values, seeds[0]),
+            draw(k, figure.columns, i.b, i.d, figure.values, seeds[1]),
+        ),
+    };
+    let d = if i.is_sparse() {
+        leave_out(i, &mut factors.a);
+        sparse(device, i, &factors)?
+    } else {
+        let mut executor = Executor::of(device, &schedule, figure.rows, figure.columns)?;
+        compute(&schedule, &mut executor, &factors, &|_| ())?
+    };
+    Ok(Computed { factors, schedule, d })
+}
+
+/// Numbers of f32 in the blocks of the instruction's formats, along k.
+fn scaled(i: &Instruction, figure: &ProductFigure, k: usize, seeds: [u64; 2]) -> Result<Factors> {
+    let single = find("f32")?;
+    let blocks = |lines: usize, format, seed: u64| {
+        let drawn = draw(lines, k, single, i.d, figure.values, seed);
+        let values: Vec<f32> = drawn.codes.iter().map(|code| f32::from_bits(code as u32)).collect();
+        let block = block_format(i, format).expect("makes products");
+        // Without a scale of the tensor, which the instruction does not know.
+        let tensor_scale = block.tensor_scale.map(|_| 1.0);
+        let blocks = Quantizer { tensor_scale, ..Quantizer::new(block) }.quantize(&values, k);
+        let matrix = |columns: usize, format, codes: Vec<u8>| {
+            Matrix::new(lines, columns, format, Codes::from_bytes(format, codes).expect("a code is a byte"))
+        };
+        let scales = matrix(k.div_ceil(block.length), block.scale, blocks.scales);
+        (matrix(k, block.element.format, blocks.elements), scales)
+    };
+    let ((a, scale_a), (b, scale_b)) = (blocks(figure.rows, i.a, seeds[0]), blocks(figure.columns, i.b, seeds[1]));
+    Ok(Factors { scale_a: Some(scale_a), scale_b: Some(scale_b.transposed()), ..Factors::new(a, b.transposed()) })
+}
+
+/// Makes zeros of the elements that a sparse A does not store: all but the first ones of each chunk.
+fn leave_out(i: &Instruction, a: &mut Matrix) {
+    let Some(chunk) = i.chunk() else { return };
+    for at in (0..a.codes.len()).filter(|at| at % a.columns % chunk.length >= chunk.kept) {
+        a.codes.set(at, 0);
+    }
+}
+
+/// The product by a sparse instruction, whose D is the C of the next step, ascending k.
+fn sparse(device: &mut dyn Device, i: &Instruction, factors: &Factors) -> Result<Matrix> {
+    let (rows, columns, k) = (factors.a.rows, factors.b.columns, factors.k());
+    let (high, wide) = (rows.div_ceil(i.m), columns.div_ceil(i.n));
+    let chunk = i.chunk().expect("a sparse instruction");
+    let stored = i.stored_k();
+    device.prepare(i)?;
+    let mut tiles = Tiles::zeros(i, high * wide);
+    for first in (0..k).step_by(i.k) {
+        interrupt::check()?;
+        for tile in 0..high * wide {
+            let (top, left) = (tile / wide * i.m, tile % wide * i.n);
+            for row in 0..i.m {
+                for at in 0..stored {
+                    let own = first + at / chunk.kept * chunk.length + at % chunk.kept;
+                    let code = if top + row < rows && own < k { factors.a.get(top + row, own) } else { 0 };
+                    tiles.a.set((tile * i.m + row) * stored + at, code);
+                }
+            }
+            for own in 0..i.k {
+                for column in 0..i.n {
+                    let inside = left + column < columns && first + own < k;
+                    let code = if inside { factors.b.get(first + own, left + column) } else { 0 };
+                    tiles.b.set((tile * i.k + own) * i.n + column, code);
+                }
+            }
+        }
+        tiles.c = device.execute(i, &tiles)?;
+    }
+    let place = |at: usize| {
+        let (row, column) = (at / columns, at % columns);
+        ((row / i.m * wide + column / i.n) * i.m + row % i.m) * i.n + column % i.n
+    };
+    let codes: Vec<u64> = (0..rows * columns).map(|at| tiles.c.get(place(at))).collect();
+    Ok(Matrix::of_values(rows, columns, i.d, &codes))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        device::ModelDevice,
+        gemm::{Yardstick, accuracy, library::Values},
+        isa,
+    };
+
+    /// Small sums are nearly exact, whatever the instruction: what is drawn, scaled and left out is what is multiplied.
+    #[test]
+    fn products_by_dense_scaled_and_sparse_instructions_are_near_the_exact_ones() {
+        let figure = ProductFigure {
+            rows: 3,
+            columns: 11,
+            values: Values::Normal,
+            k: vec![64],
+            lines: Vec::new(),
+            accumulators: None,
+        };
+        for (model, name) in [
+            ("ampere", "mma.m16n8k16.f32.f16.f16.f32"),
+            ("ampere", "mma.sp.m16n8k32.f32.f16.f16.f32"),
+            ("ampere", "mma.sp.m16n8k16.f32.tf32.tf32.f32"),
+            ("blackwell-rtx", "mma.m16n8k32.f32.e4m3.e5m2.f32.ue8m0.block32"),
+            ("blackwell-rtx", "mma.m16n8k64.f32.e2m1.e2m1.f32.ue4m3.block16"),
+        ] {
+            let i = match isa::find(name) {
+                Ok(i) => i,
+                // Scales are spelled in several ways.
+                Err(_) => isa::all().iter().find(|i| i.scale.is_some() && makes_products(i)).unwrap().clone(),
+            };
+            assert!(makes_products(&i), "{name}");
+            let mut device = ModelDevice::open(model).unwrap();
+            let Computed { factors, schedule, d } = product(&mut device, &i, None, &figure, 64, 5).unwrap();
+            let zeros = (0..64).filter(|k| factors.a.value(0, *k) == 0.0).count();
+            assert!(if i.is_sparse() { zeros >= 32 } else { zeros < 32 }, "{name}: {zeros}");
+            let found = accuracy(&schedule, &factors, &d);
+            let exact = found.iter().find(|own| own.yardstick == Yardstick::Exact).unwrap();
+            assert_eq!(exact.elements, 33, "{name}");
+            assert!(exact.absolute.maximum().unwrap() < 1e-2, "{name}: {exact:?}");
+            assert!((0..33).any(|at| d.value(at / 11, at % 11).abs() > 1.0), "{name}");
+        }
+    }
+}
