@@ -7,6 +7,9 @@ product that every generation rounds in its own way, matrices by an A100 and an 
 MMA-Sim, what tcnum computes is printed alone.
 """
 
+import json
+import pathlib
+import struct
 import time
 
 import numpy as np
@@ -17,12 +20,13 @@ try:
     import torch
     from mmasim.amd.sim import MFMA
     from mmasim.nv_ptx.sim import MMA, WGMMA, TCGen05MMA
-except ImportError as error:
+except (ImportError, OSError, RuntimeError) as error:  # It compiles a part of itself, when it can.
     torch = None
     MISSING = str(error)
 
 # 2^23 - 2^23 - 0.5 - 0.25 - 0.125: what is left of the last three says how terms are aligned and rounded.
 A, B, C = [-(2.0**13), -0.5, -0.25, -0.125], [2.0**10, 1.0, 1.0, 1.0], 2.0**23
+RECORDINGS = pathlib.Path(__file__).parents[2] / "tests" / "recordings" / "h200"
 # MMA-Sim's class, its architecture and instruction; tcnum's model and instruction.
 ROWS = [
     ("MMA", "Volta", "m8n8k4.f32.f16.f16.f32", "volta", "mma.m8n8k4.f32.f16.f16.f32"),
@@ -120,6 +124,27 @@ def verified(cases=20_000):
         yield row, found["compared"], found["differing"], beside.unequal, first
 
 
+def recorded(folder=RECORDINGS):
+    """What an H200 computed, of the instructions that both have: how many outputs there are, and in how many tcnum and MMA-Sim differ."""
+    kinds = {"U8": np.uint8, "U16": np.uint16, "U32": np.uint32, "U64": np.uint64}
+    for path in sorted(folder.glob("*.safetensors")):
+        whole = path.read_bytes()
+        begin = 8 + struct.unpack("<Q", whole[:8])[0]
+        header = json.loads(whole[8:begin])
+        instruction = header.pop("__metadata__")["instruction"]
+        family, _, name = instruction.partition(".")
+        try:
+            own = theirs({"mma": "MMA", "wgmma": "WGMMA"}[family], "Hopper", name)
+        except (AssertionError, KeyError):
+            continue
+        arrays = {}
+        for at, told in header.items():
+            first, last = told["data_offsets"]
+            arrays[at] = np.frombuffer(whole[begin + first : begin + last], kinds[told["dtype"]]).reshape(told["shape"]).copy()
+        beside, codes, d = Beside(own, tcnum.model("hopper")[instruction], 0), [arrays[at] for at in "abc"], arrays["d"]
+        yield instruction, d.size, int((beside.arithmetic.execute(*codes, codes=True) != d).sum()), int((beside.execute(*codes) != d).sum())
+
+
 def errors(n=64, seed=0):
     """Products in FP8 and in f16 on Ada: the mean squared error of both, by both, and the seconds that each took."""
     rng = np.random.default_rng(seed)
@@ -176,6 +201,10 @@ def main():
             print(f"{instruction:44} {model:14} {count:8,} {wrong:8,} {unequal:8,}")
             if first is not None:
                 print(f"    {first['signature']}: {first['operands']}: MMA-Sim {first['device_d']}, tcnum {first['model_d']}")
+        print("\nWhat an H200 computed\n")
+        print(f"{'instruction':44} {'outputs':>8} {'tcnum':>8} {'MMA-Sim':>8} differ")
+        for instruction, count, ours, other in recorded():
+            print(f"{instruction:44} {count:8,} {ours:8,} {other:8,}")
     print("\nMean squared error of a product of 64 x 64 x 64\n")
     for name, error, ours, other, took, other_took in errors():
         same = "" if other is None else f", MMA-Sim in {other_took:.2f} s; the same bits: {np.array_equal(bits(ours), bits(other))}"
