@@ -21,7 +21,7 @@ LEFT = {
     ("cdna3", "f16"): -0.5,
     ("cdna3", "e5m2fnuz"): -1.0,
 }
-# Where values differ: one of them joins the halves of a sum toward minus infinity. No GPU was asked.
+# Where values differ, and no GPU was asked which of them is right.
 APART = {"mfma.16x16x32.f32.e5m2fnuz.e5m2fnuz.f32"}
 
 
