@@ -11,7 +11,8 @@ ARG RUST=1.95
 ARG BASE=debian:bookworm-slim
 
 FROM rust:${RUST}-slim-bookworm AS build
-# GMP and MPFR are built from source.
+# GMP and MPFR are built from source, by whatever versions of these the image of Rust goes with.
+# hadolint ignore=DL3008
 RUN apt-get update && apt-get install --yes --no-install-recommends gcc libc6-dev m4 make && rm -rf /var/lib/apt/lists/*
 WORKDIR /tcnum
 COPY . .

@@ -1,5 +1,7 @@
 //! Conversions of arrays: values to codes, codes to values, values to blocks and back.
 
+use std::ops::BitOr;
+
 use numpy::{PyArray1, PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::{exceptions::PyValueError, prelude::*, types::PyModule};
 use tcnum::{
@@ -185,7 +187,7 @@ fn decode_narrow(
     }
 }
 
-fn decoded<C: Code + numpy::Element>(
+fn decoded<C: Code + numpy::Element + BitOr<Output = C>>(
     py: Python<'_>,
     codes: &PyReadonlyArray1<'_, C>,
     mut out: PyReadwriteArray1<'_, f32>,
@@ -195,10 +197,12 @@ fn decoded<C: Code + numpy::Element>(
     if codes.len() != out.len() {
         return Err(PyValueError::new_err(format!("there are {} codes, and room for {}", codes.len(), out.len())));
     }
-    let wide = |code: &C| -> bool { Into::<u64>::into(*code) > format.code_mask() };
+    let wide = |code: C| Into::<u64>::into(code) > format.code_mask();
     let unused = format.bits as usize != 8 * format.bytes();
     call(py, || {
-        if let Some(at) = codes.iter().position(wide).filter(|_| unused) {
+        // All bits that any code has: searching for the one comes after.
+        if unused && wide(codes.iter().fold(C::default(), |all, code| all | *code)) {
+            let at = codes.iter().position(|code| wide(*code)).unwrap_or_default();
             let code: u64 = codes[at].into();
             return Err(Error::request(format!(
                 "code {code:#x} at position {at} has more than the {} bits of {format}",

@@ -1,6 +1,6 @@
 //! Models: the arithmetic of an instruction, evaluated on arrays.
 
-use numpy::{PyArray1, PyArrayMethods, PyReadonlyArray1};
+use numpy::{PyReadonlyArray1, PyReadwriteArray1};
 use pyo3::{
     exceptions::PyValueError,
     prelude::*,
@@ -147,20 +147,23 @@ fn checked_positions(i: &isa::Instruction, positions: &[u8]) -> PyResult<()> {
 
 #[pymethods]
 impl Arithmetic {
-    /// The bytes of the codes of D of tiles: `arrays` has the bytes of the codes of each operand.
-    fn execute<'py>(&self, py: Python<'py>, arrays: &Bound<'py, PyDict>) -> PyResult<Bound<'py, PyArray1<u8>>> {
+    /// Writes the bytes of the codes of D of tiles: `arrays` has the bytes of the codes of each operand.
+    fn execute<'py>(
+        &self,
+        py: Python<'py>,
+        arrays: &Bound<'py, PyDict>,
+        mut out: PyReadwriteArray1<'py, u8>,
+    ) -> PyResult<()> {
         let read = arrays_of(&self.tile, arrays)?;
-        let given = read.arrays()?;
-        let i = &self.tile;
-        let d = PyArray1::<u8>::zeros(py, read.count * i.m * i.n * i.d.bytes(), false);
-        let mut room = d.readwrite();
-        let bytes = room.as_slice_mut()?;
+        let (given, d) = (read.arrays()?, out.as_slice_mut()?);
+        let wanted = read.count * self.tile.m * self.tile.n * self.tile.d.bytes();
+        if d.len() != wanted {
+            return Err(PyValueError::new_err(format!("D has {wanted} bytes, and there is room for {}", d.len())));
+        }
         call(py, || {
-            self.evaluator.execute_into(&given, bytes);
+            self.evaluator.execute_into(&given, d);
             Ok(())
-        })?;
-        drop(room);
-        Ok(d)
+        })
     }
 
     /// The arithmetic, one operation a line.

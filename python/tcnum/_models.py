@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import codes_of, operand, raw, unsigned, values_of
+from ._arrays import Operand, codes_of, operand, raw, unsigned, values_of
 from ._instructions import any_instruction
 from ._reports import Report
 from ._tcnum import MODEL_NAMES, Instruction, ModelFile, RequestError, explained, find_format
 
-# Codes of operands that are made at a time, where they are repeated for many cases.
+# Codes of an operand that are made at a time, where operands are repeated for many cases.
 _PIECE = 1 << 22
+# The operands whose terms lie along the columns of a tile, and not along its rows.
+_IN_COLUMNS = ("b", "scale_b")
+# What an instruction without an operand is.
+_WITHOUT = {
+    "positions": "is not sparse: it has no positions",
+    "scale_a": "has no block scales",
+    "scale_b": "has no block scales",
+}
 
 
 def models() -> list[str]:
@@ -40,36 +48,22 @@ def model(name: str) -> Model:
     return Model(ModelFile.parse(name) if "\n" in name else ModelFile(name.removeprefix("model:")))
 
 
+def _of_the_file(name: str, about: str) -> Any:
+    """A property of a model that its file has."""
+    return property(lambda model: getattr(model._own, name), doc=about)
+
+
 class Model:
     """A model of arithmetic: `model[instruction]` is the arithmetic of an instruction."""
 
     def __init__(self, own: ModelFile) -> None:
         self._own = own
 
-    @property
-    def name(self) -> str:
-        """The name."""
-        return self._own.name
-
-    @property
-    def title(self) -> str:
-        """What it describes."""
-        return self._own.title
-
-    @property
-    def version(self) -> int:
-        """The version of the description."""
-        return self._own.version
-
-    @property
-    def targets(self) -> list[str]:
-        """The targets whose GPUs it describes (`sm_90a`)."""
-        return self._own.targets
-
-    @property
-    def text(self) -> str:
-        """The model as a TOML document."""
-        return self._own.text
+    name: str = _of_the_file("name", "The name.")
+    title: str = _of_the_file("title", "What it describes.")
+    version: int = _of_the_file("version", "The version of the description.")
+    targets: list[str] = _of_the_file("targets", "The targets whose GPUs it describes (`sm_90a`).")
+    text: str = _of_the_file("text", "The model as a TOML document.")
 
     def __getitem__(self, name: str | Instruction) -> Arithmetic:
         return Arithmetic(self, any_instruction(name))
@@ -144,25 +138,30 @@ class Arithmetic:
         >>> m.dot([[1, -(2.0**-13)], [1, 1]], [1, 2.0**-12])
         array([1.       , 1.0002441], dtype=float32)
         """
-        i = self.instruction
-        given = self._given(a, b, c, positions, scale_a, scale_b, quantise, (i.stored_k, i.k))
+        given = self._lines({"a": a, "b": b, "c": c, "positions": positions, "scale_a": scale_a, "scale_b": scale_b}, quantise)
         lead = np.broadcast_shapes(*(own.shape[:-1] for own in given.values()))
-        made = self._cases(given, lead)
-        own = find_format(i.d)
-        d = made.view(unsigned(own)).reshape(lead)
-        return (d if codes else values_of(d, own))[()]
+        return self._values(self._cases(given, lead), lead, codes)[()]
 
     def _cases(self, given: dict[str, np.ndarray], lead: tuple[int, ...]) -> np.ndarray:
         """The bytes of D of all cases."""
         evaluator = self._evaluator(1, 1)
-        count = int(np.prod(lead, dtype=np.int64))
         whole = {name: np.broadcast_to(own, (*lead, own.shape[-1])) for name, own in given.items()}
-        if not lead or whole["b"].size <= _PIECE or lead[0] == 1:
-            return evaluator.execute({name: raw(own) for name, own in whole.items()})
-        together = max(1, lead[0] * _PIECE // whole["b"].size)
-        pieces = (slice(at, at + together) for at in range(0, lead[0], together))
-        made = [evaluator.execute({name: raw(own[piece]) for name, own in whole.items()}) for piece in pieces]
-        return np.concatenate(made) if count else np.empty(0, np.uint8)
+        each = find_format(self.instruction.d).bytes
+        d = np.empty((*lead, each), np.uint8)
+        together = max(1, lead[0] * _PIECE // max(1, whole["b"].size)) if lead else 1
+        if not lead or together >= lead[0] or all(own.flags.c_contiguous for own in whole.values()):
+            evaluator.execute({name: raw(own) for name, own in whole.items()}, d.reshape(-1))
+            return d
+        for at in range(0, lead[0], together):
+            piece = slice(at, at + together)
+            evaluator.execute({name: raw(own[piece]) for name, own in whole.items()}, d[piece].reshape(-1))
+        return d
+
+    def _values(self, d: np.ndarray, shape: tuple[int, ...], codes: bool) -> np.ndarray:
+        """D of this shape, as codes or as values, from the bytes of its codes."""
+        own = find_format(self.instruction.d)
+        made = d.reshape(-1).view(unsigned(own)).reshape(shape)
+        return made if codes else values_of(made, own)
 
     def execute(
         self,
@@ -185,34 +184,26 @@ class Arithmetic:
         >>> m.execute(np.ones((2, 16)), np.eye(16)).sum()
         np.float32(32.0)
         """
-        i = self.instruction
-        turned = {"b": b, "scale_b": scale_b}
-        for name, own in turned.items():
-            if own is not None:
-                array, source = operand(own, name)
-                if array.ndim < 2:
-                    raise RequestError(f"{name} has the shape {array.shape}; a tile has rows and columns")
-                turned[name] = type(operand(own, name))(np.swapaxes(array, -1, -2), source)
-        one_c = c if c is None else operand(c, "c")
-        given = self._given(a, turned["b"], None, positions, scale_a, turned["scale_b"], quantise, (i.stored_k, i.k))
-        for name, own in given.items():
-            if name != "c" and own.ndim < 2:
-                raise RequestError(f"{name} has the shape {own.shape}; a tile has rows and columns")
-        rows, columns = given["a"].shape[-2], given["b"].shape[-2]
-        own_c = find_format(i.c)
-        given["c"] = np.zeros((rows, columns), unsigned(own_c)) if one_c is None else codes_of(one_c, own_c, "c", quantise=quantise)
-        wanted = {"a": rows, "positions": rows, "scale_a": rows, "b": columns, "scale_b": columns}
-        lead = np.broadcast_shapes(*(own.shape[:-2] for own in given.values()))
+        given = {"a": a, "b": b, "positions": positions, "scale_a": scale_a, "scale_b": scale_b}
+        for name in _IN_COLUMNS:
+            if given[name] is not None:
+                array, source = operand(given[name], name)
+                given[name] = Operand(np.swapaxes(_with_rows(array, name), -1, -2), source)
+        lines = {name: _with_rows(own, name) for name, own in self._lines(given, quantise).items()}
+        rows, columns = lines["a"].shape[-2], lines["b"].shape[-2]
+        own = find_format(self.instruction.c)
+        lines["c"] = np.zeros((rows, columns), unsigned(own)) if c is None else codes_of(c, own, "c", quantise=quantise)
+        lead = np.broadcast_shapes(*(own.shape[:-2] for own in lines.values()))
         whole = {}
-        for name, own in given.items():
-            own = np.broadcast_to(own, (*lead, *((rows, columns) if name == "c" else (wanted[name], own.shape[-1]))))
-            whole[name] = raw(np.swapaxes(own, -1, -2) if name in turned else own)
-        own_d, shape = find_format(i.d), (*lead, rows, columns)
-        if 0 in shape:
-            d = np.empty(shape, unsigned(own_d))
-        else:
-            d = self._evaluator(rows, columns).execute(whole).view(unsigned(own_d)).reshape(shape)
-        return d if codes else values_of(d, own_d)
+        for name, own in lines.items():
+            tile = (rows, columns) if name == "c" else (columns if name in _IN_COLUMNS else rows, own.shape[-1])
+            own = np.broadcast_to(own, (*lead, *tile))
+            whole[name] = raw(np.swapaxes(own, -1, -2) if name in _IN_COLUMNS else own)
+        shape = (*lead, rows, columns)
+        d = np.empty((*shape, find_format(self.instruction.d).bytes), np.uint8)
+        if d.size:
+            self._evaluator(rows, columns).execute(whole, d.reshape(-1))
+        return self._values(d, shape, codes)
 
     def explain(
         self,
@@ -234,62 +225,38 @@ class Arithmetic:
         >>> steps.holds, [row["d"] for row in steps.tables["results"]]
         (False, ['0x3f7fffff', '0x3f800000'])
         """
-        i = self.instruction
-        given = self._given(a, b, c, positions, scale_a, scale_b, quantise, (i.stored_k, i.k))
+        given = self._lines({"a": a, "b": b, "c": c, "positions": positions, "scale_a": scale_a, "scale_b": scale_b}, quantise)
         for name, own in given.items():
             if own.size != own.shape[-1]:
                 raise RequestError(f"{name} has the shape {own.shape}, and one case is explained")
         models = [self.model] if against is None else [self.model, model(against)]
-        each = [(own.name, own[i]._evaluator(1, 1)) for own in models]
+        each = [(own.name, own[self.instruction]._evaluator(1, 1)) for own in models]
         return Report(explained(each, {name: raw(own) for name, own in given.items()}))
 
-    def _given(
-        self,
-        a: Any,
-        b: Any,
-        c: Any,
-        positions: Any,
-        scale_a: Any,
-        scale_b: Any,
-        quantise: bool,
-        lengths: tuple[int, int],
-    ) -> dict[str, np.ndarray]:
-        """The codes of the operands by name, each with its terms along the last axis."""
+    def _lines(self, given: dict[str, Any], quantise: bool) -> dict[str, np.ndarray]:
+        """The codes of the operands by name, each with its terms along the last axis; c, if it is asked for, with one."""
         i = self.instruction
-        stored, k = lengths
-        given = {
-            "a": _filled(codes_of(a, find_format(i.a), "a", quantise=quantise), stored, "a", i),
-            "b": _filled(codes_of(b, find_format(i.b), "b", quantise=quantise), k, "b", i),
-        }
-        own_c = find_format(i.c)
-        given["c"] = (np.zeros((), unsigned(own_c)) if c is None else codes_of(c, own_c, "c", quantise=quantise))[..., None]
-        if i.is_sparse:
-            if positions is None:
-                raise RequestError(f"{i.name} is sparse: positions says where the stored elements of a are")
-            places, _ = operand(positions, "positions")
-            if places.dtype.kind not in "iu" or (places.size and not 0 <= int(places.min()) <= int(places.max()) < 256):
-                raise RequestError("positions are small whole numbers")
-            given["positions"] = places.astype(np.uint8)
-            if places.ndim == 0 or places.shape[-1] != stored:
-                raise RequestError(f"positions has the shape {places.shape}; its last axis is to have {stored}")
-        elif positions is not None:
-            raise RequestError(f"{i.name} is not sparse: it has no positions")
-        if i.scale is None or i.scale_block is None:
-            if scale_a is not None or scale_b is not None:
-                raise RequestError(f"{i.name} has no block scales")
-            return given
-        own = find_format(i.scale)
-        blocks = k // i.scale_block
-        for name, scales in {"scale_a": scale_a, "scale_b": scale_b}.items():
-            one = np.full(blocks, own.code_of(1.0), unsigned(own))
-            given[name] = one if scales is None else codes_of(scales, own, name, quantise=quantise)
-            if given[name].ndim == 0 or given[name].shape[-1] != blocks:
-                raise RequestError(f"{name} has the shape {given[name].shape}; its last axis is to have {blocks}, one for each block")
-        if scale_a is None or scale_b is None:
-            for name, other in (("scale_a", "a"), ("scale_b", "b")):
-                if given[name].ndim < given[other].ndim:
-                    given[name] = np.broadcast_to(given[name], (*given[other].shape[:-1], blocks))
-        return given
+        operands = {name: (find_format(of), rows if name in _IN_COLUMNS else columns) for name, of, rows, columns in i.operands}
+        for name, what in _WITHOUT.items():
+            if name not in operands and given[name] is not None:
+                raise RequestError(f"{i.name} {what}")
+        lines: dict[str, np.ndarray] = {}
+        for name, (own, length) in operands.items():
+            if name not in given:
+                continue
+            if name in ("a", "b"):
+                lines[name] = _filled(codes_of(given[name], own, name, quantise=quantise), length, name, i)
+            elif name == "positions":
+                lines[name] = _exactly(_places(given[name], i), length, name)
+            elif given[name] is not None:
+                codes = codes_of(given[name], own, name, quantise=quantise)
+                lines[name] = codes[..., None] if name == "c" else _exactly(codes, length, name)
+            elif name == "c":
+                lines[name] = np.zeros(1, unsigned(own))
+            else:
+                lead = lines[name.removeprefix("scale_")].shape[:-1]
+                lines[name] = np.broadcast_to(np.asarray(own.code_of(1.0), unsigned(own)), (*lead, length))
+        return lines
 
     def __repr__(self) -> str:
         return f"{self.model!r}['{self.instruction.name}']"
@@ -298,6 +265,30 @@ class Arithmetic:
         import html
 
         return f"<p><code>{html.escape(repr(self))}</code></p><pre>{html.escape(self.program)}</pre>"
+
+
+def _with_rows(array: np.ndarray, name: str) -> np.ndarray:
+    """The same, which has to have rows and columns."""
+    if array.ndim < 2:
+        raise RequestError(f"{name} has the shape {array.shape}; a tile has rows and columns")
+    return array
+
+
+def _exactly(array: np.ndarray, length: int, name: str) -> np.ndarray:
+    """The same, which has to be so long along its last axis."""
+    if array.ndim == 0 or array.shape[-1] != length:
+        raise RequestError(f"{name} has the shape {array.shape}; its last axis is to have {length}")
+    return array
+
+
+def _places(given: Any, i: Instruction) -> np.ndarray:
+    """Positions as bytes."""
+    if given is None:
+        raise RequestError(f"{i.name} is sparse: positions says where the stored elements of a are")
+    places, _ = operand(given, "positions")
+    if places.dtype.kind not in "iu" or (places.size and not 0 <= int(places.min()) <= int(places.max()) < 256):
+        raise RequestError("positions are small whole numbers")
+    return places.astype(np.uint8)
 
 
 def _filled(codes: np.ndarray, k: int, name: str, i: Instruction) -> np.ndarray:

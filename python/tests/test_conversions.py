@@ -140,18 +140,6 @@ def test_blocks_are_those_of_the_definition(rng):
     assert np.asarray(blocks).shape == (4, 64)
 
 
-def test_torch_and_dlpack_arrays_are_taken(rng):
-    torch = pytest.importorskip("torch")
-    x = torch.tensor(rng.standard_normal((3, 5)), dtype=torch.bfloat16)
-    assert np.array_equal(tcnum.encode(x, "bf16").view(np.int16), x.view(torch.int16).numpy())
-    e4m3 = x.to(torch.float8_e4m3fn)
-    assert np.array_equal(tcnum.encode(x, "e4m3"), e4m3.view(torch.uint8).numpy())
-    assert np.array_equal(tcnum.decode(e4m3, "e4m3"), e4m3.float().numpy())
-    assert np.array_equal(tcnum.encode(x.float().t(), "e4m3"), e4m3.t().contiguous().view(torch.uint8).numpy())
-    grown = torch.ones(3, requires_grad=True)
-    assert tcnum.encode(grown, "f32").view(np.float32).tolist() == [1, 1, 1]
-
-
 class Foreign:
     """An array of another library, as DLPack shows it."""
 
@@ -169,11 +157,6 @@ def test_arrays_of_other_libraries_are_taken_where_the_host_has_them():
     assert tcnum.encode(Foreign(np.float32([1, 2])), "e4m3").tolist() == [0x38, 0x40]
     with pytest.raises(tcnum.RequestError, match="copy it to the host"):
         tcnum.encode(Foreign(np.float32([1, 2]), place=2), "e4m3")
-
-
-def test_jax_arrays_are_taken():
-    jnp = pytest.importorskip("jax.numpy")
-    assert tcnum.encode(jnp.ones(3, jnp.bfloat16), "e4m3").tolist() == [0x38] * 3
 
 
 def test_formats_are_records():

@@ -1,5 +1,6 @@
 """The notebooks run from the first cell to the last."""
 
+import importlib.util
 import pathlib
 
 import pytest
@@ -19,4 +20,8 @@ def test_the_notebook_runs(path, tmp_path):
     printed = "".join(
         output.get("text", "") for cell in notebook.cells if cell.cell_type == "code" for output in cell.outputs
     )
-    assert "the same product in every bit: True" in printed
+    assert "the same product in every bit: True" in printed and "NumPy: " in printed
+    if importlib.util.find_spec("torch") is None:
+        assert "PyTorch is not installed: this cell is skipped" in printed
+    else:
+        assert "agrees with everything: True" in printed and "PyTorch: " in printed

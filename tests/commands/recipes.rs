@@ -93,3 +93,20 @@ fn every_page_has_its_place_in_the_book_and_every_recipe_in_the_index() {
         assert!(name == "README.md" || index.contains(&format!("]({name})")), "docs/recipes/README.md lacks {name}");
     }
 }
+
+#[test]
+fn every_recipe_links_the_threads_that_the_index_names() {
+    let index = fs::read_to_string(docs("recipes/README.md")).unwrap();
+    for name in pages("recipes").iter().filter(|name| *name != "README.md") {
+        let page = fs::read_to_string(docs("recipes").join(name)).unwrap();
+        let asked = page.split("\n\n").nth(1).unwrap();
+        assert!(asked.starts_with("Asked in: ["), "{name} does not begin with who asks");
+        let links = asked.split("](https://github.com/").skip(1);
+        let threads = links.filter_map(|rest| rest.split(')').next()?.rsplit_once('/'));
+        let linked: BTreeSet<&str> = threads.map(|(_, number)| number).collect();
+        let row = index.lines().find(|line| line.contains(&format!("]({name})"))).unwrap();
+        let named = row.rsplit('|').nth(1).unwrap().split('#').skip(1);
+        let named = named.map(|rest| rest.split(|c: char| !c.is_ascii_digit()).next().unwrap()).collect();
+        assert_eq!(linked, named, "{name} and docs/recipes/README.md");
+    }
+}

@@ -4,13 +4,13 @@
 //! multiplied by a row of ones.
 
 use super::{
-    codes::widen,
+    codes::{PAIRED, widen, widen_pairs},
     elements::{Elements, decode, decode_integers, resize},
     kernel::FastKernel,
     narrow::FactorRange,
     number::{INFINITY, NAN},
     tile::{DecodedTile, Piece, Shape},
-    values::{decode_values, find_range, values},
+    values::{decode_products, find_range, values},
     word::{LANES, PIECES, TURNS},
 };
 use crate::{base::vectors::vectorised, isa::Tiles};
@@ -34,11 +34,21 @@ impl DecodedTile {
     pub(super) fn run_cases(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, first: usize, d: &mut [u8]) {
         let count = d.len() / i.width;
         self.unknown.clear();
-        widen(&tiles.a, first * i.k, count * i.k, &mut self.codes);
-        across(&self.codes, i.k, &kernel.order, &mut self.a_codes);
-        widen(&tiles.b, first * i.k, count * i.k, &mut self.codes);
-        across(&self.codes, i.k, &kernel.order, &mut self.b_codes);
-        if !self.decode_values_of_cases(kernel) {
+        // Two codes in a word are brought across at once.
+        let paired = kernel.direct.is_some() && tiles.a.width() == tiles.b.width() && tiles.a.width() <= 2;
+        if paired {
+            widen_pairs(&tiles.a, &tiles.b, first * i.k, count * i.k, &mut self.codes);
+            across(&self.codes, i.k, &kernel.order, &mut self.a_codes);
+        } else {
+            widen(&tiles.a, first * i.k, count * i.k, &mut self.codes);
+            across(&self.codes, i.k, &kernel.order, &mut self.a_codes);
+            widen(&tiles.b, first * i.k, count * i.k, &mut self.codes);
+            across(&self.codes, i.k, &kernel.order, &mut self.b_codes);
+        }
+        if !self.decode_values_of_cases(kernel, paired) {
+            if paired {
+                separate(&mut self.a_codes, &mut self.b_codes);
+            }
             self.decode_cases(kernel);
         }
         ones(&mut self.a, kernel.order.len());
@@ -50,18 +60,15 @@ impl DecodedTile {
         self.batch(kernel, i, tiles, first, &places[..count.div_ceil(LANES)], d);
     }
 
-    /// Products of values in binary32, where those serve.
-    fn decode_values_of_cases(&mut self, kernel: &FastKernel) -> bool {
-        let Some([a, b]) = &kernel.direct else { return false };
-        decode_values(&mut self.chosen, a, &self.a_codes, false);
-        decode_values(&mut self.b, b, &self.b_codes, false);
-        let range = FactorRange::new(&self.chosen, &self.b);
+    /// Products of values in binary32, where those serve; of codes that are alone in their words, or paired.
+    fn decode_values_of_cases(&mut self, kernel: &FastKernel, paired: bool) -> bool {
+        let Some(decoders) = &kernel.direct else { return false };
+        let (a, shift) = (&self.a_codes[..], if paired { PAIRED } else { 0 });
+        let codes = [a, if paired { a } else { &self.b_codes }];
+        let [a, b] = decode_products(&mut self.b, decoders, codes, shift);
+        let range = FactorRange { low: [a.0, b.0], high: [a.1, b.1] };
         self.range = Some(range);
-        let serves = !self.chosen.any_special && !self.b.any_special && kernel.serves(&range);
-        if serves {
-            multiply_values(&mut self.b, &self.chosen);
-        }
-        serves
+        !self.b.any_special && kernel.serves(&range)
     }
 
     /// Products.
@@ -87,6 +94,13 @@ impl DecodedTile {
         multiply_integers(&mut self.b, &self.chosen);
         multiply_signs(&mut self.b, &self.chosen);
     }
+}
+
+/// Separates codes that are paired in words.
+fn separate(pairs: &mut [u32], second: &mut Vec<u32>) {
+    second.clear();
+    second.extend(pairs.iter().map(|pair| pair >> PAIRED));
+    pairs.iter_mut().for_each(|pair| *pair &= (1 << PAIRED) - 1);
 }
 
 /// A row of ones.

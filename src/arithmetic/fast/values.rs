@@ -71,6 +71,53 @@ impl ValueDecoder {
     }
 }
 
+/// What the codes of elements have shown so far, lane by lane: the exponents of those that are not zero, and the largest masked code.
+struct Seen {
+    low: Lane<i32>,
+    high: Lane<i32>,
+    special: Lane<u32>,
+}
+
+impl Seen {
+    #[inline(always)]
+    fn nothing() -> Seen {
+        Seen { low: [i32::MAX; LANES], high: [ZERO; LANES], special: [0; LANES] }
+    }
+
+    /// The range of the exponents, and whether an element is infinite or NaN.
+    #[inline(always)]
+    fn all(&self, decoder: &ValueDecoder) -> ((i32, i32), bool) {
+        let (mut lowest, mut highest, mut largest) = (i32::MAX, ZERO, 0);
+        for l in 0..LANES {
+            lowest = lowest.min(self.low[l]);
+            highest = highest.max(self.high[l]);
+            largest = largest.max(self.special[l]);
+        }
+        (if highest == ZERO { (0, 0) } else { (lowest, highest) }, largest >= decoder.special)
+    }
+}
+
+impl ValueDecoder {
+    /// The exponents and values of some codes, whose upper bits may be anything.
+    #[inline(always)]
+    fn lanes(&self, codes: &Lane<u32>, seen: &mut Seen) -> (Lane<i32>, Lane<f32>) {
+        seen.special = each(|l| seen.special[l].max(codes[l] & self.special_mask));
+        let fields = over(codes, |code| (code & self.fields) << self.left);
+        let normal = over(&fields, |fields| fields.wrapping_add(self.bias));
+        // A subnormal number has the smallest exponent, and no leading bit.
+        let leading = f32::from_bits(self.bias.wrapping_add(1 << TRAILING));
+        let lifted = over(&normal, |normal| f32::from_bits(normal.wrapping_add(1 << TRAILING)));
+        let subnormal = over(&lifted, |lifted| (lifted - leading).to_bits() & self.subnormal);
+        let bits = each(|l| if fields[l] >> TRAILING == 0 { subnormal[l] } else { normal[l] });
+        let exponent = over(&bits, |bits| ((bits >> TRAILING) as i32 - BIAS).max(self.emin));
+        let exponent = each(|l| if bits[l] == 0 { ZERO } else { exponent[l] });
+        seen.low = each(|l| seen.low[l].min(if bits[l] == 0 { i32::MAX } else { exponent[l] }));
+        seen.high = each(|l| seen.high[l].max(exponent[l]));
+        let sign = over(codes, |code| (code & self.sign) << self.sign_left);
+        (exponent, each(|l| f32::from_bits(bits[l] | sign[l])))
+    }
+}
+
 vectorised! {
     /// The values, exponents and range of codes, whole [`LANES`] of them, and nothing else; each [`TURNS`]
     /// times if it is for `turns`.
@@ -78,37 +125,43 @@ vectorised! {
         elements.keep_values(if turns { codes.len() * TURNS } else { codes.len() });
         let Elements { exponents, values, .. } = elements;
         let (codes, own) = (codes.as_chunks().0, *decoder);
-        let (mut low, mut high, mut special) = ([i32::MAX; LANES], [ZERO; LANES], [0; LANES]);
+        let mut seen = Seen::nothing();
         // A step that the compiler does not know: it is to make vectors of lanes, not of these.
         let (next, mut at) = (black_box(1), 0);
         while at < codes.len() {
-            let codes: Lane<u32> = codes[at];
-            special = each(|l| special[l].max(codes[l] & own.special_mask));
-            let fields = over(&codes, |code| (code & own.fields) << own.left);
-            let normal = over(&fields, |fields| fields.wrapping_add(own.bias));
-            // A subnormal number has the smallest exponent, and no leading bit.
-            let leading = f32::from_bits(own.bias.wrapping_add(1 << TRAILING));
-            let lifted = over(&normal, |normal| f32::from_bits(normal.wrapping_add(1 << TRAILING)));
-            let subnormal = over(&lifted, |lifted| (lifted - leading).to_bits() & own.subnormal);
-            let bits = each(|l| if fields[l] >> TRAILING == 0 { subnormal[l] } else { normal[l] });
-            let exponent = over(&bits, |bits| ((bits >> TRAILING) as i32 - BIAS).max(own.emin));
-            let exponent = each(|l| if bits[l] == 0 { ZERO } else { exponent[l] });
-            low = each(|l| low[l].min(if bits[l] == 0 { i32::MAX } else { exponent[l] }));
-            high = each(|l| high[l].max(exponent[l]));
-            let sign = over(&codes, |code| (code & own.sign) << own.sign_left);
-            let value = each(|l| f32::from_bits(bits[l] | sign[l]));
+            let (exponent, value) = own.lanes(&codes[at], &mut seen);
             put(exponents, at, &exponent, turns);
             put(values, at, &value, turns);
             at += next;
         }
-        let (mut lowest, mut highest, mut largest) = (i32::MAX, ZERO, 0);
-        for l in 0..LANES {
-            lowest = lowest.min(low[l]);
-            highest = highest.max(high[l]);
-            largest = largest.max(special[l]);
+        (elements.range, elements.any_special) = seen.all(decoder);
+    }
+}
+
+vectorised! {
+    /// The values and exponents of products, and nothing else, from the codes of two factors of each, whole [`LANES`] of them; those of
+    /// the second ones begin at the bit `shift`. Gives the ranges of the factors.
+    pub(super) fn decode_products(
+        products: &mut Elements,
+        decoders: &[ValueDecoder; 2],
+        codes: [&[u32]; 2],
+        shift: u32,
+    ) -> [(i32, i32); 2] {
+        products.keep_values(codes[0].len());
+        let Elements { exponents, values, .. } = products;
+        let ([x, y], [a, b]) = (codes.map(|codes| codes.as_chunks().0), *decoders);
+        let mut seen = [Seen::nothing(), Seen::nothing()];
+        let (next, mut at) = (black_box(1), 0);
+        while at < x.len() {
+            let x = a.lanes(&x[at], &mut seen[0]);
+            let y = b.lanes(&over(&y[at], |code: u32| code >> shift), &mut seen[1]);
+            put(exponents, at, &each(|l| x.0[l] + y.0[l]), false);
+            put(values, at, &each(|l| x.1[l] * y.1[l]), false);
+            at += next;
         }
-        elements.range = if highest == ZERO { (0, 0) } else { (lowest, highest) };
-        elements.any_special = largest >= own.special;
+        let [a, b] = [seen[0].all(&a), seen[1].all(&b)];
+        products.any_special = a.1 | b.1;
+        [a.0, b.0]
     }
 }
 
