@@ -14,6 +14,7 @@ mod climb;
 mod confirm;
 mod constancy;
 mod directed;
+mod evidence;
 mod explore;
 mod extremes;
 mod file;
@@ -30,7 +31,8 @@ mod steps;
 mod structure;
 pub mod tables;
 
-pub use confirm::{Confirmation, HeldOut, confirm};
+pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
+pub use evidence::{Refuting, ask_reduced, evidence, reduced};
 pub use file::model_file;
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
