@@ -8,6 +8,7 @@
 //! from its neighbours by cases on which they differ, which are asked next; what is left is one arithmetic, or several that no
 //! case that was looked at tells apart.
 
+mod apart;
 mod ask;
 mod candidate;
 mod climb;
@@ -29,6 +30,7 @@ mod search;
 mod starts;
 mod steps;
 mod structure;
+mod supposed;
 pub mod tables;
 
 pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
