@@ -5,11 +5,7 @@ use super::{
     fit::{Answered, BITS, Fit, Fitted, ROUNDINGS, cuts},
     steps::{Cut, Late, Own, Part, Products},
 };
-use crate::{
-    format::Rounding,
-    isa::Case,
-    tree::Leaf,
-};
+use crate::{format::Rounding, isa::Case, tree::Leaf};
 
 /// The most lanes.
 pub(super) const MOST_LANES: usize = 5;
@@ -19,7 +15,7 @@ const MISFIT: usize = 8;
 /// An alignment that hides nothing.
 const WIDE: Cut = Cut { bits: 60, rounding: Rounding::Rne, floor: None };
 /// Cases after which no more lanes are looked for.
-const MOST: u64 = 600_000;
+const MOST: u64 = 400_000;
 /// How often all is gone through.
 const ROUNDS: usize = 4;
 

@@ -1,10 +1,10 @@
 //! Where a search begins: the order in which a device sums, and what each of its steps does, as far as tiles that show them alone say.
 
 use super::{
+    apart::MOST_LANES,
     candidate::{Candidate, evaluator},
     directed::{Directed, Shown},
     extremes::{self, Which},
-    apart::MOST_LANES,
     fit::{Answered, Fit, ROUNDINGS},
     isolate,
     pool::Measure,
@@ -45,11 +45,6 @@ fn some(cases: Vec<Answered>, count: usize) -> Vec<Answered> {
     cases.into_iter().step_by(step).collect()
 }
 
-/// DEBUG
-pub(super) fn dbg(text: impl FnOnce() -> String) { // DEBUG
-    if std::env::var_os("TCNUM_DBG").is_some() { eprintln!("{}", text()); } // DEBUG
-} // DEBUG
-
 impl Dialogue<'_> {
     /// Where a search begins that no known rule ends: known rules and common shapes, those that sum in the order that the
     /// device has where that can be found out; and the tree of that order. What shows its steps alone is asked.
@@ -58,7 +53,6 @@ impl Dialogue<'_> {
         let all =
             |groups: &[usize]| known.iter().cloned().chain(starts::shapes(&part, nan, groups)).collect::<Vec<_>>();
         let Some((order, certain)) = self.order(&part) else { return all(&starts::groups(&part)) };
-        dbg(|| format!("order certain {certain}: {order:?}")); // DEBUG
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
@@ -87,9 +81,7 @@ impl Dialogue<'_> {
                 continue;
             };
             let mut settled = steps.clone();
-            dbg(|| format!("fitted: misses {:?}", self.missed_by(&steps))); // DEBUG
             self.settle(&mut settled, before);
-            dbg(|| format!("settled: misses {:?} of {}\n{}", self.missed_by(&settled), self.search.known.len() * part.m * part.n, settled.rule(&part).map(|r| super::file::rule(&r)).unwrap_or_default())); // DEBUG
             for steps in [settled, steps] {
                 for rule in structure::shaped(&own, &steps).into_iter().chain(steps.rule(&part)) {
                     if !self.search.fitted.contains(&rule) {
@@ -138,7 +130,7 @@ impl Dialogue<'_> {
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
             for shown in [Shown::Sum, Shown::Products] {
-                let cases = self.shown(directed, &steps.steps[number], shown)?;
+                let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
                 if cases.is_empty() {
                     continue;
                 }
@@ -174,7 +166,6 @@ impl Dialogue<'_> {
                             }
                         }
                         self.search.known.spend(fitted.cases * part.stored_k() as u64);
-                        dbg(|| format!("step {number} {shown:?}: misses {} of {}, took {} {:?}", fitted.misses, cases.len(), fitted.cases, fitted.own)); // DEBUG
                         fitted.own
                     }
                 };
@@ -236,7 +227,6 @@ impl Dialogue<'_> {
         if let Some((_, best)) = best {
             *steps = best;
         }
-        dbg(|| format!("polish: taken {taken} of {most}")); // DEBUG
         self.settled = Some((steps.clone(), cases));
         taken * part.stored_k() as u64
     }
@@ -250,12 +240,18 @@ impl Dialogue<'_> {
         rules.into_iter().find_map(|rule| Candidate::new(rule, &self.search.known, Measure::All, 0))
     }
 
-    /// Cases that show what a step does, with the answers.
-    pub(super) fn shown(&mut self, directed: &mut Directed, step: &Step, shown: Shown) -> Option<Vec<Answered>> {
+    /// Cases that show what a step does, about so many of them, with the answers.
+    pub(super) fn shown(
+        &mut self,
+        directed: &mut Directed,
+        step: &Step,
+        shown: Shown,
+        outputs: usize,
+    ) -> Option<Vec<Answered>> {
         let part = self.search.known.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
-        for _ in 0..SHOWING.div_ceil(part.m * part.n).min(MOST_SHOWING) {
+        for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
             if let Some(tile) = directed.tile(step, &all, shown) {
                 tiles.extend(&tile);
             }

@@ -230,7 +230,6 @@ impl<'a> Dialogue<'a> {
                     None => break,
                 },
             };
-            super::explore::dbg(|| format!("round: penalty {} known {} work {}", candidate.penalty, self.search.known.len(), self.search.known.work())); // DEBUG
             let agrees = candidate.penalty == 0;
             let rule = candidate.rule.clone();
             found = Some((candidate, origin));

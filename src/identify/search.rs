@@ -107,7 +107,6 @@ impl Search {
         for (candidate, work) in near.into_iter().zip(NEAREST) {
             let candidate = settle(&self.guides.first(JUDGED), candidate, Effort::of(&self.known, work / 2));
             let refined = self.refine(candidate, Steps::Single, work);
-            super::explore::dbg(|| format!("near: penalty {}", refined.penalty)); // DEBUG
             if refined.penalty == 0 {
                 return Some(refined);
             }
@@ -116,7 +115,6 @@ impl Search {
         for start in starts {
             let approached = approach(&first, start);
             let refined = self.refine(approached, Steps::Single, LITTLE);
-            super::explore::dbg(|| format!("start {} : penalty {} work {}", kind(&refined.rule), refined.penalty, self.known.work())); // DEBUG
             if refined.penalty == 0 {
                 return Some(refined);
             }

@@ -59,12 +59,26 @@ pub(super) fn orders(starts: &[Start], order: &Order, part: &Instruction) -> Vec
     let mut all: Vec<Order> = Vec::new();
     for start in starts {
         let own = super::candidate::evaluator(&start.rule, part).and_then(|own| of_program(own.program()));
-        if let Some(own) = own.filter(|own| agrees(order, own) && !all.contains(own)) {
+        if let Some(own) = own.filter(|own| agrees(order, own) && has_steps(order, own) && !all.contains(own)) {
             all.push(own);
         }
     }
     sorting::by_key(&mut all, |own| own.meetings().len());
     all
+}
+
+/// Whether a sum has every step that was found of another, of the same terms.
+fn has_steps(found: &Order, own: &Order) -> bool {
+    let leaves = |order: &Order| order.meetings().iter().map(|step| of_step(step)).collect::<Vec<_>>();
+    let own = leaves(own);
+    leaves(found).iter().all(|step| own.contains(step))
+}
+
+/// The terms of a step, in ascending order.
+fn of_step(step: &Meeting) -> Vec<Leaf> {
+    let mut leaves: Vec<Leaf> = step.parts.iter().flat_map(Order::leaves).collect();
+    sorting::by(&mut leaves, Ord::cmp);
+    leaves
 }
 
 /// The orders in which the parts of the last step may be added in pairs, where that is not decided and they are few.
@@ -176,9 +190,7 @@ fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
 fn agrees(found: &Order, own: &Order) -> bool {
     match (found, own) {
         (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
-            let mut leaves = found.parts.iter().flat_map(Order::leaves).collect::<Vec<_>>();
-            sorting::by(&mut leaves, Ord::cmp);
-            leaves == own.leaves().into_iter().collect::<Vec<_>>()
+            of_step(found) == own.leaves().into_iter().collect::<Vec<_>>()
         }
         (Order::Leaf(found), Order::Leaf(own)) => found == own,
         (Order::Meeting(found), Order::Meeting(own)) => {

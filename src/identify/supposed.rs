@@ -11,10 +11,12 @@ use super::{
 use crate::{base::sorting, tree::Order};
 
 /// Orders that are supposed, and those of them that are looked at closely.
-const SUPPOSED: usize = 120;
+const SUPPOSED: usize = 60;
 const CLOSELY: usize = 2;
+/// Outputs that show what a step does.
+const SHOWING: usize = 384;
 /// What it may take, in products of single cases.
-const WORK: u64 = 1 << 25;
+const WORK: u64 = 1 << 23;
 /// The part of the cases of a step that it may fail where its order is looked at further.
 const MISFIT: usize = 5;
 
@@ -31,10 +33,10 @@ impl Dialogue<'_> {
                 all.push((steps, order));
             }
         }
-        let judge = |(steps, order): &(SumSteps, &Order)| (self.missed_by(steps).unwrap_or(usize::MAX), (*order).clone());
+        let judge =
+            |(steps, order): &(SumSteps, &Order)| (self.missed_by(steps).unwrap_or(usize::MAX), (*order).clone());
         let mut judged: Vec<(usize, Order)> = all.iter().map(judge).collect();
         sorting::by_key(&mut judged, |(misses, _)| *misses);
-        super::explore::dbg(|| format!("supposed of {}: {:?}", orders.len(), judged.iter().map(|(m, o)| format!("{m} {:?}", o.meetings().len())).collect::<Vec<_>>())); // DEBUG
         judged.truncate(CLOSELY);
         judged.into_iter().rev().map(|(_, order)| order).collect()
     }
@@ -45,7 +47,7 @@ impl Dialogue<'_> {
         let mut steps = SumSteps::of(order, nan)?;
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len().min(MOST_STEPS) {
-            let cases: Vec<Answered> = self.shown(directed, &steps.steps[number], Shown::Sum)?;
+            let cases: Vec<Answered> = self.shown(directed, &steps.steps[number], Shown::Sum, SHOWING)?;
             let fit = Fit { part: &part, steps: &steps, number };
             let good = |own: &&Own| fit.misses(**own, &cases) <= cases.len() / MISFIT / 4;
             let own = match found.iter().find(good) {

@@ -11,8 +11,7 @@ use crate::{
     isa::Instruction,
 };
 
-const ZEROS: [Option<ZeroSign>; 4] =
-    [None, Some(ZeroSign::Positive), Some(ZeroSign::Ieee), Some(ZeroSign::Negative)];
+const ZEROS: [Option<ZeroSign>; 4] = [None, Some(ZeroSign::Positive), Some(ZeroSign::Ieee), Some(ZeroSign::Negative)];
 
 /// What may be otherwise.
 #[derive(Debug, Clone, Copy)]
@@ -89,7 +88,8 @@ pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, c
 fn apply(step: &mut Step, Sign { zero, alone, .. }: Sign, i: &Instruction) {
     let own = &mut step.own;
     own.zero = zero;
-    let adds_product = own.cut.is_none() && own.late.is_none() && step.parts.iter().any(|part| Part::product(part).is_some());
+    let adds_product =
+        own.cut.is_none() && own.late.is_none() && step.parts.iter().any(|part| Part::product(part).is_some());
     // Nothing is lost in a wider format, if there is one.
     let wide = || match format::find("f64") {
         Ok(format) if i.d != format => Target::new(format, Rounding::Rne),
