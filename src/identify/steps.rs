@@ -173,6 +173,8 @@ pub(super) enum Products {
     Rounded(Target),
     /// Each is cut and rounded in a step of its own; without a target it is only cut.
     Alone(Option<Cut>, Option<Target>),
+    /// Each is added to +0 and rounded, as IEEE 754 has it.
+    Added(Target),
     /// The first of two is cut and rounded as the sum is, the first one or the second.
     Started { second: bool },
 }
@@ -183,6 +185,7 @@ impl Own {
         let form = match self.products {
             Products::Exact | Products::Normalised | Products::Rounded(_) => (0, false),
             Products::Alone(_, target) => (1, target.is_some()),
+            Products::Added(_) => (1, true),
             Products::Started { second } => (if self.cut.is_some() { 2 } else { 3 }, second),
         };
         (form, self.lanes.map(|(period, _)| period), self.late.is_some())
@@ -269,7 +272,7 @@ impl SumSteps {
             let started = Products::Started { second: false };
             let alike = *own == self.steps[at].own || Own { products: started, ..self.steps[at].own } == *own;
             let adds = self.steps[*below].adds() && parts.iter().any(|part| matches!(part, Part::Product(_)));
-            if !alike || !adds || matches!(own.products, Products::Alone(..)) {
+            if !alike || !adds || matches!(own.products, Products::Alone(..) | Products::Added(_)) {
                 break;
             }
             added.push(*k);
@@ -298,6 +301,17 @@ impl SumSteps {
                     (Part::Product(k), Products::Alone(cut, target)) => {
                         let to = target.map_or("result = \"aligned\"".into(), |target| result("result", target));
                         terms.push(alone(&mut text, (number, *k), cut, &to, &limit));
+                    }
+                    (Part::Product(k), Products::Added(target)) if sums || scaled => {
+                        terms.push(alone(&mut text, (number, *k), None, &result("result", target), &limit));
+                    }
+                    (Part::Product(k), Products::Added(target)) => {
+                        let (name, to) = (format!("n{number}p{k}"), result("result", target));
+                        let _ = writeln!(
+                            text,
+                            "node.{name} = {{ kind = \"fma\", products = [{k}], start = \"+0\", {to} }}"
+                        );
+                        terms.push(format!("\"{name}\""));
                     }
                     (Part::Product(k), Products::Started { second }) if cut.is_some() => {
                         let of_both = self.steps[first].parts.iter().filter_map(Part::product);
@@ -435,6 +449,7 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan
         let alone = kind == Some('p');
         let (cut, target) = match (own.products, kind) {
             (Products::Alone(cut, target), Some('p')) => (cut, target.unwrap_or(own.target)),
+            (Products::Added(target), Some('p')) => (None, target),
             (Products::Started { .. }, Some('p')) => (own.cut, own.target),
             (_, Some('l')) => (own.cut, own.target),
             (_, Some(_)) => (own.whole(), own.target),

@@ -79,7 +79,7 @@ pub(super) const WIDER: &[fn(&Own) -> Vec<Own>] = &[
         Products::Alone(Some(_), target) => {
             cuts().map(|cut| Own { products: Products::Alone(Some(cut), target), ..*own }).collect()
         }
-        Products::Started { .. } | Products::Alone(None, _) => Vec::new(),
+        Products::Started { .. } | Products::Alone(None, _) | Products::Added(_) => Vec::new(),
         Products::Exact | Products::Normalised | Products::Rounded(_) => {
             let formats = FORMATS.iter().filter(|format| USUAL.contains(&format.name));
             let targets = formats.flat_map(|format| ROUNDINGS.map(|rounding| Target::new(format, rounding)));

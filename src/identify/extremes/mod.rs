@@ -10,7 +10,7 @@ pub(super) use zeros::settle_zeros;
 
 use super::{
     fit::{Answered, ROUNDINGS},
-    steps::{Cut, Overall, Own, Step, SumSteps, set, set_overall},
+    steps::{Cut, Overall, Own, Products, Step, SumSteps, set, set_overall},
 };
 use crate::{
     arithmetic::{Program, ResultTininess, Subnormals},
@@ -261,6 +261,16 @@ impl Search<'_> {
             results.extend(ResultTininess::ALL.iter().map(of));
         }
         self.choose(results);
+        // The overflow of all steps, of all products, or of both, before that of the output alone.
+        let overall = Overall { overflow: Overflow::Standard, ..self.steps.overall };
+        let every = |overflow: Overflow, (sums, products): (bool, bool)| {
+            let own = |step: &Step| overflowing(step.own, overflow, (sums, products));
+            Change { overall, owns: self.steps.steps.iter().map(own).enumerate().collect() }
+        };
+        let places = [(true, false), (false, true), (true, true)];
+        let overflows = OVERFLOWS.into_iter().flat_map(|overflow| places.map(|place| every(overflow, place)));
+        let overflows: Vec<Change> = overflows.collect();
+        self.choose(overflows);
         let now = self.steps.overall;
         let output = ROUNDINGS.iter().flat_map(|rounding| {
             OVERFLOWS.iter().map(move |overflow| with(Overall { rounding: *rounding, overflow: *overflow, ..now }))
@@ -301,6 +311,21 @@ impl Search<'_> {
             }
         }
     }
+}
+
+/// A step whose sums, or products, overflow like this.
+fn overflowing(own: Own, overflow: Overflow, (sums, products): (bool, bool)) -> Own {
+    let mut own = own;
+    if sums {
+        own.target.overflow = overflow;
+    }
+    match &mut own.products {
+        Products::Rounded(target) | Products::Added(target) | Products::Alone(_, Some(target)) if products => {
+            target.overflow = overflow;
+        }
+        _ => {}
+    }
+    own
 }
 
 /// Whether a case may say something of what is decided here: no operand is NaN.

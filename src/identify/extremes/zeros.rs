@@ -6,7 +6,7 @@ use crate::{
     format::{self, Real, Rounding},
     identify::{
         fit::Answered,
-        steps::{Overall, Part, Products, Step, SumSteps, Target},
+        steps::{Overall, Products, Step, SumSteps, Target},
     },
     isa::Instruction,
 };
@@ -18,9 +18,19 @@ const ZEROS: [Option<ZeroSign>; 4] = [None, Some(ZeroSign::Positive), Some(ZeroS
 struct Sign {
     overall: Overall,
     zero: Option<ZeroSign>,
-    /// Whether products are added to +0 before, which leaves no negative zeros of them.
-    alone: bool,
+    /// Whether products are rounded by themselves before, which leaves no negative zeros of them, or none but those of tiny ones.
+    before: Before,
 }
+
+/// What products go through before they are added.
+#[derive(Debug, Clone, Copy)]
+enum Before {
+    Nothing,
+    Sum,
+    Addition,
+}
+
+const BEFORE: [Before; 3] = [Before::Nothing, Before::Addition, Before::Sum];
 
 /// Gives the sums of steps the sign of zero that explains the most cases.
 pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, cases: &[Answered]) -> u64 {
@@ -41,8 +51,8 @@ pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, c
     for operands in flushes(now.operands) {
         for results in flushes(now.results) {
             let overall = Overall { operands: *operands, results: *results, ..now };
-            for alone in [false, true] {
-                tried.extend(ZEROS.map(|zero| (Sign { overall, zero, alone }, all.clone())));
+            for before in BEFORE {
+                tried.extend(ZEROS.map(|zero| (Sign { overall, zero, before }, all.clone())));
             }
         }
     }
@@ -53,9 +63,9 @@ pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, c
             tried = Vec::new();
         }
         for number in &each {
-            for alone in [false, true] {
+            for before in BEFORE {
                 let overall = steps.overall;
-                tried.extend(ZEROS.map(|zero| (Sign { overall, zero, alone }, vec![*number])));
+                tried.extend(ZEROS.map(|zero| (Sign { overall, zero, before }, vec![*number])));
             }
         }
         let before = least;
@@ -85,20 +95,24 @@ pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, c
 }
 
 /// Gives zeros of a step these signs.
-fn apply(step: &mut Step, Sign { zero, alone, .. }: Sign, i: &Instruction) {
+fn apply(step: &mut Step, Sign { zero, before, .. }: Sign, i: &Instruction) {
+    let has_products = step.parts.iter().any(|part| part.product().is_some());
     let own = &mut step.own;
     own.zero = zero;
-    let adds_product =
-        own.cut.is_none() && own.late.is_none() && step.parts.iter().any(|part| Part::product(part).is_some());
+    if own.cut.is_some() || own.late.is_some() || !has_products {
+        return;
+    }
     // Nothing is lost in a wider format, if there is one.
-    let wide = || match format::find("f64") {
-        Ok(format) if i.d != format => Target::new(format, Rounding::Rne),
-        _ => own.target,
+    let target = match (own.products, format::find("f64")) {
+        (Products::Rounded(target) | Products::Added(target) | Products::Alone(None, Some(target)), _) => target,
+        (Products::Exact, Ok(format)) if i.d != format => Target::new(format, Rounding::Rne),
+        (Products::Exact, _) => own.target,
+        _ => return,
     };
-    own.products = match (own.products, alone) {
-        (Products::Exact, true) if adds_product => Products::Alone(None, Some(wide())),
-        (Products::Rounded(target), true) if adds_product => Products::Alone(None, Some(target)),
-        (Products::Alone(None, Some(target)), false) => Products::Rounded(target),
-        (products, _) => products,
+    own.products = match before {
+        Before::Addition => Products::Added(target),
+        Before::Sum => Products::Alone(None, Some(target)),
+        Before::Nothing if own.products == Products::Exact => Products::Exact,
+        Before::Nothing => Products::Rounded(target),
     };
 }
