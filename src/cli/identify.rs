@@ -256,7 +256,7 @@ impl Known {
 
     /// Asks the device for the reduced inputs, at most so many tiles.
     fn asked_again(&mut self, device: &mut dyn Device, most: u64) {
-        if self.stopped.is_some() {
+        if self.stopped.is_some() || self.reduced.is_empty() {
             return;
         }
         let reduced = std::mem::take(&mut self.reduced);

@@ -61,7 +61,7 @@ impl Fit<'_> {
                 continue;
             }
             let wide = Own { lanes: Some((period, WIDE)), ..plain };
-            let lanes = self.from_both(wide, [&inner, &outer], [&same, &alone], all);
+            let lanes = self.best_of_both(wide, [&inner, &outer], [&same, &alone], all);
             if lanes.misses > alone.len() / MISFIT {
                 continue;
             }
@@ -78,7 +78,7 @@ impl Fit<'_> {
         // The exponent of a sum that is normalised may be smaller.
         for products in [own.products, Products::Normalised] {
             let from = Own { late: Some(late), products, ..own };
-            let found = self.from_both(from, [&inner, &sums], [alone, alone], all);
+            let found = self.best_of_both(from, [&inner, &sums], [alone, alone], all);
             if found.misses <= alone.len().div_ceil(MISFIT) {
                 let knobs: [Knob; 6] = [&others_of, &drops, &sums, &inner, &outer, &|own| self.rounded(own)];
                 self.descended(found.own, &knobs, cases, all);
@@ -90,7 +90,7 @@ impl Fit<'_> {
     }
 
     /// The best of what two alignments may be, from where the one hides nothing or the other does not: by cases for the start, then by all.
-    fn from_both(
+    fn best_of_both(
         &self,
         from: Own,
         [first, second]: [Knob; 2],
