@@ -255,9 +255,9 @@ impl<'a> Masks<'a> {
         let kept = self.kept(&masks)?;
         let own = |(triple, kept): (&[usize; 3], &[bool])| encounter(kept, self.span(*triple));
         let mut met: Vec<Encounter> = triples.iter().zip(kept.chunks(3)).map(own).collect();
-        // Where not all of them can be far below the others, as terms with one scale or of narrow formats cannot, one may be: if it
-        // comes through, the others have met before.
-        let undecided = |met: &Encounter| *met == Encounter::Together(Manner::Undecided);
+        // Where not all of them can be far below the others, as terms with one scale cannot, one may be: if it comes through, the
+        // others have met before.
+        let undecided = |met: &Encounter| self.scale.is_some() && *met == Encounter::Together(Manner::Undecided);
         let mut far: Vec<(usize, usize, i32)> = Vec::new();
         for (at, _) in met.iter().enumerate().filter(|(_, met)| undecided(met)) {
             let spans = (0..3).map(|place| {
