@@ -65,7 +65,7 @@ crate::rows! {
         decision: &'static str => shown("decision").essential(),
         /// The value that was refuted last.
         refuted: Option<String> => shown("refuted last"),
-        /// Operands that refute it: reduced, where the device could be asked again.
+        /// The operands that refuted it.
         operands: Option<String> => shown("by"),
         /// What the device answered.
         answer: Option<String> => shown("answer"),
