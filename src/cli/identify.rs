@@ -21,8 +21,8 @@ use crate::{
     device::{self, Device, Work},
     features::{self, Features},
     identify::{
-        Confirmation, Fingerprint, HeldOut, Identification, Likeness, Plan, WORK, confirm, fingerprint, identify,
-        identify_recording, likeness, model_file, quick,
+        Confirmation, Fingerprint, HeldOut, Identification, KEPT, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
+        evidence, fingerprint, identify, identify_recording, likeness, model_file, quick, reduced,
         tables::{self, Outcome},
     },
     inputs::Sequence,
@@ -101,17 +101,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         let failure = short(arguments, &progress, &mut report)?;
         return Ok((report, failure));
     }
-    let (mut known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
-        Some(file) => (vec![recorded(arguments, Path::new(file))?], None),
+    let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
+        Some(file) => (vec![recorded(arguments, Path::new(file))?.judged()?], None),
         None => asked(arguments, &progress, &mut report)?,
     };
     let failure = match failure {
         Some(error) => report.until_interrupted::<()>(Err(error)).err(),
         None => None,
     };
-    progress.step("working out what decided each line");
-    known = parallel::try_map(known, Known::judged)?;
-    let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?)));
+    let lines = known.iter().filter_map(|known| Some((&known.found, known.tested.as_ref()?, &known.evidence[..])));
     report.tables = vec![tables::identified(known.iter().map(Known::outcome))];
     report.tables.extend(tables::lines(lines).filled());
     let parts: Vec<Part> = known.iter().filter_map(|known| known.held_out.clone()).collect();
@@ -207,8 +205,10 @@ fn each(
 struct Known {
     found: Identification,
     like: Option<Likeness>,
-    /// What decided the lines of a rule that agrees with everything.
+    /// What decided the lines of a rule that agrees with everything, the inputs that did, and these reduced.
     tested: Option<Tested>,
+    evidence: Vec<Refuting>,
+    reduced: Vec<Refuting>,
     /// The simplest of the asked outputs that the rule misses.
     missed: Vec<Difference>,
     held_out: Option<Part>,
@@ -223,7 +223,18 @@ impl Known {
     fn new(found: Identification, seconds: f64, device: String) -> Known {
         let stopped = found.failure.as_ref();
         let stopped = stopped.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone())));
-        Known { like: None, tested: None, missed: Vec::new(), held_out: None, stopped, seconds, device, found }
+        Known {
+            like: None,
+            tested: None,
+            evidence: Vec::new(),
+            reduced: Vec::new(),
+            missed: Vec::new(),
+            held_out: None,
+            stopped,
+            seconds,
+            device,
+            found,
+        }
     }
 
     /// Works out what the answers decide, and what the rule is like.
@@ -231,10 +242,29 @@ impl Known {
         self.like = likeness(&self.found);
         if self.outcome().agrees() {
             self.tested = tables::tested(&self.found)?;
+            if let Some(tested) = &self.tested {
+                self.evidence = evidence(&self.found, tested);
+                if self.found.executions > 0 {
+                    self.reduced = reduced(&self.found, tested, &self.evidence);
+                }
+            }
         } else if self.held_out.is_none() {
             self.missed = self.found.missed()?;
         }
         Ok(self)
+    }
+
+    /// Asks the device for the reduced inputs, at most so many tiles.
+    fn asked_again(&mut self, device: &mut dyn Device, most: u64) {
+        if self.stopped.is_some() || self.reduced.is_empty() {
+            return;
+        }
+        let reduced = std::mem::take(&mut self.reduced);
+        self.stopped = ask_reduced(device, &mut self.found, &mut self.evidence, reduced, most).err();
+        if self.found.misses > 0 {
+            self.tested = None;
+            self.missed = self.found.missed().unwrap_or_default();
+        }
     }
 
     fn outcome(&self) -> Outcome<'_> {
@@ -373,6 +403,17 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
             lacking.len()
         )),
     });
+    progress.step("working out what decided each line");
+    all = parallel::try_map(all, Known::judged)?;
+    for known in &mut all {
+        if failure.is_some() {
+            break;
+        }
+        // What is left of a number of tiles after a held-out run that found nothing.
+        let left = |budget: u64| budget.saturating_sub(known.found.executions) / KEPT;
+        known.asked_again(device.as_mut(), arguments.budget.map_or(u64::MAX, left));
+        failure = known.stopped.clone();
+    }
     report.device = Some(device.identity().clone());
     Ok((all, failure))
 }

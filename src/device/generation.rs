@@ -42,6 +42,15 @@ impl Generation {
         }
     }
 
+    /// The shipped model that describes it, where it says which generation it is.
+    pub fn shipped_model(&self) -> Option<&str> {
+        match self {
+            Generation::Model(name) | Generation::Named(name) => shipped().find(|other| other == name),
+            Generation::Target(target) => of_target(target.name),
+            Generation::Unknown => None,
+        }
+    }
+
     /// The model to compare `device` with, as `--model` takes it; where nothing decides which, with a note that says so.
     ///
     /// # Errors

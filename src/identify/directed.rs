@@ -43,17 +43,17 @@ const TRIED: std::ops::RangeInclusive<i32> = -48..=20;
 const STRIDE: usize = 4;
 
 /// Draws tiles.
-pub(super) struct Directed<'a> {
-    i: &'a Instruction,
+pub(super) struct Directed {
+    i: Instruction,
     random: ChaCha8Rng,
     /// The exponents with which each term comes out as itself where all others are zero.
     ranges: BTreeMap<Leaf, (i32, i32)>,
 }
 
-impl<'a> Directed<'a> {
+impl Directed {
     /// Tiles of this instruction.
-    pub(super) fn new(i: &'a Instruction, seed: u64) -> Directed<'a> {
-        Directed { i, random: ChaCha8Rng::seed_from_u64(seed), ranges: BTreeMap::new() }
+    pub(super) fn new(i: &Instruction, seed: u64) -> Directed {
+        Directed { i: i.clone(), random: ChaCha8Rng::seed_from_u64(seed), ranges: BTreeMap::new() }
     }
 
     /// Finds out with which exponents each term comes out as itself: `ask` gives the codes of D of cases.
@@ -63,7 +63,7 @@ impl<'a> Directed<'a> {
     pub(super) fn find_ranges(&mut self, ask: &mut dyn FnMut(&[Case]) -> Result<Vec<u64>>) -> Result<()> {
         let mut cases = Vec::new();
         let mut tried = Vec::new();
-        for leaf in Leaf::all(self.i) {
+        for leaf in Leaf::all(&self.i) {
             for exponent in TRIED.rev().step_by(STRIDE) {
                 if let Some(case) = self.alone(leaf, exponent) {
                     cases.push(case);
@@ -87,7 +87,7 @@ impl<'a> Directed<'a> {
 
     /// The case of a power of two as the only term, if the formats have it.
     fn alone(&self, leaf: Leaf, exponent: i32) -> Option<Case> {
-        let i = self.i;
+        let i = &self.i.clone();
         let power = |format: &Format, exponent: i32| {
             let value = Finite::exact(false, 1, exponent);
             let code = encoded(format, value);
@@ -197,7 +197,7 @@ impl<'a> Directed<'a> {
     }
 
     fn drawn(&mut self, leaves: &[Leaf], first: Leaf, cancelling: Option<Leaf>, shown: Shown) -> Tiles {
-        let i = self.i;
+        let i = &self.i.clone();
         let top = leaves.iter().chain(&cancelling).map(|leaf| self.range(*leaf).1).min().unwrap_or(0);
         let top = self.top().min(top);
         let rows = self.side(i.m, true, leaves, (first, cancelling), (top, shown));
@@ -250,7 +250,7 @@ impl<'a> Directed<'a> {
         (first, cancelling): (Leaf, Option<Leaf>),
         (top, shown): (i32, Shown),
     ) -> Vec<Case> {
-        let i = self.i;
+        let i = &self.i.clone();
         let format = if of_a { i.a } else { i.b };
         let float = format.float();
         let (least, most) = float.map_or((0, 0), |float| (float.emin(), float.emax() - i32::from(float.emax() > 3)));
@@ -334,7 +334,7 @@ impl<'a> Directed<'a> {
 
     /// The element of C that cancels a product, of a product with all its bits only the leading ones.
     fn opposite(&mut self, case: &Case, k: usize, shown: Shown) -> u64 {
-        let i = self.i;
+        let i = &self.i.clone();
         let logical = case.logical(i, k);
         let mut value = Finite::exact(true, 1, 0);
         let mut factors = vec![i.a.value(case.a[k]), i.b.value(case.b[logical])];

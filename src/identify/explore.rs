@@ -1,10 +1,11 @@
 //! Where a search begins: the order in which a device sums, and what each of its steps does, as far as tiles that show them alone say.
 
 use super::{
+    apart::MOST_LANES,
     candidate::{Candidate, evaluator},
     directed::{Directed, Shown},
     extremes::{self, Which},
-    fit::{Answered, Fit, MOST_LANES, ROUNDINGS},
+    fit::{Answered, Fit, ROUNDINGS},
     isolate,
     pool::Measure,
     run::Dialogue,
@@ -15,7 +16,7 @@ use super::{
 use crate::{
     Error,
     isa::{Instruction, Tiles},
-    tree::{self, Leaf, Manner, Order},
+    tree::{self, Leaf, Manner, Meeting, Order},
 };
 
 /// Tiles that the order of the sum may take.
@@ -23,7 +24,7 @@ const MOST_FOR_ORDER: usize = 6000;
 /// The most numbers of k in a group that are tried.
 const MOST_GROUPS: usize = 8;
 /// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
-const MOST_STEPS: usize = 40;
+pub(super) const MOST_STEPS: usize = 80;
 const SHOWING: usize = 640;
 const MOST_SHOWING: usize = 32;
 /// Outputs that show what a step does with extreme numbers, and what it may take to find that out, in products of single cases.
@@ -55,20 +56,40 @@ impl Dialogue<'_> {
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
-        let fitted = self.fit(&order, nan).map(|steps| {
+        let mut directed = self.directed();
+        // What masks cannot decide is supposed: the order of each common shape.
+        let undecided = |meeting: &&Meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2;
+        let groups = match order.meetings().iter().any(undecided) {
+            true => starts::groups(&part),
+            false => structure::groups(&order, MOST_GROUPS),
+        };
+        let all = all(&groups);
+        let mut fitting = structure::in_order(all.clone(), &order, &part);
+        let supposed = match (&mut directed, order.meetings().iter().any(undecided)) {
+            (Some(directed), true) => {
+                let mut orders = vec![order.clone()];
+                orders.extend(structure::orders(&all, &order, &part));
+                orders.extend(structure::nestings(&order));
+                self.supposed(directed, &orders, nan)
+            }
+            _ => vec![order.clone()],
+        };
+        let share = FITTING / supposed.len().max(1) as u64;
+        for supposed in supposed {
+            let own = structure::in_order(all.clone(), &supposed, &part);
+            let Some(steps) = directed.as_mut().and_then(|directed| self.fit(directed, &supposed, nan, share)) else {
+                continue;
+            };
             let mut settled = steps.clone();
             self.settle(&mut settled, before);
-            [settled, steps]
-        });
-        let all = all(&structure::groups(&order, MOST_GROUPS));
-        let mut fitting = structure::in_order(all.clone(), &order, &part);
-        for steps in fitted.into_iter().flatten() {
-            for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
-                if !self.search.fitted.contains(&rule) {
-                    self.search.fitted.push(rule);
+            for steps in [settled, steps] {
+                for rule in structure::shaped(&own, &steps).into_iter().chain(steps.rule(&part)) {
+                    if !self.search.fitted.contains(&rule) {
+                        self.search.fitted.push(rule);
+                    }
                 }
             }
-            self.in_order.clone_from(&fitting);
+            self.in_order = own;
         }
         fitting.extend(structure::trees(&order, &part, nan));
         self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
@@ -79,14 +100,9 @@ impl Dialogue<'_> {
         if fitting.is_empty() { all } else { fitting }
     }
 
-    /// What each step of an order does, the last one first, by tiles that show it alone.
-    fn fit(&mut self, order: &Order, nan: u64) -> Option<SumSteps> {
-        let part = self.search.known.part.clone();
-        let mut steps = SumSteps::of(order, nan)?;
-        if steps.steps.len() > MOST_STEPS {
-            return None;
-        }
-        let mut directed = Directed::new(&part, self.stream.seed);
+    /// What draws tiles that show steps, with the exponents that each term may have.
+    fn directed(&mut self) -> Option<Directed> {
+        let mut directed = Directed::new(&self.search.known.part, self.stream.seed);
         let asker = self.asker.as_mut()?;
         if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {
             if error.exit_status() == 3 {
@@ -94,28 +110,45 @@ impl Dialogue<'_> {
             }
             return None;
         }
+        Some(directed)
+    }
+
+    /// How many answers the rule of these steps misses.
+    pub(super) fn missed_by(&self, steps: &SumSteps) -> Option<usize> {
+        let own = evaluator(&steps.rule(&self.search.known.part)?, &self.search.known.part)?;
+        Some(self.search.known.misses(&own).iter().map(|(_, count)| count).sum())
+    }
+
+    /// What each step of an order does, the last one first, by tiles that show it alone; what that takes is limited.
+    fn fit(&mut self, directed: &mut Directed, order: &Order, nan: u64, most: u64) -> Option<SumSteps> {
+        let part = self.search.known.part.clone();
+        let mut steps = SumSteps::of(order, nan)?;
+        if steps.steps.len() > MOST_STEPS {
+            return None;
+        }
         let before = self.search.known.work();
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
             for shown in [Shown::Sum, Shown::Products] {
-                let cases = self.shown(&mut directed, &steps.steps[number], shown)?;
+                let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
                 if cases.is_empty() {
                     continue;
                 }
                 let now = steps.steps[number].own;
                 let fit = Fit { part: &part, steps: &steps, number };
                 // What another step does comes first.
-                let alike = found.iter().map(|other| match shown {
-                    Shown::Sum => Own { products: Products::Exact, ..*other },
-                    Shown::Products => Own { products: other.products, ..now },
+                let alike = found.iter().map(|other| match (shown, other.late) {
+                    (Shown::Sum, Some(_)) => *other,
+                    (Shown::Sum, None) => Own { products: Products::Exact, ..*other },
+                    (Shown::Products, _) => Own { products: other.products, ..now },
                 });
                 let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
                 let own = match same {
                     Some(own) => own,
-                    None if self.search.known.work() - before > FITTING => continue,
+                    None if self.search.known.work() - before > most => continue,
                     None => {
                         let mut fitted = match shown {
-                            Shown::Sum => fit.sum(&cases)?,
+                            Shown::Sum => fit.sum(&cases, true)?,
                             Shown::Products => fit.products(&cases)?,
                         };
                         // What is rounded in a wider format may be rounded otherwise to D.
@@ -123,7 +156,7 @@ impl Dialogue<'_> {
                             for rounding in ROUNDINGS {
                                 let mut other = steps.clone();
                                 other.overall.rounding = rounding;
-                                let again = Fit { part: &part, steps: &other, number }.sum(&cases)?;
+                                let again = Fit { part: &part, steps: &other, number }.sum(&cases, false)?;
                                 let cases = fitted.cases + again.cases;
                                 if again.misses < fitted.misses {
                                     fitted = again;
@@ -207,12 +240,18 @@ impl Dialogue<'_> {
         rules.into_iter().find_map(|rule| Candidate::new(rule, &self.search.known, Measure::All, 0))
     }
 
-    /// Cases that show what a step does, with the answers.
-    fn shown(&mut self, directed: &mut Directed<'_>, step: &Step, shown: Shown) -> Option<Vec<Answered>> {
+    /// Cases that show what a step does, about so many of them, with the answers.
+    pub(super) fn shown(
+        &mut self,
+        directed: &mut Directed,
+        step: &Step,
+        shown: Shown,
+        outputs: usize,
+    ) -> Option<Vec<Answered>> {
         let part = self.search.known.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
-        for _ in 0..SHOWING.div_ceil(part.m * part.n).min(MOST_SHOWING) {
+        for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
             if let Some(tile) = directed.tile(step, &all, shown) {
                 tiles.extend(&tile);
             }

@@ -1,13 +1,13 @@
 //! What each step of a sum does, one after the other from the last one: of one step there are few possibilities, and all of them are
 //! held against the answers of tiles that show it alone.
 
-use super::steps::{Cut, Late, Own, Part, Products, Step, SumSteps, Target, set};
+use super::steps::{Cut, Own, Part, Products, Step, SumSteps, Target, set};
 use crate::{
     arithmetic::Program,
     base::{parallel, sorting},
     format::{self, FORMATS, Format, Real, Rounding, Zeros},
     isa::{Case, Instruction},
-    tree::{Leaf, Manner},
+    tree::Manner,
 };
 
 /// Cases by which possibilities are sifted, and of these the most that one may fail: first of all none, then some.
@@ -15,6 +15,8 @@ const SIFTED: usize = 48;
 const FAILED: [usize; 2] = [0, 3];
 /// Possibilities that are held against all cases.
 const KEPT: usize = 400;
+/// Where one thing alone is changed: cases by which possibilities are sifted, and how many are left then.
+const NEARER: [(usize, usize); 2] = [(14, 64), (48, 12)];
 /// Widths that the language has.
 pub(super) const BITS: std::ops::RangeInclusive<i32> = 0..=60;
 
@@ -25,12 +27,6 @@ pub(super) const USUAL: [&str; 6] = ["f32", "f16", "f64", "bf16", "tf32", "e8m13
 
 /// The part of cases of which a step may fail one and still be taken for what it is: something else may decide them.
 const GOOD: usize = 64;
-/// The most lanes.
-pub(super) const MOST_LANES: usize = 5;
-/// The fewest cases that say something of lanes, and the part of cases of which a step may fail one where it is worth looking on.
-const FEWEST: usize = 16;
-const MISFIT: usize = 8;
-
 /// A case, and the code of D that the device gave.
 pub(super) type Answered = (Case, u64);
 
@@ -59,12 +55,12 @@ pub(super) struct Fit<'a> {
 }
 
 impl Fit<'_> {
-    fn step(&self) -> &Step {
+    pub(super) fn step(&self) -> &Step {
         &self.steps.steps[self.number]
     }
 
     /// The program in which the step does this.
-    fn program(&self, own: Own) -> Option<Program> {
+    pub(super) fn program(&self, own: Own) -> Option<Program> {
         let mut steps = self.steps.clone();
         steps.steps[self.number].own = own;
         steps.program(self.part)
@@ -75,8 +71,8 @@ impl Fit<'_> {
         self.program(own).map_or(usize::MAX, |program| misses(&program, cases, cases.len()).0)
     }
 
-    /// How the step aligns and rounds, by cases with short terms.
-    pub(super) fn sum(&self, cases: &[Answered]) -> Option<Fitted> {
+    /// How the step aligns and rounds, by cases with short terms; with `twice` also whether it aligns twice.
+    pub(super) fn sum(&self, cases: &[Answered], twice: bool) -> Option<Fitted> {
         let now = self.step().own;
         let program = self.program(now)?;
         let exact = vec![None];
@@ -96,77 +92,10 @@ impl Fit<'_> {
                 return Some(all);
             }
         }
-        self.apart(cases, &mut all);
+        if twice {
+            self.apart(cases, &mut all);
+        }
         Some(all)
-    }
-
-    /// What a step does that aligns what is not a product after the products, or products by remainder apart.
-    fn apart(&self, cases: &[Answered], all: &mut Fitted) {
-        let step = self.step();
-        let products: Vec<usize> = step.parts.iter().filter_map(Part::product).collect();
-        let others: Vec<usize> = (0..step.parts.len()).filter(|at| step.parts[*at].product().is_none()).collect();
-        let other = match others[..] {
-            [] => None,
-            [other] => Some(other),
-            _ => return,
-        };
-        if products.len() < 2 {
-            return;
-        }
-        let is_there = |leaf: &Leaf, case: &Case| match leaf {
-            Leaf::C => case.c != 0,
-            Leaf::Product(k) => case.a[*k] != 0,
-        };
-        let without = |(case, _): &&Answered| {
-            other.is_none_or(|other| !step.leaves[other].iter().any(|leaf| is_there(leaf, case)))
-        };
-        let alone: Vec<Answered> = cases.iter().filter(without).cloned().collect();
-        let [targets, _] = self.targets();
-        let cut = |lanes| {
-            let own = move |target, cut| Own { cut: Some(cut), lanes, target, ..step.own };
-            targets.iter().map(|target| cuts().map(|cut| own(*target, cut)).collect()).collect::<Vec<_>>()
-        };
-        // The products by themselves, with lanes or without.
-        let mut base = Fitted { own: step.own, misses: usize::MAX, cases: 0 };
-        if let Some(program) = self.program(step.own) {
-            self.best(&program, cut(None), &alone, &mut base);
-        }
-        for period in 2..=MOST_LANES.min(products.len()) {
-            if base.misses == 0 || alone.len() < FEWEST {
-                break;
-            }
-            let lane = |k: usize| products.iter().position(|own| *own == k).map(|place| place % period);
-            let in_one = |(case, _): &&Answered| {
-                let mut lanes = products.iter().filter(|k| case.a[**k] != 0).map(|k| lane(*k));
-                let first = lanes.next();
-                lanes.all(|lane| Some(lane) == first)
-            };
-            let same: Vec<Answered> = alone.iter().filter(in_one).cloned().collect();
-            let lanes = Some((period, Cut { bits: 60, rounding: Rounding::Rne, floor: None }));
-            let mut own = Fitted { misses: usize::MAX, ..base };
-            let Some(program) = self.program(cut(lanes)[0][0]) else { continue };
-            if same.len() < FEWEST {
-                continue;
-            }
-            self.best(&program, cut(lanes), &same, &mut own);
-            let joined = cuts().map(|cut| Own { lanes: Some((period, cut)), ..own.own }).collect();
-            base.cases = own.cases;
-            self.best(&program, vec![joined], &alone, &mut base);
-        }
-        all.cases += base.cases;
-        if base.misses > alone.len() / MISFIT {
-            return;
-        }
-        if let (Some(_), Some(program)) = (base.own.lanes, self.program(base.own)) {
-            self.best(&program, vec![vec![base.own]], cases, all);
-        }
-        if other.is_none() || all.misses == 0 {
-            return;
-        }
-        let late = |sum, other, rounding| Own { late: Some(Late { sum, other, rounding, floor: None }), ..base.own };
-        let Some(program) = self.program(late(30, 30, Rounding::Rz)) else { return };
-        let widths = |rounding| BITS.map(move |sum| BITS.map(|other| late(sum, other, rounding)).collect());
-        self.best(&program, ROUNDINGS.into_iter().flat_map(widths).collect(), cases, all);
     }
 
     /// What becomes of the products that the step adds itself, by cases with all their bits.
@@ -217,8 +146,8 @@ impl Fit<'_> {
     }
 
     /// Looks for a possibility that fails fewer cases; the first of those that fail as few.
-    fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[Answered], best: &mut Fitted) {
-        let few = &cases[..SIFTED.min(cases.len())];
+    pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[Answered], best: &mut Fitted) {
+        let few = &spread(cases, SIFTED);
         let mut left = Vec::new();
         for failed in FAILED {
             if !left.is_empty() || best.misses == 0 {
@@ -258,8 +187,67 @@ impl Fit<'_> {
         }
     }
 
+    /// How the step aligns and rounds, about: one thing after the other is changed for the better.
+    pub(super) fn roughly(&self, cases: &[Answered]) -> Fitted {
+        let now = self.step().own;
+        let mut all = Fitted { own: now, misses: usize::MAX, cases: 0 };
+        let begun = Cut { bits: 24, rounding: Rounding::Rz, floor: None };
+        for cut in [None, Some(begun)] {
+            let target = Target::new(self.part.d, Rounding::Rne);
+            let mut own = Fitted { own: Own { cut, target, ..now }, misses: usize::MAX, cases: 0 };
+            for _ in 0..2 {
+                let [targets, _] = self.targets();
+                let targets: Vec<Own> = targets.into_iter().map(|target| Own { target, ..own.own }).collect();
+                self.nearer(&targets, cases, &mut own);
+                if cut.is_some() && own.misses > 0 {
+                    let aligned: Vec<Own> = cuts().map(|cut| Own { cut: Some(cut), ..own.own }).collect();
+                    self.nearer(&aligned, cases, &mut own);
+                }
+            }
+            all.cases += own.cases;
+            if own.misses < all.misses {
+                (all.own, all.misses) = (own.own, own.misses);
+            }
+            if all.fits(cases.len()) {
+                break;
+            }
+        }
+        all
+    }
+
+    /// The possibility, of those that take as many operations, that fails fewer cases than the best one so far; whether one does.
+    pub(super) fn nearer(&self, owns: &[Own], cases: &[Answered], best: &mut Fitted) -> bool {
+        let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };
+        let program = |own: &Own| {
+            let mut program = base.clone();
+            set(&mut program, self.number, own, (self.steps.overall, self.steps.nan));
+            program
+        };
+        let mut left: Vec<Own> = owns.to_vec();
+        for (count, kept) in NEARER {
+            let few = spread(cases, count);
+            let failed = parallel::map(&left, |own| misses(&program(own), &few, few.len()).0);
+            best.cases += (few.len() * left.len()) as u64;
+            let mut order: Vec<(usize, Own)> = failed.into_iter().zip(left).collect();
+            sorting::by_key(&mut order, |(failed, _)| *failed);
+            left = order.into_iter().take(kept).map(|(_, own)| own).collect();
+        }
+        let before = best.misses;
+        for own in left {
+            if best.misses == 0 {
+                break;
+            }
+            let (failed, taken) = misses(&program(&own), cases, (best.misses - 1).min(cases.len()));
+            best.cases += taken;
+            if failed < best.misses {
+                (best.own, best.misses) = (own, failed);
+            }
+        }
+        best.misses < before
+    }
+
     /// What sums may be rounded to: first D's format and the usual ones.
-    fn targets(&self) -> [Vec<Target>; 2] {
+    pub(super) fn targets(&self) -> [Vec<Target>; 2] {
         let of = |format: &'static Format| ROUNDINGS.map(|rounding| Target::new(format, rounding));
         let d = self.part.d;
         let usual = USUAL.iter().filter_map(|name| format::find(name).ok()).filter(|format| *format != d);
@@ -271,6 +259,12 @@ impl Fit<'_> {
 /// Whether sums can be rounded to a format.
 pub(super) fn holds_sums(format: &Format) -> bool {
     format.has_nan() && format.float().is_some_and(|float| float.signed && float.zeros != Zeros::None)
+}
+
+/// So many of these cases, from all of them alike.
+fn spread(cases: &[Answered], count: usize) -> Vec<Answered> {
+    let count = count.min(cases.len());
+    (0..count).map(|at| cases[at * cases.len() / count].clone()).collect()
 }
 
 /// Every alignment, the widest first.

@@ -8,12 +8,14 @@
 //! from its neighbours by cases on which they differ, which are asked next; what is left is one arithmetic, or several that no
 //! case that was looked at tells apart.
 
+mod apart;
 mod ask;
 mod candidate;
 mod climb;
 mod confirm;
 mod constancy;
 mod directed;
+mod evidence;
 mod explore;
 mod extremes;
 mod file;
@@ -28,9 +30,11 @@ mod search;
 mod starts;
 mod steps;
 mod structure;
+mod supposed;
 pub mod tables;
 
-pub use confirm::{Confirmation, HeldOut, confirm};
+pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
+pub use evidence::{Refuting, ask_reduced, evidence, reduced};
 pub use file::model_file;
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};

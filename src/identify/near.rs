@@ -21,11 +21,12 @@ pub struct Likeness {
     pub words: String,
 }
 
-/// What the rule that was found is like of the arithmetics that are known: the same one, or the nearest.
+/// What the rule that was found is like of the arithmetics that are known: the same one, or the nearest; where several models have it,
+/// of that of the device's own generation, if one of them is.
 pub fn likeness(found: &Identification) -> Option<Likeness> {
     let part = found.asked.part();
     let mut nearest: Option<(bool, usize, Likeness)> = None;
-    for start in starts::known(&part) {
+    for start in starts::known(&part, found.generation.as_deref()) {
         let Some(of) = start.known else { continue };
         let Some(keys) = observable([&found.rule, &start.rule], &part) else { continue };
         let called = called(&of, &part);
@@ -54,7 +55,7 @@ impl Identification {
         let part = self.asked.part();
         let own = |start: &Start| start.known.clone().filter(|(_, instruction)| *instruction == part.name);
         let agrees = |start: &Start| own(start).filter(|_| self.is_given_by(&start.rule)).map(|of| called(&of, &part));
-        starts::known(&part).iter().filter_map(agrees).collect()
+        starts::known(&part, self.generation.as_deref()).iter().filter_map(agrees).collect()
     }
 
     /// Whether a rule gives every answer.

@@ -3,6 +3,7 @@
 use super::{ask::part, tables::FingerprintRow};
 use crate::{
     Error, Result,
+    base::sorting,
     comparison::{Subject, operands},
     device::{Device, Spot, ask},
     distinguish::{Candidate, Kit, kit},
@@ -67,6 +68,8 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> R
     let answers = device.execute_part(i, part.m, part.n, &tiles)?;
     found.executions += tiles.count;
     found.others = answers.len();
+    let generation = device.generation();
+    let generation = generation.shipped_model();
     let own: Vec<&Candidate> = known.candidates.iter().collect();
     for candidate in own {
         let mut differs = None;
@@ -81,12 +84,17 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> R
         }
         match differs {
             None => {
-                let origins = candidate.origins.iter();
-                found.matching.push(origins.map(|own| (own.model.to_string(), own.instruction.clone())).collect());
+                let origins = candidate.origins.iter().map(|own| (own.model.to_string(), own.instruction.clone()));
+                let mut origins: Vec<(String, String)> = origins.collect();
+                // The device's own model first.
+                let is_own = |(model, name): &(String, String)| Some(&model[..]) == generation && *name == i.name;
+                sorting::by_key(&mut origins, |origin| !is_own(origin));
+                found.matching.push(origins);
             }
             Some(_) => found.refuted = differs,
         }
     }
+    sorting::by_key(&mut found.matching, |origins| origins.iter().all(|(model, _)| Some(&model[..]) != generation));
     Ok(found)
 }
 

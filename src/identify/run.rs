@@ -23,7 +23,7 @@ use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::{interrupt, parallel},
-    device::Device,
+    device::{Device, Generation},
     format::Class,
     inputs::{Corners, Sequence},
     isa::{Case, Instruction, Tiles},
@@ -87,6 +87,8 @@ pub struct Identification {
     pub spent: bool,
     /// What ended it before its end: the device failed.
     pub failure: Option<String>,
+    /// The shipped model of the generation that the device says it is.
+    pub generation: Option<String>,
 }
 
 impl Identification {
@@ -103,6 +105,7 @@ impl Identification {
 pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) -> Result<Identification> {
     device.prepare(instruction)?;
     let part = part(instruction);
+    let generation = device.generation().shipped_model().map(String::from);
     let mut asker = Asker::new(device, instruction, plan.budget);
     let mut stream = Stream { part: part.clone(), seed: plan.seed, next: 0 };
     let mut first = Corners::of(&part).tiles;
@@ -122,9 +125,9 @@ pub fn identify(device: &mut dyn Device, instruction: &Instruction, plan: Plan) 
     let known = Search::new(known);
     let mut starts = starts::begun(&plan.begun, &part);
     if plan.catalogue {
-        starts.extend(starts::known(&part));
+        starts.extend(starts::known(&part, generation.as_deref()));
     }
-    Ok(Dialogue::new(Some(asker), stream, known).run(instruction, &starts))
+    Ok(Dialogue::new(Some(asker), stream, known).run(instruction, &starts, generation))
 }
 
 /// What a recording leaves of the arithmetics that the language has: nothing can be asked. With `catalogue` the search begins with the
@@ -139,9 +142,10 @@ pub fn identify_recording(trace: &Trace, catalogue: bool) -> Result<Identificati
     }
     let mut known = Pool::new(&part, WORK);
     known.add(&trace.inputs, &trace.d);
-    let starts = if catalogue { starts::known(&part) } else { Vec::new() };
+    let generation = Generation::of_recording(&trace.metadata).shipped_model().map(String::from);
+    let starts = if catalogue { starts::known(&part, generation.as_deref()) } else { Vec::new() };
     let stream = Stream { part, seed: 0, next: 0 };
-    Ok(Dialogue::new(None, stream, Search::new(known)).run(&trace.instruction, &starts))
+    Ok(Dialogue::new(None, stream, Search::new(known)).run(&trace.instruction, &starts, generation))
 }
 
 /// Tiles in a random order.
@@ -190,7 +194,7 @@ impl<'a> Dialogue<'a> {
         Dialogue { asker, stream, search, in_order: Vec::new(), settled: None, failure: None }
     }
 
-    fn run(&mut self, instruction: &Instruction, known: &[Start]) -> Identification {
+    fn run(&mut self, instruction: &Instruction, known: &[Start], generation: Option<String>) -> Identification {
         let part = self.search.known.part.clone();
         let mut shapes: Option<Vec<Start>> = None;
         let mut found: Option<(Candidate, Option<(String, String)>)> = None;
@@ -239,7 +243,7 @@ impl<'a> Dialogue<'a> {
                 break;
             }
         }
-        self.conclude(instruction, found)
+        Identification { generation, ..self.conclude(instruction, found) }
     }
 
     /// The nearest candidate that is reached from all starts; what it fails leads on from it.
@@ -357,6 +361,7 @@ impl<'a> Dialogue<'a> {
             executions,
             spent,
             failure,
+            generation: None,
         }
     }
 }

@@ -21,8 +21,9 @@ pub(super) struct Start {
     pub known: Option<(String, String)>,
 }
 
-/// The rules that shipped models have for instructions with the same formats, those of the instruction itself first.
-pub(super) fn known(i: &Instruction) -> Vec<Start> {
+/// The rules that shipped models have for instructions with the same formats, those of the instruction itself first; of those that
+/// several models have, that of the model `own`.
+pub(super) fn known(i: &Instruction, own: Option<&str>) -> Vec<Start> {
     let same = |other: &&Instruction| {
         [other.a, other.b, other.c, other.d] == [i.a, i.b, i.c, i.d]
             && other.scale == i.scale
@@ -30,7 +31,8 @@ pub(super) fn known(i: &Instruction) -> Vec<Start> {
     };
     let mut instructions: Vec<&Instruction> = isa::all().iter().filter(same).collect();
     sorting::by_key(&mut instructions, |other| (other.name != i.name, other.k != i.k));
-    let models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
+    let mut models: Vec<Model> = shipped().filter_map(|name| Model::load(name).ok()).collect();
+    sorting::by_key(&mut models, |model| Some(&model.name[..]) != own);
     let tables: Vec<Vec<Table>> = models.iter().map(rules).collect();
     let mut seen = HashSet::new();
     let mut starts = Vec::new();

@@ -49,6 +49,13 @@ pub(super) struct Step {
     pub own: Own,
 }
 
+impl Step {
+    /// Whether it is an ordinary addition of two.
+    fn adds(&self) -> bool {
+        self.own.cut.is_none() && self.parts.len() == 2 && self.own.zero.is_none()
+    }
+}
+
 /// What a step does with its parts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Own {
@@ -62,8 +69,8 @@ pub(super) struct Own {
     pub target: Target,
     /// What becomes of each product before.
     pub products: Products,
-    /// The sign of a sum that is zero.
-    pub zero: ZeroSign,
+    /// The sign of a sum that is zero; `None`: what is meant where a rule says nothing, of two terms that of IEEE 754.
+    pub zero: Option<ZeroSign>,
 }
 
 /// An alignment.
@@ -80,6 +87,8 @@ pub(super) struct Late {
     pub sum: i32,
     pub other: i32,
     pub rounding: Rounding,
+    /// How far below the largest exponent what is added late is left out.
+    pub drop: Option<i32>,
     pub floor: Option<i32>,
 }
 
@@ -116,6 +125,8 @@ pub(super) struct Overall {
     /// How the last value becomes a number of D.
     pub rounding: Rounding,
     pub overflow: Overflow,
+    /// Products of this exponent or a larger one are infinite.
+    pub limit: Option<i32>,
 }
 
 impl Overall {
@@ -126,9 +137,10 @@ impl Overall {
         tininess: ResultTininess::After,
         rounding: Rounding::Rne,
         overflow: Overflow::Standard,
+        limit: None,
     };
 
-    /// The keys of a rule that say it, with their values.
+    /// The keys of a rule that say it, with their values; but for the limit of products.
     pub(super) fn keys(&self) -> Vec<(&'static str, Value)> {
         let mut keys: Vec<(&'static str, Value)> = Vec::new();
         let usual = Overall::USUAL;
@@ -161,6 +173,8 @@ pub(super) enum Products {
     Rounded(Target),
     /// Each is cut and rounded in a step of its own; without a target it is only cut.
     Alone(Option<Cut>, Option<Target>),
+    /// Each is added to +0 and rounded, as IEEE 754 has it.
+    Added(Target),
     /// The first of two is cut and rounded as the sum is, the first one or the second.
     Started { second: bool },
 }
@@ -171,6 +185,7 @@ impl Own {
         let form = match self.products {
             Products::Exact | Products::Normalised | Products::Rounded(_) => (0, false),
             Products::Alone(_, target) => (1, target.is_some()),
+            Products::Added(_) => (1, true),
             Products::Started { second } => (if self.cut.is_some() { 2 } else { 3 }, second),
         };
         (form, self.lanes.map(|(period, _)| period), self.late.is_some())
@@ -202,8 +217,8 @@ impl SumSteps {
     pub(super) fn of(order: &Order, nan: u64) -> Option<SumSteps> {
         let Order::Meeting(last) = order else { return None };
         let target = Target::new(format::find("f64").ok()?, Rounding::Rne);
-        let (products, zero) = (Products::Exact, ZeroSign::Positive);
-        let own = Own { cut: None, lanes: None, late: None, target, products, zero };
+        let products = Products::Exact;
+        let own = Own { cut: None, lanes: None, late: None, target, products, zero: None };
         let mut steps = SumSteps { steps: Vec::new(), overall: Overall::USUAL, nan };
         // A step takes its number before those that it takes, without recursion: chains are as deep as they are long.
         let mut open: Vec<(&Meeting, Option<(usize, usize)>)> = vec![(last, None)];
@@ -256,8 +271,8 @@ impl SumSteps {
             let Step { own, parts, .. } = &self.steps[*below];
             let started = Products::Started { second: false };
             let alike = *own == self.steps[at].own || Own { products: started, ..self.steps[at].own } == *own;
-            let adds = parts.len() == 2 && parts.iter().any(|part| matches!(part, Part::Product(_)));
-            if !alike || !adds || matches!(own.products, Products::Alone(..)) {
+            let adds = self.steps[*below].adds() && parts.iter().any(|part| matches!(part, Part::Product(_)));
+            if !alike || !adds || matches!(own.products, Products::Alone(..) | Products::Added(_)) {
                 break;
             }
             added.push(*k);
@@ -274,6 +289,7 @@ impl SumSteps {
         for (key, value) in self.overall.keys() {
             let _ = writeln!(text, "{key} = {value}");
         }
+        let limit = self.overall.limit.map_or_else(String::new, |limit| format!(", product-limit = {limit}"));
         let mut open = vec![0];
         while let Some(number) = open.pop() {
             let (chained, first) = if sums || scaled { (Vec::new(), number) } else { self.chain(number) };
@@ -284,12 +300,23 @@ impl SumSteps {
                 match (part, form) {
                     (Part::Product(k), Products::Alone(cut, target)) => {
                         let to = target.map_or("result = \"aligned\"".into(), |target| result("result", target));
-                        terms.push(alone(&mut text, (number, *k), cut, &to));
+                        terms.push(alone(&mut text, (number, *k), cut, &to, &limit));
+                    }
+                    (Part::Product(k), Products::Added(target)) if sums || scaled => {
+                        terms.push(alone(&mut text, (number, *k), None, &result("result", target), &limit));
+                    }
+                    (Part::Product(k), Products::Added(target)) => {
+                        let (name, to) = (format!("n{number}p{k}"), result("result", target));
+                        let _ = writeln!(
+                            text,
+                            "node.{name} = {{ kind = \"fma\", products = [{k}], start = \"+0\", {to} }}"
+                        );
+                        terms.push(format!("\"{name}\""));
                     }
                     (Part::Product(k), Products::Started { second }) if cut.is_some() => {
                         let of_both = self.steps[first].parts.iter().filter_map(Part::product);
                         match of_both.clone().nth(usize::from(second)) == Some(*k) {
-                            true => terms.push(alone(&mut text, (number, *k), cut, &result("result", target))),
+                            true => terms.push(alone(&mut text, (number, *k), cut, &result("result", target), &limit)),
                             false => products.push(*k),
                         }
                     }
@@ -303,7 +330,7 @@ impl SumSteps {
             }
             let kind = match (form, cut) {
                 (Products::Started { .. }, None) => "fma",
-                (_, None) if self.steps[first].parts.len() == 2 && !(sums || scaled && !products.is_empty()) => "add",
+                (_, None) if self.steps[first].adds() && !(sums || scaled && !products.is_empty()) => "add",
                 _ => "sum",
             };
             if form == (Products::Started { second: true }) && cut.is_none() {
@@ -317,7 +344,8 @@ impl SumSteps {
             };
             let list = |products: &[usize]| match products {
                 [] => String::new(),
-                _ => format!(", products = {products:?}{form}"),
+                _ if kind == "fma" => format!(", products = {products:?}"),
+                _ => format!(", products = {products:?}{form}{limit}"),
             };
             let of = |terms: &[String]| match terms {
                 [] => String::new(),
@@ -336,7 +364,8 @@ impl SumSteps {
                 lanes.append(&mut terms);
                 (before, terms) = (String::new(), lanes);
             }
-            if let Some(Late { sum, other, .. }) = own.late {
+            if let Some(Late { sum, other, drop, .. }) = own.late {
+                let drop = drop.map_or_else(String::new, |drop| format!(", drop = {drop}"));
                 let (last, name) = (terms.pop().unwrap_or_default(), format!("n{number}s"));
                 let cut = aligned(own.whole());
                 let _ = writeln!(
@@ -347,12 +376,12 @@ impl SumSteps {
                 before = String::new();
                 terms = vec![
                     format!("{{ term = \"{name}\", bits = {sum} }}"),
-                    format!("{{ term = {last}, bits = {other} }}"),
+                    format!("{{ term = {last}, bits = {other}{drop} }}"),
                 ];
             }
             let (cut, terms, to) = (aligned(own.last()), of(&terms), result("result", target));
             let zero = match own.zero {
-                zero if kind == "sum" && zero != ZeroSign::Positive => format!(", zero = \"{}\"", zero.name()),
+                Some(zero) if kind == "sum" && zero != ZeroSign::Positive => format!(", zero = \"{}\"", zero.name()),
                 _ => String::new(),
             };
             let _ = writeln!(text, "node.n{number} = {{ kind = \"{kind}\"{cut}{before}{terms}{zero}, {to} }}");
@@ -384,15 +413,16 @@ pub(super) fn lanes_value(period: usize, Cut { bits, rounding, .. }: Cut) -> Val
 }
 
 /// The value of the key `late`.
-pub(super) fn late_value(Late { sum, other, rounding, floor }: Late) -> Value {
+pub(super) fn late_value(Late { sum, other, rounding, drop, floor }: Late) -> Value {
     let keys = [("sum-bits", Value::from(sum)), ("c-bits", other.into()), ("rounding", rounding.name().into())];
-    let floor = floor.map(|floor| ("floor", floor.into()));
-    Value::Table(keys.into_iter().chain(floor).map(|(key, value)| (key.to_string(), value)).collect())
+    let others = [("drop", drop), ("floor", floor)].map(|(key, number)| Some((key, number?.into())));
+    let others = others.into_iter().flatten();
+    Value::Table(keys.into_iter().chain(others).map(|(key, value)| (key.to_string(), value)).collect())
 }
 
 /// Writes the node of a product alone; its name, in quotes.
-fn alone(text: &mut String, (number, k): (usize, usize), cut: Option<Cut>, to: &str) -> String {
-    let _ = writeln!(text, "node.n{number}p{k} = {{ kind = \"sum\", products = [{k}]{}, {to} }}", aligned(cut));
+fn alone(text: &mut String, (number, k): (usize, usize), cut: Option<Cut>, to: &str, limit: &str) -> String {
+    let _ = writeln!(text, "node.n{number}p{k} = {{ kind = \"sum\", products = [{k}]{limit}{}, {to} }}", aligned(cut));
     format!("\"n{number}p{k}\"")
 }
 
@@ -419,6 +449,7 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan
         let alone = kind == Some('p');
         let (cut, target) = match (own.products, kind) {
             (Products::Alone(cut, target), Some('p')) => (cut, target.unwrap_or(own.target)),
+            (Products::Added(target), Some('p')) => (None, target),
             (Products::Started { .. }, Some('p')) => (own.cut, own.target),
             (_, Some('l')) => (own.cut, own.target),
             (_, Some(_)) => (own.whole(), own.target),
@@ -428,7 +459,7 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan
             ElementaryOperation::Sum(sum) => {
                 sum.alignment = cut.map(|Cut { bits, rounding, floor }| Alignment { bits, rounding, floor });
                 if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
-                    (sum.bits, other.bits) = (Some(late.sum), Some(late.other));
+                    (sum.bits, other.bits, other.drop) = (Some(late.sum), Some(late.other), late.drop);
                 }
             }
             ElementaryOperation::Round { to, .. } | ElementaryOperation::Fma { to, .. } => {
@@ -459,7 +490,10 @@ pub(super) fn set_overall(program: &mut Program, overall: Overall) {
             ElementaryOperation::Round { to, .. }
             | ElementaryOperation::Add { to, .. }
             | ElementaryOperation::Fma { to, .. } => settle(to),
-            ElementaryOperation::Multiply(multiply) => multiply.rounded.iter_mut().for_each(settle),
+            ElementaryOperation::Multiply(multiply) => {
+                multiply.limit = overall.limit;
+                multiply.rounded.iter_mut().for_each(settle);
+            }
             ElementaryOperation::Sum(_) | ElementaryOperation::Integer(_) => {}
         }
     }

@@ -16,6 +16,8 @@ use crate::{
     tree::{Leaf, Manner, Meeting, Order, of_program},
 };
 
+/// The most parts of a step whose order is supposed.
+const MOST_NESTED: usize = 5;
 /// The most nodes of a tree that is searched.
 const MOST_NODES: usize = 40;
 
@@ -52,6 +54,65 @@ pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) ->
     starts.into_iter().filter(|start| fits(start) == Some(true)).collect()
 }
 
+/// The different orders of these rules that agree with the one that was found, the simplest first.
+pub(super) fn orders(starts: &[Start], order: &Order, part: &Instruction) -> Vec<Order> {
+    let mut all: Vec<Order> = Vec::new();
+    for start in starts {
+        let own = super::candidate::evaluator(&start.rule, part).and_then(|own| of_program(own.program()));
+        if let Some(own) = own.filter(|own| agrees(order, own) && has_steps(order, own) && !all.contains(own)) {
+            all.push(own);
+        }
+    }
+    sorting::by_key(&mut all, |own| own.meetings().len());
+    all
+}
+
+/// Whether a sum has every step that was found of another, of the same terms.
+fn has_steps(found: &Order, own: &Order) -> bool {
+    let leaves = |order: &Order| order.meetings().iter().map(|step| of_step(step)).collect::<Vec<_>>();
+    let own = leaves(own);
+    leaves(found).iter().all(|step| own.contains(step))
+}
+
+/// The terms of a step, in ascending order.
+fn of_step(step: &Meeting) -> Vec<Leaf> {
+    let mut leaves: Vec<Leaf> = step.parts.iter().flat_map(Order::leaves).collect();
+    sorting::by(&mut leaves, Ord::cmp);
+    leaves
+}
+
+/// The orders in which the parts of the last step may be added in pairs, where that is not decided and they are few.
+pub(super) fn nestings(order: &Order) -> Vec<Order> {
+    let Order::Meeting(last) = order else { return Vec::new() };
+    if last.manner != Manner::Undecided || last.parts.len() > MOST_NESTED {
+        return Vec::new();
+    }
+    nested(&last.parts)
+}
+
+fn nested(parts: &[Order]) -> Vec<Order> {
+    let [first, rest @ ..] = parts else { return Vec::new() };
+    if rest.is_empty() {
+        return vec![first.clone()];
+    }
+    let mut all = Vec::new();
+    // The first part is in the one half, some of the others are in the other.
+    for chosen in 1..1usize << rest.len() {
+        let is_chosen = |at: usize| chosen >> at & 1 == 1;
+        let of = |wanted: bool| {
+            rest.iter().enumerate().filter(move |(at, _)| is_chosen(*at) == wanted).map(|(_, part)| part.clone())
+        };
+        let one: Vec<Order> = std::iter::once(first.clone()).chain(of(false)).collect();
+        let other: Vec<Order> = of(true).collect();
+        for left in nested(&one) {
+            for right in nested(&other) {
+                all.extend(Order::meeting(vec![left.clone(), right], Manner::Pair));
+            }
+        }
+    }
+    all
+}
+
 /// Where c is added to what is summed in no order that can be seen: all at once, which cannot be told from it if nothing is lost before.
 fn at_once(order: &Order) -> Option<Order> {
     let Order::Meeting(meeting) = order else { return None };
@@ -86,14 +147,17 @@ pub(super) fn shaped(shapes: &[Start], steps: &SumSteps) -> Vec<Table> {
         for (key, value) in steps.overall.keys() {
             set(key, value);
         }
+        if let Some(limit) = steps.overall.limit {
+            set("product-limit", limit.into());
+        }
         if let (Some((period, cut)), true) = (sum.lanes, shape.rule.contains_key("lanes")) {
             set("lanes", lanes_value(period, cut));
         }
         if let (Some(late), true) = (sum.late, shape.rule.contains_key("late")) {
             set("late", late_value(late));
         }
-        if is_sum && sum.zero != ZeroSign::Positive {
-            set("zero", sum.zero.name().into());
+        if let Some(zero) = sum.zero.filter(|zero| is_sum && *zero != ZeroSign::Positive) {
+            set("zero", zero.name().into());
         }
         match sum.products {
             Products::Rounded(target) => drop(set("product", target_value(target))),
@@ -126,9 +190,7 @@ fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
 fn agrees(found: &Order, own: &Order) -> bool {
     match (found, own) {
         (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
-            let mut leaves = found.parts.iter().flat_map(Order::leaves).collect::<Vec<_>>();
-            sorting::by(&mut leaves, Ord::cmp);
-            leaves == own.leaves().into_iter().collect::<Vec<_>>()
+            of_step(found) == own.leaves().into_iter().collect::<Vec<_>>()
         }
         (Order::Leaf(found), Order::Leaf(own)) => found == own,
         (Order::Meeting(found), Order::Meeting(own)) => {

@@ -1,10 +1,10 @@
 //! The tables of what was found out.
 
-use super::{Identification, Likeness};
+use super::{Identification, Likeness, Refuting};
 use crate::{
     Result,
     comparison::{Answer, Difference, Listing, Origin, Subject, operands},
-    power::{self, ChangeVerdict, RefutingData, Tested, summaries},
+    power::{self, RefutingData, Tested, summaries},
     report::Table,
     verify::{Part, tables::list},
 };
@@ -167,35 +167,23 @@ pub fn tested(found: &Identification) -> Result<Option<Tested>> {
 }
 
 /// The table of the lines of rules, with what decided them.
-pub fn lines<'a>(tested: impl IntoIterator<Item = (&'a Identification, &'a Tested)>) -> Table {
-    let rows = tested.into_iter().flat_map(|(found, tested)| line_rows(found, tested));
+pub fn lines<'a>(tested: impl IntoIterator<Item = (&'a Identification, &'a Tested, &'a [Refuting])>) -> Table {
+    let rows = tested.into_iter().flat_map(|(found, tested, evidence)| line_rows(found, tested, evidence));
     Table::of("What decided each line", rows)
 }
 
-fn line_rows(found: &Identification, tested: &Tested) -> Vec<LineEvidenceRow> {
+fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<LineEvidenceRow> {
     let part = found.asked.part();
     let row = |summary: power::KeySummary| {
-        let of_key = tested.changes.iter().filter(|(change, _)| change.key == summary.key);
-        let refuted = of_key.filter_map(|(change, verdict)| match verdict {
-            ChangeVerdict::Refuted(at) => Some((at, change)),
-            _ => None,
-        });
-        let last = refuted.max_by_key(|(at, _)| at.case);
-        let place = |at: &power::Refutation| (at.tile as usize, at.row as usize, at.column as usize);
+        let last = evidence.iter().find(|refuting| refuting.change.key == summary.key);
         LineEvidenceRow {
             instruction: found.instruction.name.clone(),
             value: summary.value,
             agreeing: summary.agreeing.join(", "),
             decision: summary.decision.name(),
-            refuted: last.map(|(_, change)| change.to()),
-            operands: last.map(|(at, _)| {
-                let (tile, row, column) = place(at);
-                operands(&Subject::Matrix(&part), &found.asked.inputs.case(&part, tile, row, column))
-            }),
-            answer: last.map(|(at, _)| {
-                let (tile, row, column) = place(at);
-                part.d.hex(found.asked.d.get((tile * part.m + row) * part.n + column))
-            }),
+            refuted: last.map(|refuting| refuting.change.to()),
+            operands: last.map(|refuting| operands(&Subject::Matrix(&part), &refuting.case)),
+            answer: last.map(|refuting| part.d.hex(refuting.answer)),
             key: summary.key,
         }
     };

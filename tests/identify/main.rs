@@ -6,6 +6,7 @@ mod black_box;
 mod blind;
 mod command;
 mod designs;
+mod evidence;
 mod features;
 mod honesty;
 mod kinds;

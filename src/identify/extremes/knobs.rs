@@ -4,7 +4,8 @@ use super::OVERFLOWS;
 use crate::{
     format::{FORMATS, Format, Rounding},
     identify::{
-        fit::{BITS, MOST_LANES, ROUNDINGS, USUAL, cuts, holds_sums},
+        apart::{MOST_LANES, dropped},
+        fit::{BITS, ROUNDINGS, USUAL, cuts, holds_sums},
         steps::{Cut, Late, Own, Products, Target},
     },
 };
@@ -66,7 +67,8 @@ pub(super) const WIDER: &[fn(&Own) -> Vec<Own>] = &[
         let sums = BITS.map(|sum| Late { sum, ..late });
         let others = BITS.map(|other| Late { other, ..late });
         let roundings = ROUNDINGS.map(|rounding| Late { rounding, ..late });
-        sums.chain(others).chain(roundings).map(|late| Own { late: Some(late), ..*own }).collect()
+        let drops = dropped().map(|drop| Late { drop, ..late });
+        sums.chain(others).chain(roundings).chain(drops).map(|late| Own { late: Some(late), ..*own }).collect()
     },
     |own| {
         let formats = FORMATS.iter().filter(|format| USUAL.contains(&format.name));
@@ -77,7 +79,7 @@ pub(super) const WIDER: &[fn(&Own) -> Vec<Own>] = &[
         Products::Alone(Some(_), target) => {
             cuts().map(|cut| Own { products: Products::Alone(Some(cut), target), ..*own }).collect()
         }
-        Products::Started { .. } | Products::Alone(None, _) => Vec::new(),
+        Products::Started { .. } | Products::Alone(None, _) | Products::Added(_) => Vec::new(),
         Products::Exact | Products::Normalised | Products::Rounded(_) => {
             let formats = FORMATS.iter().filter(|format| USUAL.contains(&format.name));
             let targets = formats.flat_map(|format| ROUNDINGS.map(|rounding| Target::new(format, rounding)));

@@ -3,15 +3,17 @@
 
 mod knobs;
 mod tiles;
+mod zeros;
 
 pub(super) use tiles::tiles;
+pub(super) use zeros::settle_zeros;
 
 use super::{
     fit::{Answered, ROUNDINGS},
-    steps::{Cut, Overall, Own, Step, SumSteps, set, set_overall},
+    steps::{Cut, Overall, Own, Products, Step, SumSteps, set, set_overall},
 };
 use crate::{
-    arithmetic::{Program, ResultTininess, Subnormals, ZeroSign},
+    arithmetic::{Program, ResultTininess, Subnormals},
     base::{parallel, sorting},
     format::{Class, Format, Overflow, Real},
     isa::Instruction,
@@ -22,10 +24,13 @@ use knobs::{BEGUN, BEGUN_WIDER, KNOBS, UNSEEN, WIDER};
 const SAMPLE: usize = 24;
 /// Possibilities that are held against all cases.
 const KEPT: usize = 64;
+/// Exponents that limits of products are looked for to have.
+const LIMITS: std::ops::RangeInclusive<i32> = -60..=160;
 /// How often all is gone through.
 const ROUNDS: usize = 3;
+/// Things that hold for all steps.
+const OVERALL: usize = 4;
 const OVERFLOWS: [Overflow; 4] = [Overflow::Standard, Overflow::Infinity, Overflow::Nan, Overflow::Saturate];
-const ZEROS: [ZeroSign; 3] = [ZeroSign::Positive, ZeroSign::Ieee, ZeroSign::Negative];
 const SUBNORMALS: [Subnormals; 3] = [Subnormals::Keep, Subnormals::SignedZero, Subnormals::PositiveZero];
 
 /// Decides for steps whose ordinary results are known what they do with extreme numbers, by cases in which such numbers meet; what it
@@ -206,7 +211,7 @@ impl Search<'_> {
 
     /// Takes back what explains nothing.
     fn simplify(&mut self) {
-        for which in 0..3 + 2 * self.steps.steps.len() {
+        for which in 0..OVERALL + 2 * self.steps.steps.len() {
             self.allow(self.plainer(which));
         }
     }
@@ -219,10 +224,11 @@ impl Search<'_> {
             0 => change.overall.operands = usual.operands,
             1 => (change.overall.results, change.overall.tininess) = (usual.results, usual.tininess),
             2 => (change.overall.rounding, change.overall.overflow) = (usual.rounding, usual.overflow),
+            3 => change.overall.limit = usual.limit,
             _ => {
-                let number = (which - 3) / 2;
+                let number = (which - OVERALL) / 2;
                 let mut own = self.steps.steps[number].own;
-                match (which % 2, own.cut) {
+                match ((which - OVERALL) % 2, own.cut) {
                     (0, Some(cut)) if cut.bits == UNSEEN => own.cut = None,
                     (0, Some(cut)) => own.cut = Some(Cut { floor: None, ..cut }),
                     _ => own.target.overflow = Overflow::Standard,
@@ -255,11 +261,24 @@ impl Search<'_> {
             results.extend(ResultTininess::ALL.iter().map(of));
         }
         self.choose(results);
+        // The overflow of all steps, of all products, or of both, before that of the output alone.
+        let overall = Overall { overflow: Overflow::Standard, ..self.steps.overall };
+        let every = |overflow: Overflow, (sums, products): (bool, bool)| {
+            let own = |step: &Step| overflowing(step.own, overflow, (sums, products));
+            Change { overall, owns: self.steps.steps.iter().map(own).enumerate().collect() }
+        };
+        let places = [(true, false), (false, true), (true, true)];
+        let overflows = OVERFLOWS.into_iter().flat_map(|overflow| places.map(|place| every(overflow, place)));
+        let overflows: Vec<Change> = overflows.collect();
+        self.choose(overflows);
         let now = self.steps.overall;
         let output = ROUNDINGS.iter().flat_map(|rounding| {
             OVERFLOWS.iter().map(move |overflow| with(Overall { rounding: *rounding, overflow: *overflow, ..now }))
         });
         self.choose(output.collect());
+        let now = self.steps.overall;
+        let limits = std::iter::once(None).chain(LIMITS.map(Some));
+        self.choose(limits.map(|limit| with(Overall { limit, ..now })).collect());
     }
 
     /// What steps do: those that are alike together, then each.
@@ -294,6 +313,21 @@ impl Search<'_> {
     }
 }
 
+/// A step whose sums, or products, overflow like this.
+fn overflowing(own: Own, overflow: Overflow, (sums, products): (bool, bool)) -> Own {
+    let mut own = own;
+    if sums {
+        own.target.overflow = overflow;
+    }
+    match &mut own.products {
+        Products::Rounded(target) | Products::Added(target) | Products::Alone(_, Some(target)) if products => {
+            target.overflow = overflow;
+        }
+        _ => {}
+    }
+    own
+}
+
 /// Whether a case may say something of what is decided here: no operand is NaN.
 pub(super) fn says_something(i: &Instruction, (case, _): &Answered) -> bool {
     let nan = |format: &Format, codes: &[u64]| codes.iter().any(|code| format.decode(*code).class == Class::Nan);
@@ -307,44 +341,4 @@ fn explains(program: &Program, (case, answer): &Answered) -> bool {
     let zero = |code: u64| matches!(d.value(code), Real::Finite(value) if value.is_zero());
     let found = program.dot(case);
     found == *answer || zero(found) && zero(*answer)
-}
-
-/// Gives the sums of steps the sign of zero that explains the most cases.
-pub(super) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, cases: &[Answered]) -> u64 {
-    let is_zero = |code: u64| matches!(i.d.value(code), Real::Finite(value) if value.is_zero());
-    let zeros: Vec<&Answered> = cases.iter().filter(|(_, answer)| is_zero(*answer)).collect();
-    let mut taken = 0;
-    let mut missed = |steps: &SumSteps| {
-        let Some(program) = steps.written(i) else { return usize::MAX };
-        taken += zeros.len() as u64;
-        zeros.iter().filter(|(case, answer)| program.dot(case) != *answer).count()
-    };
-    let mut least = missed(steps);
-    let all: Vec<usize> = (0..steps.steps.len()).collect();
-    // What is flushed has a sign, too.
-    let flushes = |now: Subnormals| if now == Subnormals::Keep { &SUBNORMALS[..1] } else { &SUBNORMALS[1..] };
-    let now = steps.overall;
-    let mut tried = vec![];
-    for operands in flushes(now.operands) {
-        for results in flushes(now.results) {
-            let overall = Overall { operands: *operands, results: *results, ..now };
-            tried.extend(ZEROS.map(|zero| (Some(overall), zero, all.clone())));
-        }
-    }
-    if all.len() > 1 {
-        tried.extend(all.iter().flat_map(|number| ZEROS.map(|zero| (None, zero, vec![*number]))));
-    }
-    for (overall, zero, numbers) in tried {
-        if least == 0 {
-            break;
-        }
-        let mut other = steps.clone();
-        other.overall = overall.unwrap_or(other.overall);
-        numbers.iter().for_each(|number| other.steps[*number].own.zero = zero);
-        let count = missed(&other);
-        if count < least {
-            (least, *steps) = (count, other);
-        }
-    }
-    taken
 }

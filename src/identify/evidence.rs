@@ -1,0 +1,104 @@
+//! The inputs that decided the keys of a rule: reduced to the fewest terms and the simplest values that still do, and asked again.
+
+use super::{Identification, ask::Asker};
+use crate::{
+    Result,
+    arithmetic::Evaluator,
+    base::parallel,
+    comparison::shrink as reduction,
+    device::Device,
+    isa::{Case, Tiles},
+    power::{Change, ChangeVerdict, Tested},
+};
+
+/// The cases that may be looked at for one reduction.
+const BUDGET: usize = 8_000;
+
+/// An input that refutes another value of a key.
+#[derive(Debug, Clone)]
+pub struct Refuting {
+    /// The change that it refutes: of those of its key that are refuted the one that stood longest.
+    pub change: Change,
+    /// The operands.
+    pub case: Case,
+    /// What the device answered.
+    pub answer: u64,
+}
+
+/// For each key whose other values are refuted, the asked input that refuted the last of them.
+pub fn evidence(found: &Identification, tested: &Tested) -> Vec<Refuting> {
+    let mut last: Vec<(&Change, u64)> = Vec::new();
+    for (change, verdict) in &tested.changes {
+        let ChangeVerdict::Refuted(at) = verdict else { continue };
+        match last.iter_mut().find(|(other, _)| other.key == change.key) {
+            Some(entry) if entry.1 > at.case => {}
+            Some(entry) => *entry = (change, at.case),
+            None => last.push((change, at.case)),
+        }
+    }
+    let part = found.asked.part();
+    let refuting = |(change, number): (&Change, u64)| {
+        let output = number as usize - 1;
+        let (tile, place) = (output / (part.m * part.n), output % (part.m * part.n));
+        let case = found.asked.inputs.case(&part, tile, place / part.n, place % part.n);
+        Refuting { change: change.clone(), case, answer: found.asked.d.get(output) }
+    };
+    last.into_iter().map(refuting).collect()
+}
+
+/// The same with reduced inputs, each answered as the rule answers it; those that cannot be reduced are left out.
+pub fn reduced(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> Vec<Refuting> {
+    let part = found.asked.part();
+    let Some(own) = found.model().and_then(|model| model.evaluator(&part).ok()) else { return Vec::new() };
+    let simpler = |refuting: &Refuting| {
+        let other = tested.rule.model(Some(&refuting.change))?.evaluator(&part).ok()?;
+        let case = simplest(&refuting.case, [&own, &other])?;
+        Some(Refuting { answer: own.dot(&case), case, change: refuting.change.clone() })
+    };
+    parallel::map(evidence, simpler).into_iter().flatten().collect()
+}
+
+/// The simplest case that is found on which two rules differ, from one on which they do.
+fn simplest(case: &Case, [own, other]: [&Evaluator; 2]) -> Option<Case> {
+    let i = &own.program().instruction;
+    let differs = |case: &Case| own.dot(case) != other.dot(case);
+    reduction::shrink(i, case, BUDGET, &mut |cases| Ok(cases.iter().position(differs))).ok()?
+}
+
+/// Asks the device for reduced inputs, at most so many tiles, and puts them in the place of those they are reduced from where the answer
+/// is what the rule gives. What was asked is added to what is known; where the rule misses it, that counts as missed.
+///
+/// # Errors
+/// The device fails.
+pub fn ask_reduced(
+    device: &mut dyn Device,
+    found: &mut Identification,
+    evidence: &mut [Refuting],
+    reduced: Vec<Refuting>,
+    most: u64,
+) -> Result<()> {
+    let part = found.asked.part();
+    let mut tiles = Tiles::zeros(&part, reduced.len().min(most as usize));
+    for (at, refuting) in reduced.iter().enumerate().take(tiles.count) {
+        tiles.place(&part, at, 0, 0, &refuting.case);
+    }
+    if tiles.count == 0 {
+        return Ok(());
+    }
+    device.prepare(&found.instruction)?;
+    let mut asker = Asker::new(device, &found.instruction, most);
+    let answers = asker.ask(&tiles)?;
+    let each = part.m * part.n;
+    let answered = answers.len() / each;
+    found.executions += asker.executions;
+    found.asked.inputs.extend(&tiles.slice(0, answered));
+    found.asked.d.extend(&answers);
+    for (at, refuting) in reduced.into_iter().enumerate().take(answered) {
+        let own = evidence.iter_mut().find(|own| own.change.key == refuting.change.key);
+        match own.filter(|_| answers.get(at * each) == refuting.answer) {
+            Some(own) => *own = refuting,
+            None => found.misses += 1,
+        }
+    }
+    Ok(())
+}
