@@ -57,7 +57,7 @@ impl Dialogue<'_> {
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
         self.search.isolate(before);
         let mut directed = self.directed();
-        // What masks cannot decide is supposed: the order of each common shape.
+        // Where masks do not decide the order, groups of every size may be.
         let undecided = |meeting: &&Meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2;
         let groups = match order.meetings().iter().any(undecided) {
             true => starts::groups(&part),
@@ -65,31 +65,18 @@ impl Dialogue<'_> {
         };
         let all = all(&groups);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
-        let supposed = match (&mut directed, order.meetings().iter().any(undecided)) {
-            (Some(directed), true) => {
-                let mut orders = vec![order.clone()];
-                orders.extend(structure::orders(&all, &order, &part));
-                orders.extend(structure::nestings(&order));
-                self.supposed(directed, &orders, nan)
-            }
-            _ => vec![order.clone()],
-        };
-        let share = FITTING / supposed.len().max(1) as u64;
-        for supposed in supposed {
-            let own = structure::in_order(all.clone(), &supposed, &part);
-            let Some(steps) = directed.as_mut().and_then(|directed| self.fit(directed, &supposed, nan, share)) else {
-                continue;
-            };
+        let steps = directed.as_mut().and_then(|directed| self.fit(directed, &order, nan));
+        if let Some(steps) = steps {
             let mut settled = steps.clone();
             self.settle(&mut settled, before);
             for steps in [settled, steps] {
-                for rule in structure::shaped(&own, &steps).into_iter().chain(steps.rule(&part)) {
+                for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
                     if !self.search.fitted.contains(&rule) {
                         self.search.fitted.push(rule);
                     }
                 }
             }
-            self.in_order = own;
+            self.in_order.clone_from(&fitting);
         }
         fitting.extend(structure::trees(&order, &part, nan));
         self.search.in_pairs = order.meetings().iter().all(|meeting| meeting.manner == Manner::Pair);
@@ -113,14 +100,8 @@ impl Dialogue<'_> {
         Some(directed)
     }
 
-    /// How many answers the rule of these steps misses.
-    pub(super) fn missed_by(&self, steps: &SumSteps) -> Option<usize> {
-        let own = evaluator(&steps.rule(&self.search.known.part)?, &self.search.known.part)?;
-        Some(self.search.known.misses(&own).iter().map(|(_, count)| count).sum())
-    }
-
     /// What each step of an order does, the last one first, by tiles that show it alone; what that takes is limited.
-    fn fit(&mut self, directed: &mut Directed, order: &Order, nan: u64, most: u64) -> Option<SumSteps> {
+    fn fit(&mut self, directed: &mut Directed, order: &Order, nan: u64) -> Option<SumSteps> {
         let part = self.search.known.part.clone();
         let mut steps = SumSteps::of(order, nan)?;
         if steps.steps.len() > MOST_STEPS {
@@ -145,7 +126,7 @@ impl Dialogue<'_> {
                 let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
                 let own = match same {
                     Some(own) => own,
-                    None if self.search.known.work() - before > most => continue,
+                    None if self.search.known.work() - before > FITTING => continue,
                     None => {
                         let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases, true)?,

@@ -187,34 +187,6 @@ impl Fit<'_> {
         }
     }
 
-    /// How the step aligns and rounds, about: one thing after the other is changed for the better.
-    pub(super) fn roughly(&self, cases: &[Answered]) -> Fitted {
-        let now = self.step().own;
-        let mut all = Fitted { own: now, misses: usize::MAX, cases: 0 };
-        let begun = Cut { bits: 24, rounding: Rounding::Rz, floor: None };
-        for cut in [None, Some(begun)] {
-            let target = Target::new(self.part.d, Rounding::Rne);
-            let mut own = Fitted { own: Own { cut, target, ..now }, misses: usize::MAX, cases: 0 };
-            for _ in 0..2 {
-                let [targets, _] = self.targets();
-                let targets: Vec<Own> = targets.into_iter().map(|target| Own { target, ..own.own }).collect();
-                self.nearer(&targets, cases, &mut own);
-                if cut.is_some() && own.misses > 0 {
-                    let aligned: Vec<Own> = cuts().map(|cut| Own { cut: Some(cut), ..own.own }).collect();
-                    self.nearer(&aligned, cases, &mut own);
-                }
-            }
-            all.cases += own.cases;
-            if own.misses < all.misses {
-                (all.own, all.misses) = (own.own, own.misses);
-            }
-            if all.fits(cases.len()) {
-                break;
-            }
-        }
-        all
-    }
-
     /// The possibility, of those that take as many operations, that fails fewer cases than the best one so far; whether one does.
     pub(super) fn nearer(&self, owns: &[Own], cases: &[Answered], best: &mut Fitted) -> bool {
         let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };

@@ -30,7 +30,6 @@ mod search;
 mod starts;
 mod steps;
 mod structure;
-mod supposed;
 pub mod tables;
 
 pub use confirm::{Confirmation, HeldOut, KEPT, confirm};

@@ -16,8 +16,6 @@ use crate::{
     tree::{Leaf, Manner, Meeting, Order, of_program},
 };
 
-/// The most parts of a step whose order is supposed.
-const MOST_NESTED: usize = 5;
 /// The most nodes of a tree that is searched.
 const MOST_NODES: usize = 40;
 
@@ -54,63 +52,11 @@ pub(super) fn in_order(starts: Vec<Start>, order: &Order, part: &Instruction) ->
     starts.into_iter().filter(|start| fits(start) == Some(true)).collect()
 }
 
-/// The different orders of these rules that agree with the one that was found, the simplest first.
-pub(super) fn orders(starts: &[Start], order: &Order, part: &Instruction) -> Vec<Order> {
-    let mut all: Vec<Order> = Vec::new();
-    for start in starts {
-        let own = super::candidate::evaluator(&start.rule, part).and_then(|own| of_program(own.program()));
-        if let Some(own) = own.filter(|own| agrees(order, own) && has_steps(order, own) && !all.contains(own)) {
-            all.push(own);
-        }
-    }
-    sorting::by_key(&mut all, |own| own.meetings().len());
-    all
-}
-
-/// Whether a sum has every step that was found of another, of the same terms.
-fn has_steps(found: &Order, own: &Order) -> bool {
-    let leaves = |order: &Order| order.meetings().iter().map(|step| of_step(step)).collect::<Vec<_>>();
-    let own = leaves(own);
-    leaves(found).iter().all(|step| own.contains(step))
-}
-
 /// The terms of a step, in ascending order.
 fn of_step(step: &Meeting) -> Vec<Leaf> {
     let mut leaves: Vec<Leaf> = step.parts.iter().flat_map(Order::leaves).collect();
     sorting::by(&mut leaves, Ord::cmp);
     leaves
-}
-
-/// The orders in which the parts of the last step may be added in pairs, where that is not decided and they are few.
-pub(super) fn nestings(order: &Order) -> Vec<Order> {
-    let Order::Meeting(last) = order else { return Vec::new() };
-    if last.manner != Manner::Undecided || last.parts.len() > MOST_NESTED {
-        return Vec::new();
-    }
-    nested(&last.parts)
-}
-
-fn nested(parts: &[Order]) -> Vec<Order> {
-    let [first, rest @ ..] = parts else { return Vec::new() };
-    if rest.is_empty() {
-        return vec![first.clone()];
-    }
-    let mut all = Vec::new();
-    // The first part is in the one half, some of the others are in the other.
-    for chosen in 1..1usize << rest.len() {
-        let is_chosen = |at: usize| chosen >> at & 1 == 1;
-        let of = |wanted: bool| {
-            rest.iter().enumerate().filter(move |(at, _)| is_chosen(*at) == wanted).map(|(_, part)| part.clone())
-        };
-        let one: Vec<Order> = std::iter::once(first.clone()).chain(of(false)).collect();
-        let other: Vec<Order> = of(true).collect();
-        for left in nested(&one) {
-            for right in nested(&other) {
-                all.extend(Order::meeting(vec![left.clone(), right], Manner::Pair));
-            }
-        }
-    }
-    all
 }
 
 /// Where c is added to what is summed in no order that can be seen: all at once, which cannot be told from it if nothing is lost before.
