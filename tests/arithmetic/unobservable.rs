@@ -26,7 +26,7 @@ fn proved(model: &Model, i: &Instruction) -> Vec<(Change, String, Evaluator)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(amount(40, 500)))]
+    #![proptest_config(ProptestConfig::with_cases(amount(20, 500)))]
 
     #[test]
     fn no_operands_of_any_arithmetic_show_what_is_proved_unobservable(
@@ -50,7 +50,7 @@ fn instructions(model: &Model) -> Vec<&'static Instruction> {
         let rule = model.rule(i).filter(|_| model.evaluator(i).is_ok());
         rule.is_some_and(|rule| seen.insert((rule.instructions.clone(), i.a.name, i.b.name, i.c.name, i.d.name)))
     };
-    isa::all().iter().filter(|i| of_rule(i)).step_by(amount(30, 1)).collect()
+    isa::all().iter().filter(|i| of_rule(i)).step_by(amount(60, 1)).collect()
 }
 
 #[test]
