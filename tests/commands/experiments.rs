@@ -2,7 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::amount,
+    program::{tcnum, validate_report},
+};
 use serde_json::Value;
 use tcnum::{
     Error, Result,
@@ -55,7 +58,7 @@ fn every_published_cell_is_in_the_files_once_and_as_printed() {
 
 #[test]
 fn the_published_experiments_hold_on_both_generations_with_the_same_inputs() {
-    for name in TABLES {
+    for name in TABLES.into_iter().step_by(amount(2, 1)) {
         // Table 14 has a finding that fewer samples do not settle.
         let samples = if name == "table-14" { "30000" } else { "4000" };
         let devices = ["--device", "model:hopper", "--device", AMPERE, "--samples", samples];
@@ -119,7 +122,13 @@ fn acceptance_is_needed_where_a_printed_zero_is_none() {
 fn the_verdict_depends_on_the_number_of_samples_that_is_assumed() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("experiment.toml").display().to_string();
-    std::fs::write(&path, text_of("table-12")).unwrap();
+    // The one cell that is looked at.
+    let text = text_of("table-12");
+    let mut parts = text.split("[[profile.cell]]");
+    let mut own = parts.next().unwrap().to_string();
+    let cells = parts.filter(|cell| cell.contains("op = \"inner-product\"") && cell.contains("init = \"fp32\""));
+    cells.for_each(|cell| own += &["[[profile.cell]]", cell].concat());
+    std::fs::write(&path, own).unwrap();
     let of = |n: &str| {
         let (_, document) =
             report(&path, &["--device", "model:hopper", "--samples", "20000", "--published-samples", n]);

@@ -10,7 +10,7 @@ use tcnum::{
 use crate::{
     arithmetics::Arithmetic,
     black_box::{BlackBox, held_out},
-    machine::thorough,
+    machine::{amount, thorough},
     shipped::listed,
 };
 
@@ -89,7 +89,7 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
         (arithmetic.instruction, model)
     });
     for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)) {
-        for catalogue in [true, false] {
+        for catalogue in [false, true].into_iter().take(amount(1, 2)) {
             let plan = Plan { seed: 1, budget: 20_000, catalogue, also: Vec::new(), begun: Vec::new(), work: WORK };
             let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
             let what = format!("{i}, catalogue {catalogue}:\n{}", found.text());
