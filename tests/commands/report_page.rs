@@ -56,6 +56,16 @@ fn well_formed(page: &str) {
 }
 
 #[test]
+fn what_instructions_compute_stands_beside_what_they_cost() {
+    let (features, costs) = (kept("model-hopper/features.json"), kept("h200/costs.json"));
+    let words = ["and what it costs", "<td>NVIDIA H200: "];
+    let both = page(&[&features, &costs]);
+    assert!(words.iter().all(|own| both.contains(own)));
+    let alone = page(&[&features]);
+    assert!(!words.iter().any(|own| alone.contains(own)));
+}
+
+#[test]
 fn a_page_has_every_part_of_its_results_and_is_well_formed() {
     let names = ["cpu/zen5/verify.json", "h200/chain-figure-17.json", "h200/schemes.json", "products/promotion.json"];
     let paths: Vec<PathBuf> = names.iter().map(|name| kept(name)).collect();
