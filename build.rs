@@ -39,7 +39,7 @@ fn run() -> Result<(), String> {
     collect::write("scalar_support.rs", &scalar)?;
 
     collect::write("models.rs", &models::table(&collect::files("models", &["toml"])?, &targets)?)?;
-    collect::write("kernels.rs", &collect::table(&collect::files("kernels", &["cu", "cuh"])?)?)?;
-    collect::write("schedules.rs", &collect::table(&collect::files("schedules", &["toml", "csv"])?)?)?;
-    collect::write("schemes.rs", &collect::table(&collect::files("schemes", &["toml"])?)?)
+    collect::write("kernels.rs", &collect::table(&collect::files("kernels", &["cu", "cuh"])?))?;
+    collect::write("schedules.rs", &collect::table(&collect::files("schedules", &["toml", "csv"])?))?;
+    collect::write("schemes.rs", &collect::table(&collect::files("schemes", &["toml"])?))
 }

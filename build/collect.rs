@@ -23,11 +23,10 @@ impl File {
         format!("{}:{line}: {what}", self.path)
     }
 
-    /// The Rust expression of its text.
-    pub(crate) fn included(&self) -> Result<String, String> {
-        let path = root().join(&self.path);
-        let path = path.to_str().ok_or_else(|| format!("the path of {} is not UTF-8", self.path))?;
-        Ok(format!("include_str!({path:?})"))
+    /// The Rust expression of its text. It names no folder of this machine: a package that is moved with what was built of it
+    /// finds its files where it is now.
+    pub(crate) fn included(&self) -> String {
+        format!("include_str!(concat!(env!(\"CARGO_MANIFEST_DIR\"), {:?}))", format!("/{}", self.path))
     }
 
     /// The error of a file that is not what its reader expects.
@@ -64,9 +63,9 @@ pub(crate) fn files(folder: &str, extensions: &[&str]) -> Result<Vec<File>, Stri
 }
 
 /// The Rust expression of the files' names and texts, in their order.
-pub(crate) fn table(files: &[File]) -> Result<String, String> {
-    let row = |file: &File| Ok(format!("    ({:?}, {}),\n", file.name, file.included()?));
-    Ok(format!("&[\n{}]\n", files.iter().map(row).collect::<Result<String, String>>()?))
+pub(crate) fn table(files: &[File]) -> String {
+    let row = |file: &File| format!("    ({:?}, {}),\n", file.name, file.included());
+    format!("&[\n{}]\n", files.iter().map(row).collect::<String>())
 }
 
 /// Writes a table where the program includes it from.

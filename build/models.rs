@@ -44,7 +44,7 @@ pub(crate) fn table(files: &[File], targets: &[Target]) -> Result<String, String
         }
         rules(file)?;
         let architectures: Vec<&String> = head.architectures.iter().map(Spanned::get_ref).collect();
-        rows.push((order, format!("    ({:?}, &{architectures:?}, {}),\n", file.name, file.included()?)));
+        rows.push((order, format!("    ({:?}, &{architectures:?}, {}),\n", file.name, file.included())));
     }
     rows.sort();
     Ok(format!("&[\n{}]\n", rows.into_iter().map(|(_, row)| row).collect::<String>()))
