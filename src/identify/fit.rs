@@ -30,6 +30,17 @@ const GOOD: usize = 64;
 /// A case, and the code of D that the device gave.
 pub(super) type Answered = (Case, u64);
 
+/// How far is looked for what a step does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Depth {
+    /// One alignment, and D's format or f32: what most hardware has. What fails a case at once is given up.
+    Usual,
+    /// Every format.
+    Formats,
+    /// Two alignments, one behind the other, too.
+    Twice,
+}
+
 /// What a step does, as far as it was found.
 pub(super) struct Fitted {
     /// The possibility that fails the fewest cases.
@@ -52,6 +63,7 @@ pub(super) struct Fit<'a> {
     pub part: &'a Instruction,
     pub steps: &'a SumSteps,
     pub number: usize,
+    pub depth: Depth,
 }
 
 impl Fit<'_> {
@@ -71,8 +83,8 @@ impl Fit<'_> {
         self.program(own).map_or(usize::MAX, |program| misses(&program, cases, cases.len()).0)
     }
 
-    /// How the step aligns and rounds, by cases with short terms; with `twice` also whether it aligns twice.
-    pub(super) fn sum(&self, cases: &[Answered], twice: bool) -> Option<Fitted> {
+    /// How the step aligns and rounds, by cases with short terms.
+    pub(super) fn sum(&self, cases: &[Answered]) -> Option<Fitted> {
         let now = self.step().own;
         let program = self.program(now)?;
         let exact = vec![None];
@@ -81,10 +93,15 @@ impl Fit<'_> {
             Manner::Aligned => [&aligned, &exact],
             _ => [&exact, &aligned],
         };
-        let [usual, others] = self.targets();
+        let [mut usual, others] = self.targets();
+        let mut tiers = 4;
+        if self.depth == Depth::Usual {
+            usual.retain(|target| target.format == self.part.d || target.format.name == "f32");
+            tiers = 2;
+        }
         let mut all = Fitted { own: now, misses: usize::MAX, cases: 0 };
-        let tiers = [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)];
-        for (tier, (targets, cuts)) in tiers.into_iter().enumerate() {
+        let all_tiers = [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)];
+        for (tier, (targets, cuts)) in all_tiers.into_iter().take(tiers).enumerate() {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
             self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
             // What hardly ever shows may be there all the same.
@@ -92,7 +109,7 @@ impl Fit<'_> {
                 return Some(all);
             }
         }
-        if twice {
+        if self.depth == Depth::Twice {
             self.apart(cases, &mut all);
         }
         Some(all)
@@ -113,7 +130,7 @@ impl Fit<'_> {
         let rounded =
             |targets: &[Target]| targets.iter().map(|target| vec![with(Products::Rounded(*target))]).collect();
         self.best(&exact, rounded(&usual), cases, &mut all);
-        if all.misses == 0 {
+        if all.misses == 0 || self.depth == Depth::Usual {
             return Some(all);
         }
         if matches!(self.step().parts[..], [Part::Product(_), Part::Product(_)]) {
@@ -149,7 +166,8 @@ impl Fit<'_> {
     pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[Answered], best: &mut Fitted) {
         let few = &spread(cases, SIFTED);
         let mut left = Vec::new();
-        for failed in FAILED {
+        let most = if self.depth == Depth::Usual { 1 } else { FAILED.len() };
+        for failed in FAILED.into_iter().take(most) {
             if !left.is_empty() || best.misses == 0 {
                 break;
             }

@@ -23,12 +23,14 @@ mod fit;
 mod isolate;
 mod moves;
 mod near;
+mod orders;
 mod pool;
 mod quick;
 mod run;
 mod search;
 mod starts;
 mod steps;
+mod stepwise;
 mod structure;
 pub mod tables;
 

@@ -112,6 +112,11 @@ impl Pool {
         self.tiles.len()
     }
 
+    /// How many outputs it has.
+    pub(super) fn outputs(&self) -> usize {
+        self.len() * self.part.m * self.part.n
+    }
+
     /// Every answer.
     pub(super) fn answers(&self) -> impl Iterator<Item = u64> + '_ {
         self.tiles.iter().flat_map(|(_, answers)| answers.iter())

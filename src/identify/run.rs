@@ -48,8 +48,8 @@ const LED_ON: usize = 3;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
-/// What a search may compute before it ends without a rule, in products: half a minute of a core, about.
-pub const WORK: u64 = 1 << 33;
+/// What a search may compute before it ends without a rule, in products: three quarters of a minute of a core, about.
+pub const WORK: u64 = 5 << 31;
 
 /// How an instruction is identified.
 #[derive(Debug, Clone)]

@@ -37,7 +37,17 @@ const SUBNORMALS: [Subnormals; 3] = [Subnormals::Keep, Subnormals::SignedZero, S
 /// took, in cases that were computed.
 pub(super) fn settle(steps: &mut SumSteps, i: &Instruction, cases: &[Answered], which: Which, most: u64) -> u64 {
     let Some(program) = steps.program(i) else { return 0 };
-    let mut search = Search { i, steps: steps.clone(), program, cases, missed: Vec::new(), which, taken: 0, most };
+    let mut search = Search {
+        i,
+        steps: steps.clone(),
+        program,
+        cases,
+        missed: Vec::new(),
+        explained: Vec::new(),
+        which,
+        taken: 0,
+        most,
+    };
     search.update();
     for _ in 0..ROUNDS {
         let before = search.missed.len();
@@ -67,8 +77,9 @@ struct Search<'a> {
     steps: SumSteps,
     program: Program,
     cases: &'a [Answered],
-    /// The cases that are not explained.
+    /// The cases that are not explained, and all others.
     missed: Vec<usize>,
+    explained: Vec<usize>,
     which: Which,
     taken: u64,
     most: u64,
@@ -87,7 +98,22 @@ impl Search<'_> {
         let program = &self.program;
         let wrong = parallel::map(&all, |at| !explains(program, &self.cases[*at]));
         self.taken += all.len() as u64;
-        self.missed = all.into_iter().zip(wrong).filter(|(_, wrong)| *wrong).map(|(at, _)| at).collect();
+        let (missed, explained) = all.into_iter().zip(wrong).partition::<Vec<(usize, bool)>, _>(|(_, wrong)| *wrong);
+        [self.missed, self.explained] = [missed, explained].map(|cases| cases.into_iter().map(|(at, _)| at).collect());
+    }
+
+    /// How many cases a program does not explain, or `limit` if they are as many; and how many were computed. What is not explained now
+    /// comes first: a program that explains little of it is done with soon.
+    fn unexplained(&self, program: &Program, limit: usize) -> (usize, u64) {
+        let (mut count, mut taken) = (0, 0);
+        for at in self.missed.iter().chain(&self.explained) {
+            if count >= limit {
+                break;
+            }
+            taken += 1;
+            count += usize::from(!explains(program, &self.cases[*at]));
+        }
+        (count, taken)
     }
 
     /// The program in which what is changed takes as many operations as in this change.
@@ -129,14 +155,7 @@ impl Search<'_> {
         for at in order {
             let limit = best.as_ref().map_or(self.missed.len(), |(count, ..)| *count);
             let program = self.changed(&base, &changes[at]);
-            let (mut count, mut taken) = (0, 0);
-            for case in self.cases {
-                taken += 1;
-                count += usize::from(!explains(&program, case));
-                if count >= limit {
-                    break;
-                }
-            }
+            let (count, taken) = self.unexplained(&program, limit);
             self.taken += taken;
             if count < limit {
                 best = Some((count, changes[at].clone(), program));
@@ -193,14 +212,7 @@ impl Search<'_> {
         }
         let Some(base) = self.base(&change) else { return false };
         let program = self.changed(&base, &change);
-        let (mut count, mut taken) = (0, 0);
-        for case in self.cases {
-            taken += 1;
-            count += usize::from(!explains(&program, case));
-            if count > self.missed.len() {
-                break;
-            }
-        }
+        let (count, taken) = self.unexplained(&program, self.missed.len() + 1);
         self.taken += taken;
         let as_much = count <= self.missed.len();
         if as_much {
@@ -259,6 +271,16 @@ impl Search<'_> {
         for results_are in &SUBNORMALS[1..] {
             let of = |tininess: &ResultTininess| with(Overall { results: *results_are, tininess: *tininess, ..now });
             results.extend(ResultTininess::ALL.iter().map(of));
+        }
+        // A floor whose last bit is that of the smallest normal number looks much like it.
+        let floorless = |(number, step): (usize, &Step)| {
+            let cut = step.own.cut.filter(|cut| cut.floor.is_some())?;
+            Some((number, Own { cut: Some(Cut { floor: None, ..cut }), ..step.own }))
+        };
+        let owns: Vec<(usize, Own)> = self.steps.steps.iter().enumerate().filter_map(floorless).collect();
+        if !owns.is_empty() {
+            let also = results.clone().into_iter().map(|change| Change { owns: owns.clone(), ..change });
+            results.extend(also);
         }
         self.choose(results);
         // The overflow of all steps, of all products, or of both, before that of the output alone.

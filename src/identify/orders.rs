@@ -1,0 +1,141 @@
+//! Orders that a sum may have where masks do not decide it: those of the blocks that hardware adds one after the other, side by side,
+//! or at once.
+
+use crate::tree::{Leaf, Manner, Meeting, Order};
+
+/// The most products of which all groups are tried.
+const MOST_PRODUCTS: usize = 64;
+
+/// The orders that may hide behind one that is not decided, besides all at once, which it says itself: every usual way in which its
+/// first undecided step may add what it adds. None where all is decided.
+pub(super) fn alternatives(order: &Order) -> Vec<Order> {
+    let mut all = Vec::new();
+    let Some(step) = undecided(order) else { return all };
+    let with_c = step.parts.first() == Some(&Order::Leaf(Leaf::C));
+    let parts: Vec<Order> = step.parts[usize::from(with_c)..].to_vec();
+    let c = with_c.then_some(Order::Leaf(Leaf::C));
+    for blocks in blocks(&parts) {
+        for own in [at_once(&blocks, c.as_ref()), one_by_one(&blocks, c.as_ref())].concat() {
+            let itself = matches!(&own, Order::Meeting(own) if own.parts == step.parts);
+            let own = replaced(order, step, &own);
+            if !itself && !all.contains(&own) {
+                all.push(own);
+            }
+        }
+    }
+    all
+}
+
+/// The first step, from the last one down, of which masks do not say how it adds.
+fn undecided(order: &Order) -> Option<&Meeting> {
+    order.meetings().into_iter().find(|meeting| meeting.manner == Manner::Undecided && meeting.parts.len() > 2)
+}
+
+/// What may be added together before: the blocks that masks found, else groups of every size.
+fn blocks(parts: &[Order]) -> Vec<Vec<Order>> {
+    let count = parts.len();
+    if count < 2 || count > MOST_PRODUCTS || parts.iter().any(|part| matches!(part, Order::Meeting(_))) {
+        return vec![parts.to_vec()];
+    }
+    let group = |size: usize| parts.chunks(size).filter_map(|parts| joined(parts.to_vec())).collect();
+    (2..count).rev().filter(|size| count.is_multiple_of(*size)).map(group).chain([parts.to_vec()]).collect()
+}
+
+/// All at once, with c or before it.
+fn at_once(blocks: &[Order], c: Option<&Order>) -> Vec<Order> {
+    let Some(c) = c else { return joined(blocks.to_vec()).into_iter().collect() };
+    let with_c = joined([std::slice::from_ref(c), blocks].concat());
+    let before = joined(blocks.to_vec()).and_then(|blocks| joined(vec![c.clone(), blocks]));
+    with_c.into_iter().chain(before).collect()
+}
+
+/// One block after the other, from c on or with c at the end: each block at once with what comes before it, or summed before.
+fn one_by_one(blocks: &[Order], c: Option<&Order>) -> Vec<Order> {
+    let mut all = Vec::new();
+    let descending: Vec<Order> = blocks.iter().rev().cloned().collect();
+    for blocks in [blocks, &descending] {
+        for opened in [true, false] {
+            let chain = |start: Order, blocks: &[Order]| {
+                blocks.iter().try_fold(start, |sum, block| match block {
+                    Order::Meeting(Meeting { parts, manner }) if opened && *manner != Manner::Pair => {
+                        joined([vec![sum], parts.clone()].concat())
+                    }
+                    _ => joined(vec![sum, block.clone()]),
+                })
+            };
+            let last = blocks.split_first().and_then(|(first, rest)| chain(first.clone(), rest));
+            match c {
+                Some(c) => {
+                    all.extend(chain(c.clone(), blocks));
+                    all.extend(last.and_then(|sum| joined(vec![c.clone(), sum])));
+                }
+                None => all.extend(last),
+            }
+        }
+    }
+    all.extend(in_pairs(blocks.to_vec()).and_then(|sum| joined(c.cloned().into_iter().chain([sum]).collect())));
+    all
+}
+
+/// Neighbours first, then the sums of neighbours.
+fn in_pairs(blocks: Vec<Order>) -> Option<Order> {
+    let mut blocks = blocks;
+    while blocks.len() > 1 {
+        blocks = blocks.chunks(2).filter_map(|pair| joined(pair.to_vec())).collect();
+    }
+    blocks.pop()
+}
+
+/// What is added in one step, and nothing else with it. Whether it is aligned, its fit says.
+fn joined(parts: Vec<Order>) -> Option<Order> {
+    Order::meeting(parts, Manner::Exact)
+}
+
+/// The order with another one in the place of a step.
+fn replaced(order: &Order, step: &Meeting, by: &Order) -> Order {
+    match order {
+        Order::Meeting(meeting) if std::ptr::eq(meeting, step) => by.clone(),
+        Order::Meeting(Meeting { parts, manner }) => {
+            let parts = parts.iter().map(|part| replaced(part, step, by)).collect();
+            Order::Meeting(Meeting { parts, manner: *manner })
+        }
+        Order::Leaf(leaf) => Order::Leaf(*leaf),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tree::notation;
+
+    fn products(range: std::ops::Range<usize>) -> Vec<Order> {
+        range.map(|k| Order::Leaf(Leaf::Product(k))).collect()
+    }
+
+    #[test]
+    fn what_is_decided_has_no_alternatives() {
+        let pair = Order::meeting(products(0..2), Manner::Pair).unwrap();
+        assert!(alternatives(&pair).is_empty());
+    }
+
+    #[test]
+    fn blocks_that_masks_found_are_added_in_every_usual_order() {
+        let block = |range| Order::meeting(products(range), Manner::Undecided).unwrap();
+        let parts = vec![Order::Leaf(Leaf::C), block(0..4), block(4..8)];
+        let order = Order::meeting(parts, Manner::Undecided).unwrap();
+        let found: Vec<String> = alternatives(&order).iter().map(notation).collect();
+        for wanted in ["((c + ?{0..3}) + ?{4..7})", "={={c, 0..3}, 4..7}", "(c + (?{0..3} + ?{4..7}))"] {
+            assert!(found.iter().any(|own| own == wanted), "{wanted} is not in {found:?}");
+        }
+    }
+
+    #[test]
+    fn products_of_which_nothing_is_known_are_grouped_in_every_size() {
+        let parts = [vec![Order::Leaf(Leaf::C)], products(0..8)].concat();
+        let order = Order::meeting(parts, Manner::Undecided).unwrap();
+        let found: Vec<String> = alternatives(&order).iter().map(notation).collect();
+        for wanted in ["={={c, 0..3}, 4..7}", "(c + ={0..7})", "((((((((c + 0) + 1) + 2) + 3) + 4) + 5) + 6) + 7)"] {
+            assert!(found.contains(&wanted), "{wanted} is not in {found:?}");
+        }
+    }
+}

@@ -1,0 +1,191 @@
+//! What the steps of an order do, one after the other from the last one; and which order, where masks leave several.
+
+use super::{
+    apart::MOST_LANES,
+    candidate::evaluator,
+    directed::{Directed, Shown},
+    explore::{EXTREMES, SETTLING, some},
+    extremes::{self, Which},
+    fit::{Answered, Depth, Fit, ROUNDINGS},
+    orders,
+    run::Dialogue,
+    steps::{Own, Products, Step, SumSteps},
+};
+use crate::{
+    base::sorting,
+    isa::Tiles,
+    tree::{Leaf, Order},
+};
+
+/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
+const MOST_STEPS: usize = 80;
+const SHOWING: usize = 640;
+const MOST_SHOWING: usize = 32;
+/// The work after which only those possibilities are tried that other steps have.
+const FITTING: u64 = 1 << 32;
+/// What it may take to find the order that hides behind one that is not decided; and the part of what is known that one may miss which
+/// is taken for it at once.
+const ORDERING: u64 = 1 << 31;
+const NEAR: usize = 256;
+/// How many orders are compared with what all their steps have in common, and how many times fewer another than the plainest one has to
+/// miss.
+const COMPARED: usize = 3;
+const FAR: usize = 2;
+
+impl Dialogue<'_> {
+    /// What the steps of an order do. Where masks do not decide it: the order that explains the most of what is known, with what its
+    /// steps do, and what those of others would do.
+    pub(super) fn fit_any(
+        &mut self,
+        directed: &mut Directed,
+        order: Order,
+        nan: u64,
+    ) -> (Order, Option<SumSteps>, Vec<SumSteps>) {
+        let alternatives = orders::alternatives(&order);
+        let before = self.search.known.work();
+        let plain = (!alternatives.is_empty()).then(|| order.clone());
+        let mut fitting: Vec<(Order, SumSteps)> = Vec::new();
+        for own in plain.into_iter().chain(alternatives) {
+            if self.search.known.work() - before > ORDERING {
+                break;
+            }
+            let Some(steps) = self.fit(directed, &own, nan, Depth::Usual) else { continue };
+            if self.missed_by(&steps) <= self.search.known.outputs() / NEAR {
+                return (own, Some(steps), Vec::new());
+            }
+            fitting.push((own, steps));
+        }
+        let Some(thorough) = self.fit(directed, &order, nan, Depth::Twice) else { return (order, None, Vec::new()) };
+        sorting::by_key(&mut fitting, |(_, steps)| self.missed_by(steps));
+        fitting.truncate(COMPARED);
+        let (mut best, mut others) = ((self.settled(&thorough).0, order, thorough), Vec::new());
+        for (order, steps) in fitting {
+            let (misses, settled) = self.settled(&steps);
+            others.push(settled);
+            // A plain order is given up for one that explains far more.
+            if FAR * misses < best.0 || order == best.1 && misses < best.0 {
+                best = (misses, order, steps);
+            }
+        }
+        (best.1, Some(best.2), others)
+    }
+
+    /// Steps with what all of them have in common, which hides how near they are, and how many of the answers that are known they give
+    /// otherwise then.
+    fn settled(&self, steps: &SumSteps) -> (usize, SumSteps) {
+        let part = &self.search.known.part;
+        let cases = some(self.search.known.cases(0), EXTREMES);
+        let mut steps = steps.clone();
+        extremes::settle(
+            &mut steps,
+            part,
+            &cases,
+            Which::Extremes,
+            SETTLING / COMPARED as u64 / part.stored_k() as u64,
+        );
+        (self.missed_by(&steps), steps)
+    }
+
+    /// How many of the answers that are known steps give otherwise.
+    fn missed_by(&self, steps: &SumSteps) -> usize {
+        let part = &self.search.known.part;
+        let own = steps.rule(part).and_then(|rule| evaluator(&rule, part));
+        own.map_or(usize::MAX, |own| self.search.known.misses(&own).iter().map(|(_, count)| count).sum())
+    }
+
+    /// What each step of an order does, the last one first, by tiles that show it alone; what that takes is limited. Of what is looked for
+    /// in the usual depth every step has to be found.
+    fn fit(&mut self, directed: &mut Directed, order: &Order, nan: u64, depth: Depth) -> Option<SumSteps> {
+        let part = self.search.known.part.clone();
+        let mut steps = SumSteps::of(order, nan)?;
+        if steps.steps.len() > MOST_STEPS {
+            return None;
+        }
+        let before = self.search.known.work();
+        let mut found: Vec<Own> = Vec::new();
+        for number in 0..steps.steps.len() {
+            for shown in [Shown::Sum, Shown::Products] {
+                let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
+                if cases.is_empty() {
+                    continue;
+                }
+                let now = steps.steps[number].own;
+                let fit = Fit { part: &part, steps: &steps, number, depth };
+                // What another step does comes first.
+                let alike = found.iter().map(|other| match (shown, other.late) {
+                    (Shown::Sum, Some(_)) => *other,
+                    (Shown::Sum, None) => Own { products: Products::Exact, ..*other },
+                    (Shown::Products, _) => Own { products: other.products, ..now },
+                });
+                let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
+                let own = match same {
+                    Some(own) => own,
+                    None if self.search.known.work() - before > FITTING => match depth {
+                        Depth::Usual => return None,
+                        _ => continue,
+                    },
+                    None => {
+                        let mut fitted = match shown {
+                            Shown::Sum => fit.sum(&cases)?,
+                            Shown::Products => fit.products(&cases)?,
+                        };
+                        // What is rounded in a wider format may be rounded otherwise to D.
+                        let narrow = part.d.bits < 32 || depth > Depth::Usual;
+                        if number == 0 && shown == Shown::Sum && narrow && !fitted.fits(cases.len()) {
+                            for rounding in ROUNDINGS {
+                                let mut other = steps.clone();
+                                other.overall.rounding = rounding;
+                                let depth = depth.min(Depth::Formats);
+                                let again = Fit { part: &part, steps: &other, number, depth }.sum(&cases)?;
+                                let cases = fitted.cases + again.cases;
+                                if again.misses < fitted.misses {
+                                    fitted = again;
+                                    steps.overall = other.overall;
+                                }
+                                fitted.cases = cases;
+                            }
+                        }
+                        self.search.known.spend(fitted.cases * part.stored_k() as u64);
+                        if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
+                            return None;
+                        }
+                        fitted.own
+                    }
+                };
+                steps.steps[number].own = own;
+            }
+            let own = steps.steps[number].own;
+            if !found.contains(&own) {
+                found.push(own);
+            }
+        }
+        Some(steps)
+    }
+
+    /// Cases that show what a step does, about so many of them, with the answers.
+    pub(super) fn shown(
+        &mut self,
+        directed: &mut Directed,
+        step: &Step,
+        shown: Shown,
+        outputs: usize,
+    ) -> Option<Vec<Answered>> {
+        let part = self.search.known.part.clone();
+        let all = Leaf::all(&part);
+        let mut tiles = Tiles::zeros(&part, 0);
+        for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
+            if let Some(tile) = directed.tile(step, &all, shown) {
+                tiles.extend(&tile);
+            }
+        }
+        // Products that may be summed apart from others.
+        if shown == Shown::Sum {
+            (2..=MOST_LANES).filter_map(|places| directed.apart(step, places)).for_each(|tile| tiles.extend(&tile));
+        }
+        let before = self.search.known.len();
+        if tiles.count == 0 {
+            return Some(Vec::new());
+        }
+        self.ask(&tiles).then(|| self.search.known.cases(before))
+    }
+}
