@@ -85,7 +85,7 @@ impl Dialogue<'_> {
     }
 
     /// What draws tiles that show steps, with the exponents that each term may have.
-    fn directed(&mut self) -> Option<Directed> {
+    pub(super) fn directed(&mut self) -> Option<Directed> {
         let mut directed = Directed::new(&self.search.known.part, self.stream.seed);
         let asker = self.asker.as_mut()?;
         if let Err(error) = directed.find_ranges(&mut |cases| asker.ask_cases(cases)) {

@@ -80,7 +80,12 @@ impl Fit<'_> {
 
     /// How many cases it fails when it does this.
     pub(super) fn misses(&self, own: Own, cases: &[Answered]) -> usize {
-        self.program(own).map_or(usize::MAX, |program| misses(&program, cases, cases.len()).0)
+        self.fails(own, cases, cases.len()).0
+    }
+
+    /// How many cases it fails when it does this, or one more than `limit`; and how many were computed.
+    pub(super) fn fails(&self, own: Own, cases: &[Answered], limit: usize) -> (usize, u64) {
+        self.program(own).map_or((usize::MAX, 0), |program| misses(&program, cases, limit))
     }
 
     /// How the step aligns and rounds, by cases with short terms.

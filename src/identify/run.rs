@@ -29,6 +29,7 @@ use crate::{
     isa::{Case, Instruction, Tiles},
     power,
     trace::Trace,
+    tree::Order,
 };
 
 /// Tiles of the verification stream that are asked first, and at most before the rule counts as found.
@@ -45,11 +46,13 @@ const LOOKED_THROUGH: usize = 1 << 9;
 const TELLING: u64 = 1 << 27;
 /// How often the search goes on from the nearest candidate.
 const LED_ON: usize = 3;
+/// What other orders may take, where masks found none and all at once led nowhere.
+const ORDERS: u64 = 1 << 32;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
-/// What a search may compute before it ends without a rule, in products: three quarters of a minute of a core, about.
-pub const WORK: u64 = 5 << 31;
+/// What a search may compute before it ends without a rule, in products: half a minute of a core, about.
+pub const WORK: u64 = 1 << 33;
 
 /// How an instruction is identified.
 #[derive(Debug, Clone)]
@@ -186,12 +189,14 @@ pub(super) struct Dialogue<'a> {
     pub(super) in_order: Vec<Start>,
     /// What the steps of the sum do, as far as that was found, and cases that show what they do with extreme numbers.
     pub(super) settled: Option<(SumSteps, Vec<Answered>)>,
+    /// The order that masks found, where it says nothing of blocks.
+    pub(super) open: Option<Order>,
     pub(super) failure: Option<String>,
 }
 
 impl<'a> Dialogue<'a> {
     fn new(asker: Option<Asker<'a>>, stream: Stream, search: Search) -> Dialogue<'a> {
-        Dialogue { asker, stream, search, in_order: Vec::new(), settled: None, failure: None }
+        Dialogue { asker, stream, search, in_order: Vec::new(), settled: None, open: None, failure: None }
     }
 
     fn run(&mut self, instruction: &Instruction, known: &[Start], generation: Option<String>) -> Identification {
@@ -252,6 +257,22 @@ impl<'a> Dialogue<'a> {
             *shapes = Some(self.starts(known));
         }
         let mut best = self.search.reach(shapes.as_deref()?)?;
+        best = self.led_on(best);
+        if best.penalty > 0 {
+            self.search.known.most += ORDERS;
+            let rules = self.other_orders();
+            self.search.fitted = rules;
+            let other = if self.search.fitted.is_empty() { None } else { self.search.reach(&[]) };
+            if let Some(other) = other.map(|other| self.led_on(other)).filter(|other| other.penalty < best.penalty) {
+                best = other;
+            }
+        }
+        Some(best)
+    }
+
+    /// What leads on from a candidate, by what it fails.
+    fn led_on(&mut self, from: Candidate) -> Candidate {
+        let mut best = from;
         for _ in 0..LED_ON {
             if best.penalty == 0 {
                 break;
@@ -263,7 +284,7 @@ impl<'a> Dialogue<'a> {
             }
             best = refined;
         }
-        Some(best)
+        best
     }
 
     /// A candidate, or one that is nearer where it does not agree with everything.

@@ -1,5 +1,7 @@
 //! What the steps of an order do, one after the other from the last one; and which order, where masks leave several.
 
+use toml::Table;
+
 use super::{
     apart::MOST_LANES,
     candidate::evaluator,
@@ -7,7 +9,7 @@ use super::{
     explore::{EXTREMES, SETTLING, some},
     extremes::{self, Which},
     fit::{Answered, Depth, Fit, ROUNDINGS},
-    orders,
+    orders::{self, Undecided},
     run::Dialogue,
     steps::{Own, Products, Step, SumSteps},
 };
@@ -21,7 +23,7 @@ use crate::{
 const MOST_STEPS: usize = 80;
 const SHOWING: usize = 640;
 const MOST_SHOWING: usize = 32;
-/// The work after which only those possibilities are tried that other steps have.
+/// What finding what the steps of one order do may take.
 const FITTING: u64 = 1 << 32;
 /// What it may take to find the order that hides behind one that is not decided; and the part of what is known that one may miss which
 /// is taken for it at once.
@@ -33,33 +35,33 @@ const COMPARED: usize = 3;
 const FAR: usize = 2;
 
 impl Dialogue<'_> {
-    /// What the steps of an order do. Where masks do not decide it: the order that explains the most of what is known, with what its
-    /// steps do, and what those of others would do.
+    /// What the steps of an order do. Where masks leave open how blocks are added that they found: the order that explains the most of what
+    /// is known, with what its steps do, and what those of others would do. Where they found none, all at once is taken for the order until
+    /// that leads nowhere.
     pub(super) fn fit_any(
         &mut self,
         directed: &mut Directed,
         order: Order,
         nan: u64,
     ) -> (Order, Option<SumSteps>, Vec<SumSteps>) {
-        let alternatives = orders::alternatives(&order);
-        let before = self.search.known.work();
-        let plain = (!alternatives.is_empty()).then(|| order.clone());
-        let mut fitting: Vec<(Order, SumSteps)> = Vec::new();
-        for own in plain.into_iter().chain(alternatives) {
-            if self.search.known.work() - before > ORDERING {
-                break;
-            }
-            let Some(steps) = self.fit(directed, &own, nan, Depth::Usual) else { continue };
-            if self.missed_by(&steps) <= self.search.known.outputs() / NEAR {
-                return (own, Some(steps), Vec::new());
-            }
-            fitting.push((own, steps));
+        let mut fitting = Vec::new();
+        match orders::undecided(&order) {
+            None => {}
+            Some(Undecided::Blocks) => fitting = self.fit_others(directed, &order, nan),
+            Some(Undecided::Products) => self.open = Some(order.clone()),
         }
-        let Some(thorough) = self.fit(directed, &order, nan, Depth::Twice) else { return (order, None, Vec::new()) };
-        sorting::by_key(&mut fitting, |(_, steps)| self.missed_by(steps));
-        fitting.truncate(COMPARED);
+        if let Some((0, ..)) = fitting.first() {
+            let (_, order, steps) = fitting.swap_remove(0);
+            return (order, Some(steps), Vec::new());
+        }
+        let most = self.search.known.work() + FITTING;
+        let thorough = self.fit(directed, &order, nan, (Depth::Twice, most));
+        let Some(thorough) = thorough else { return (order, None, Vec::new()) };
+        if fitting.is_empty() {
+            return (order, Some(thorough), Vec::new());
+        }
         let (mut best, mut others) = ((self.settled(&thorough).0, order, thorough), Vec::new());
-        for (order, steps) in fitting {
+        for (_, order, steps) in fitting {
             let (misses, settled) = self.settled(&steps);
             others.push(settled);
             // A plain order is given up for one that explains far more.
@@ -70,19 +72,47 @@ impl Dialogue<'_> {
         (best.1, Some(best.2), others)
     }
 
+    /// The rules of what the steps of other orders do, where masks found no blocks and all at once led nowhere.
+    pub(super) fn other_orders(&mut self) -> Vec<Table> {
+        let Some(order) = self.open.take() else { return Vec::new() };
+        let Some(mut directed) = self.directed() else { return Vec::new() };
+        let (part, nan) = (self.search.known.part.clone(), self.nan());
+        let fitting = self.fit_others(&mut directed, &order, nan);
+        let settled = fitting.iter().map(|(_, _, steps)| self.settled(steps).1);
+        settled.filter_map(|steps| steps.rule(&part)).collect()
+    }
+
+    /// The orders that one which is not decided may hide, those that explain the most of what is known, with what their steps do and how
+    /// many answers they miss: 0 where they are so few that something that all steps have in common explains them, and no other is looked
+    /// at then.
+    fn fit_others(&mut self, directed: &mut Directed, order: &Order, nan: u64) -> Vec<(usize, Order, SumSteps)> {
+        let most = self.search.known.work() + ORDERING;
+        let mut fitting: Vec<(usize, Order, SumSteps)> = Vec::new();
+        for own in [vec![order.clone()], orders::alternatives(order)].concat() {
+            if self.search.known.work() > most {
+                break;
+            }
+            let Some(steps) = self.fit(directed, &own, nan, (Depth::Usual, most)) else { continue };
+            let misses = self.missed_by(&steps);
+            if misses <= self.search.known.outputs() / NEAR {
+                return vec![(0, own, steps)];
+            }
+            fitting.push((misses, own, steps));
+        }
+        sorting::by_key(&mut fitting, |(misses, ..)| *misses);
+        fitting.truncate(COMPARED);
+        fitting
+    }
+
     /// Steps with what all of them have in common, which hides how near they are, and how many of the answers that are known they give
     /// otherwise then.
     fn settled(&self, steps: &SumSteps) -> (usize, SumSteps) {
         let part = &self.search.known.part;
         let cases = some(self.search.known.cases(0), EXTREMES);
         let mut steps = steps.clone();
-        extremes::settle(
-            &mut steps,
-            part,
-            &cases,
-            Which::Extremes,
-            SETTLING / COMPARED as u64 / part.stored_k() as u64,
-        );
+        let most = SETTLING / COMPARED as u64 / part.stored_k() as u64;
+        let taken = extremes::settle(&mut steps, part, &cases, Which::Extremes, most);
+        self.search.known.spend(taken * part.stored_k() as u64);
         (self.missed_by(&steps), steps)
     }
 
@@ -90,20 +120,31 @@ impl Dialogue<'_> {
     fn missed_by(&self, steps: &SumSteps) -> usize {
         let part = &self.search.known.part;
         let own = steps.rule(part).and_then(|rule| evaluator(&rule, part));
+        if own.as_ref().is_some_and(|own| !own.is_fast()) {
+            self.search.known.spend((self.search.known.outputs() * part.stored_k()) as u64);
+        }
         own.map_or(usize::MAX, |own| self.search.known.misses(&own).iter().map(|(_, count)| count).sum())
     }
 
-    /// What each step of an order does, the last one first, by tiles that show it alone; what that takes is limited. Of what is looked for
-    /// in the usual depth every step has to be found.
-    fn fit(&mut self, directed: &mut Directed, order: &Order, nan: u64, depth: Depth) -> Option<SumSteps> {
+    /// What each step of an order does, the last one first, by tiles that show it alone; from so much work on only those possibilities are
+    /// tried that other steps have. Of what is looked for in the usual depth every step has to be found.
+    fn fit(
+        &mut self,
+        directed: &mut Directed,
+        order: &Order,
+        nan: u64,
+        (depth, most): (Depth, u64),
+    ) -> Option<SumSteps> {
         let part = self.search.known.part.clone();
         let mut steps = SumSteps::of(order, nan)?;
         if steps.steps.len() > MOST_STEPS {
             return None;
         }
-        let before = self.search.known.work();
         let mut found: Vec<Own> = Vec::new();
         for number in 0..steps.steps.len() {
+            if depth == Depth::Usual && self.search.known.work() > most {
+                return None;
+            }
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
                 if cases.is_empty() {
@@ -117,13 +158,16 @@ impl Dialogue<'_> {
                     (Shown::Sum, None) => Own { products: Products::Exact, ..*other },
                     (Shown::Products, _) => Own { products: other.products, ..now },
                 });
-                let same = alike.into_iter().find(|own| fit.misses(*own, &cases) == 0);
+                let mut tried = 0;
+                let same = alike.into_iter().find(|own| {
+                    let (misses, taken) = fit.fails(*own, &cases, 0);
+                    tried += taken;
+                    misses == 0
+                });
+                self.search.known.spend(tried * part.stored_k() as u64);
                 let own = match same {
                     Some(own) => own,
-                    None if self.search.known.work() - before > FITTING => match depth {
-                        Depth::Usual => return None,
-                        _ => continue,
-                    },
+                    None if self.search.known.work() > most => continue,
                     None => {
                         let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
