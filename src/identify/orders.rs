@@ -139,7 +139,7 @@ mod tests {
         let parts = vec![Order::Leaf(Leaf::C), block(0..4), block(4..8)];
         let order = Order::meeting(parts, Manner::Undecided).unwrap();
         let found: Vec<String> = alternatives(&order).iter().map(notation).collect();
-        for wanted in ["((c + ?{0..3}) + ?{4..7})", "={={c, 0..3}, 4..7}", "(c + (?{0..3} + ?{4..7}))"] {
+        for wanted in ["((c + ?{0..3}) + ?{4..7})", "exact{exact{c, 0..3}, 4..7}", "(c + (?{0..3} + ?{4..7}))"] {
             assert!(found.iter().any(|own| own == wanted), "{wanted} is not in {found:?}");
         }
     }
@@ -149,7 +149,7 @@ mod tests {
         let parts = [vec![Order::Leaf(Leaf::C)], products(0..8)].concat();
         let order = Order::meeting(parts, Manner::Undecided).unwrap();
         let found: Vec<String> = alternatives(&order).iter().map(notation).collect();
-        for wanted in ["={={c, 0..3}, 4..7}", "(c + ={0..7})", "((((((((c + 0) + 1) + 2) + 3) + 4) + 5) + 6) + 7)"] {
+        for wanted in ["exact{exact{c, 0..3}, 4..7}", "(c + exact{0..7})", "chain(c, 0..7)"] {
             assert!(found.iter().any(|own| own == wanted), "{wanted} is not in {found:?}");
         }
     }
