@@ -26,9 +26,8 @@ const GAPS: [i32; 12] = [3, 8, 12, 14, 18, 22, 24, 26, 32, 38, 42, 48];
 const WIDE_GAPS: [i32; 11] = [3, 12, 24, 30, 36, 42, 50, 52, 54, 56, 60];
 /// The bits of terms that every step hands on as they are.
 const SHORT: u32 = 3;
-/// The terms of a tile at most, but for the one that cancels; and of one whose terms carry.
+/// The terms of a tile at most, but for the one that cancels.
 const MOST_TERMS: u64 = 4;
-const MOST_CARRYING: u64 = 32;
 
 /// What a tile shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -37,30 +36,6 @@ pub(super) enum Shown {
     Sum,
     /// What becomes of the products that the step adds itself: all their bits count.
     Products,
-}
-
-/// What the significands of the terms of a tile are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Significands {
-    /// Of few bits, so that every step hands them on.
-    Short,
-    /// All bits count.
-    Long,
-    /// The largest of few bits; the others powers of two, but for 2^-q, or 2^-2q, of them: what decides a tie is far below it.
-    Sharp(u32),
-    /// Of few bits and one sign: their sum has more bits than any of them.
-    Carrying,
-}
-
-/// The significand of a number.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    /// So many leading bits at most; half of those that are to be short are powers of two.
-    Bits(u32),
-    /// 1 + 2^-q.
-    Above(u32),
-    /// 1 - 2^-q.
-    Below(u32),
 }
 
 /// Exponents at which terms are tried alone, and how far apart they are.
@@ -158,16 +133,9 @@ impl Directed {
 
     /// A tile for a step; `None` where it has nothing to show. `all` are the terms of the whole sum.
     pub(super) fn tile(&mut self, step: &Step, all: &[Leaf], shown: Shown) -> Option<Tiles> {
-        let significands = match (shown, self.below(8)) {
-            (Shown::Products, _) => Significands::Long,
-            (Shown::Sum, 0 | 1) => Significands::Sharp(1 + self.below(self.most_sharp()) as u32),
-            (Shown::Sum, 2) => Significands::Carrying,
-            (Shown::Sum, _) => Significands::Short,
-        };
-        let leaves = match (shown, significands) {
-            (Shown::Sum, Significands::Carrying) => self.some(step, MOST_CARRYING),
-            (Shown::Sum, _) => self.some(step, MOST_TERMS),
-            (Shown::Products, _) => self.products(step),
+        let leaves = match shown {
+            Shown::Sum => self.some(step),
+            Shown::Products => self.products(step),
         };
         let first = *leaves.first()?;
         // What cancels the first term: one that meets none of them before this step.
@@ -181,13 +149,7 @@ impl Directed {
         };
         let outside = outside.into_iter().filter(|leaf| shown == Shown::Sum || *leaf == Leaf::C).collect::<Vec<_>>();
         let cancelling = (wanted && !outside.is_empty()).then(|| outside[self.below(outside.len() as u64) as usize]);
-        Some(self.drawn(&leaves, first, cancelling, significands))
-    }
-
-    /// The largest q of which A and B hold 1 + 2^-q and 1 - 2^-q.
-    fn most_sharp(&self) -> u64 {
-        let bits = |format: &Format| format.float().map_or(1, |float| float.precision());
-        u64::from(bits(self.i.a).min(bits(self.i.b)).max(2) - 1)
+        Some(self.drawn(&leaves, first, cancelling, shown))
     }
 
     /// A tile with two products that a step adds itself, so many places apart; `None` where it has none.
@@ -195,14 +157,13 @@ impl Directed {
         let own: Vec<Leaf> = step.parts.iter().filter_map(Part::product).map(Leaf::Product).collect();
         let first = self.below(own.len().saturating_sub(places) as u64) as usize;
         let leaves = [*own.get(first)?, *own.get(first + places)?];
-        Some(self.drawn(&leaves, leaves[0], None, Significands::Short))
+        Some(self.drawn(&leaves, leaves[0], None, Shown::Sum))
     }
 
     /// One term of each of two parts or more, in a random order: where only one part is not a product, half of the time it is among
     /// them.
-    fn some(&mut self, step: &Step, most: u64) -> Vec<Leaf> {
-        let most = (step.parts.len() as u64).min(most);
-        let count = if most > MOST_TERMS { most } else { 2 + self.below(most - 1) } as usize;
+    fn some(&mut self, step: &Step) -> Vec<Leaf> {
+        let count = 2 + self.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
         let mut parts: Vec<usize> = (0..step.parts.len()).collect();
         let mut drawn = Vec::new();
         let others: Vec<usize> = parts.iter().copied().filter(|at| step.parts[*at].product().is_none()).collect();
@@ -235,42 +196,24 @@ impl Directed {
         some
     }
 
-    fn drawn(&mut self, leaves: &[Leaf], first: Leaf, cancelling: Option<Leaf>, significands: Significands) -> Tiles {
+    fn drawn(&mut self, leaves: &[Leaf], first: Leaf, cancelling: Option<Leaf>, shown: Shown) -> Tiles {
         let i = &self.i.clone();
         let top = leaves.iter().chain(&cancelling).map(|leaf| self.range(*leaf).1).min().unwrap_or(0);
-        // A sum of many is larger than any of them.
-        let top = self.top().min(top) - if significands == Significands::Carrying { 4 } else { 0 };
-        let rows = self.side(i.m, true, leaves, (first, cancelling), (top, significands));
-        let columns = self.side(i.n, false, leaves, (first, cancelling), (top, significands));
+        let top = self.top().min(top);
+        let rows = self.side(i.m, true, leaves, (first, cancelling), (top, shown));
+        let columns = self.side(i.n, false, leaves, (first, cancelling), (top, shown));
         let with_c = leaves.contains(&Leaf::C);
-        let products: Vec<usize> = leaves
-            .iter()
-            .filter_map(|leaf| match leaf {
-                Leaf::Product(k) => Some(*k),
-                Leaf::C => None,
-            })
-            .collect();
         let mut tiles = Tiles::zeros(i, 1);
         for (at, row) in rows.iter().enumerate() {
             for (beside, column) in columns.iter().enumerate() {
                 let mut case = Case { b: column.b.clone(), scale_b: column.scale_b.clone(), ..row.clone() };
                 case.c = match (cancelling, first) {
-                    (Some(Leaf::C), Leaf::Product(_)) if significands == Significands::Carrying => {
-                        self.opposite(&case, &products, significands)
-                    }
-                    (Some(Leaf::C), Leaf::Product(k)) | (Some(Leaf::Product(k)), Leaf::C) => {
-                        self.opposite(&case, &[k], significands)
-                    }
+                    (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
+                    (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
                     _ if with_c => {
-                        let far = if first == Leaf::C { 3 } else { self.gap(significands) };
+                        let far = if first == Leaf::C { 3 } else { self.gap(shown) };
                         let exponent = top - if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
-                        let places = i.c.float().map_or(1, |float| float.precision() - 1).max(1);
-                        let form = match (significands, self.below(2)) {
-                            (Significands::Sharp(_), 0) if first != Leaf::C => self.near_one(places),
-                            _ => Form::Bits(SHORT),
-                        };
-                        let negative = self.below(2) == 0;
-                        self.code(i.c, exponent.max(self.range(Leaf::C).0), form, negative)
+                        self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
                     }
                     _ => 0,
                 };
@@ -281,11 +224,11 @@ impl Directed {
     }
 
     /// How far below the largest term others are at most.
-    fn gap(&mut self, significands: Significands) -> i32 {
+    fn gap(&mut self, shown: Shown) -> i32 {
         let wide = self.i.d.float().is_some_and(|float| float.precision() > 24);
         let gaps = if wide { &WIDE_GAPS[..] } else { &GAPS };
         let gap = gaps[self.below(gaps.len() as u64) as usize];
-        if significands == Significands::Long { gap.min(12) } else { gap }
+        if shown == Shown::Products { gap.min(12) } else { gap }
     }
 
     /// The exponent of the largest terms.
@@ -305,7 +248,7 @@ impl Directed {
         of_a: bool,
         leaves: &[Leaf],
         (first, cancelling): (Leaf, Option<Leaf>),
-        (top, significands): (i32, Significands),
+        (top, shown): (i32, Shown),
     ) -> Vec<Case> {
         let i = &self.i.clone();
         let format = if of_a { i.a } else { i.b };
@@ -316,7 +259,11 @@ impl Directed {
         let [own, other] = [format, if of_a { i.b } else { i.a }]
             .map(|format| format.float().map_or(1, |float| (float.emax() - float.emin()).min(64)));
         let share = 100 * own / (own + other).max(1);
-        let short = Form::Bits(if of_a { SHORT } else { 1 });
+        let bits = match (shown, of_a) {
+            (Shown::Products, _) => 64,
+            (Shown::Sum, true) => SHORT,
+            (Shown::Sum, false) => 1,
+        };
         let one = |scale: &Format, exponent: i32| encoded(scale, Finite::exact(false, 1, exponent));
         let mut all = Vec::new();
         for _ in 0..lines {
@@ -326,9 +273,7 @@ impl Directed {
                 case.scale_b.fill(one(scale.format, 0));
             }
             let mut scaled: Vec<(usize, i32)> = Vec::new();
-            let gap = self.gap(significands);
-            // Of those that carry A has the sign.
-            let sign = of_a && self.below(2) == 0;
+            let gap = self.gap(shown);
             for leaf in leaves {
                 let Leaf::Product(k) = *leaf else { continue };
                 let far = gap.min(top - self.range(*leaf).0);
@@ -350,18 +295,7 @@ impl Directed {
                     let code = one(scale.format, by);
                     if of_a { case.scale_a[block] = code } else { case.scale_b[block] = code }
                 }
-                let form = match significands {
-                    Significands::Long => Form::Bits(64),
-                    Significands::Short | Significands::Carrying => short,
-                    Significands::Sharp(_) if *leaf == first => short,
-                    Significands::Sharp(q) => match (self.below(2), of_a) {
-                        (0, true) => Form::Above(q),
-                        (0, false) => Form::Below(q),
-                        _ => Form::Bits(1),
-                    },
-                };
-                let negative = if significands == Significands::Carrying { sign } else { self.below(2) == 0 };
-                let code = self.code(format, (exponent - by).clamp(least, most), form, negative);
+                let code = self.code(format, (exponent - by).clamp(least, most), bits);
                 if of_a { case.a[k] = code } else { case.b[at] = code }
             }
             if let (Some(Leaf::Product(k)), Leaf::Product(of)) = (cancelling, first) {
@@ -377,9 +311,7 @@ impl Directed {
             } else if let (Some(Leaf::Product(k)), Leaf::C) = (cancelling, first) {
                 let exponent = high - self.below(2) as i32;
                 let at = case.logical(i, k);
-                let form = if significands == Significands::Long { Form::Bits(64) } else { short };
-                let negative = self.below(2) == 0;
-                let code = self.code(format, exponent.clamp(least, most), form, negative);
+                let code = self.code(format, exponent.clamp(least, most), bits);
                 if of_a { case.a[k] = code } else { case.b[at] = code }
             }
             all.push(case);
@@ -387,53 +319,36 @@ impl Directed {
         all
     }
 
-    /// 1 + 2^-q or 1 - 2^-q, with at most so many places behind the point.
-    fn near_one(&mut self, places: u32) -> Form {
-        let q = 1 + self.below(places.into()) as u32;
-        if self.below(2) == 0 { Form::Above(q) } else { Form::Below(q) }
-    }
-
-    /// A number whose leading bit is at this exponent, or one below it where it is a little less than a power of two.
-    fn code(&mut self, format: &Format, exponent: i32, form: Form, negative: bool) -> u64 {
+    /// A number with this exponent and so many bits at most; half of them powers of two where they are to be short.
+    fn code(&mut self, format: &Format, exponent: i32, bits: u32) -> u64 {
         let Some(float) = format.float() else { return 0 };
         let precision = float.precision();
         let leading = 1u64 << (precision - 1);
-        let significand = match form {
-            Form::Bits(bits) => {
-                // Half of the short ones are powers of two.
-                let bits = if bits > 1 && bits <= SHORT && self.below(2) == 0 { 1 } else { bits };
-                let kept = u64::MAX << precision.saturating_sub(bits);
-                leading | (self.random.next_u64() & (leading - 1) & kept)
-            }
-            Form::Above(q) => leading | leading >> q.min(precision - 1),
-            Form::Below(q) => 2 * leading - (leading >> (q.min(precision) - 1)),
-        };
-        let below = i32::from(matches!(form, Form::Below(_)));
-        let exponent = (exponent - below).clamp(float.emin(), float.emax()) - (precision as i32 - 1);
-        encoded(format, Finite::exact(float.signed && negative, significand.into(), exponent))
+        let bits = if bits > 1 && bits <= SHORT && self.below(2) == 0 { 1 } else { bits };
+        let kept = u64::MAX << precision.saturating_sub(bits);
+        let significand = leading | (self.random.next_u64() & (leading - 1) & kept);
+        let exponent = exponent.clamp(float.emin(), float.emax()) - (precision as i32 - 1);
+        let negative = float.signed && self.below(2) == 0;
+        encoded(format, Finite::exact(negative, significand.into(), exponent))
     }
 
-    /// The element of C that cancels the sum of some products; where all their bits count only the leading ones.
-    fn opposite(&mut self, case: &Case, products: &[usize], significands: Significands) -> u64 {
+    /// The element of C that cancels a product, of a product with all its bits only the leading ones.
+    fn opposite(&mut self, case: &Case, k: usize, shown: Shown) -> u64 {
         let i = &self.i.clone();
-        let mut sum = Finite::zero(false);
-        for k in products {
-            let logical = case.logical(i, *k);
-            let mut value = Finite::exact(true, 1, 0);
-            let mut factors = vec![i.a.value(case.a[*k]), i.b.value(case.b[logical])];
-            if let Some(scale) = i.scale {
-                let block = logical / scale.block;
-                factors.extend([case.scale_a[block], case.scale_b[block]].map(|code| scale.format.value(code)));
-            }
-            for factor in factors {
-                let Real::Finite(factor) = factor else { return 0 };
-                value = value.times(&factor);
-            }
-            sum = sum.plus(&value);
+        let logical = case.logical(i, k);
+        let mut value = Finite::exact(true, 1, 0);
+        let mut factors = vec![i.a.value(case.a[k]), i.b.value(case.b[logical])];
+        if let Some(scale) = i.scale {
+            let block = logical / scale.block;
+            factors.extend([case.scale_a[block], case.scale_b[block]].map(|code| scale.format.value(code)));
         }
-        if significands == Significands::Long && !sum.is_zero() {
-            sum = sum.rounded_to_precision(1 + self.below(u64::from(SHORT)) as u32, Rounding::Rz);
+        for factor in factors {
+            let Real::Finite(factor) = factor else { return 0 };
+            value = value.times(&factor);
         }
-        encoded(i.c, sum)
+        if shown == Shown::Products && !value.is_zero() {
+            value = value.rounded_to_precision(1 + self.below(u64::from(SHORT)) as u32, Rounding::Rz);
+        }
+        encoded(i.c, value)
     }
 }
