@@ -33,6 +33,7 @@ const POLISHED: usize = 8;
 pub(super) const EXTREMES: usize = 4096;
 const ORDINARY: usize = 1024;
 const MISSED: (usize, usize) = (16, 6);
+
 /// So many of these cases.
 pub(super) fn some(cases: Vec<Answered>, count: usize) -> Vec<Answered> {
     let step = cases.len().div_ceil(count).max(1);

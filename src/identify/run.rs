@@ -256,12 +256,11 @@ impl<'a> Dialogue<'a> {
         if shapes.is_none() {
             *shapes = Some(self.starts(known));
         }
-        let mut best = self.search.reach(shapes.as_deref()?)?;
-        best = self.led_on(best);
-        if best.penalty > 0 {
+        let best = self.search.reach(shapes.as_deref()?)?;
+        let mut best = self.led_on(best);
+        if let (true, Some(order)) = (best.penalty > 0, self.open.take()) {
             self.search.known.most += ORDERS;
-            let rules = self.other_orders();
-            self.search.fitted = rules;
+            self.search.fitted = self.other_orders(&order);
             let other = if self.search.fitted.is_empty() { None } else { self.search.reach(&[]) };
             if let Some(other) = other.map(|other| self.led_on(other)).filter(|other| other.penalty < best.penalty) {
                 best = other;

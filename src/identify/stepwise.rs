@@ -72,12 +72,11 @@ impl Dialogue<'_> {
         (best.1, Some(best.2), others)
     }
 
-    /// The rules of what the steps of other orders do, where masks found no blocks and all at once led nowhere.
-    pub(super) fn other_orders(&mut self) -> Vec<Table> {
-        let Some(order) = self.open.take() else { return Vec::new() };
+    /// The rules of what the steps of the orders do that one which is not decided may hide.
+    pub(super) fn other_orders(&mut self, order: &Order) -> Vec<Table> {
         let Some(mut directed) = self.directed() else { return Vec::new() };
         let (part, nan) = (self.search.known.part.clone(), self.nan());
-        let fitting = self.fit_others(&mut directed, &order, nan);
+        let fitting = self.fit_others(&mut directed, order, nan);
         let settled = fitting.iter().map(|(_, _, steps)| self.settled(steps).1);
         settled.filter_map(|steps| steps.rule(&part)).collect()
     }
