@@ -1,19 +1,8 @@
-// What loads from shared memory take: rounds of so many independent chains of them, back to back. What is loaded is the address of the
-// next load of the chain, which is the same one.
+// What loads from shared memory take: rounds of so many independent chains of them. What is loaded is the address of the next load of the
+// chain, which is the same one.
 //
-// Specialised by WAYS (threads of a warp, or of those that are served together, that want the same bank), MATRICES (of ldmatrix; 0: ld.shared)
-// and WORDS that ld.shared loads.
-
-typedef unsigned long long Word;
-
-// Loads in the body of the loop, about.
-const int BODY = 16;
-
-__device__ __forceinline__ Word nanoseconds() {
-    Word now;
-    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
-    return now;
-}
+// Behind cost_loop.cuh. Specialised by WAYS (threads of a warp, or of those that are served together, that want the same bank), MATRICES (of
+// ldmatrix; 0: ld.shared) and WORDS that ld.shared loads.
 
 // The first word that a thread loads from `at`.
 __device__ __forceinline__ unsigned load(unsigned at) {
@@ -38,7 +27,7 @@ __device__ __forceinline__ unsigned load(unsigned at) {
 }
 
 template <int INDEPENDENT>
-__device__ __forceinline__ void rounds(Word count, Word* times, unsigned* sink) {
+__device__ __forceinline__ void rounds(const void*, const void*, const void*, Word count, unsigned, Word* times, void* sink) {
     __shared__ __align__(128) unsigned memory[1024];
     const unsigned lane = threadIdx.x % 32;
     const unsigned base = (unsigned)__cvta_generic_to_shared(memory);
@@ -50,51 +39,18 @@ __device__ __forceinline__ void rounds(Word count, Word* times, unsigned* sink) 
     const unsigned own = base + 4 * WAYS * lane;
     if (threadIdx.x < 32) memory[WAYS * lane] = own;
 #endif
-    unsigned at[INDEPENDENT];
+    unsigned at[INDEPENDENT][1];
 #pragma unroll
-    for (int i = 0; i < INDEPENDENT; ++i) at[i] = own;
-    Word* const written = times + ((Word)blockIdx.x * blockDim.x + threadIdx.x) / 32 * 4;
-    // The first time, one round brings the code near.
-#pragma unroll 1
-    for (int time = 0; time < 2; ++time) {
-        const Word last = time == 0 ? 1 : count;
-        __syncthreads();
-        const Word began = nanoseconds();
-        const Word begin = clock64();
-#pragma unroll 1
-        for (Word round = 0; round < last; ++round) {
+    for (int i = 0; i < INDEPENDENT; ++i) at[i][0] = own;
+    const auto round = [&] {
 #pragma unroll
-            for (int turn = 0; turn < BODY / INDEPENDENT; ++turn) {
+        for (int turn = 0; turn < BODY / INDEPENDENT; ++turn) {
 #pragma unroll
-                for (int i = 0; i < INDEPENDENT; ++i) at[i] = load(at[i]);
-            }
+            for (int i = 0; i < INDEPENDENT; ++i) at[i][0] = load(at[i][0]);
         }
-        const Word end = clock64();
-        const Word ended = nanoseconds();
-        if (lane == 0) {
-            written[0] = begin;
-            written[1] = end;
-            written[2] = began;
-            written[3] = ended;
-        }
-    }
-    unsigned all = 0;
-#pragma unroll
-    for (int i = 0; i < INDEPENDENT; ++i) all ^= at[i];
-    sink[(Word)blockIdx.x * blockDim.x + threadIdx.x] = all;
+    };
+    timed(count, times, round, [] {});
+    keep(at, (unsigned*)sink);
 }
 
-#define COST(INDEPENDENT)                                                                                           \
-    extern "C" __global__ void cost_##INDEPENDENT(const void*, const void*, const void*, Word count, unsigned, Word* times, \
-                                                  unsigned* sink) {                                                 \
-        rounds<INDEPENDENT>(count, times, sink);                                                                    \
-    }
-
-COST(1)
-COST(2)
-COST(3)
-COST(4)
-COST(5)
-COST(6)
-COST(7)
-COST(8)
+COSTS

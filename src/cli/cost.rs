@@ -16,6 +16,8 @@ use crate::{
     base::signals,
     cost::{self, Cost, CostRequest, table},
     device::{self, OperandValues, SHARED_LOADS},
+    format,
+    isa::scalar::{self, Form, ScalarOperation},
     report::Report,
 };
 
@@ -47,6 +49,9 @@ pub(super) struct Arguments {
     /// Print every measurement, by warps and independent runs.
     #[arg(long)]
     points: bool,
+    /// Measure conversions between formats too (on a GPU); with --fmt those to or from it.
+    #[arg(long)]
+    conversions: bool,
     /// Measure loads from shared memory too: ldmatrix, and ld.shared without and with conflicts of banks.
     #[arg(long)]
     loads: bool,
@@ -71,9 +76,15 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let mut report = Report::new("cost", invocation());
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_deref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
+    let forms = if arguments.conversions { conversions(&arguments.selection.formats)? } else { Vec::new() };
     if ["model:", "trace:", "exec:"].iter().any(|kind| name.starts_with(kind)) {
         return Err(Error::request(format!(
             "{name} has no cost: it does not execute instructions, it answers what they would compute; give a GPU, --device cuda:0"
+        )));
+    }
+    if !forms.is_empty() && !name.starts_with("cuda:") {
+        return Err(Error::request(format!(
+            "{name}: conversions are timed on a GPU; give --device cuda:0, or omit --conversions"
         )));
     }
     let mut device = device::open(Some(&name), ANSWER)?;
@@ -85,12 +96,40 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     report.holds = done.iter().all(|cost| cost.unintended.is_empty());
     report.notes.extend(notes(&done));
+    if !forms.is_empty() {
+        let scalars = cost::scalars(device.as_mut(), &forms, arguments.values, &mut |stage| progress.at(stage))?;
+        let missing = forms.len() - scalars.len();
+        if missing > 0 {
+            report.notes.push(format!("Left out: {missing} conversions that the device does not have, or that are no instructions of their own there (moves)."));
+        }
+        report.tables.push(table::scalars(&scalars));
+    }
     if arguments.loads {
         report.tables.push(table::loads(&cost::loads(device.as_mut(), SHARED_LOADS)?));
     }
     report.device = Some(device.identity().clone());
     report.tables.splice(0..0, table::tables(&done, &device.generation(), arguments.points));
     Ok(report)
+}
+
+/// The conversions that kernels execute: of the chosen formats, or all.
+///
+/// # Errors
+/// Unknown formats; formats that no instruction converts.
+fn conversions(formats: &[String]) -> Result<Vec<&'static Form>> {
+    let formats = formats.iter().map(|name| format::find(name)).collect::<Result<Vec<_>>>()?;
+    let chosen = |form: &&Form| {
+        let executed =
+            form.operation == ScalarOperation::Convert && !form.is_of_processors() && form.missing().is_none();
+        executed && (formats.is_empty() || formats.iter().any(|format| form.concerns(format)))
+    };
+    let forms: Vec<&'static Form> = scalar::all().iter().filter(chosen).collect();
+    match forms.is_empty() {
+        true => Err(Error::request(
+            "--conversions: no instruction of a GPU converts the formats of --fmt; they convert f64 to e2m1 and s32",
+        )),
+        false => Ok(forms),
+    }
 }
 
 /// What a reader has to know: a device that others use, or that does not run at its highest clock; loops that are not what was meant.

@@ -17,8 +17,9 @@ use crate::{
 };
 
 /// The arguments that name a file to write.
-const OUTPUTS: [&str; 11] = [
+const OUTPUTS: [&str; 12] = [
     "out",
+    "also",
     "plot",
     "checkpoint",
     "counterexamples",

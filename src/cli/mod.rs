@@ -151,8 +151,9 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
     };
     let destination = command.destination();
     let (report, failure) = complete(&command, &destination)?;
-    if destination.out.is_some() {
-        destination.write(&report)?;
+    match destination.out {
+        Some(_) => destination.write(&report)?,
+        None => destination.write_also(&report)?,
     }
     Ok((report, failure))
 }

@@ -31,6 +31,9 @@ pub struct OutputDestination {
     /// (FOLDER/), a file for each table.
     #[arg(long, value_name = "FILE", value_parser = output_path, help_heading = "Output")]
     pub out: Option<PathBuf>,
+    /// Write the result to this file too, in the view of its ending: .json, .csv, .md, .tex or .txt; may be repeated.
+    #[arg(long, value_name = "FILE", value_parser = viewed_file, help_heading = "Output")]
+    pub also: Vec<PathBuf>,
     /// In tables for people, show these columns, by their keys in JSON, in this order.
     #[arg(long, value_name = "KEY", value_delimiter = ',', help_heading = "Output")]
     pub columns: Vec<String>,
@@ -157,10 +160,12 @@ impl OutputDestination {
     /// A request error if a file cannot be written; the old file, if any, is then untouched.
     pub fn write(&self, report: &Report) -> Result<()> {
         if let Some(folder) = self.folder() {
+            self.write_also(report)?;
             std::fs::create_dir_all(folder)
                 .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
             return report::write_csv_files(report, folder);
         }
+        self.write_also(report)?;
         let text = report::render(report, self.output.into(), &self.layout());
         match &self.out {
             Some(path) => crate::base::atomic::write(path, text.as_bytes()),
@@ -169,6 +174,18 @@ impl OutputDestination {
                 stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
             }
         }
+    }
+
+    /// Renders `report` to the files of `--also`.
+    ///
+    /// # Errors
+    /// A request error if one cannot be written.
+    pub fn write_also(&self, report: &Report) -> Result<()> {
+        let layout = ViewLayout { columns: self.columns.clone(), brief: self.brief, width: WIDTH };
+        let views = self.also.iter().filter_map(|path| Some((path, ending_view(path)?)));
+        views.into_iter().try_for_each(|(path, view)| {
+            crate::base::atomic::write(path, report::render(report, view.into(), &layout).as_bytes())
+        })
     }
 
     fn layout(&self) -> ViewLayout {
@@ -247,6 +264,25 @@ pub(super) fn output_file(text: &str) -> std::result::Result<PathBuf, String> {
             Err(format!("there is no folder {}", folder.display()))
         }
         _ => Ok(path),
+    }
+}
+
+/// Parses the path of a file to write whose ending names a view.
+fn viewed_file(text: &str) -> std::result::Result<PathBuf, String> {
+    let path = output_file(text)?;
+    let view = ending_view(&path);
+    view.map(|_| path).ok_or_else(|| "its ending says no view: .json, .csv, .md, .tex or .txt do".into())
+}
+
+/// The view that the ending of a file's name says.
+fn ending_view(path: &Path) -> Option<ViewName> {
+    match path.extension()?.to_str()? {
+        "json" => Some(ViewName::Json),
+        "csv" => Some(ViewName::Csv),
+        "md" => Some(ViewName::Markdown),
+        "tex" => Some(ViewName::Latex),
+        "txt" => Some(ViewName::Table),
+        _ => None,
     }
 }
 

@@ -19,6 +19,7 @@ use crate::{
         atomic::{self, DerivedKind},
         interrupt, signals,
     },
+    device::cpu,
     document::{self, Document, PaperFile, Results},
     report::{self, Kept},
     tables,
@@ -61,6 +62,17 @@ const PRESETS: &str = include_str!("presets.toml");
 struct Preset {
     /// Commands without their device and output.
     commands: Vec<String>,
+    /// Those for devices that have a cost: GPUs and this processor.
+    #[serde(default)]
+    timed: Vec<String>,
+}
+
+impl Preset {
+    /// The commands for `device`.
+    fn of(&self, device: &str) -> Vec<&str> {
+        let timed = device == cpu::NAME || device.starts_with("cuda:");
+        self.commands.iter().chain(self.timed.iter().filter(|_| timed)).map(String::as_str).collect()
+    }
 }
 
 /// The preset of this name.
@@ -79,10 +91,11 @@ fn measured(device: &str, preset: &Preset, progress: &Progress) -> Result<(Vec<K
     let program = std::env::current_exe().map_err(unusable)?;
     let declared = tables::declared();
     let (mut kept, mut wrong) = (Vec::new(), Vec::new());
-    for (number, command) in preset.commands.iter().enumerate() {
+    let commands = preset.of(device);
+    for (number, command) in commands.iter().enumerate() {
         let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
-        let what = format!("running {command} ({} of {})", number + 1, preset.commands.len());
-        progress.at(Stage { what: &what, done: number as u64, total: preset.commands.len() as u64 });
+        let what = format!("running {command} ({} of {})", number + 1, commands.len());
+        progress.at(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
         let mut run = Command::new(&program);
         run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
         let output = run.stdin(Stdio::null()).output().map_err(unusable)?;

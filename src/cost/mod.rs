@@ -12,9 +12,10 @@ use crate::{
     Error, Interruption, Result, Stage,
     base::{interrupt, sorting},
     device::{
-        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, OperandValues, Role, SharedLoad, Way,
+        Device, DeviceState, Execution, ExecutionKind, Load, MachineCount, Meter, Metered, OperandValues, Role,
+        SharedLoad, Way,
     },
-    isa::Instruction,
+    isa::{Instruction, scalar::Form},
 };
 
 /// Warps of the one block by which the multiprocessor is measured.
@@ -99,6 +100,19 @@ pub struct Cost {
     pub sustained: Vec<Whole>,
 }
 
+/// The cost of a scalar instruction.
+#[derive(Debug, Clone)]
+pub struct ScalarCost {
+    /// The instruction.
+    pub form: &'static Form,
+    /// Clocks from one run to the next whose first operand is its result, of one warp; what hands the result on included.
+    pub latency: Option<f64>,
+    /// All measurements on one multiprocessor; rates are results a clock.
+    pub points: Vec<Point>,
+    /// The machine instructions in the loop with one chain.
+    pub machine: Option<Vec<PerRun>>,
+}
+
 /// The cost of a load from shared memory.
 #[derive(Debug, Clone)]
 pub struct LoadCost {
@@ -132,7 +146,7 @@ pub fn run(
     request: &CostRequest,
     progress: &mut dyn FnMut(Stage),
 ) -> Result<(Vec<Cost>, Option<Interruption>)> {
-    device.announce_meters(&request.instructions);
+    device.announce_meters(&request.instructions.iter().cloned().map(Metered::Matrix).collect::<Vec<_>>());
     let mut done = Vec::with_capacity(request.instructions.len());
     for (number, instruction) in request.instructions.iter().enumerate() {
         if let Some(by) = interrupt::pending() {
@@ -145,15 +159,49 @@ pub fn run(
     Ok((done, None))
 }
 
+/// Measures each scalar instruction that the device has; none where it times no such instructions. Where the machine code is known, points whose
+/// loops do not execute it as often as there are runs are left out (a compiler makes one instruction of two that pack a result each), and
+/// instructions without such a loop (moves).
+///
+/// # Errors
+/// A device error if it failed; interrupted.
+pub fn scalars(
+    device: &mut dyn Device,
+    wanted: &[&'static Form],
+    values: OperandValues,
+    progress: &mut dyn FnMut(Stage),
+) -> Result<Vec<ScalarCost>> {
+    device.announce_meters(&wanted.iter().copied().map(Metered::Scalar).collect::<Vec<_>>());
+    let mut done = Vec::new();
+    for (number, form) in wanted.iter().enumerate() {
+        interrupt::check()?;
+        progress(Stage { what: &form.ptx, done: number as u64, total: wanted.len() as u64 });
+        let mut meter = match device.meter(&Metered::Scalar(form)) {
+            Ok(Some(meter)) => meter,
+            Ok(None) => continue,
+            Err(error) if error.is_unavailable() => continue,
+            Err(error) => return Err(error),
+        };
+        let counted = counted(meter.ways());
+        if !counted.contains(&1) {
+            continue;
+        }
+        let Measured { mut points, latency, .. } = measured(meter.as_mut(), values)?;
+        points.retain(|point| counted.contains(&point.independent));
+        done.push(ScalarCost { form, latency, points, machine: machine(meter.ways()) });
+    }
+    Ok(done)
+}
+
 /// Measures each load from shared memory; none where the device has no such memory.
 ///
 /// # Errors
-/// A device error if it failed.
+/// A device error if it failed; interrupted.
 pub fn loads(device: &mut dyn Device, wanted: &[SharedLoad]) -> Result<Vec<LoadCost>> {
     let mut done = Vec::new();
     for load in wanted {
         interrupt::check()?;
-        let Some(mut meter) = device.load_meter(load)? else { continue };
+        let Some(mut meter) = device.meter(&Metered::Load(*load))? else { continue };
         let Measured { points, latency, .. } = measured(meter.as_mut(), OperandValues::Zeros)?;
         done.push(LoadCost { load: *load, latency, points });
     }
@@ -193,7 +241,7 @@ fn measured(meter: &mut dyn Meter, values: OperandValues) -> Result<Measured> {
 /// The cost of one instruction.
 fn measure(device: &mut dyn Device, instruction: &Instruction, request: &CostRequest) -> Result<Cost> {
     let execution = device.prepare(instruction)?;
-    let Some(mut meter) = device.meter(instruction)? else {
+    let Some(mut meter) = device.meter(&Metered::Matrix(instruction.clone()))? else {
         return Err(Error::unavailable(format!(
             "{} has no cost of its own: it does not execute instructions, it computes what they would answer. A GPU (cuda:0) has",
             device.identity().name
@@ -268,13 +316,31 @@ fn machine(ways: &[Way]) -> Option<Vec<PerRun>> {
     way.machine.as_ref().map(|machine| machine.iter().map(each).collect())
 }
 
+/// The independent runs of ways whose loop has as many machine instructions to be timed for each run as that of one, a whole number of them; of
+/// all ways where the machine code is not known.
+fn counted(ways: &[Way]) -> Vec<u32> {
+    let all = |way: &Way| {
+        let timed = |machine: &Vec<MachineCount>| {
+            machine.iter().filter(|own| own.role == Role::Timed).map(|own| own.count).sum::<u32>()
+        };
+        way.machine.as_ref().map(timed)
+    };
+    let one = ways.iter().find(|way| way.independent == 1);
+    let each = one.and_then(|way| Some((all(way)?, way.runs)));
+    let like = |way: &&Way| match (each, all(way)) {
+        (Some((count, runs)), Some(own)) => count > 0 && count.is_multiple_of(runs) && own * runs == count * way.runs,
+        _ => true,
+    };
+    ways.iter().filter(like).map(|way| way.independent).collect()
+}
+
 /// The independent runs of ways whose loop is not what was meant: of a native instruction one matrix instruction for each run, of an
 /// emulated one as many for each run, or calls.
 fn unintended(ways: &[Way], kind: ExecutionKind) -> Vec<u32> {
     let wrong = |way: &&Way| {
         way.machine.as_ref().is_some_and(|machine| {
             let all = |role| machine.iter().filter(move |own| own.role == role).map(|own| own.count).sum::<u32>();
-            let (count, native) = (all(Role::Matrix), kind == ExecutionKind::Native);
+            let (count, native) = (all(Role::Timed), kind == ExecutionKind::Native);
             let none = count == 0 && (native || all(Role::Call) == 0);
             none || !count.is_multiple_of(way.runs) || (native && count != way.runs)
         })

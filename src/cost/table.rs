@@ -1,6 +1,6 @@
 //! The tables of costs.
 
-use super::{Cost, LoadCost, PerRun, Point, Whole, best, converged, peaks::peak};
+use super::{Cost, LoadCost, PerRun, Point, ScalarCost, Whole, best, converged, peaks::peak};
 use crate::{
     device::{ExecutionKind, Generation, Role},
     report::Table,
@@ -66,6 +66,30 @@ crate::rows! {
         rate: f64 => shown("rate").unit("FMA/clk/SM").essential(),
     }
 
+    /// What a conversion between formats costs.
+    pub struct ScalarCostRow in "scalar_costs" {
+        /// The instruction.
+        instruction: String => shown("instruction").essential(),
+        /// Results of each thread.
+        lanes: usize => shown("results"),
+        /// The arithmetic of the machine that one run is, with counts.
+        machine: Option<Vec<String>> => shown("machine code").if_filled().essential(),
+        /// Other machine instructions in the loop with one chain, for each run: most hand the result on.
+        others: Option<f64> => shown("others"),
+        /// Clocks from one run to the next whose first operand is its result, of one warp; those others included.
+        latency: Option<f64> => shown("latency").unit("clk").essential(),
+        /// Independent runs from which more bring nothing, with 4 warps.
+        independent_4: Option<u32> => shown("4 warps: runs"),
+        /// Results a clock of a multiprocessor, there.
+        rate_4: Option<f64> => shown("rate").unit("results/clk/SM").essential(),
+        /// Independent runs from which more bring nothing, with 8 warps.
+        independent_8: Option<u32> => shown("8 warps: runs"),
+        /// Results a clock of a multiprocessor, there.
+        rate_8: Option<f64> => shown("rate").unit("results/clk/SM").essential(),
+        /// The highest rate: results a clock of a multiprocessor.
+        best_rate: f64 => shown("highest").unit("results/clk/SM").essential(),
+    }
+
     /// What a load from shared memory costs.
     pub struct LoadCostRow in "load_costs" {
         /// The load.
@@ -127,14 +151,11 @@ pub fn tables(done: &[Cost], generation: &Generation, points: bool) -> Vec<Table
 fn row(cost: &Cost, all: &[Cost], target: &str) -> CostRow {
     let best = best(&cost.points).unwrap_or(Point { warps: 0, independent: 0, clocks: 0.0, rate: 0.0 });
     let [four, eight] = [4, 8].map(|warps| converged(&cost.points, warps));
-    let others = |machine: &Vec<PerRun>| {
-        machine.iter().filter(|own| matches!(own.role, Role::Other | Role::Call)).map(|own| own.count).sum()
-    };
     CostRow {
         instruction: cost.instruction.name.clone(),
         execution: cost.execution.kind.name(),
-        machine: cost.machine.as_ref().map(|_| matrix(cost).map(named).collect()),
-        others: cost.machine.as_ref().map(others),
+        machine: cost.machine.as_ref().map(|machine| timed(machine).map(named).collect()),
+        others: cost.machine.as_deref().map(others),
         latency: cost.latency,
         waited: cost.waited,
         independent_4: four.map(|point| point.independent),
@@ -152,6 +173,31 @@ fn row(cost: &Cost, all: &[Cost], target: &str) -> CostRow {
         clock: cost.whole.clock,
         power: cost.whole.state.power,
     }
+}
+
+/// Machine instructions for each run beside those that are timed.
+fn others(machine: &[PerRun]) -> f64 {
+    machine.iter().filter(|own| matches!(own.role, Role::Other | Role::Call)).map(|own| own.count).sum()
+}
+
+/// The table of conversions.
+pub fn scalars(done: &[ScalarCost]) -> Table {
+    let row = |cost: &ScalarCost| {
+        let [four, eight] = [4, 8].map(|warps| converged(&cost.points, warps));
+        ScalarCostRow {
+            instruction: cost.form.ptx.clone(),
+            lanes: cost.form.lanes,
+            machine: cost.machine.as_ref().map(|machine| timed(machine).map(named).collect()),
+            others: cost.machine.as_deref().map(others),
+            latency: cost.latency,
+            independent_4: four.map(|point| point.independent),
+            rate_4: four.map(|point| point.rate),
+            independent_8: eight.map(|point| point.independent),
+            rate_8: eight.map(|point| point.rate),
+            best_rate: best(&cost.points).map_or(0.0, |point| point.rate),
+        }
+    };
+    Table::of("Conversions", done.iter().map(row))
 }
 
 /// The table of loads.
@@ -189,12 +235,16 @@ fn point_row(cost: &Cost, point: &Point) -> CostPointRow {
     CostPointRow { instruction: cost.instruction.name.clone(), warps, independent, clocks, rate }
 }
 
-/// The matrix instructions of one run; of one that calls a routine, the calls.
+/// The machine instructions that one run is made of; of one that calls a routine, the calls.
+fn timed(machine: &[PerRun]) -> impl Iterator<Item = &PerRun> {
+    let direct = machine.iter().any(|own| own.role == Role::Timed);
+    let wanted = if direct { Role::Timed } else { Role::Call };
+    machine.iter().filter(move |own| own.role == wanted)
+}
+
+/// Those of a matrix instruction; none where they are not known.
 fn matrix(cost: &Cost) -> impl Iterator<Item = &PerRun> {
-    let machine = || cost.machine.iter().flatten();
-    let direct = machine().any(|own| own.role == Role::Matrix);
-    let wanted = if direct { Role::Matrix } else { Role::Call };
-    machine().filter(move |own| own.role == wanted)
+    timed(cost.machine.as_deref().unwrap_or_default())
 }
 
 fn named(own: &PerRun) -> String {

@@ -5,7 +5,7 @@ fn way(independent: u32, machine: &[(&str, u32)]) -> Way {
         "IADD3" => Role::Other,
         "CALL.REL.NOINC" => Role::Call,
         _ if opcode.ends_with("STEP1") => Role::Step,
-        _ => Role::Matrix,
+        _ => Role::Timed,
     };
     let count = |&(opcode, count): &(&str, u32)| MachineCount { opcode: opcode.into(), count, role: role(opcode) };
     let machine = machine.iter().map(count).collect();
@@ -27,6 +27,16 @@ fn a_loop_with_fewer_or_more_matrix_instructions_than_runs_is_not_what_was_meant
     let calls = [way(1, &[("CALL.REL.NOINC", 16)])];
     assert!(unintended(&calls, ExecutionKind::Emulated).is_empty());
     assert_eq!(unintended(&calls, ExecutionKind::Native), [1]);
+}
+
+#[test]
+fn loops_that_execute_a_conversion_less_often_than_asked_are_told() {
+    let ways = [way(1, &[("F2FP.F16.F32", 16)]), way(2, &[("F2FP.F16.F32", 8)]), way(4, &[("F2FP.F16.F32", 16)])];
+    assert_eq!(counted(&ways), [1, 4]);
+    assert_eq!(counted(&[way(1, &[("IADD3", 16)]), way(2, &[("IADD3", 16)])]), [0; 0]);
+    assert_eq!(counted(&[way(1, &[("HADD2.F32", 16), ("FADD.SAT", 8)])]), [0; 0]);
+    let unknown = Way { machine: None, ..way(1, &[]) };
+    assert_eq!(counted(&[unknown.clone(), Way { independent: 2, ..unknown }]), [1, 2]);
 }
 
 #[test]

@@ -7,6 +7,7 @@ use crate::{
     Result,
     base::named::named,
     format::{Format, Overflow, Rounding},
+    isa::{Instruction, scalar::Form},
 };
 
 named! {
@@ -49,13 +50,13 @@ pub struct MachineCount {
 /// What a machine instruction does in a loop that times another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Role {
-    /// It is the matrix instruction, or one of those that it is made of.
-    Matrix,
+    /// It is the instruction that is timed, or one of those that it is made of.
+    Timed,
     /// It goes on with a matrix instruction that another one began.
     Step,
     /// It calls a routine.
     Call,
-    /// It counts, converts, or moves.
+    /// It counts, converts for the instruction that is timed, or moves.
     Other,
 }
 
@@ -129,6 +130,28 @@ pub const SHARED_LOADS: &[SharedLoad] = &[
     SharedLoad { name: "ld.shared.v2.u32, 8-way conflicts", matrices: 0, words: 2, ways: 8 },
 ];
 
+/// What is executed over and over.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Metered {
+    /// A matrix instruction.
+    Matrix(Instruction),
+    /// A scalar instruction, by every thread.
+    Scalar(&'static Form),
+    /// A load from shared memory.
+    Load(SharedLoad),
+}
+
+impl Metered {
+    /// Its name.
+    pub fn name(&self) -> &str {
+        match self {
+            Metered::Matrix(instruction) => &instruction.name,
+            Metered::Scalar(form) => &form.ptx,
+            Metered::Load(load) => load.name,
+        }
+    }
+}
+
 /// What executes one instruction over and over, and times it.
 pub trait Meter {
     /// The ways to execute it.
@@ -137,7 +160,7 @@ pub trait Meter {
     /// Warps that issue the instruction together.
     fn warps_together(&self) -> u32;
 
-    /// What one run does: fused multiply-adds of an instruction, bytes of a load.
+    /// What one run does: fused multiply-adds of a matrix instruction, results of a scalar one, bytes of a load.
     fn work(&self) -> u64;
 
     /// Multiprocessors of the device.

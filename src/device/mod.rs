@@ -22,7 +22,9 @@ pub use generation::{DEFAULT_MODEL, Generation};
 pub use gpu_name::Gpu;
 pub use lent::{Maker, lending};
 pub use library::{Attributes, ChosenAlgorithm, Compute, Library, LibraryProduct, OperandLayout, Problem};
-pub use meter::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way};
+pub use meter::{
+    DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way,
+};
 pub use model::ModelDevice;
 pub use open::{default_name, open};
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
@@ -147,22 +149,14 @@ pub trait Device {
         Ok(None)
     }
 
-    /// Announces instructions that [`Device::meter`] will be asked for, in this order.
-    fn announce_meters(&mut self, _instructions: &[Instruction]) {}
+    /// Announces what [`Device::meter`] will be asked for, in this order.
+    fn announce_meters(&mut self, _metered: &[Metered]) {}
 
-    /// What executes `instruction` over and over and times it; `None` if the device has no cost of its own.
+    /// What executes `metered` over and over and times it; `None` if the device has no cost of its own, or none of this kind.
     ///
     /// # Errors
     /// As [`Device::prepare`].
-    fn meter(&mut self, _instruction: &Instruction) -> Result<Option<Box<dyn Meter>>> {
-        Ok(None)
-    }
-
-    /// What executes a load from shared memory over and over and times it; `None` if the device has no such memory.
-    ///
-    /// # Errors
-    /// A device error if it failed.
-    fn load_meter(&mut self, _load: &SharedLoad) -> Result<Option<Box<dyn Meter>>> {
+    fn meter(&mut self, _metered: &Metered) -> Result<Option<Box<dyn Meter>>> {
         Ok(None)
     }
 

@@ -68,7 +68,7 @@ pub(super) const SECTIONS: &[Section] = &[
         id: "cost",
         heading: "What instructions cost",
         intro: "Clocks and rates of one multiprocessor, or core, by warps and independent runs; and what the whole device does.",
-        tables: &["costs", "load_costs", "sustained_costs", "cost_points", "cost_cells"],
+        tables: &["costs", "scalar_costs", "load_costs", "sustained_costs", "cost_points", "cost_cells"],
     },
     Section {
         id: "quantisation",

@@ -25,7 +25,7 @@ fn ones_are_counted_and_added_to_c() {
     let mut results = 0;
     for name in shipped() {
         let model = Model::load(name).unwrap();
-        for (i, evaluator) in forms().filter_map(|i| Some((i, model.evaluator(i).ok()?))) {
+        for (i, evaluator) in forms().step_by(amount(3, 1)).filter_map(|i| Some((i, model.evaluator(i).ok()?))) {
             let mut tiles = inputs::record_batch(i, 1, amount(1, 20));
             tiles.extend(&inputs::stream::tiles(i, 1, 0, amount(1, 20)));
             let d = evaluator.execute(&tiles);
@@ -38,7 +38,7 @@ fn ones_are_counted_and_added_to_c() {
             results += d.len();
         }
     }
-    assert!(results > amount(1_000, 33_000), "{results}");
+    assert!(results > amount(300, 33_000), "{results}");
 }
 
 #[test]

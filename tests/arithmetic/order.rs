@@ -66,7 +66,7 @@ fn exponents(format: &Format) -> i32 {
 fn the_tree_of_every_shipped_arithmetic_is_found_where_its_formats_can_show_it() {
     let programs = programs();
     let mut open = 0;
-    for (name, evaluator) in programs.iter().step_by(amount(18, 1)) {
+    for (name, evaluator) in programs.iter().step_by(amount(36, 1)) {
         let found = found(evaluator).unwrap_or_else(|error| panic!("{name}: {error}"));
         if let Some(defect) = defect(evaluator, &found) {
             panic!("{name}: {defect}");
@@ -79,7 +79,7 @@ fn the_tree_of_every_shipped_arithmetic_is_found_where_its_formats_can_show_it()
         let terms = i.stored_k() + 1;
         assert!(found.asked <= 3 * terms * terms + 4 * terms * 20 + tree::CHECKS, "{name}: {} cases", found.asked);
     }
-    let looked_at = programs.len().div_ceil(amount(18, 1));
+    let looked_at = programs.len().div_ceil(amount(36, 1));
     assert!(3 * open < looked_at + 100 && programs.len() > 300, "{open} of {looked_at} open");
 }
 

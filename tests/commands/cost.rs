@@ -18,6 +18,8 @@ fn what_executes_nothing_has_no_cost() {
     }
     refused(&["--device", "cpu", "--instr", instruction[1]], &["cpu does not have"]);
     refused(&["--device", "cpu", "--sustain", "0"], &["--sustain"]);
+    refused(&["--device", "cpu", "--conversions"], &["conversions are timed on a GPU", "--device cuda:0"]);
+    refused(&["--device", "cuda:0", "--conversions", "--fmt", "s8"], &["--conversions", "--fmt"]);
 }
 
 #[test]

@@ -422,7 +422,7 @@ fn the_index_of_reports_has_every_report_with_its_own_command_device_and_date() 
         let mut words = report["invocation"].as_str().unwrap().split(' ');
         while let Some(word) = words.next() {
             match word {
-                "--note" | "--output" | "--out" => {
+                "--note" | "--output" | "--out" | "--also" => {
                     let quoted = words.next().is_some_and(|value| value.starts_with('\'') && !value.ends_with('\''));
                     let _ = quoted && words.any(|word| word.ends_with('\''));
                 }

@@ -21,10 +21,11 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
     // The one that a drawing can be called as.
     let drawing = path("m.svg");
     std::fs::copy(&model, &drawing).unwrap();
+    let view = path("view.md");
     let from_drawing = format!("model:{drawing}");
     let (from_trace, from_model) = (format!("trace:{trace}"), format!("model:{model}"));
     let campaign = ["verify", "--instr", instruction, "--device", "model:hopper", "--cases", "1000"];
-    let commands: [&[&str]; 11] = [
+    let commands: [&[&str]; 13] = [
         &["verify", &trace, "--out", &trace],
         &["verify", &trace, "--out", &roundabout],
         &["verify", &trace, "--out", &link],
@@ -36,6 +37,8 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
         &[&campaign[..], &["--checkpoint", &out, "--out", &out]].concat(),
         &["merge", &trace, "--out", &trace],
         &["probe", "--op", "convert", "--digests", &out, "--out", &out],
+        &["formats", "--out", &view, "--also", &view],
+        &["formats", "--also", &view, "--also", &view],
     ];
     let before = [&trace, &model].map(|file| std::fs::read(file).unwrap());
     for command in commands {
@@ -47,6 +50,27 @@ fn a_file_that_is_read_or_written_is_not_written_over() {
     assert!(!std::path::Path::new(&out).exists());
     // What is no file is not lost.
     assert_eq!(tcnum(&["models", &model, "--out", "/dev/null"]).status, 0);
+}
+
+#[test]
+fn one_run_writes_a_result_in_several_views() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let alone = ["formats", "e2m1", "--note", "by=me", "--output"];
+    let command = [&alone[..], &["csv"]].concat();
+    let files = ["a.json", "a.csv", "a.md", "a.tex", "a.txt"].map(path);
+    let also: Vec<&str> = files.iter().flat_map(|file| ["--also", file]).collect();
+    assert_eq!(tcnum(&[&command[..], &also].concat()).stdout, tcnum(&command).stdout);
+    for (file, view) in files.iter().zip(["json", "csv", "markdown", "latex", "table"]) {
+        // What they tell of the command differs.
+        let lines = |text: &str| {
+            text.lines().filter(|line| !line.contains("tcnum formats")).map(String::from).collect::<Vec<_>>()
+        };
+        let written = lines(&std::fs::read_to_string(file).unwrap());
+        assert_eq!(written, lines(&tcnum(&[&alone[..], &[view]].concat()).stdout), "{file}");
+    }
+    let run = tcnum(&["formats", "--also", &path("a.doc")]);
+    assert!(run.status == 2 && run.stderr.contains(".json, .csv, .md, .tex or .txt"), "{}", run.stderr);
 }
 
 #[test]

@@ -3,6 +3,7 @@
 #[path = "../common/arithmetics/mod.rs"]
 mod arithmetics;
 mod chains_cuda;
+mod cost_kernels;
 mod cuda_device;
 mod cuda_missing;
 mod kernels_compile;

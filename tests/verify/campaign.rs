@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    machine::has_python,
+    machine::{amount, has_python},
     program::{tcnum, validate_report},
 };
 use serde_json::{Value, json};
@@ -108,10 +108,11 @@ fn wrong_model(folder: &Path) -> String {
 }
 
 #[test]
-fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
+fn a_run_that_is_killed_again_and_again_ends_with_the_totals_of_an_undisturbed_one() {
     let folder = tempfile::tempdir().unwrap();
     let (wrong, checkpoint) = (wrong_model(folder.path()), folder.path().join("run.checkpoint"));
     let checkpoint = checkpoint.to_str().unwrap();
+    let (cases, kills) = amount((10_000_000, 5), (20_000_000, 10));
     // Differences are counted, and do not stop the run.
     let arguments = [
         "verify",
@@ -122,7 +123,7 @@ fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
         "--model",
         &wrong,
         "--cases",
-        "2e7",
+        &cases.to_string(),
         "--max-mismatches",
         "0",
     ];
@@ -130,7 +131,7 @@ fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
     let with = [&arguments[..], &["--checkpoint", checkpoint]].concat();
     let mut random = 0x9e37_79b9_7f4a_7c15u64;
     let mut progress = Vec::new();
-    for _ in 0..10 {
+    for _ in 0..kills {
         random = random.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
         let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
             .args(&with)
@@ -148,7 +149,7 @@ fn a_run_that_is_killed_ten_times_ends_with_the_totals_of_an_undisturbed_one() {
             progress.push(file["parts"][0]["state"]["next"].as_u64().unwrap());
         }
     }
-    assert!(progress.is_sorted() && progress.iter().any(|next| (1..20_000_000 / 128).contains(next)), "{progress:?}");
+    assert!(progress.is_sorted() && progress.iter().any(|next| (1..cases / 128).contains(next)), "{progress:?}");
     let resumed = report(&with, 1);
     assert_eq!(totals(&resumed), totals(&undisturbed));
     // A finished run has nothing left to do.

@@ -41,7 +41,7 @@ pub(super) fn ways(repetitions: &[Repetition], opcode: &str, times: usize) -> Ve
         runs: BODY,
         most_warps: 1,
         machine: Some(vec![
-            MachineCount { opcode: opcode.into(), count: BODY * times as u32, role: Role::Matrix },
+            MachineCount { opcode: opcode.into(), count: BODY * times as u32, role: Role::Timed },
             MachineCount { opcode: "DEC".into(), count: 1, role: Role::Other },
             MachineCount { opcode: "JNZ".into(), count: 1, role: Role::Other },
         ]),

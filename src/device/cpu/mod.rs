@@ -20,9 +20,9 @@ pub mod sweeper;
 pub mod unit;
 pub mod vector;
 
-#[cfg(target_arch = "x86_64")]
-use super::Meter;
 use super::{Device, Execution, Generation, Identity, LocalExecution, Sweeper};
+#[cfg(target_arch = "x86_64")]
+use super::{Meter, Metered};
 use crate::{
     Error, Result,
     base::parallel,
@@ -170,7 +170,8 @@ impl Device for CpuDevice {
     }
 
     #[cfg(target_arch = "x86_64")]
-    fn meter(&mut self, instruction: &Instruction) -> Result<Option<Box<dyn Meter>>> {
+    fn meter(&mut self, metered: &Metered) -> Result<Option<Box<dyn Meter>>> {
+        let Metered::Matrix(instruction) = metered else { return Ok(None) };
         let Route { opcode, times, repeated, .. } = *route(&instruction.name)?;
         let cores = std::thread::available_parallelism().map_or(1, usize::from) as u32;
         let ways = meter::ways(repeated, opcode, times);

@@ -14,11 +14,17 @@ use super::{
     nvml::Nvml,
     sass,
     specialise::with_entry,
+    sweeper,
 };
 use crate::{
     Error, Result,
-    device::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, SharedLoad, Timing, Way, meter::codes},
-    isa::{Instruction, Kernel},
+    device::{
+        DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SharedLoad, Timing, Way, meter::codes,
+    },
+    isa::{
+        Instruction, Kernel,
+        scalar::{Form, ScalarOperation, container_bits},
+    },
     kernels::source,
 };
 
@@ -29,12 +35,19 @@ const MOST_THREADS: u32 = 1024;
 const WORDS: usize = 4;
 /// Registers of a thread that sums of warpgroups may take.
 const SUMS: usize = 128;
-/// The body of the loops (`kernels/cost.cu`, `kernels/cost_wgmma.cu`).
+/// The body of the loops (`kernels/cost_loop.cuh`).
 const BODY: u32 = 16;
+/// The most independent runs of instructions of warps.
+const MOST_CHAINS: u32 = 8;
+/// Operands between which the runs of a scalar instruction alternate (`kernels/cost_scalar.cu`).
+const SETS: usize = 2;
 /// What is added to operands from run to run.
 const STEP: u32 = 0;
 /// The seed of random operands: time depends on how numbers are distributed, not on which ones are drawn.
 const SEED: u64 = 1;
+
+/// What precedes the loop of every kernel.
+const LOOP: &str = source("cost_loop.cuh");
 
 /// The kernel that repeats `instruction`, which may be `emulated`, and how many independent runs each of its entries has: CUDA C++,
 /// complete.
@@ -46,12 +59,12 @@ pub(super) fn kernel(instruction: &Instruction, emulated: bool) -> Option<(Strin
             let registers = Fragments::new(i, kind).d.registers;
             let most = [4, 2].into_iter().find(|count| count * registers <= SUMS).unwrap_or(1);
             let counts = [0, 1, 2, 4].into_iter().filter(|count| *count <= most as u32).collect();
-            (counts, format!("#define MOST_INDEPENDENT {most}\n{}", source("cost_wgmma.cu")))
+            (counts, format!("#define MOST_INDEPENDENT {most}\n{LOOP}{}", source("cost_wgmma.cu")))
         }
         Kernel::Mma | Kernel::Mma884 | Kernel::Wmma => {
             let (chained, fresh) = (u8::from(i.c == i.d), u8::from(emulated && kind == Kernel::Mma));
-            let text = format!("#define CHAINED {chained}\n#define FRESH {fresh}\n{}", source("cost.cu"));
-            ((1..=8).collect(), text)
+            let text = format!("#define CHAINED {chained}\n#define FRESH {fresh}\n{LOOP}{}", source("cost.cu"));
+            ((1..=MOST_CHAINS).collect(), text)
         }
     };
     with_entry(i, "cost_1", &text).map(|kernel| (kernel.source, independent))
@@ -79,59 +92,33 @@ pub(super) fn ways(chained: bool, independent: &[u32], functions: &[CudaFunction
     independent.iter().zip(functions).map(way).collect()
 }
 
-/// What the machine instructions of a loop do there.
-pub(super) fn counted(body: Vec<(String, u32)>) -> Vec<MachineCount> {
+/// What the machine instructions of the loop of `metered` do there.
+pub(super) fn counted(metered: &Metered, body: Vec<(String, u32)>) -> Vec<MachineCount> {
+    // Beside conversions, HFMA2 puts a constant into a register.
+    let scalar =
+        |opcode: &str| matches!(metered, Metered::Scalar(_)) && sass::is_listed(opcode) && !opcode.starts_with("HFMA2");
     let role = |opcode: &str| match opcode.split_once(".STEP") {
         Some((_, number)) if number != "0" => Role::Step,
-        _ if sass::is_matrix(opcode) => Role::Matrix,
+        _ if sass::is_matrix(opcode) || scalar(opcode) => Role::Timed,
         _ if sass::is_call(opcode) => Role::Call,
         _ => Role::Other,
     };
     body.into_iter().map(|(opcode, count)| MachineCount { role: role(&opcode), opcode, count }).collect()
 }
 
-/// What is repeated.
-pub(super) enum Subject {
-    Instruction(Instruction),
-    Load(SharedLoad),
-}
-
-impl Subject {
-    fn warps_together(&self) -> u32 {
-        match self {
-            Subject::Instruction(i) => i.kernel.map_or(1, |kernel| run(kernel).0 / LANES),
-            Subject::Load(_) => 1,
-        }
-    }
-
-    fn work(&self) -> u64 {
-        match self {
-            Subject::Instruction(i) => (i.m * i.n * i.k) as u64 * i.kernel.map_or(1, |kernel| run(kernel).1.into()),
-            Subject::Load(load) => u64::from(load.words) * 4 * u64::from(LANES),
-        }
-    }
-
-    fn name(&self) -> &str {
-        match self {
-            Subject::Instruction(i) => &i.name,
-            Subject::Load(load) => load.name,
-        }
-    }
-
-    /// The bytes of A, B and C as the kernels take them; a load takes none.
-    fn operands(&self, values: OperandValues) -> [Vec<u8>; 3] {
-        match self {
-            Subject::Instruction(i) => operands(i, values),
-            Subject::Load(_) => [0; 3].map(|byte| vec![byte]),
-        }
-    }
-}
-
 /// The kernel that repeats a load, and how many independent runs each of its entries has.
 pub(super) fn load_kernel(load: &SharedLoad) -> (String, Vec<u32>) {
     let sizes = [("MATRICES", load.matrices), ("WORDS", load.words), ("WAYS", load.ways)];
     let defined: String = sizes.map(|(name, value)| format!("#define {name} {value}\n")).concat();
-    (defined + source("cost_loads.cu"), (1..=8).collect())
+    (defined + LOOP + source("cost_loads.cu"), (1..=MOST_CHAINS).collect())
+}
+
+/// The kernel that repeats a scalar instruction, and how many independent runs each of its entries has; `None` where none executes it, and of
+/// arithmetic: two chains of 16-bit operations become one of packed ones, and the smallest of a number and twice the same one is taken once.
+pub(super) fn scalar_kernel(form: &Form) -> Option<(String, Vec<u32>)> {
+    let conversion = form.operation == ScalarOperation::Convert;
+    let source = || [&sweeper::repeat(form), LOOP, source("cost_scalar.cu")].concat();
+    (form.missing().is_none() && conversion).then(|| (source(), (1..=MOST_CHAINS).collect()))
 }
 
 /// A kernel that repeats an instruction, its operands, and how to launch it.
@@ -140,7 +127,7 @@ pub(super) struct CudaMeter {
     /// One for each way.
     pub functions: Vec<CudaFunction>,
     pub ways: Vec<Way>,
-    pub subject: Subject,
+    pub metered: Metered,
     pub multiprocessors: u32,
     pub nvml: Option<Nvml>,
     /// A, B and C by what they hold.
@@ -153,11 +140,18 @@ impl Meter for CudaMeter {
     }
 
     fn warps_together(&self) -> u32 {
-        self.subject.warps_together()
+        match &self.metered {
+            Metered::Matrix(i) => i.kernel.map_or(1, |kernel| run(kernel).0 / LANES),
+            Metered::Scalar(_) | Metered::Load(_) => 1,
+        }
     }
 
     fn work(&self) -> u64 {
-        self.subject.work()
+        match &self.metered {
+            Metered::Matrix(i) => (i.m * i.n * i.k) as u64 * i.kernel.map_or(1, |kernel| run(kernel).1.into()),
+            Metered::Scalar(form) => form.lanes as u64 * u64::from(LANES),
+            Metered::Load(load) => u64::from(load.words) * 4 * u64::from(LANES),
+        }
     }
 
     fn multiprocessors(&self) -> u32 {
@@ -202,14 +196,14 @@ impl Times {
 
 impl CudaMeter {
     fn failed(&self, error: &DriverError) -> Error {
-        Error::device(format!("timing {} failed: {error}", self.subject.name()))
+        Error::device(format!("timing {} failed: {error}", self.metered.name()))
     }
 
     /// One launch, which may still be under way.
     #[allow(unsafe_code)]
     fn launch(&mut self, load: &Load) -> std::result::Result<Times, DriverError> {
         if !self.operands.iter().any(|(values, _)| *values == load.values) {
-            let bytes = self.subject.operands(load.values);
+            let bytes = operands(&self.metered, load.values);
             let [a, b, c] = bytes.map(|bytes| self.stream.clone_htod(&bytes));
             self.operands.push((load.values, [a?, b?, c?]));
         }
@@ -241,8 +235,21 @@ fn timing(words: &[u64], load: &Load) -> Timing {
     Timing { clocks, seconds: nanoseconds as f64 * 1e-9, whole: of(words, 2, 3) as f64 * 1e-9 }
 }
 
-/// The bytes of A, B and C as the kernels take them.
-fn operands(i: &Instruction, values: OperandValues) -> [Vec<u8>; 3] {
+/// The bytes of A, B and C as the kernels take them: of a scalar instruction the operands are A, and a load has none.
+fn operands(metered: &Metered, values: OperandValues) -> [Vec<u8>; 3] {
+    match metered {
+        Metered::Matrix(i) => matrices(i, values),
+        Metered::Scalar(form) => {
+            let mut rng = ChaCha8Rng::seed_from_u64(SEED);
+            let registers = MOST_CHAINS as usize + SETS * sweeper::sources(form);
+            let bytes = registers * LANES as usize * sweeper::source_bytes(form);
+            [codes(form.source, container_bits(form.source) as usize, bytes, values, &mut rng), vec![0], vec![0]]
+        }
+        Metered::Load(_) => [0; 3].map(|byte| vec![byte]),
+    }
+}
+
+fn matrices(i: &Instruction, values: OperandValues) -> [Vec<u8>; 3] {
     let Some(kernel) = i.kernel else { return Default::default() };
     let fragments = Fragments::new(i, kernel);
     let lanes = run(kernel).0 as usize;
@@ -283,10 +290,10 @@ mod tests {
     #[test]
     fn operands_fill_the_registers_of_a_warp() {
         let i = isa::find("mma.m16n8k16.f32.bf16.bf16.f32").unwrap();
-        let [a, b, c] = operands(&i, OperandValues::Ones);
+        let [a, b, c] = matrices(&i, OperandValues::Ones);
         assert_eq!((a.len(), b.len(), c.len()), (4 * 4 * 32, 2 * 4 * 32, 4 * 4 * 32));
         assert!(a.chunks(2).all(|code| code == [0x80, 0x3f]) && c.chunks(4).all(|code| code == [0, 0, 0x80, 0x3f]));
-        let [a, ..] = operands(&i, OperandValues::Alternating);
+        let [a, ..] = matrices(&i, OperandValues::Alternating);
         assert_eq!(&a[..4], [0x80, 0x3f, 0x80, 0xbf]);
     }
 

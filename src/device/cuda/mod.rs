@@ -34,7 +34,7 @@ use cudarc::{
 
 pub use super::gpu_name::cuda as ordinal;
 use super::{
-    Chains, Device, Engine, Execution, ExecutionKind, Generation, Gpu, Identity, Meter, SharedLoad, Sweeper, Work,
+    Chains, Device, Engine, Execution, ExecutionKind, Generation, Gpu, Identity, Meter, Metered, Sweeper, Work,
 };
 use crate::{
     Error, Result,
@@ -49,7 +49,7 @@ use engine::CudaEngine;
 pub use engine::verifier;
 pub use gpu::count;
 use launch::Launcher;
-use meter::{CudaMeter, Subject};
+use meter::CudaMeter;
 use nvml::Nvml;
 use pool::{Job, Listing, Pool, Times};
 use products::CudaProducts;
@@ -172,21 +172,22 @@ impl CudaDevice {
         Ok(compiled)
     }
 
-    /// What times a kernel whose entries have so many independent runs.
-    fn metered(&mut self, job: Job, independent: &[u32], chained: bool, subject: Subject) -> Result<Box<dyn Meter>> {
+    /// What times `metered` by a kernel whose entries have so many independent runs.
+    fn timed(&mut self, metered: &Metered, job: Job, independent: &[u32]) -> Result<Box<dyn Meter>> {
+        let chained = !matches!(metered, Metered::Matrix(i) if i.c != i.d);
         let label = job.label.clone();
         let compiled = self.compiled(job)?;
         let entries: Vec<String> = independent.iter().map(|count| meter::entry(*count)).collect();
         let functions = self.all_functions(&compiled, &entries).map_err(|error| error.within(&label))?;
         let mut ways = meter::ways(chained, independent, &functions)?;
         for (way, entry) in ways.iter_mut().zip(&entries) {
-            way.machine = compiled.opcodes.as_ref().map(|lines| meter::counted(sass::body(lines, entry)));
+            way.machine = compiled.opcodes.as_ref().map(|lines| meter::counted(metered, sass::body(lines, entry)));
         }
         Ok(Box::new(CudaMeter {
             stream: self.context.default_stream(),
             functions,
             ways,
-            subject,
+            metered: metered.clone(),
             multiprocessors: self.blocks / BLOCKS_PER_MULTIPROCESSOR,
             nvml: Nvml::open(&self.place),
             operands: Vec::new(),
@@ -331,23 +332,14 @@ impl Device for CudaDevice {
         })))
     }
 
-    fn announce_meters(&mut self, instructions: &[Instruction]) {
+    fn announce_meters(&mut self, metered: &[Metered]) {
         let architecture = self.architecture;
-        let job = |instruction: &Instruction| repeat(instruction, architecture).ok().map(|(job, _)| job);
-        self.pool.announce(instructions.iter().filter_map(job));
+        self.pool.announce(metered.iter().filter_map(|metered| Some(repeat(metered, architecture).ok()?.0)));
     }
 
-    fn meter(&mut self, instruction: &Instruction) -> Result<Option<Box<dyn Meter>>> {
-        let (job, independent) = repeat(instruction, self.architecture).map_err(|e| e.within(&self.identity.name))?;
-        let chained = instruction.c == instruction.d;
-        self.metered(job, &independent, chained, Subject::Instruction(instruction.clone())).map(Some)
-    }
-
-    fn load_meter(&mut self, load: &SharedLoad) -> Result<Option<Box<dyn Meter>>> {
-        let (source, independent) = meter::load_kernel(load);
-        let label = format!("{}-{}", load.name.replace(", ", "-").replace(' ', "-"), "cost");
-        let job = Job { label, source, target: self.architecture.target, listing: Listing::Nothing };
-        self.metered(job, &independent, true, Subject::Load(*load)).map(Some)
+    fn meter(&mut self, metered: &Metered) -> Result<Option<Box<dyn Meter>>> {
+        let (job, independent) = repeat(metered, self.architecture).map_err(|e| e.within(&self.identity.name))?;
+        self.timed(metered, job, &independent).map(Some)
     }
 
     fn kernels(&self) -> Option<(usize, usize)> {
@@ -371,13 +363,32 @@ fn execute(instruction: &Instruction, kernel: &Specialised, architecture: &Archi
     Job { label, source, target: architecture.target, listing: Listing::Arithmetic }
 }
 
-/// The kernel that repeats `instruction`, to be compiled, and how many independent runs each of its entries has.
-fn repeat(instruction: &Instruction, architecture: &Architecture) -> Result<(Job, Vec<u32>)> {
-    let (_, support) = executable(instruction, architecture)?;
-    let (source, independent) = meter::kernel(instruction, support.emulation.is_some())
-        .ok_or_else(|| Error::unavailable(format!("{instruction}: no kernel times it")))?;
-    let label = format!("{instruction}-cost");
-    Ok((Job { label, source, target: architecture.target, listing: Listing::Loops }, independent))
+/// The kernel that repeats `metered`, to be compiled, and how many independent runs each of its entries has.
+fn repeat(metered: &Metered, architecture: &Architecture) -> Result<(Job, Vec<u32>)> {
+    let (source, independent) = repeating(metered, architecture)?;
+    let label = format!("{}-cost", metered.name().replace(", ", "-").replace(' ', "-"));
+    let listing = if matches!(metered, Metered::Load(_)) { Listing::Nothing } else { Listing::Loops };
+    Ok((Job { label, source, target: architecture.target, listing }, independent))
+}
+
+/// The kernel that repeats `metered` on `architecture`, and how many independent runs each of its entries has: 0, one that is waited for.
+/// The entry of N runs is `cost_N`, whose loop has as many runs as fit into 16, the same number on each sum.
+///
+/// # Errors
+/// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
+pub fn repeating(metered: &Metered, architecture: &Architecture) -> Result<(String, Vec<u32>)> {
+    let kernel = match metered {
+        Metered::Matrix(instruction) => {
+            let (_, support) = executable(instruction, architecture)?;
+            meter::kernel(instruction, support.emulation.is_some())
+        }
+        Metered::Scalar(form) => {
+            supported(form, architecture)?;
+            meter::scalar_kernel(form)
+        }
+        Metered::Load(load) => Some(meter::load_kernel(load)),
+    };
+    kernel.ok_or_else(|| Error::unavailable(format!("{}: no kernel times it", metered.name())))
 }
 
 /// The kernel that does `work`, to be compiled; `None` if there is none.
@@ -446,13 +457,18 @@ pub fn executable(instruction: &Instruction, architecture: &Architecture) -> Res
 /// # Errors
 /// A request error: the architecture does not have it (the message says which do), or no kernel executes it.
 pub fn executable_scalar(form: &Form, architecture: &Architecture) -> Result<(String, &'static Support)> {
-    let support = form.support_on(architecture.table).ok_or_else(|| {
-        Error::unavailable(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
-    })?;
+    let support = supported(form, architecture)?;
     let source = sweeper::kernel(form).ok_or_else(|| {
         Error::unavailable(format!("{form}: {}", form.missing().unwrap_or("there is no kernel for it")))
     })?;
     Ok((source, support))
+}
+
+/// How `architecture` has a scalar instruction.
+fn supported(form: &Form, architecture: &Architecture) -> Result<&'static Support> {
+    form.support_on(architecture.table).ok_or_else(|| {
+        Error::unavailable(format!("{} does not have {form}; {} do", architecture.target, form.architectures()))
+    })
 }
 
 /// What runs: by the machine code where it was disassembled, else by the instruction table.

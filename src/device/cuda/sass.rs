@@ -93,7 +93,7 @@ pub fn arithmetic(disassembly: &str) -> Vec<String> {
     counted.into_iter().map(|(name, count)| if count == 1 { name } else { format!("{count}x {name}") }).collect()
 }
 
-/// The machine instructions in the innermost loop of each kernel of a disassembly that has matrix instructions, one line for each opcode:
+/// The machine instructions in the innermost loop of each kernel of a disassembly that has arithmetic, one line for each opcode:
 /// `ENTRY COUNT OPCODE`, in the order of first appearance.
 pub fn loops(disassembly: &str) -> Vec<String> {
     let mut lines = Vec::new();
@@ -131,12 +131,12 @@ fn functions(disassembly: &str) -> Vec<(&str, Vec<&str>)> {
     functions
 }
 
-/// The opcodes of the shortest loop that has a matrix instruction, or else a call, each with its count.
+/// The opcodes of the shortest loop that has a matrix instruction, or else a call, or else other arithmetic, each with its count.
 fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
     // What a branch may name: a label, or an address.
     let mut places: HashMap<String, usize> = HashMap::new();
     let mut instructions: Vec<SassLine> = Vec::new();
-    let [mut shortest, mut calling]: [Option<Range<usize>>; 2] = [None, None];
+    let [mut shortest, mut calling, mut scalar]: [Option<Range<usize>>; 3] = [None, None, None];
     for line in lines {
         if let Some(label) = line.strip_suffix(':') {
             places.insert(label.to_string(), instructions.len());
@@ -152,9 +152,10 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
         let range = first..instructions.len();
         // The branch to itself behind the end of a kernel is no loop of its.
         let own = &instructions[range.clone()];
-        let kinds: [(&mut Option<Range<usize>>, bool); 2] = [
+        let kinds: [(&mut Option<Range<usize>>, bool); 3] = [
             (&mut shortest, own.iter().any(SassLine::is_matrix)),
             (&mut calling, own.iter().any(|instruction| is_call(instruction.opcode))),
+            (&mut scalar, own.iter().any(SassLine::is_arithmetic)),
         ];
         for (known, has) in kinds {
             if has && known.as_ref().is_none_or(|known| range.len() < known.len()) {
@@ -163,7 +164,7 @@ fn innermost(lines: Vec<&str>) -> Vec<(String, u32)> {
         }
     }
     let mut counted: Vec<(String, u32)> = Vec::new();
-    for instruction in &instructions[shortest.or(calling).unwrap_or_default()] {
+    for instruction in &instructions[shortest.or(calling).or(scalar).unwrap_or_default()] {
         match counted.iter_mut().find(|(opcode, _)| opcode == instruction.opcode) {
             Some((_, count)) => *count += 1,
             None => counted.push((instruction.opcode.to_string(), 1)),

@@ -101,11 +101,32 @@ fn leaked(format: &Format) -> &'static Format {
     copy
 }
 
+/// Bytes of a register with operands, as C++ has it.
+pub(super) fn source_bytes(form: &Form) -> usize {
+    match source_bits(form) {
+        16 => 2,
+        64 => 8,
+        _ => 4,
+    }
+}
+
+/// Bits of a register with operands.
+fn source_bits(form: &Form) -> u32 {
+    container_bits(form.source) * if form.packed { form.lanes as u32 } else { 1 }
+}
+
+/// Registers with operands.
+pub(super) fn sources(form: &Form) -> usize {
+    if form.packed || form.lanes == 1 { form.operation.operands() } else { form.lanes }
+}
+
+fn result_bits(form: &Form) -> u32 {
+    container_bits(form.result) * form.lanes as u32
+}
+
 /// `Word issue(const Operands (&x)[LANES])`: packs the operands, executes the instruction, and returns its register.
 fn issue(form: &Form) -> String {
-    let (from, to) = (container_bits(form.source), container_bits(form.result));
-    let lanes = form.lanes;
-    let (source_bits, result_bits) = (from * if form.packed { lanes as u32 } else { 1 }, to * lanes as u32);
+    let (from, lanes) = (container_bits(form.source), form.lanes);
     let code = |lane: usize, operand: usize| format!("x[{lane}].code[{operand}]");
     let inputs: Vec<String> = match form.packed {
         // The first operand is that of the highest lane.
@@ -118,24 +139,46 @@ fn issue(form: &Form) -> String {
             })
             .collect(),
     };
+    let bits = result_bits(form);
+    let mask = if bits == 64 { "~0ull".into() } else { format!("{:#x}ull", (1u64 << bits) - 1) };
+    format!(
+        "__device__ __forceinline__ Word issue(const Operands (&x)[LANES]) {{\n    {} d;\n    {};\n    return (Word)d & {mask};\n}}\n",
+        register(bits.max(32)).0,
+        statement(form, &inputs)
+    )
+}
+
+/// `Result repeat(Result, const Source (&)[SOURCES])`, which executes the instruction on a register that it has given before and on the
+/// others of the operands; and what that needs.
+pub(super) fn repeat(form: &Form) -> String {
+    let inputs: Vec<String> =
+        (0..sources(form)).map(|at| if at == 0 { "before".into() } else { format!("x[{at}]") }).collect();
+    format!(
+        "#define SOURCES {}\ntypedef {} Source;\ntypedef {} Result;\n\
+         __device__ __forceinline__ Result repeat(Result before, const Source (&x)[SOURCES]) {{\n    Result d;\n    {};\n    return d;\n}}\n",
+        inputs.len(),
+        register(source_bits(form)).0,
+        register(result_bits(form).max(32)).0,
+        statement(form, &inputs)
+    )
+}
+
+/// The inline assembly statement that executes the instruction on `inputs`, a register each, and writes its register to `d`.
+fn statement(form: &Form, inputs: &[String]) -> String {
+    let (source_bits, result_bits) = (source_bits(form), result_bits(form));
     let mut statement = String::from("{ ");
     for number in 0..inputs.len() {
         statement += &read(number, source_bits, form.source.is_integer());
     }
     let (declare, write) = written(result_bits, form.result.is_integer());
     let names: Vec<String> = (0..inputs.len()).map(|number| format!("s{number}")).collect();
-    let arguments = if lanes == 4 { format!("{{{}}}", names.join(", ")) } else { names.join(", ") };
+    let arguments = if form.lanes == 4 { format!("{{{}}}", names.join(", ")) } else { names.join(", ") };
     let _ = write!(statement, "{declare}{} d, {arguments}; {write} }}", form.ptx);
-    let (result_type, result_letter) = register(result_bits.max(32));
+    let letter = register(result_bits.max(32)).1;
     let (source_type, source_letter) = register(source_bits);
     let operands: Vec<String> =
         inputs.iter().map(|input| format!("\"{source_letter}\"(({source_type})({input}))")).collect();
-    let mask = if result_bits == 64 { "~0ull".into() } else { format!("{:#x}ull", (1u64 << result_bits) - 1) };
-    format!(
-        "__device__ __forceinline__ Word issue(const Operands (&x)[LANES]) {{\n    {result_type} d;\n    \
-         asm volatile(\"{statement}\" : \"={result_letter}\"(d) : {});\n    return (Word)d & {mask};\n}}\n",
-        operands.join(", ")
-    )
+    format!("asm volatile(\"{statement}\" : \"={letter}\"(d) : {})", operands.join(", "))
 }
 
 /// The C++ type and the letter of inline assembly of a register that holds so many bits.
