@@ -37,7 +37,6 @@ pub struct Deviations {
 pub(super) struct Comparison {
     x: ValueReader,
     y: ValueReader,
-    to: TensorKind,
     /// The largest magnitudes of positive and of negative numbers of the result's format; in a block, times its scale.
     largest: [f64; 2],
 }
@@ -45,24 +44,31 @@ pub(super) struct Comparison {
 impl Comparison {
     /// Of tensors of these kinds.
     pub(super) fn new(from: TensorKind, to: TensorKind) -> Comparison {
-        Comparison { x: ValueReader::new(from), y: ValueReader::new(to), to, largest: largest(to) }
+        Comparison { x: ValueReader::new(from), y: ValueReader::new(to), largest: largest(to) }
     }
 
     /// Of the elements at `range` of two tensors.
     pub(super) fn of(&self, source: &Tensor, result: &Tensor, range: Range<usize>) -> Deviations {
         let Comparison { x, y, largest, .. } = self;
-        let (mut deviations, mut xs, mut ys) = (Deviations::default(), Vec::new(), Vec::new());
-        let mut lanes = Lanes::default();
-        for start in range.clone().step_by(AT_ONCE) {
-            let some = start..range.end.min(start + AT_ONCE);
-            x.read(source, some.clone(), &mut xs);
-            y.read(result, some.clone(), &mut ys);
-            for run in runs(some.clone(), result) {
-                let own = run.start - start..run.end - start;
-                let limits = largest.map(|largest| largest * y.scale(result, run.start));
-                compare(&xs[own.clone()], &ys[own], limits, &mut lanes);
+        let (mut lanes, mut runs) = (Lanes::default(), Vec::new());
+        if x.fit_f32() && y.are_scaled_f32() {
+            let (mut xs, mut ys) = (Vec::new(), Vec::new());
+            for some in few(&range) {
+                x.read_f32(source, some.clone(), &mut xs);
+                y.read_unscaled(result, some.clone(), &mut ys);
+                self.runs(result, some, &mut runs);
+                compare(&xs, &ys, &runs, true, *largest, &mut lanes);
+            }
+        } else {
+            let (mut xs, mut ys) = (Vec::new(), Vec::new());
+            for some in few(&range) {
+                x.read(source, some.clone(), &mut xs);
+                y.read(result, some.clone(), &mut ys);
+                self.runs(result, some, &mut runs);
+                compare(&xs, &ys, &runs, false, *largest, &mut lanes);
             }
         }
+        let mut deviations = Deviations::default();
         deviations.gather(range.len(), &lanes);
         if !(x.are_exact() && y.are_exact()) {
             // What doubles cannot tell apart.
@@ -70,11 +76,11 @@ impl Comparison {
             for index in range {
                 let value = source.value(index);
                 deviations.exact += u64::from(is_same(&value, &result.value(index)));
-                deviations.too_large += match self.to {
-                    TensorKind::Scalar(format) => u64::from(is_beyond(&value, format)),
-                    TensorKind::Blocks(..) => {
-                        let [positive, negative] = largest.map(|largest| largest * y.scale(result, index));
-                        let size = value.to_f64();
+                deviations.too_large += match result {
+                    Tensor::Scalar(format, _) => u64::from(is_beyond(&value, format)),
+                    Tensor::Blocks(blocks) => {
+                        let scale = y.scale_of(blocks, blocks.block_of(index));
+                        let ([positive, negative], size) = (largest.map(|largest| largest * scale), value.to_f64());
                         u64::from(size > positive || -size > negative)
                     }
                 };
@@ -82,6 +88,30 @@ impl Comparison {
         }
         deviations
     }
+
+    /// The parts of `range` in which elements of `result` have the same scale.
+    fn runs(&self, result: &Tensor, range: Range<usize>, runs: &mut Vec<Run>) {
+        runs.clear();
+        let Tensor::Blocks(blocks) = result else {
+            runs.push(Run { count: range.len(), scale: 1.0 });
+            return;
+        };
+        let length = blocks.format.length;
+        let (mut left, mut column, mut block) = (range.len(), range.start % blocks.row, blocks.block_of(range.start));
+        while left > 0 {
+            let count = (length - column % length).min(blocks.row - column).min(left);
+            runs.push(Run { count, scale: self.y.scale_of(blocks, block) });
+            left -= count;
+            column = if column + count == blocks.row { 0 } else { column + count };
+            block += 1;
+        }
+    }
+}
+
+/// Parts of `range` that are compared one after the other.
+fn few(range: &Range<usize>) -> impl Iterator<Item = Range<usize>> {
+    let end = range.end;
+    range.clone().step_by(AT_ONCE).map(move |start| start..end.min(start + AT_ONCE))
 }
 
 impl Deviations {
@@ -131,7 +161,7 @@ impl Deviations {
 const LANES: usize = 8;
 
 /// Counts and sums, lane by lane.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Lanes {
     /// Values that are unchanged, that were too large, that became zero, that are NaN, and that are finite.
     counts: [[u64; LANES]; 5],
@@ -160,36 +190,44 @@ impl Lanes {
     }
 }
 
-vectorised! {
-    /// Compares values with what they became, where the largest magnitudes of positive and of negative numbers are these.
-    fn compare(xs: &[f64], ys: &[f64], limits: [f64; 2], lanes: &mut Lanes) {
-        let (x_lanes, y_lanes) = (xs.as_chunks::<LANES>(), ys.as_chunks::<LANES>());
-        for (x, y) in x_lanes.0.iter().zip(y_lanes.0) {
-            for lane in 0..LANES {
-                lanes.add(lane, x[lane], y[lane], limits);
-            }
-        }
-        for (x, y) in x_lanes.1.iter().zip(y_lanes.1) {
-            lanes.add(0, *x, *y, limits);
-        }
-    }
+/// Results that follow one another, of one scale.
+struct Run {
+    count: usize,
+    scale: f64,
 }
 
-/// The parts of `range` in which elements have the same scale.
-fn runs(range: Range<usize>, tensor: &Tensor) -> impl Iterator<Item = Range<usize>> {
-    let (row, length) = match tensor {
-        Tensor::Scalar(..) => (usize::MAX, usize::MAX),
-        Tensor::Blocks(blocks) => (blocks.row, blocks.format.length),
-    };
-    let mut next = range.start;
-    std::iter::from_fn(move || {
-        let start = next;
-        let column = start % row;
-        let end =
-            column.saturating_add(length - column % length).min(row).saturating_add(start - column).min(range.end);
-        next = end;
-        (start < range.end).then_some(start..end)
-    })
+/// A number that is a double, too.
+trait Number: Copy + Into<f64> {}
+
+impl Number for f32 {}
+impl Number for f64 {}
+
+vectorised! {
+    /// Compares values with what they became, run by run; results are yet to be multiplied with the scale of their run where they
+    /// are `unscaled`. The largest magnitudes of positive and of negative results are these, times the scale.
+    fn compare<X: Number>(
+        xs: &[X], ys: &[X], runs: &[Run], unscaled: bool, largest: [f64; 2], lanes: &mut Lanes,
+    ) {
+        // A copy, and places instead of iterators: what the loop adds to stays in registers.
+        let (mut sums, mut start) = (*lanes, 0);
+        for run in runs {
+            let limits = [largest[0] * run.scale, largest[1] * run.scale];
+            let factor = if unscaled { run.scale } else { 1.0 };
+            let (x, y) = (&xs[start..start + run.count], &ys[start..start + run.count]);
+            let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
+            for at in 0..x_lanes.len() {
+                let (x, y) = (&x_lanes[at], &y_lanes[at]);
+                for lane in 0..LANES {
+                    sums.add(lane, x[lane].into(), y[lane].into() * factor, limits);
+                }
+            }
+            for at in x_lanes.len() * LANES..run.count {
+                sums.add(0, x[at].into(), y[at].into() * factor, limits);
+            }
+            start += run.count;
+        }
+        *lanes = sums;
+    }
 }
 
 /// The largest magnitudes of positive and of negative numbers in a tensor's format; in a block, times its scale.

@@ -47,6 +47,7 @@ vectorised! {
     /// What happened to the runs of `length` of the values `x`, of which `y` was made; fewer than 2^32.
     pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], runs: &mut [RunLosses]) -> RowLosses {
         let mut lanes = Lanes::default();
+        let limits = &limits[..runs.len()];
         for (at, run) in runs.iter_mut().enumerate() {
             let range = at * length..x.len().min((at + 1) * length);
             *run = losses_of_run(&x[range.clone()], &y[range], limits[at], &mut lanes);
@@ -68,15 +69,17 @@ struct Lanes {
 #[inline(always)]
 fn losses_of_run(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
+    let y = &y[..x.len()];
     let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
-    for (x, y) in x_lanes.iter().zip(y_lanes) {
+    // By places, not iterators: sums stay in registers.
+    for at in 0..x_lanes.len() {
+        let (x, y) = (&x_lanes[at], &y_lanes[at]);
         for lane in 0..LANES {
             add(x[lane], y[lane], limits, lane, lanes, &mut signal, &mut noise);
         }
     }
-    let whole = x_lanes.len() * LANES;
-    for (x, y) in x[whole..].iter().zip(&y[whole..]) {
-        add(*x, *y, limits, 0, lanes, &mut signal, &mut noise);
+    for at in x_lanes.len() * LANES..x.len() {
+        add(x[at], y[at], limits, 0, lanes, &mut signal, &mut noise);
     }
     RunLosses { signal: total(&signal), noise: total(&noise) }
 }
@@ -284,21 +287,30 @@ fn binade(value: f32) -> usize {
     (value.to_bits() >> BELOW_EXPONENT) as usize & (BINADES - 1)
 }
 
-/// Counts the errors by their binades: in four tables in turn, as equal binades that follow one another would wait for each other.
+vectorised! {
+    /// The binades of the errors.
+    fn binades_of_errors(x: &[f32], y: &[f32], found: &mut [u8]) {
+        let (x, y) = (&x[..found.len()], &y[..found.len()]);
+        for (at, found) in found.iter_mut().enumerate() {
+            *found = ((y[at] - x[at]).to_bits() >> BELOW_EXPONENT) as u8;
+        }
+    }
+}
+
+/// Counts the errors by their binades: in several tables in turn, as equal binades that follow one another would wait for each other.
 fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
     const TOGETHER: usize = 1 << 10;
-    let mut tables = [[0u32; BINADES]; 4];
+    const TABLES: usize = 8;
+    let mut tables = [[0u32; BINADES]; TABLES];
     let mut found = [0u8; TOGETHER];
     for (x, y) in x.chunks(TOGETHER).zip(y.chunks(TOGETHER)) {
-        for ((x, y), found) in x.iter().zip(y).zip(&mut found) {
-            *found = ((y - x).to_bits() >> BELOW_EXPONENT) as u8;
-        }
-        let (fours, rest) = found[..x.len()].as_chunks::<4>();
-        for four in fours {
-            tables[0][usize::from(four[0])] += 1;
-            tables[1][usize::from(four[1])] += 1;
-            tables[2][usize::from(four[2])] += 1;
-            tables[3][usize::from(four[3])] += 1;
+        let found = &mut found[..x.len()];
+        binades_of_errors(x, y, found);
+        let (groups, rest) = found.as_chunks::<TABLES>();
+        for group in groups {
+            for table in 0..TABLES {
+                tables[table][usize::from(group[table])] += 1;
+            }
         }
         rest.iter().for_each(|bin| tables[0][usize::from(*bin)] += 1);
     }
