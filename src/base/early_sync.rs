@@ -10,7 +10,7 @@ use std::{
     thread::{Builder, JoinHandle},
 };
 
-/// Bytes after which what was written is brought to the disk: as many as that takes as long as being told so.
+/// Bytes after which what was written is brought to the disk: many, for each time takes about as long as some of them.
 const STEP: u64 = 32 << 20;
 
 /// A thread that does it.

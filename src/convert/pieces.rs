@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// Pieces that are worked on before what they gave is taken: memory is bounded by it.
-const TOGETHER: usize = 256;
+const TOGETHER: usize = 128;
 /// Parts of a piece: it is read and written as a whole, for the system takes its time for each, and what is found of its parts is summed.
 const PARTS: usize = 4;
 
