@@ -8,7 +8,7 @@ use std::{
 
 use tempfile::NamedTempFile;
 
-use super::places;
+use super::{early_sync::EarlySync, places};
 use crate::{Error, Result};
 
 /// The most links that are followed one after the other, as on Linux.
@@ -148,6 +148,7 @@ enum NewFile {
         file: NamedTempFile,
         target: PathBuf,
         permissions: Option<Permissions>,
+        sync: Option<EarlySync>,
     },
     /// Copied to a device or a pipe at the end.
     Copied {
@@ -174,19 +175,26 @@ impl NewFile {
         let mut builder = tempfile::Builder::new();
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        Ok(NewFile::Beside { file: builder.tempfile_in(folder)?, target, permissions })
+        let file = builder.tempfile_in(folder)?;
+        let sync = EarlySync::of(file.as_file(), length);
+        Ok(NewFile::Beside { file, target, permissions, sync })
     }
 
     fn write(&self, at: u64, bytes: &[u8]) -> std::io::Result<()> {
         match self {
-            NewFile::Beside { file, .. } => places::write_at(file.as_file(), at, bytes),
+            NewFile::Beside { file, sync, .. } => {
+                places::write_at(file.as_file(), at, bytes)?;
+                sync.iter().for_each(|sync| sync.wrote(bytes.len() as u64));
+                Ok(())
+            }
             NewFile::Copied { file, .. } => places::write_at(file, at, bytes),
         }
     }
 
     fn finish(self) -> std::io::Result<()> {
         match self {
-            NewFile::Beside { file, target, permissions } => {
+            NewFile::Beside { file, target, permissions, sync } => {
+                sync.map_or(Ok(()), EarlySync::finish)?;
                 if let Some(permissions) = permissions {
                     file.as_file().set_permissions(permissions)?;
                 }

@@ -3,6 +3,7 @@
 
 pub(crate) mod atomic;
 pub(crate) mod digest;
+mod early_sync;
 pub(crate) mod error;
 pub(crate) mod interrupt;
 pub(crate) mod named;

@@ -16,6 +16,9 @@ use super::error::{Error, Result};
 
 /// Bytes of addresses that the threads of the pool leave to the rest.
 const ROOM: usize = 256 << 20;
+/// Bytes of a block of memory that, once it has been freed, has the GNU allocator keep others up to this size for what is allocated
+/// next: at first it gives those of 128 KiB back to the system, which then has to provide and clear them again.
+const KEPT: usize = 16 << 20;
 
 /// Makes the pool of threads, one for each core or as many as `RAYON_NUM_THREADS` says. Where so many cannot be had (a limit on
 /// processes or on memory), it has half of those that can, so that there is room for others; where none can, the thread that
@@ -24,6 +27,9 @@ const ROOM: usize = 256 << 20;
 /// # Errors
 /// A device error: there is a pool already.
 pub(crate) fn start_pool() -> Result<()> {
+    let mut kept: Vec<u8> = Vec::new();
+    let _ = black_box(&mut kept).try_reserve_exact(KEPT);
+    drop(black_box(kept));
     let asked = std::env::var("RAYON_NUM_THREADS").ok().and_then(|text| text.parse().ok()).filter(|count| *count > 0);
     let wanted = asked.unwrap_or_else(|| available_parallelism().map_or(1, usize::from));
     // Every thread reserves addresses for what it allocates; where they are limited, this is kept free of that. Without it they do.

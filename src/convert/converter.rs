@@ -131,8 +131,18 @@ impl ScalarConverter {
         bytes: &mut [u8],
     ) -> Result<Missing> {
         match (&self.way, source) {
-            (Way::Narrow(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
-            (Way::Wide(encoder), _) => self.vectorised(encoder, source, range, random, bytes),
+            (Way::Narrow(encoder), _) => self.vectorised(source, range, bytes, |words, at, bytes| {
+                codes(encoder, words, random.map(|random| &random[at..at + words.len()]), bytes)
+            }),
+            (Way::Wide(encoder), _) => {
+                let mut wide = vec![0; AT_ONCE];
+                self.vectorised(source, range, bytes, |words, at, bytes| {
+                    let wide = &mut wide[..words.len()];
+                    let missing = codes(encoder, words, random.map(|random| &random[at..at + words.len()]), wide)?;
+                    bytes.as_chunks_mut().0.iter_mut().zip(wide).for_each(|(place, code)| *place = code.to_le_bytes());
+                    Ok(missing)
+                })
+            }
             (Way::Same, _) => {
                 let mut words = Vec::new();
                 self.values.read_f32(source, range, &mut words);
@@ -175,33 +185,36 @@ impl ScalarConverter {
         missing
     }
 
-    fn vectorised<C: Code>(
+    /// Converts the values of `source` at `range` by `some`, which is given a few of them, the place of the first in the range, and the
+    /// bytes for their codes, and returns how many have none.
+    fn vectorised(
         &self,
-        encoder: &Encoder<C>,
         source: &Tensor,
         range: Range<usize>,
-        random: Option<&[u64]>,
         bytes: &mut [u8],
+        mut some: impl FnMut(&[f32], usize, &mut [u8]) -> Result<usize>,
     ) -> Result<Missing> {
-        let (mut words, mut codes) = (Vec::new(), vec![C::default(); AT_ONCE]);
-        let (width, mut count) = (size_of::<C>(), 0);
-        for (at, bytes) in bytes.chunks_mut(AT_ONCE * width).enumerate() {
+        let (mut words, mut count) = (Vec::new(), 0);
+        for (at, bytes) in bytes.chunks_mut(AT_ONCE * self.format.bytes()).enumerate() {
             let first = at * AT_ONCE;
-            let some = range.start + first..range.end.min(range.start + first + AT_ONCE);
-            self.values.read_f32(source, some, &mut words);
-            let codes = &mut codes[..words.len()];
-            count += match random {
-                Some(random) => encoder.encode_randomly(&words, &random[first..first + words.len()], codes)?,
-                None => encoder.encode(&words, codes),
-            };
-            for (place, code) in bytes.chunks_exact_mut(width).zip(codes.iter()) {
-                let code: u64 = (*code).into();
-                place.copy_from_slice(&code.to_le_bytes()[..width]);
-            }
+            let few = range.start + first..range.end.min(range.start + first + AT_ONCE);
+            self.values.read_f32(source, few, &mut words);
+            count += some(&words, first, bytes)?;
         }
         // Where they are does not matter unless there are some.
         let lacks = |index: &usize| self.code(&source.value(*index), None).is_none();
         Ok(Missing { count, first: if count > 0 { range.clone().find(lacks) } else { None } })
+    }
+}
+
+/// Writes the codes of values, with random bits for each where they are given, and returns how many values have none.
+///
+/// # Errors
+/// Random bits for a rounding that takes none.
+fn codes<C: Code>(encoder: &Encoder<C>, words: &[f32], random: Option<&[u64]>, codes: &mut [C]) -> Result<usize> {
+    match random {
+        Some(random) => encoder.encode_randomly(words, random, codes),
+        None => Ok(encoder.encode(words, codes)),
     }
 }
 

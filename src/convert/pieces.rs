@@ -1,5 +1,7 @@
 //! Pieces of a tensor: few enough values to stay in a cache, whole blocks of whole rows or of a part of one.
 
+use std::ops::Range;
+
 use super::tensor::PART;
 use crate::{
     Result,
@@ -7,7 +9,9 @@ use crate::{
 };
 
 /// Pieces that are worked on before what they gave is taken: memory is bounded by it.
-const TOGETHER: usize = 512;
+const TOGETHER: usize = 128;
+/// Parts of a piece: it is read and written as a whole, for the system takes its time for each, and what is found of its parts is summed.
+const PARTS: usize = 4;
 
 /// Values that follow one another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -18,28 +22,44 @@ pub(super) struct Piece {
     pub(super) count: usize,
     /// Values of a row of the piece: a row of the tensor, or the part of one.
     pub(super) row: usize,
+    /// Values of its parts, of which the last may have fewer.
+    part: usize,
+}
+
+impl Piece {
+    /// The places of its parts in it.
+    pub(super) fn parts(&self) -> impl Iterator<Item = Range<usize>> {
+        let (count, part) = (self.count, self.part);
+        (0..count).step_by(part).map(move |start| start..count.min(start + part))
+    }
 }
 
 /// Pieces that make up a tensor of `count` values in rows of `row`. Where rows are cut, it is at multiples of `block`.
 pub(super) fn pieces(count: usize, row: usize, block: usize) -> impl Iterator<Item = Piece> {
     let cut = PART.next_multiple_of(block.max(1));
-    let (band, columns) = if row > cut { (row, cut) } else { ((PART / row.max(1)).max(1) * row.max(1), usize::MAX) };
+    let (part, band, columns) = match row > cut {
+        true => (cut, row, PARTS * cut),
+        false => {
+            let part = (PART / row.max(1)).max(1) * row.max(1);
+            (part, PARTS * part, usize::MAX)
+        }
+    };
     (0..count).step_by(band).flat_map(move |from| {
         let all = band.min(count - from);
         (0..all).step_by(columns).map(move |column| {
             let count = columns.min(all - column);
-            Piece { start: from + column, count, row: row.min(count) }
+            Piece { start: from + column, count, row: row.min(count), part }
         })
     })
 }
 
-/// What `work` makes of each piece, by all threads; taken in their order.
+/// What `work` makes of each piece, by all threads, with memory that serves one piece after the other; taken in their order.
 ///
 /// # Errors
 /// That of the first piece that has one; a signal.
 pub(super) fn of_each<R: Send>(
     mut pieces: impl Iterator<Item = Piece>,
-    work: impl Fn(&Piece) -> Result<R> + Sync,
+    work: impl Fn(&Piece, &mut Vec<u8>) -> Result<R> + Sync,
     mut take: impl FnMut(&Piece, R),
 ) -> Result<()> {
     loop {
@@ -48,7 +68,8 @@ pub(super) fn of_each<R: Send>(
         if together.is_empty() {
             return Ok(());
         }
-        for (piece, result) in together.iter().zip(parallel::map(&together, &work)) {
+        let results = parallel::map_with(&together, Vec::new, |memory, piece| work(piece, memory));
+        for (piece, result) in together.iter().zip(results) {
             take(piece, result?);
         }
     }
@@ -66,12 +87,16 @@ mod tests {
             let (mut next, all) = (0, pieces(count, row, 32));
             for piece in all {
                 assert_eq!(piece.start, next);
-                assert!(piece.count > 0 && piece.count <= 2 * PART, "{piece:?}");
+                assert!(piece.count > 0 && piece.count <= 2 * PARTS * PART, "{piece:?}");
                 match piece.row == row {
                     true => assert!(piece.start.is_multiple_of(row) && piece.count.is_multiple_of(row)),
                     false => assert!((piece.start % row).is_multiple_of(32) && piece.count == piece.row, "{piece:?}"),
                 }
-                next += piece.count;
+                for part in piece.parts() {
+                    assert_eq!(piece.start + part.start, next);
+                    assert!((part.start % piece.row).is_multiple_of(32) || part.start.is_multiple_of(row), "{piece:?}");
+                    next += part.len();
+                }
             }
             assert_eq!(next, count);
         }

@@ -212,13 +212,15 @@ impl SourceTensor<'_> {
         }
     }
 
-    /// A piece of it.
+    /// A piece of it, in `memory` that was another's ([`Tensor::into_memory`]).
     ///
     /// # Errors
     /// A file that cannot be read; a code wider than its format, with its place.
-    pub(super) fn read(&self, piece: &Piece) -> Result<Tensor> {
-        let codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {
-            let mut bytes = vec![0; count * format.bytes()];
+    pub(super) fn read(&self, piece: &Piece, memory: &mut Vec<u8>) -> Result<Tensor> {
+        let mut memory = std::mem::take(memory);
+        let mut codes = |array: &StreamedArray, format: &Format, first: usize, count: usize| -> Result<Codes> {
+            let mut bytes = std::mem::take(&mut memory);
+            bytes.resize(count * format.bytes(), 0);
             self.file.read(array, first, &mut bytes)?;
             let codes = Codes::from_bytes(format, bytes).expect("whole codes");
             check_codes(&array.name, format, &codes, first)?;
@@ -236,12 +238,12 @@ impl SourceTensor<'_> {
             self.file.read(self.array, row * self.row().div_ceil(2) + column / 2, &mut bytes)?;
             unpack_pairs(&bytes, piece.row).expect("whole rows")
         } else {
-            codes(self.array, format.element.format, piece.start, piece.count)?.as_bytes().to_vec()
+            codes(self.array, format.element.format, piece.start, piece.count)?.into_bytes()
         };
         // Unsigned codes are often stored as those of the signed format, whose non-negative half they are.
         let first = row * self.row().div_ceil(format.length) + column / format.length;
         let count = piece.count / piece.row * piece.row.div_ceil(format.length);
-        let scales = codes(scales, format.scale, first, count)?.as_bytes().to_vec();
+        let scales = codes(scales, format.scale, first, count)?.into_bytes();
         Ok(Tensor::Blocks(Blocks { format, row: piece.row, tensor_scale, scales, elements }))
     }
 }

@@ -16,6 +16,7 @@ use crate::{
     format::{
         Real, Rounding,
         block::{BlockFormat, Blocks, Quantizer, pack_pairs},
+        slices::largest_finite,
     },
     inputs,
     isa::Codes,
@@ -84,14 +85,14 @@ impl<'a> TargetTensor<'a> {
                 let converter = ScalarConverter::new(source.kind(), source.len(), format, *rounding, *overflow)?;
                 let comparison = Comparison::new(source.kind(), TensorKind::Scalar(format));
                 let mut missing = Missing::default();
-                let one = |piece: &Piece| {
-                    let tensor = source.read(piece)?;
+                let one = |piece: &Piece, memory: &mut Vec<u8>| {
+                    let tensor = source.read(piece, memory)?;
                     let mut bytes = vec![0; piece.count * format.bytes()];
                     let random = random.map(|random| random.of(piece));
                     let missing = converter.encode(&tensor, 0..piece.count, random.as_deref(), &mut bytes)?;
                     writer.write(self.first, (piece.start * format.bytes()) as u64, &bytes)?;
                     let result = Tensor::Scalar(format, Codes::from_bytes(format, bytes).expect("whole codes"));
-                    Ok((comparison.of(&tensor, &result, 0..piece.count), missing))
+                    Ok((differences(&comparison, piece, tensor, &result, memory), missing))
                 };
                 let deviations = sum(source, 1, one, |piece, own| missing.add(own, piece.start), done)?;
                 missing.refused(source.len(), format)?;
@@ -121,12 +122,12 @@ impl<'a> TargetTensor<'a> {
         let scale = quantizer.tensor_scale(0, &|_| Real::Nan).0;
         let converter = BlockConverter::new(source.kind(), source.len(), quantizer, random.map(|random| random.bits));
         let comparison = Comparison::new(source.kind(), TensorKind::Blocks(format, scale));
-        let one = |piece: &Piece| {
-            let tensor = source.read(piece)?;
+        let one = |piece: &Piece, memory: &mut Vec<u8>| {
+            let tensor = source.read(piece, memory)?;
             let random = random.map(|random| random.of(piece));
             let blocks = converter.quantize(&tensor, piece.row, random.as_deref());
             self.write(source.row(), piece, &blocks, writer)?;
-            Ok((comparison.of(&tensor, &Tensor::Blocks(blocks), 0..piece.count), ()))
+            Ok((differences(&comparison, piece, tensor, &Tensor::Blocks(blocks), memory), ()))
         };
         let deviations = sum(source, format.length, one, |_, ()| {}, done)?;
         if let (Some(code), Some(own)) = (scale, format.tensor_scale) {
@@ -168,18 +169,31 @@ impl RandomBits {
     }
 }
 
-/// What `work` finds of all pieces, summed in their order, whatever the number of threads; `take` is given what else it finds of each.
+/// How each part of a piece differs from its result; the memory of the piece is given back.
+fn differences(
+    comparison: &Comparison,
+    piece: &Piece,
+    source: Tensor,
+    result: &Tensor,
+    memory: &mut Vec<u8>,
+) -> Vec<Deviations> {
+    let parts = piece.parts().map(|part| comparison.of(&source, result, part)).collect();
+    *memory = source.into_memory();
+    parts
+}
+
+/// What `work` finds of the parts of all pieces, summed in their order, whatever the number of threads; `take` is given what else it finds of each.
 fn sum<R: Send>(
     source: &SourceTensor,
     block: usize,
-    work: impl Fn(&Piece) -> Result<(Deviations, R)> + Sync,
+    work: impl Fn(&Piece, &mut Vec<u8>) -> Result<(Vec<Deviations>, R)> + Sync,
     mut take: impl FnMut(&Piece, R),
     done: &mut dyn FnMut(u64),
 ) -> Result<Deviations> {
     let mut all = Deviations::default();
     // Lengths of blocks are powers of two, or 1.
     of_each(pieces(source.len(), source.row(), block.max(source.block())), work, |piece, (own, rest)| {
-        all = all.plus(&own);
+        all = own.iter().fold(all, |all, part| all.plus(part));
         take(piece, rest);
         done(piece.count as u64);
     })?;
@@ -192,15 +206,22 @@ fn tensor_scale(source: &SourceTensor, quantizer: &Quantizer) -> Result<Option<f
         return Ok(quantizer.tensor_scale);
     }
     let values = ValueReader::new(source.kind());
-    let of_piece = |piece: &Piece| {
-        let tensor = source.read(piece)?;
-        if values.are_exact() {
+    let of_piece = |piece: &Piece, memory: &mut Vec<u8>| {
+        let tensor = source.read(piece, memory)?;
+        let largest = if values.fit_f32() {
+            let mut read = Vec::new();
+            values.read_f32(&tensor, 0..piece.count, &mut read);
+            Some(Real::from(f64::from(f32::from_bits(largest_finite(&read)))))
+        } else if values.are_exact() {
             let mut read = Vec::new();
             values.read(&tensor, 0..piece.count, &mut read);
             let finite = read.into_iter().filter(|value| value.is_finite()).map(f64::abs);
-            return Ok(finite.reduce(f64::max).map(Real::from));
-        }
-        Ok((0..piece.count).map(|index| tensor.value(index)).filter(is_finite).reduce(larger))
+            finite.reduce(f64::max).map(Real::from)
+        } else {
+            (0..piece.count).map(|index| tensor.value(index)).filter(is_finite).reduce(larger)
+        };
+        *memory = tensor.into_memory();
+        Ok(largest)
     };
     let mut largest = None;
     of_each(pieces(source.len(), source.row(), source.block()), of_piece, |_, own| {

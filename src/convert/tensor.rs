@@ -64,6 +64,14 @@ impl Tensor {
         }
     }
 
+    /// The memory that its codes take.
+    pub(super) fn into_memory(self) -> Vec<u8> {
+        match self {
+            Tensor::Scalar(_, codes) => codes.into_bytes(),
+            Tensor::Blocks(blocks) => blocks.elements,
+        }
+    }
+
     /// What its values depend on, beside its codes.
     pub(super) fn kind(&self) -> TensorKind {
         match self {

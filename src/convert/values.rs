@@ -8,7 +8,11 @@ use std::{
 
 use super::Tensor;
 use crate::{
-    format::{Encoding, Format, block::BlockFormat, slices::Decoder},
+    format::{
+        Encoding, Format,
+        block::{BlockFormat, Blocks},
+        slices::Decoder,
+    },
     number::product,
 };
 
@@ -39,8 +43,8 @@ enum By {
     Decoder(FormatDecoder),
     /// The values of all codes, which have 16 bits or fewer.
     Table(Arc<Vec<f64>>),
-    /// The values of all element codes, and of all scale codes times the tensor's scale.
-    Blocks { elements: Vec<f64>, scales: Vec<f64> },
+    /// What reads element codes, the power of two that multiplies them, and the values of all scale codes times the tensor's scale.
+    Blocks { elements: Decoder<u8>, unit: f32, scales: Vec<f64> },
     /// Code by code.
     Each,
 }
@@ -62,7 +66,8 @@ impl ValueReader {
                     (scale, None) => scale.to_f64(),
                 };
                 By::Blocks {
-                    elements: (0..=0xff).map(|code| format.element.value(code).to_f64()).collect(),
+                    elements: Decoder::new(format.element.format).expect("elements have at most 8 bits"),
+                    unit: (format.element.exponent as f32).exp2(),
                     scales: (0..=0xff).map(scale).collect(),
                 }
             }
@@ -83,34 +88,51 @@ impl ValueReader {
         matches!(self.by, By::Single | By::Decoder(_))
     }
 
-    /// What the element of `tensor` at `index` is to be multiplied with; NaN where the scale of its block is.
-    pub(super) fn scale(&self, tensor: &Tensor, index: usize) -> f64 {
-        match (&self.by, tensor) {
-            (By::Blocks { scales, .. }, Tensor::Blocks(blocks)) => {
-                scales[usize::from(blocks.scales[blocks.block_of(index)])]
-            }
+    /// Whether every value is one of binary32 times the scale of its block; [`ValueReader::read_unscaled`] reads the former.
+    pub(super) fn are_scaled_f32(&self) -> bool {
+        self.fit_f32() || matches!(self.by, By::Blocks { .. })
+    }
+
+    /// What the elements of the block of this number are to be multiplied with; NaN where its scale is.
+    pub(super) fn scale_of(&self, blocks: &Blocks, block: usize) -> f64 {
+        match &self.by {
+            By::Blocks { scales, .. } => scales[usize::from(blocks.scales[block])],
             _ => 1.0,
+        }
+    }
+
+    /// Writes the values at `range`, those of elements of blocks without the scales, to `values`.
+    pub(super) fn read_unscaled(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
+        match (&self.by, tensor) {
+            (By::Blocks { elements, unit, .. }, Tensor::Blocks(blocks)) => {
+                values.resize(range.len(), 0.0);
+                elements.decode(&blocks.elements[range], values);
+                if *unit != 1.0 {
+                    values.iter_mut().for_each(|value| *value *= unit);
+                }
+            }
+            _ => self.read_f32(tensor, range, values),
         }
     }
 
     /// Writes the values at `range`, all of them of binary32, to `values`.
     pub(super) fn read_f32(&self, tensor: &Tensor, range: Range<usize>, values: &mut Vec<f32>) {
-        values.clear();
+        // What is there is written over.
+        values.resize(range.len(), 0.0);
         match (&self.by, tensor) {
             (By::Single, Tensor::Scalar(_, codes)) => {
-                let words = codes.as_bytes()[4 * range.start..4 * range.end].as_chunks().0;
-                values.extend(words.iter().map(|word| f32::from_le_bytes(*word)));
-            }
-            (By::Decoder(decoder), Tensor::Scalar(_, codes)) => {
-                values.resize(range.len(), 0.0);
-                match decoder {
-                    FormatDecoder::Narrow(decoder) => decoder.decode(&codes.as_bytes()[range], values),
-                    FormatDecoder::Wide(decoder) => {
-                        let words = codes.as_bytes()[2 * range.start..2 * range.end].as_chunks().0;
-                        let words: Vec<u16> = words.iter().map(|word| u16::from_le_bytes(*word)).collect();
-                        decoder.decode(&words, values);
-                    }
+                let words = &codes.as_bytes()[4 * range.start..4 * range.end].as_chunks().0[..values.len()];
+                for (at, value) in values.iter_mut().enumerate() {
+                    *value = f32::from_le_bytes(words[at]);
                 }
+            }
+            (By::Decoder(FormatDecoder::Narrow(decoder)), Tensor::Scalar(_, codes)) => {
+                decoder.decode(&codes.as_bytes()[range], values);
+            }
+            (By::Decoder(FormatDecoder::Wide(decoder)), Tensor::Scalar(_, codes)) => {
+                let words = codes.as_bytes()[2 * range.start..2 * range.end].as_chunks().0;
+                let words: Vec<u16> = words.iter().map(|word| u16::from_le_bytes(*word)).collect();
+                decoder.decode(&words, values);
             }
             _ => unreachable!("only values that are known to be of binary32 are read as such"),
         }
@@ -133,14 +155,17 @@ impl ValueReader {
                 // Bits above the format's width are ignored, as everywhere.
                 values.extend(range.map(|index| table[codes.get(index) as usize & (table.len() - 1)]));
             }
-            (By::Blocks { elements, scales }, Tensor::Blocks(blocks)) => {
+            (By::Blocks { scales, .. }, Tensor::Blocks(blocks)) => {
+                let mut elements = Vec::new();
+                self.read_unscaled(tensor, range.clone(), &mut elements);
                 let (row, length) = (blocks.row, blocks.format.length);
                 let mut index = range.start;
                 while index < range.end {
                     let column = index % row;
                     let end = (index - column + row.min((column / length + 1) * length)).min(range.end);
                     let scale = scales[usize::from(blocks.scales[blocks.block_of(index)])];
-                    values.extend(blocks.elements[index..end].iter().map(|code| elements[usize::from(*code)] * scale));
+                    let own = &elements[index - range.start..end - range.start];
+                    values.extend(own.iter().map(|element| f64::from(*element) * scale));
                     index = end;
                 }
             }
@@ -197,11 +222,7 @@ mod tests {
     use rand_chacha::ChaCha8Rng;
 
     use super::*;
-    use crate::{
-        format::FORMATS,
-        format::block::{BLOCK_FORMATS, Blocks},
-        isa::Codes,
-    };
+    use crate::{format::FORMATS, format::block::BLOCK_FORMATS, isa::Codes};
 
     fn equals_each(tensor: &Tensor) {
         let (values, mut read) = (ValueReader::new(tensor.kind()), Vec::new());

@@ -55,6 +55,11 @@ impl Codes {
         &self.bytes
     }
 
+    /// The same bytes, for other uses of their memory.
+    pub(crate) fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+
     /// The code at `index`. Panics if out of range.
     #[inline]
     pub fn get(&self, index: usize) -> u64 {

@@ -47,9 +47,15 @@ vectorised! {
     /// What happened to the runs of `length` of the values `x`, of which `y` was made; fewer than 2^32.
     pub(super) fn losses_of_runs(x: &[f32], y: &[f32], length: usize, limits: &[Limits], runs: &mut [RunLosses]) -> RowLosses {
         let mut lanes = Lanes::default();
+        let limits = &limits[..runs.len()];
+        let whole = length.is_multiple_of(LANES) && x.len().is_multiple_of(LANES);
         for (at, run) in runs.iter_mut().enumerate() {
             let range = at * length..x.len().min((at + 1) * length);
-            *run = losses_of_run(&x[range.clone()], &y[range], limits[at], &mut lanes);
+            let (x, y) = (&x[range.clone()], &y[range]);
+            *run = match whole {
+                true => losses_of_run::<false>(x, y, limits[at], &mut lanes),
+                false => losses_of_run::<true>(x, y, limits[at], &mut lanes),
+            };
         }
         let [saturated, subnormal, to_zero, exact, void] = lanes.counts.map(|lanes| lanes.iter().sum());
         let largest = lanes.largest.iter().fold(0, |most, own| *own.max(&most));
@@ -65,18 +71,22 @@ struct Lanes {
     largest: [u32; LANES],
 }
 
+/// What happened to a run; without `REST` it is a multiple of the lanes, and its sums stay in registers.
 #[inline(always)]
-fn losses_of_run(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
+fn losses_of_run<const REST: bool>(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> RunLosses {
     let (mut signal, mut noise) = ([0.0; LANES], [0.0; LANES]);
+    let y = &y[..x.len()];
     let (x_lanes, y_lanes) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0);
-    for (x, y) in x_lanes.iter().zip(y_lanes) {
+    for at in 0..x_lanes.len() {
+        let (x, y) = (&x_lanes[at], &y_lanes[at]);
         for lane in 0..LANES {
             add(x[lane], y[lane], limits, lane, lanes, &mut signal, &mut noise);
         }
     }
-    let whole = x_lanes.len() * LANES;
-    for (x, y) in x[whole..].iter().zip(&y[whole..]) {
-        add(*x, *y, limits, 0, lanes, &mut signal, &mut noise);
+    if REST {
+        for at in x_lanes.len() * LANES..x.len() {
+            add(x[at], y[at], limits, 0, lanes, &mut signal, &mut noise);
+        }
     }
     RunLosses { signal: total(&signal), noise: total(&noise) }
 }
@@ -84,12 +94,17 @@ fn losses_of_run(x: &[f32], y: &[f32], limits: Limits, lanes: &mut Lanes) -> Run
 /// The sum of all lanes, by halves.
 #[inline(always)]
 fn total(lanes: &[f64; LANES]) -> f64 {
-    let mut eight = [0.0; 8];
-    for (at, sum) in eight.iter_mut().enumerate() {
-        *sum = lanes[at] + lanes[at + 8];
+    let (mut eight, mut four, mut two) = ([0.0; 8], [0.0; 4], [0.0; 2]);
+    for at in 0..8 {
+        eight[at] = lanes[at] + lanes[at + 8];
     }
-    let four = [eight[0] + eight[4], eight[1] + eight[5], eight[2] + eight[6], eight[3] + eight[7]];
-    (four[0] + four[2]) + (four[1] + four[3])
+    for at in 0..4 {
+        four[at] = eight[at] + eight[at + 4];
+    }
+    for at in 0..2 {
+        two[at] = four[at] + four[at + 2];
+    }
+    two[0] + two[1]
 }
 
 /// Adds one value to the sums of a lane, without a branch.
@@ -284,16 +299,25 @@ fn binade(value: f32) -> usize {
     (value.to_bits() >> BELOW_EXPONENT) as usize & (BINADES - 1)
 }
 
+vectorised! {
+    /// The binades of the errors.
+    fn binades_of_errors(x: &[f32], y: &[f32], found: &mut [u8]) {
+        let (x, y) = (&x[..found.len()], &y[..found.len()]);
+        for (at, found) in found.iter_mut().enumerate() {
+            *found = ((y[at] - x[at]).to_bits() >> BELOW_EXPONENT) as u8;
+        }
+    }
+}
+
 /// Counts the errors by their binades: in four tables in turn, as equal binades that follow one another would wait for each other.
 fn bin_errors(x: &[f32], y: &[f32], bins: &mut [u64; BINADES]) {
     const TOGETHER: usize = 1 << 10;
     let mut tables = [[0u32; BINADES]; 4];
     let mut found = [0u8; TOGETHER];
     for (x, y) in x.chunks(TOGETHER).zip(y.chunks(TOGETHER)) {
-        for ((x, y), found) in x.iter().zip(y).zip(&mut found) {
-            *found = ((y - x).to_bits() >> BELOW_EXPONENT) as u8;
-        }
-        let (fours, rest) = found[..x.len()].as_chunks::<4>();
+        let found = &mut found[..x.len()];
+        binades_of_errors(x, y, found);
+        let (fours, rest) = found.as_chunks::<4>();
         for four in fours {
             tables[0][usize::from(four[0])] += 1;
             tables[1][usize::from(four[1])] += 1;

@@ -3,8 +3,19 @@
 /// Packs each row of `row` codes of 4 bits into `row.div_ceil(2)` bytes: the code with the even index in the low four bits
 /// (as PyTorch's `float4_e2m1fn_x2` has it), and zero above the last code of an odd row.
 pub fn pack_pairs(codes: &[u8], row: usize) -> Vec<u8> {
-    let pair = |pair: &[u8]| pair[0] & 0xf | pair.get(1).map_or(0, |high| high << 4);
-    codes.chunks(row.max(1)).flat_map(|row| row.chunks(2).map(pair)).collect()
+    let pair = |pair: &[u8; 2]| {
+        let both = u16::from_le_bytes(*pair);
+        (both & 0xf | both >> 4 & 0xf0) as u8
+    };
+    // Rows of even length are one, all the same.
+    let row = if row.is_multiple_of(2) { codes.len() } else { row };
+    let mut packed = Vec::with_capacity(codes.len().div_ceil(2));
+    for row in codes.chunks(row.max(1)) {
+        let (pairs, last) = row.as_chunks();
+        packed.extend(pairs.iter().map(pair));
+        packed.extend(last.iter().map(|low| low & 0xf));
+    }
+    packed
 }
 
 /// The codes that [`pack_pairs`] packed into rows of `row` codes; `None` if the bytes are not a whole number of rows.

@@ -1,0 +1,81 @@
+//! Bringing what is written of a large file to its disk while the rest is made, so that little is left to wait for at the end.
+
+use std::{
+    fs::File,
+    io,
+    sync::{
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+    thread::{Builder, JoinHandle},
+};
+
+/// Bytes after which what was written is brought to the disk: many, for each time takes about as long as some of them.
+const STEP: u64 = 32 << 20;
+
+/// A thread that does it.
+#[derive(Debug)]
+pub(super) struct EarlySync {
+    written: AtomicU64,
+    wake: SyncSender<()>,
+    thread: JoinHandle<io::Result<()>>,
+}
+
+impl EarlySync {
+    /// For a file of `length` bytes; `None` for a small one, and where there is no further thread: all is done at the end.
+    pub(super) fn of(file: &File, length: u64) -> Option<EarlySync> {
+        if length < 2 * STEP {
+            return None;
+        }
+        let file = file.try_clone().ok()?;
+        let (wake, woken) = sync_channel(1);
+        let thread = Builder::new().spawn(move || sync(&file, &woken)).ok()?;
+        Some(EarlySync { written: AtomicU64::new(0), wake, thread })
+    }
+
+    /// Takes note of bytes that were written.
+    pub(super) fn wrote(&self, bytes: u64) {
+        let before = self.written.fetch_add(bytes, Ordering::Relaxed);
+        if before / STEP != (before + bytes) / STEP {
+            // Where it has not yet come to the last ones, it takes these with them.
+            let _ = self.wake.try_send(());
+        }
+    }
+
+    /// Waits until it is done with what it was told of.
+    ///
+    /// # Errors
+    /// Those of the system, which tells of each only once.
+    pub(super) fn finish(self) -> io::Result<()> {
+        drop(self.wake);
+        self.thread.join().unwrap_or_else(|_| Err(io::Error::other("the thread that writes to the disk has failed")))
+    }
+}
+
+fn sync(file: &File, woken: &Receiver<()>) -> io::Result<()> {
+    woken.iter().try_for_each(|()| file.sync_data())
+}
+
+#[cfg(all(test, unix))]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_large_file_is_brought_to_its_disk_early_and_a_small_one_is_not() {
+        let file = tempfile::tempfile().unwrap();
+        let sync = EarlySync::of(&file, 2 * STEP).unwrap();
+        (0..3).for_each(|_| sync.wrote(STEP));
+        sync.finish().unwrap();
+        assert!(EarlySync::of(&file, STEP).is_none());
+    }
+
+    #[test]
+    fn an_error_of_the_disk_is_told_at_the_end() {
+        // A pipe cannot be synchronised.
+        let (_reader, writer) = io::pipe().unwrap();
+        let file = File::from(std::os::fd::OwnedFd::from(writer));
+        let sync = EarlySync::of(&file, 2 * STEP).unwrap();
+        sync.wrote(STEP);
+        assert_eq!(sync.finish().unwrap_err().kind(), io::ErrorKind::InvalidInput);
+    }
+}
