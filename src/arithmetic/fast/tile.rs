@@ -5,7 +5,7 @@ use super::{
     decoder::DecodedCode,
     elements::{Elements, choose, decode, decode_integers, resize, scale},
     floating::{RoundedCodes, Workspace},
-    kernel::FastKernel,
+    kernel::{Direct, FastKernel},
     narrow::FactorRange,
     number::{COUNT, UNKNOWN},
     pieces::Pieces,
@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     base::vectors::vectorised,
-    isa::{Chunk, Codes, Instruction, Tiles},
+    isa::{Chunk, CodesView, Instruction, Tiles},
 };
 
 /// The shape of an instruction.
@@ -90,6 +90,9 @@ pub(super) struct DecodedTile {
     /// The codes of A and B in the order of their elements.
     pub(super) a_codes: Vec<u32>,
     pub(super) b_codes: Vec<u32>,
+    /// Words of cases, side by side, and where the codes of the products are in those of one.
+    pub(super) words: Vec<u32>,
+    pub(super) places: Vec<(usize, [u32; 2])>,
     positions: Vec<u32>,
     /// The scales of A and B.
     scales: [Vec<u32>; 2],
@@ -117,13 +120,14 @@ impl DecodedTile {
     pub(super) fn run(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         self.unknown.clear();
         if let Some(positions) = &tiles.positions {
-            widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
+            widen(positions.view(), tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
         self.order_a(kernel, i, tiles, tile);
         self.order_b(kernel, i, tiles, tile);
         if !self.decode_values(kernel, i) {
             self.decode(kernel, i, tiles, tile);
         }
+        let c = (tiles.c.view(), tile * i.m * i.n);
         let mut places = [Piece::default(); PIECES];
         let mut count = 0;
         for row in (0..i.m).step_by(i.rows) {
@@ -132,13 +136,13 @@ impl DecodedTile {
                 places[count] = Piece { row, block, rows, columns, element: row * i.n + first };
                 count += 1;
                 if count == PIECES {
-                    self.batch(kernel, i, tiles, tile, &places, d);
+                    self.batch(kernel, i, c, &places, d);
                     count = 0;
                 }
             }
         }
         if count > 0 {
-            self.batch(kernel, i, tiles, tile, &places[..count], d);
+            self.batch(kernel, i, c, &places[..count], d);
         }
     }
 
@@ -151,10 +155,10 @@ impl DecodedTile {
         resize(&mut self.a_codes, used.next_multiple_of(LANES));
         self.a_codes[used..].fill(0);
         if kernel.ordered {
-            return widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.a_codes.as_chunks_mut().0);
+            return widen_in_turn(tiles.a.view(), codes, elements, stored, i.rows, self.a_codes.as_chunks_mut().0);
         }
         resize(&mut self.codes, pairs * stored * TURNS);
-        widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
+        widen_in_turn(tiles.a.view(), codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
         for (own, out) in self.codes.chunks_exact(stored * TURNS).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
             reorder::<TURNS>(own.as_chunks().0, &kernel.order, out.as_chunks_mut().0);
         }
@@ -165,10 +169,10 @@ impl DecodedTile {
         let (width, count) = (i.columns(), kernel.rows_of_b(i));
         let ordered = kernel.ordered || i.chunk.is_some();
         if i.n == width && ordered {
-            widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
+            widen(tiles.b.view(), tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
             return self.b_codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
         }
-        widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
+        widen(tiles.b.view(), tile * i.k * i.n, i.k * i.n, &mut self.codes);
         resize(&mut self.b_codes, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
         if i.n == HALF && width == HALF {
             self.b_codes[count * HALF..].fill(0);
@@ -186,12 +190,12 @@ impl DecodedTile {
 
     /// Decodes A and B as far as sums in binary32 need them; whether those serve.
     fn decode_values(&mut self, kernel: &FastKernel, i: &Shape) -> bool {
-        let Some([a, b]) = &kernel.direct else { return false };
-        decode_values(&mut self.a, a, &self.a_codes, false);
-        decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS);
+        let Some(Direct { decoders: [a, b], ranged }) = &kernel.direct else { return false };
+        decode_values(&mut self.a, a, &self.a_codes, false, *ranged);
+        decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS, *ranged);
         let range = FactorRange::new(&self.a, &self.b);
         self.range = Some(range);
-        !self.a.any_special && !self.b.any_special && kernel.serves(&range)
+        !self.a.any_special && !self.b.any_special && (!ranged || kernel.serves(&range))
     }
 
     /// Decodes A and B.
@@ -227,8 +231,8 @@ impl DecodedTile {
     fn load_scales(&mut self, kernel: &FastKernel, scales: &Scales, i: &Shape, tiles: &Tiles, tile: usize) {
         let blocks = i.k / scales.block;
         let [a, b] = &mut self.scales;
-        tiles.scale_a.iter().for_each(|codes| widen(codes, tile * i.m * blocks, i.m * blocks, a));
-        tiles.scale_b.iter().for_each(|codes| widen(codes, tile * blocks * i.n, blocks * i.n, b));
+        tiles.scale_a.iter().for_each(|codes| widen(codes.view(), tile * i.m * blocks, i.m * blocks, a));
+        tiles.scale_b.iter().for_each(|codes| widen(codes.view(), tile * blocks * i.n, blocks * i.n, b));
         let (length, rows_of_b) = (kernel.order.len(), kernel.rows_of_b(i));
         self.a_scales.begin_scales(i.m.div_ceil(i.rows) * length * TURNS);
         self.b_scales.begin_scales(i.n.div_ceil(i.columns()) * rows_of_b * LANES);
@@ -264,18 +268,17 @@ impl DecodedTile {
         }
     }
 
-    /// The elements of D in some pieces.
+    /// The elements of D in some pieces; those of C begin at a place in its codes.
     pub(super) fn batch(
         &mut self,
         kernel: &FastKernel,
         i: &Shape,
-        tiles: &Tiles,
-        tile: usize,
+        (all_c, first): (CodesView, usize),
         places: &[Piece],
         d: &mut [u8],
     ) {
         let mut c = [0; COUNT];
-        gather(&tiles.c, tile * i.m * i.n, places, i, &mut c);
+        gather(all_c, first, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
             let length = kernel.order.len();
@@ -338,7 +341,7 @@ impl DecodedTile {
 }
 
 /// Codes that belong together, in another order.
-fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
+pub(super) fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
     for (out, own) in out.iter_mut().zip(order) {
         *out = codes[*own];
     }
@@ -355,7 +358,7 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 
 vectorised! {
     /// The codes of each lane of some pieces, of those that begin at `first`; void for lanes without an element.
-    fn gather(codes: &Codes, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
+    fn gather(codes: CodesView<'_>, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
         let (width, bytes) = (codes.width(), codes.as_bytes());
         for (at, place) in places.iter().enumerate() {
             let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
