@@ -12,7 +12,7 @@ use super::{
     scale::Scales,
     terms::GroupFactors,
     values::{decode_values, find_range, values},
-    word::{LANES, PIECES, PieceLanes, TURNS, array, each, over, piece, set_piece},
+    word::{LANES, PIECES, PieceLanes, TURNS, array, over, set_piece},
 };
 use crate::{
     base::vectors::vectorised,
@@ -90,6 +90,8 @@ pub(super) struct DecodedTile {
     /// The codes of A and B in the order of their elements.
     pub(super) a_codes: Vec<u32>,
     pub(super) b_codes: Vec<u32>,
+    /// Those of C in the order of the lanes of some pieces; of pieces that are not there, anything.
+    c_codes: Vec<u32>,
     /// Words of cases, side by side, and where the codes of the products are in those of one.
     pub(super) words: Vec<u32>,
     pub(super) places: Vec<(usize, [u32; 2])>,
@@ -277,8 +279,6 @@ impl DecodedTile {
         places: &[Piece],
         d: &mut [u8],
     ) {
-        let mut c = [0; COUNT];
-        gather(all_c, first, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
             let length = kernel.order.len();
@@ -289,6 +289,9 @@ impl DecodedTile {
         if i.chunk.is_some() {
             self.choose(kernel, i, places, sums);
         }
+        resize(&mut self.c_codes, COUNT);
+        let c = self.c_codes.first_chunk_mut().expect("as many");
+        gather(all_c, first, places, i, c);
         let (b, b_scales) =
             if i.chunk.is_some() { (&self.chosen, &self.chosen_scales) } else { (&self.b, &self.b_scales) };
         let pieces = Pieces {
@@ -304,15 +307,15 @@ impl DecodedTile {
             group: (0, kernel.order.len()),
             fraction_bits: (kernel.a.fraction_bits + kernel.b.fraction_bits) as i32,
         };
-        kernel.run(&pieces, &c, &mut self.workspace, &mut self.outcome);
+        kernel.run(&pieces, c, &mut self.workspace, &mut self.outcome);
         let outcome = &self.outcome;
-        let special = scatter(outcome, places, i, d);
+        scatter(&outcome.codes, places, i, d);
         if pieces.special && kernel.masks.is_some() {
             // Infinities and NaN have no pieces.
             let all = places.iter().flat_map(|place| place.elements(i).map(|(_, element)| element));
             return self.unknown.extend(all);
         }
-        if special & UNKNOWN != 0 {
+        if all_marks(&outcome.special) & UNKNOWN != 0 {
             note_unknown(&mut self.unknown, &outcome.special, places, i);
         }
     }
@@ -362,22 +365,25 @@ vectorised! {
         let (width, bytes) = (codes.width(), codes.as_bytes());
         for (at, place) in places.iter().enumerate() {
             let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
-            let lanes = match (place.rows, place.columns, width) {
-                (_, LANES, 4) => over(codes_of(row(0)), u32::from_le_bytes),
-                (_, LANES, 2) => over(codes_of(row(0)), |code| u16::from_le_bytes(code).into()),
-                (TURNS, HALF, 4) => lanes_in_turn(codes_of(row(0)), codes_of(row(1)), u32::from_le_bytes),
+            // Each writes where the lanes belong: what they have in common would go by way of the stack.
+            match (place.rows, place.columns, width) {
+                (_, LANES, 4) => set_piece(out, at, &over(codes_of(row(0)), u32::from_le_bytes)),
+                (_, LANES, 2) => set_piece(out, at, &over(codes_of(row(0)), |code| u16::from_le_bytes(code).into())),
+                (TURNS, HALF, 4) => {
+                    set_piece(out, at, &lanes_in_turn(codes_of(row(0)), codes_of(row(1)), u32::from_le_bytes));
+                }
                 (TURNS, HALF, 2) => {
-                    lanes_in_turn(codes_of(row(0)), codes_of(row(1)), |code| u16::from_le_bytes(code).into())
+                    let widen = |code| u16::from_le_bytes(code).into();
+                    set_piece(out, at, &lanes_in_turn(codes_of(row(0)), codes_of(row(1)), widen));
                 }
                 _ => {
                     let mut lanes = [0; LANES];
                     for (lane, element) in place.elements(i) {
                         lanes[lane] = codes.get(first + element) as u32;
                     }
-                    lanes
+                    set_piece(out, at, &lanes);
                 }
-            };
-            set_piece(out, at, &lanes);
+            }
         }
     }
 }
@@ -389,25 +395,21 @@ fn codes_of<const N: usize, const M: usize>(bytes: &[u8]) -> &[[u8; N]; M] {
 }
 
 vectorised! {
-    /// Writes the code of each lane of some pieces that has an element; gives the marks of what is special in them.
-    fn scatter(outcome: &RoundedCodes, places: &[Piece], i: &Shape, d: &mut [u8]) -> u32 {
-        let mut special = [0; LANES];
-        for (at, place) in places.iter().enumerate() {
-            let (lanes, marks) = (piece(&outcome.codes, at), piece(&outcome.special, at));
-            special = each(|l| special[l] | marks[l]);
+    /// Writes the code of each lane of some pieces that has an element.
+    fn scatter(codes: &PieceLanes<u32>, places: &[Piece], i: &Shape, d: &mut [u8]) {
+        let pieces = codes.as_chunks::<LANES>().0;
+        for (lanes, place) in pieces.iter().zip(places) {
             let row = |row: usize| (place.element + row * i.n) * i.width;
-            // In turn those of one row, and of the next.
-            let (x, y): ([u32; HALF], [u32; HALF]) = (array(|l| lanes[l * TURNS]), array(|l| lanes[l * TURNS + 1]));
             match (place.rows, place.columns, i.width) {
-                (_, LANES, 4) => write(&mut d[row(0)..], &lanes, u32::to_le_bytes),
-                (_, LANES, 2) => write(&mut d[row(0)..], &lanes, |code| (code as u16).to_le_bytes()),
+                (_, LANES, 4) => write(&mut d[row(0)..], lanes, u32::to_le_bytes),
+                (_, LANES, 2) => write(&mut d[row(0)..], lanes, |code| (code as u16).to_le_bytes()),
                 (TURNS, HALF, 4) => {
-                    write(&mut d[row(0)..], &x, u32::to_le_bytes);
-                    write(&mut d[row(1)..], &y, u32::to_le_bytes);
+                    write(&mut d[row(0)..], &of_turn(lanes, 0), u32::to_le_bytes);
+                    write(&mut d[row(1)..], &of_turn(lanes, 1), u32::to_le_bytes);
                 }
                 (TURNS, HALF, 2) => {
-                    write(&mut d[row(0)..], &x, |code| (code as u16).to_le_bytes());
-                    write(&mut d[row(1)..], &y, |code| (code as u16).to_le_bytes());
+                    write(&mut d[row(0)..], &of_turn(lanes, 0), |code| (code as u16).to_le_bytes());
+                    write(&mut d[row(1)..], &of_turn(lanes, 1), |code| (code as u16).to_le_bytes());
                 }
                 _ => {
                     for (lane, element) in place.elements(i) {
@@ -416,11 +418,19 @@ vectorised! {
                 }
             }
         }
-        let mut all = 0;
-        for own in special {
-            all |= own;
-        }
-        all
+    }
+}
+
+/// The lanes of one of the rows that they have in turn.
+#[inline(always)]
+fn of_turn(lanes: &[u32; LANES], turn: usize) -> [u32; HALF] {
+    array(|l| lanes[l * TURNS + turn])
+}
+
+vectorised! {
+    /// The marks of all elements together.
+    fn all_marks(marks: &PieceLanes<u32>) -> u32 {
+        marks.iter().fold(0, |all, own| all | own)
     }
 }
 

@@ -4,6 +4,7 @@ use std::hint::black_box;
 
 use super::{
     across::FactorWords,
+    codes::HALF,
     decoder::supported,
     elements::{Elements, put, resize},
     narrow::FactorRange,
@@ -103,18 +104,28 @@ impl Seen {
         Seen { largest: [0; LANES], least: [u32::MAX; LANES] }
     }
 
-    /// The range of the exponents, and whether an element is infinite or NaN. (Not compiled into the loops before it, whose lanes it
-    /// would take apart.)
-    #[inline(never)]
+    /// The range of the exponents, and whether an element is infinite or NaN.
+    #[inline(always)]
     fn all(&self, decoder: &ValueDecoder) -> ((i32, i32), bool) {
-        let (mut least, mut largest) = (u32::MAX, 0);
-        for l in 0..LANES {
-            least = least.min(self.least[l]);
-            largest = largest.max(self.largest[l]);
-        }
+        let (least, largest) = limits(self);
         let exponent = |fields: u32| decoder.biased_exponent(decoder.magnitude(fields)) as i32 - BIAS;
         let range = if largest == 0 { (0, 0) } else { (exponent(least.wrapping_add(1)), exponent(largest)) };
         (range, largest >= decoder.special)
+    }
+}
+
+vectorised! {
+    /// Of all lanes, what is one less than the least, and the largest. (Not compiled into the loops before it, whose lanes it would take
+    /// apart.)
+    #[inline(never)]
+    fn limits(seen: &Seen) -> (u32, u32) {
+        // Half of the lanes at a time, as loops may have written them: what is read as it was written has not to wait.
+        let (mut least, mut largest) = (u32::MAX, 0);
+        for l in 0..HALF {
+            least = least.min(seen.least[l].min(seen.least[HALF + l]));
+            largest = largest.max(seen.largest[l].max(seen.largest[HALF + l]));
+        }
+        (least, largest)
     }
 }
 
