@@ -283,7 +283,8 @@ impl DecodedTile {
         for (at, place) in places.iter().enumerate() {
             let length = kernel.order.len();
             let b = if i.chunk.is_some() { at } else { place.block };
-            starts[at] = (place.row / i.rows * length, b * length);
+            let rows = if i.rows == TURNS { place.row / TURNS } else { place.row };
+            starts[at] = (rows * length, b * length);
         }
         let sums = kernel.scales.as_ref().is_some_and(|scales| scales.run > 0);
         if i.chunk.is_some() {
@@ -345,7 +346,16 @@ impl DecodedTile {
 
 /// Codes that belong together, in another order.
 pub(super) fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
-    for (out, own) in out.iter_mut().zip(order) {
+    // Two at a time: neighbours mostly stay together.
+    let (pairs, rest) = order.as_chunks::<2>();
+    let (out_pairs, out_rest) = out.split_at_mut(pairs.len() * 2);
+    for (out, &[x, y]) in out_pairs.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+        match codes[x..].first_chunk::<2>() {
+            Some(both) if y == x + 1 => *out = *both,
+            _ => *out = [codes[x], codes[y]],
+        }
+    }
+    for (out, own) in out_rest.iter_mut().zip(rest) {
         *out = codes[*own];
     }
 }
