@@ -9,7 +9,7 @@ use super::{
 use crate::{
     base::parallel,
     format::Format,
-    isa::{Case, Codes, Instruction, Tiles, operands},
+    isa::{Case, Codes, CodesView, Instruction, Tiles, operands},
 };
 
 /// Outputs that a thread takes at a time, where tiles have fewer.
@@ -96,7 +96,7 @@ impl Evaluator {
     }
 
     /// Writes the bytes of the D codes of tiles whose operands' codes are given by name, as [`operands`] has them, each as little-endian
-    /// bytes: as [`Evaluator::execute`], without copies of all of them.
+    /// bytes: as [`Evaluator::execute`], without copies of all of them; of tiles of one element mostly without any.
     ///
     /// # Panics
     /// An operand is missing, or has not as many codes as the tiles need.
@@ -110,14 +110,24 @@ impl Evaluator {
         assert!(lengths.eq(sizes.iter().map(|(_, size)| count * size)), "the operands of the tiles, in order");
         let together = (COPIED / (i.m * i.n)).max(1);
         let pieces = (0..).step_by(together).zip(d.chunks_mut(together * each));
-        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| {
-            let count = d.len() / each;
+        let copied = |first: usize, count: usize| {
             let piece = arrays.iter().zip(&sizes).map(|((name, bytes), (format, size))| {
                 let own = bytes[first * size..][..count * size].to_vec();
                 (*name, Codes::from_bytes(format, own).expect("whole codes"))
             });
-            let tiles = Tiles::from_arrays(count, piece).expect("an instruction has A, B and C");
-            self.tiles(&tiles, 0, scratch, d);
+            Tiles::from_arrays(count, piece).expect("an instruction has A, B and C")
+        };
+        let cases = self.fast.as_ref().filter(|fast| fast.together() > 1);
+        parallel::each_with(pieces, Scratch::default, |scratch, (first, d)| match (cases, arrays) {
+            (Some(fast), [a, b, c]) => {
+                let operands =
+                    [(i.a, a.1), (i.b, b.1), (i.c, c.1)].map(|(format, bytes)| CodesView::new(format, bytes));
+                let dot = |tile: usize| self.dot(&copied(tile, 1).case(i, 0, 0, 0));
+                for (first, d) in (first..).step_by(fast.together()).zip(d.chunks_mut(fast.together() * each)) {
+                    fast.cases(operands, first, scratch, d, dot);
+                }
+            }
+            _ => self.tiles(&copied(first, d.len() / each), 0, scratch, d),
         });
     }
 
@@ -142,8 +152,9 @@ impl Evaluator {
         match self.fast.as_ref().map(|fast| (fast, fast.together())) {
             Some((fast, together)) if together > 1 => {
                 let dot = |tile: usize| self.dot(&tiles.case(&self.program.instruction, tile, 0, 0));
+                let operands = [&tiles.a, &tiles.b, &tiles.c].map(Codes::view);
                 for (first, d) in (first..).step_by(together).zip(d.chunks_mut(together * each)) {
-                    fast.cases(tiles, first, scratch, d, dot);
+                    fast.cases(operands, first, scratch, d, dot);
                 }
             }
             _ => d.chunks_exact_mut(each).zip(first..).for_each(|(d, tile)| self.tile(tiles, tile, scratch, d)),

@@ -16,4 +16,5 @@ pub(crate) use own::{can_be_drawn, text as description};
 pub use own::{described, gemm, resolve};
 pub use table::{all, find};
 pub use targets::{Support, Target};
+pub(crate) use tile::CodesView;
 pub use tile::{Codes, Operand, Tiles, operands};

@@ -60,15 +60,15 @@ impl Codes {
         self.bytes
     }
 
+    /// The same codes, lent.
+    pub(crate) fn view(&self) -> CodesView<'_> {
+        CodesView { width: self.width, bytes: &self.bytes }
+    }
+
     /// The code at `index`. Panics if out of range.
     #[inline]
     pub fn get(&self, index: usize) -> u64 {
-        match self.width {
-            1 => self.bytes[index].into(),
-            2 => u16::from_le_bytes(self.bytes.as_chunks().0[index]).into(),
-            4 => u32::from_le_bytes(self.bytes.as_chunks().0[index]).into(),
-            _ => u64::from_le_bytes(self.bytes.as_chunks().0[index]),
-        }
+        self.view().get(index)
     }
 
     /// Sets the code at `index`, cut to the code size. Panics if out of range.
@@ -115,6 +115,41 @@ impl Codes {
     /// The codes `from..to` as a new array.
     pub fn slice(&self, from: usize, to: usize) -> Codes {
         Codes { width: self.width, bytes: self.bytes[from * self.width..to * self.width].to_vec() }
+    }
+}
+
+/// Codes as [`Codes`] has them, of an array elsewhere.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct CodesView<'a> {
+    width: usize,
+    bytes: &'a [u8],
+}
+
+impl<'a> CodesView<'a> {
+    /// The codes of these bytes, which are whole codes.
+    pub(crate) fn new(format: &Format, bytes: &'a [u8]) -> CodesView<'a> {
+        CodesView { width: format.bytes(), bytes }
+    }
+
+    /// Bytes per code.
+    pub(crate) fn width(&self) -> usize {
+        self.width
+    }
+
+    /// The little-endian bytes.
+    pub(crate) fn as_bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// The code at `index`. Panics if out of range.
+    #[inline]
+    pub(crate) fn get(&self, index: usize) -> u64 {
+        match self.width {
+            1 => self.bytes[index].into(),
+            2 => u16::from_le_bytes(self.bytes.as_chunks().0[index]).into(),
+            4 => u32::from_le_bytes(self.bytes.as_chunks().0[index]).into(),
+            _ => u64::from_le_bytes(self.bytes.as_chunks().0[index]),
+        }
     }
 }
 

@@ -4,16 +4,17 @@
 //! multiplied by a row of ones.
 
 use super::{
-    codes::{PAIRED, widen, widen_pairs},
+    across::{FactorWords, pairs, pairs_across, prefetch, words_across},
+    codes::widen,
     elements::{Elements, decode, decode_integers, resize},
     kernel::FastKernel,
     narrow::FactorRange,
     number::{INFINITY, NAN},
-    tile::{DecodedTile, Piece, Shape},
+    tile::{DecodedTile, Piece, Shape, reorder},
     values::{decode_products, find_range, values},
     word::{LANES, PIECES, TURNS},
 };
-use crate::{base::vectors::vectorised, isa::Tiles};
+use crate::{base::vectors::vectorised, isa::CodesView};
 
 /// Cases that are computed together.
 pub(super) const TOGETHER: usize = PIECES * LANES;
@@ -30,24 +31,23 @@ impl FastKernel {
 }
 
 impl DecodedTile {
-    /// Computes the bytes of the D codes of up to [`TOGETHER`] tiles of one element, and notes those that are unknown.
-    pub(super) fn run_cases(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, first: usize, d: &mut [u8]) {
+    /// Computes the bytes of the D codes of up to [`TOGETHER`] tiles of one element from `first` on, from the codes of A, B and C of all,
+    /// and notes those that are unknown.
+    pub(super) fn run_cases(
+        &mut self,
+        kernel: &FastKernel,
+        i: &Shape,
+        [a, b, c]: [CodesView; 3],
+        first: usize,
+        d: &mut [u8],
+    ) {
         let count = d.len() / i.width;
         self.unknown.clear();
-        // Two codes in a word are brought across at once.
-        let paired = kernel.direct.is_some() && tiles.a.width() == tiles.b.width() && tiles.a.width() <= 2;
-        if paired {
-            widen_pairs(&tiles.a, &tiles.b, first * i.k, count * i.k, &mut self.codes);
-            across(&self.codes, i.k, &kernel.order, &mut self.a_codes);
-        } else {
-            widen(&tiles.a, first * i.k, count * i.k, &mut self.codes);
-            across(&self.codes, i.k, &kernel.order, &mut self.a_codes);
-            widen(&tiles.b, first * i.k, count * i.k, &mut self.codes);
-            across(&self.codes, i.k, &kernel.order, &mut self.b_codes);
-        }
-        if !self.decode_values_of_cases(kernel, paired) {
-            if paired {
-                separate(&mut self.a_codes, &mut self.b_codes);
+        if !self.decode_values_of_cases(kernel, i, [a, b], first, count) {
+            for (codes, own) in [(a, &mut self.a_codes), (b, &mut self.b_codes)] {
+                widen(codes, first * i.k, count * i.k, &mut self.codes);
+                words_across(&self.codes, i.k, &mut self.words);
+                reorder_rows(&self.words, i.k, &kernel.order, own);
             }
             self.decode_cases(kernel);
         }
@@ -57,18 +57,41 @@ impl DecodedTile {
             let element = block * LANES;
             *place = Piece { row: 0, block, rows: 1, columns: LANES.min(count - element), element };
         }
-        self.batch(kernel, i, tiles, first, &places[..count.div_ceil(LANES)], d);
+        self.batch(kernel, i, (c, first), &places[..count.div_ceil(LANES)], d);
     }
 
-    /// Products of values in binary32, where those serve; of codes that are alone in their words, or paired.
-    fn decode_values_of_cases(&mut self, kernel: &FastKernel, paired: bool) -> bool {
-        let Some(decoders) = &kernel.direct else { return false };
-        let (a, shift) = (&self.a_codes[..], if paired { PAIRED } else { 0 });
-        let codes = [a, if paired { a } else { &self.b_codes }];
-        let [a, b] = decode_products(&mut self.b, decoders, codes, shift);
-        let range = FactorRange { low: [a.0, b.0], high: [a.1, b.1] };
+    /// Products of values in binary32, where those serve.
+    fn decode_values_of_cases(
+        &mut self,
+        kernel: &FastKernel,
+        i: &Shape,
+        [a, b]: [CodesView; 2],
+        first: usize,
+        count: usize,
+    ) -> bool {
+        let Some(direct) = &kernel.direct else { return false };
+        // Several codes in a word are brought across at once.
+        let paired = pairs(a, b, i.k);
+        if paired {
+            pairs_across(a, b, first, count, i.k, &mut self.a_codes);
+        } else {
+            for (codes, own) in [(a, &mut self.a_codes), (b, &mut self.b_codes)] {
+                prefetch(codes, first + count, count, i.k);
+                widen(codes, first * i.k, count * i.k, &mut self.codes);
+                words_across(&self.codes, i.k, own);
+            }
+        }
+        let (words, second) = (self.a_codes.as_chunks().0, self.b_codes.as_chunks().0);
+        let factors = if paired {
+            FactorWords { a: words, b: words, words: i.k * a.width() / 2, bits: 8 * a.width() as u32 }
+        } else {
+            FactorWords { a: words, b: second, words: i.k, bits: 0 }
+        };
+        self.places.clear();
+        self.places.extend(kernel.order.iter().map(|k| factors.places(*k)));
+        let range = decode_products(&mut self.b, &direct.decoders, &factors, &self.places, direct.ranged);
         self.range = Some(range);
-        !self.b.any_special && kernel.serves(&range)
+        !self.b.any_special && (!direct.ranged || kernel.serves(&range))
     }
 
     /// Products.
@@ -96,11 +119,12 @@ impl DecodedTile {
     }
 }
 
-/// Separates codes that are paired in words.
-fn separate(pairs: &mut [u32], second: &mut Vec<u32>) {
-    second.clear();
-    second.extend(pairs.iter().map(|pair| pair >> PAIRED));
-    pairs.iter_mut().for_each(|pair| *pair &= (1 << PAIRED) - 1);
+/// Rows of `length` lanes each in this order.
+fn reorder_rows(lanes: &[u32], length: usize, order: &[usize], out: &mut Vec<u32>) {
+    resize(out, lanes.len() / length * order.len());
+    for (own, out) in lanes.chunks_exact(LANES * length).zip(out.chunks_exact_mut(LANES * order.len())) {
+        reorder::<LANES>(own.as_chunks().0, order, out.as_chunks_mut().0);
+    }
 }
 
 /// A row of ones.
@@ -120,48 +144,6 @@ fn ones(elements: &mut Elements, count: usize) {
         masks.resize(count * TURNS, 0);
     }
     *any_special = false;
-}
-
-vectorised! {
-    /// Rows of `length` codes, so many at a time side by side, in this order; rows that are not there are zeros.
-    fn across(codes: &[u32], length: usize, order: &[usize], out: &mut Vec<u32>) {
-        let rows = codes.len() / length;
-        resize(out, rows.div_ceil(LANES) * order.len() * LANES);
-        for (codes, out) in codes.chunks(LANES * length).zip(out.chunks_exact_mut(order.len() * LANES)) {
-            let out = out.as_chunks_mut::<LANES>().0;
-            // The common lengths are constants: what is known to be inside of its row is not checked.
-            match length {
-                8 => side_by_side::<8>(codes, order, out),
-                16 => side_by_side::<16>(codes, order, out),
-                32 => side_by_side::<32>(codes, order, out),
-                _ => one_by_one(codes, length, order, out),
-            }
-        }
-    }
-}
-
-/// Some rows side by side.
-#[inline(always)]
-fn side_by_side<const K: usize>(codes: &[u32], order: &[usize], out: &mut [[u32; LANES]]) {
-    let Some(rows) = codes.as_chunks::<K>().0.first_chunk::<LANES>() else {
-        return one_by_one(codes, K, order, out);
-    };
-    for (lanes, at) in out.iter_mut().zip(order) {
-        let at = *at % K;
-        for lane in 0..LANES {
-            lanes[lane] = rows[lane][at];
-        }
-    }
-}
-
-/// The same of rows of any length, and of fewer than there are lanes.
-#[inline(always)]
-fn one_by_one(codes: &[u32], length: usize, order: &[usize], out: &mut [[u32; LANES]]) {
-    for (lanes, at) in out.iter_mut().zip(order) {
-        for (lane, code) in lanes.iter_mut().enumerate() {
-            *code = codes.get(lane * length + at).copied().unwrap_or_default();
-        }
-    }
 }
 
 vectorised! {
@@ -208,17 +190,4 @@ fn multiply_specials(own: &mut Elements, other: &Elements) {
         };
     }
     own.any_special = true;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn rows_are_brought_side_by_side() {
-        let codes: Vec<u32> = (0..40).collect();
-        let mut out = Vec::new();
-        across(&codes, 2, &[1, 0], &mut out);
-        assert_eq!((out.len(), &out[..3], out[16], out[32], out[36]), (64, &[1, 3, 5][..], 0, 33, 0));
-    }
 }

@@ -6,17 +6,17 @@ use super::{
     elements::resize,
     word::{LANES, Lane, TURNS, each},
 };
-use crate::{base::vectors::vectorised, isa::Codes};
+use crate::{base::vectors::vectorised, isa::CodesView};
 
 /// The bytes of `count` codes from `first` on.
 #[inline(always)]
-fn bytes(codes: &Codes, first: usize, count: usize) -> &[u8] {
+fn bytes(codes: CodesView<'_>, first: usize, count: usize) -> &[u8] {
     &codes.as_bytes()[first * codes.width()..][..count * codes.width()]
 }
 
 vectorised! {
     /// `count` codes from `first` on.
-    pub(super) fn widen(codes: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
+    pub(super) fn widen(codes: CodesView<'_>, first: usize, count: usize, out: &mut Vec<u32>) {
         let bytes = bytes(codes, first, count);
         resize(out, count);
         match codes.width() {
@@ -44,43 +44,11 @@ fn widen_all<const N: usize>(codes: &[[u8; N]], out: &mut [u32], widen: impl Fn(
     }
 }
 
-/// Bits of a word below the second of two codes in it.
-pub(super) const PAIRED: u32 = 16;
-
-vectorised! {
-    /// `count` codes of each from `first` on, in words with those of `b` above [`PAIRED`] bits: both have one byte, or two.
-    pub(super) fn widen_pairs(a: &Codes, b: &Codes, first: usize, count: usize, out: &mut Vec<u32>) {
-        let (x, y) = (bytes(a, first, count), bytes(b, first, count));
-        resize(out, count);
-        match a.width() {
-            1 => pair_all(x.as_chunks().0, y.as_chunks().0, out, |code: [u8; 1]| code[0].into()),
-            _ => pair_all(x.as_chunks().0, y.as_chunks().0, out, |code| u16::from_le_bytes(code).into()),
-        }
-    }
-}
-
-/// The codes of so many bytes each.
-#[inline(always)]
-fn pair_all<const N: usize>(x: &[[u8; N]], y: &[[u8; N]], out: &mut [u32], widen: impl Fn([u8; N]) -> u32) {
-    let pair = |x: [u8; N], y: [u8; N]| widen(x) | widen(y) << PAIRED;
-    let (x_lanes, y_lanes, wide) = (x.as_chunks::<LANES>().0, y.as_chunks::<LANES>().0, out.as_chunks_mut::<LANES>().0);
-    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
-    let (next, mut at) = (black_box(1), 0);
-    while at < wide.len() {
-        let (x, y) = (&x_lanes[at], &y_lanes[at]);
-        wide[at] = each(|l| pair(x[l], y[l]));
-        at += next;
-    }
-    for at in x.len() / LANES * LANES..x.len() {
-        out[at] = pair(x[at], y[at]);
-    }
-}
-
 vectorised! {
     /// `count` codes from `first` on, in rows of `length`: those of so many rows at a time in turn; a row without a second one
     /// counts twice.
     pub(super) fn widen_in_turn(
-        codes: &Codes,
+        codes: CodesView<'_>,
         first: usize,
         count: usize,
         length: usize,

@@ -43,15 +43,15 @@ impl Carries {
 
 /// A magnitude's word.
 pub(super) trait Magnitude: Copy + Into<u64> {
-    /// The codes of numbers, but for those of infinities and NaN.
-    fn round(encoder: &NumberEncoder, number: &Number<Self>, codes: &mut PieceLanes<u32>);
+    /// The codes of numbers, but for those of infinities and NaN; if they are `CUT`, of a rounding that adds nothing.
+    fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<Self>, codes: &mut PieceLanes<u32>);
 }
 
 macro_rules! magnitude {
     ($word:ty, $signed:ty, $leading:expr) => {
         impl Magnitude for $word {
             #[inline(always)]
-            fn round(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
+            fn round<const CUT: bool>(encoder: &NumberEncoder, number: &Number<$word>, codes: &mut PieceLanes<u32>) {
                 const LAST: i32 = <$word>::BITS as i32 - 1;
                 // A copy: what the loop reads of it stays in registers.
                 let own = *encoder;
@@ -74,7 +74,7 @@ macro_rules! magnitude {
                     let carry: $word =
                         (below >> 1 & half) + (kept & odd | one) + (below & mask(any ^ negative & (any ^ minus)));
                     let carried = (magnitude & below).wrapping_add(carry) >> right & !(kept & sticky);
-                    let significand = (kept + if distance > 0 { carried } else { 0 }) << left;
+                    let significand = (kept + if !CUT && distance > 0 { carried } else { 0 }) << left;
                     // The leading bit of a normal significand adds one to the biased exponent.
                     let fields =
                         (((quantum - smallest) as $signed as $word) << trailing_bits).wrapping_add(significand);
@@ -161,6 +161,11 @@ impl NumberEncoder {
         })
     }
 
+    /// Whether what is below the last bit is cut off.
+    fn cuts(&self) -> bool {
+        matches!(self.rounding, Rounding::Rz | Rounding::Sr { .. })
+    }
+
     /// The conversion of a last value to D, which flushes nothing.
     pub(super) fn to_output(target: &ResultTarget) -> Option<NumberEncoder> {
         let (subnormals, tininess, zero) = (Subnormals::Keep, ResultTininess::After, ZeroSign::Ieee);
@@ -230,7 +235,11 @@ impl NumberEncoder {
 vectorised! {
     /// The codes of numbers; those of unknown ones are void.
     pub(super) fn encode<M: Magnitude>(encoder: &NumberEncoder, number: &Number<M>, codes: &mut PieceLanes<u32>) {
-        M::round(encoder, number, codes);
+        if encoder.cuts() {
+            M::round::<true>(encoder, number, codes);
+        } else {
+            M::round::<false>(encoder, number, codes);
+        }
         let mut special = 0;
         for own in &number.special {
             special |= own;

@@ -27,9 +27,17 @@ pub(super) struct FastKernel {
     /// Bits after the binary point of the factors of products, where a sum takes them in binary32.
     pub(super) values: Option<[i32; 2]>,
     /// How codes become those values, where all operations take them so, as they are.
-    pub(super) direct: Option<[ValueDecoder; 2]>,
+    pub(super) direct: Option<Direct>,
     pub(super) scales: Option<Scales>,
     arithmetic: Arithmetic,
+}
+
+/// How the codes of A and B become values in binary32.
+#[derive(Debug, Clone)]
+pub(super) struct Direct {
+    pub(super) decoders: [ValueDecoder; 2],
+    /// Whether it depends on the range of the factors if operations take those as they are; else all of the formats serve.
+    pub(super) ranged: bool,
 }
 
 #[derive(Debug, Clone)]
@@ -82,8 +90,10 @@ impl FastKernel {
             let of = |mask: fn(&Factors) -> u64| factors.iter().map(|factors| mask(factors) as u32).collect::<Vec<_>>();
             [of(|factors| factors.a), of(|factors| factors.b)]
         });
-        let direct = (floating.takes_only_values() && masks.is_none() && scales.is_none())
-            .then(|| Some([ValueDecoder::new(i.a, &program.unpack[0])?, ValueDecoder::new(i.b, &program.unpack[1])?]));
+        let direct = (floating.takes_only_values() && masks.is_none() && scales.is_none()).then(|| {
+            let decoders = [ValueDecoder::new(i.a, &program.unpack[0])?, ValueDecoder::new(i.b, &program.unpack[1])?];
+            Some(Direct { decoders, ranged: !floating.serves(&ValueDecoder::range(&decoders)) })
+        });
         let ordered = masks.is_none() && order.iter().copied().eq(0..i.stored_k());
         let arithmetic = Arithmetic::Floating(Box::new(floating));
         Some(FastKernel { ordered, order, masks, values, direct: direct.flatten(), scales, arithmetic, a, b })

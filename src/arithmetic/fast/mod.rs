@@ -9,6 +9,7 @@
 //! binary64 other than chains of fused multiply-adds, or sums of more than 128 bits. Programs of fused multiply-adds and additions in
 //! binary32 alone are computed in the host's binary64.
 
+mod across;
 mod cases;
 mod codes;
 mod compile;
@@ -39,7 +40,7 @@ use single::{Single, SingleTile, singles};
 use tile::{DecodedTile, Shape};
 
 use super::Program;
-use crate::isa::Tiles;
+use crate::isa::{CodesView, Tiles};
 
 /// The arithmetic of one instruction, compiled.
 #[derive(Debug, Clone)]
@@ -78,18 +79,18 @@ impl FastArithmetic {
         }
     }
 
-    /// The bytes of the D codes of tiles of one element, up to [`FastArithmetic::together`] of them; `reference` gives the code of a
-    /// tile that this evaluator leaves out.
+    /// The bytes of the D codes of tiles of one element, up to [`FastArithmetic::together`] of them from `first` on, from the codes of
+    /// A, B and C of all; `reference` gives the code of a tile that this evaluator leaves out.
     pub(super) fn cases(
         &self,
-        tiles: &Tiles,
+        operands: [CodesView; 3],
         first: usize,
         scratch: &mut Scratch,
         d: &mut [u8],
         reference: impl Fn(usize) -> u64,
     ) {
         let Lowered::Kernel(kernel) = &self.compiled else { unreachable!("tiles that are computed together") };
-        scratch.0.run_cases(kernel, &self.shape, tiles, first, d);
+        scratch.0.run_cases(kernel, &self.shape, operands, first, d);
         let width = self.shape.width;
         for &at in &scratch.0.unknown {
             d[at * width..][..width].copy_from_slice(&reference(first + at).to_le_bytes()[..width]);

@@ -109,6 +109,16 @@ vectorised! {
             let factors: [_; SIDE] = array(|side| pieces.of_group(at + side, pieces.a.exponents, pieces.b.exponents));
             let mut largest = [[ZERO; LANES]; SIDE];
             let mut term = 0;
+            if pieces.share_columns::<SIDE>(at) {
+                while term < count {
+                    let y = factors[0].1[term];
+                    for side in 0..SIDE {
+                        let x = &factors[side].0[term];
+                        largest[side] = each(|l| largest[side][l].max(x[l % TURNS].wrapping_add(y[l])));
+                    }
+                    term += next;
+                }
+            }
             while term < count {
                 for side in 0..SIDE {
                     let (x, y) = (&factors[side].0[term], &factors[side].1[term]);
@@ -179,6 +189,19 @@ fn cut_products<const COMMON: bool>(scale: &UnitScale, pieces: &Pieces, next: us
             array(|side| over(&piece(&sum.exponent, at + side), |largest| scale(unit.wrapping_sub(largest))));
         let mut products = [[0i32; LANES]; SIDE];
         let mut term = 0;
+        if COMMON && pieces.share_columns::<SIDE>(at) {
+            while term < count {
+                let y = values[0].1[term];
+                for side in 0..SIDE {
+                    let x = &values[side].0[term];
+                    let scaled = each(|l| x[l % TURNS] * y[l] * scales[side][l]);
+                    // SAFETY: as below.
+                    let units: Lane<i32> = each(|l| unsafe { scaled[l].to_int_unchecked() });
+                    products[side] = each(|l| products[side][l].wrapping_add(units[l]));
+                }
+                term += next;
+            }
+        }
         while term < count {
             for side in 0..SIDE {
                 let (x, y) = (&values[side].0[term], &values[side].1[term]);

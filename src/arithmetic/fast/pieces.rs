@@ -49,6 +49,12 @@ impl<'a> Pieces<'a> {
         (&a[a_start + from..][..count], &b[b_start + from..][..count])
     }
 
+    /// Whether `N` pieces from one on take the same elements of B, so that those are loaded once.
+    #[inline(always)]
+    pub(super) fn share_columns<const N: usize>(&self, first: usize) -> bool {
+        self.starts[first..][..N].iter().all(|(_, start)| *start == self.starts[first].1)
+    }
+
     /// The factors of the group for one piece.
     #[inline(always)]
     pub(super) fn factors(&self, piece: usize) -> GroupFactors<'a> {

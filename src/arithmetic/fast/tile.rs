@@ -5,18 +5,18 @@ use super::{
     decoder::DecodedCode,
     elements::{Elements, choose, decode, decode_integers, resize, scale},
     floating::{RoundedCodes, Workspace},
-    kernel::FastKernel,
+    kernel::{Direct, FastKernel},
     narrow::FactorRange,
     number::{COUNT, UNKNOWN},
     pieces::Pieces,
     scale::Scales,
     terms::GroupFactors,
     values::{decode_values, find_range, values},
-    word::{LANES, PIECES, PieceLanes, TURNS, array, each, over, piece, set_piece},
+    word::{LANES, PIECES, PieceLanes, TURNS, array, over, set_piece},
 };
 use crate::{
     base::vectors::vectorised,
-    isa::{Chunk, Codes, Instruction, Tiles},
+    isa::{Chunk, CodesView, Instruction, Tiles},
 };
 
 /// The shape of an instruction.
@@ -90,6 +90,11 @@ pub(super) struct DecodedTile {
     /// The codes of A and B in the order of their elements.
     pub(super) a_codes: Vec<u32>,
     pub(super) b_codes: Vec<u32>,
+    /// Those of C in the order of the lanes of some pieces; of pieces that are not there, anything.
+    c_codes: Vec<u32>,
+    /// Words of cases, side by side, and where the codes of the products are in those of one.
+    pub(super) words: Vec<u32>,
+    pub(super) places: Vec<(usize, [u32; 2])>,
     positions: Vec<u32>,
     /// The scales of A and B.
     scales: [Vec<u32>; 2],
@@ -117,13 +122,14 @@ impl DecodedTile {
     pub(super) fn run(&mut self, kernel: &FastKernel, i: &Shape, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         self.unknown.clear();
         if let Some(positions) = &tiles.positions {
-            widen(positions, tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
+            widen(positions.view(), tile * i.m * i.stored, i.m * i.stored, &mut self.positions);
         }
         self.order_a(kernel, i, tiles, tile);
         self.order_b(kernel, i, tiles, tile);
         if !self.decode_values(kernel, i) {
             self.decode(kernel, i, tiles, tile);
         }
+        let c = (tiles.c.view(), tile * i.m * i.n);
         let mut places = [Piece::default(); PIECES];
         let mut count = 0;
         for row in (0..i.m).step_by(i.rows) {
@@ -132,13 +138,13 @@ impl DecodedTile {
                 places[count] = Piece { row, block, rows, columns, element: row * i.n + first };
                 count += 1;
                 if count == PIECES {
-                    self.batch(kernel, i, tiles, tile, &places, d);
+                    self.batch(kernel, i, c, &places, d);
                     count = 0;
                 }
             }
         }
         if count > 0 {
-            self.batch(kernel, i, tiles, tile, &places[..count], d);
+            self.batch(kernel, i, c, &places[..count], d);
         }
     }
 
@@ -151,10 +157,10 @@ impl DecodedTile {
         resize(&mut self.a_codes, used.next_multiple_of(LANES));
         self.a_codes[used..].fill(0);
         if kernel.ordered {
-            return widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.a_codes.as_chunks_mut().0);
+            return widen_in_turn(tiles.a.view(), codes, elements, stored, i.rows, self.a_codes.as_chunks_mut().0);
         }
         resize(&mut self.codes, pairs * stored * TURNS);
-        widen_in_turn(&tiles.a, codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
+        widen_in_turn(tiles.a.view(), codes, elements, stored, i.rows, self.codes.as_chunks_mut().0);
         for (own, out) in self.codes.chunks_exact(stored * TURNS).zip(self.a_codes.chunks_exact_mut(count * TURNS)) {
             reorder::<TURNS>(own.as_chunks().0, &kernel.order, out.as_chunks_mut().0);
         }
@@ -165,10 +171,10 @@ impl DecodedTile {
         let (width, count) = (i.columns(), kernel.rows_of_b(i));
         let ordered = kernel.ordered || i.chunk.is_some();
         if i.n == width && ordered {
-            widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
+            widen(tiles.b.view(), tile * i.k * i.n, i.k * i.n, &mut self.b_codes);
             return self.b_codes.resize((i.k * i.n).next_multiple_of(LANES), 0);
         }
-        widen(&tiles.b, tile * i.k * i.n, i.k * i.n, &mut self.codes);
+        widen(tiles.b.view(), tile * i.k * i.n, i.k * i.n, &mut self.codes);
         resize(&mut self.b_codes, (i.n.div_ceil(width) * count * width).next_multiple_of(LANES));
         if i.n == HALF && width == HALF {
             self.b_codes[count * HALF..].fill(0);
@@ -186,12 +192,12 @@ impl DecodedTile {
 
     /// Decodes A and B as far as sums in binary32 need them; whether those serve.
     fn decode_values(&mut self, kernel: &FastKernel, i: &Shape) -> bool {
-        let Some([a, b]) = &kernel.direct else { return false };
-        decode_values(&mut self.a, a, &self.a_codes, false);
-        decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS);
+        let Some(Direct { decoders: [a, b], ranged }) = &kernel.direct else { return false };
+        decode_values(&mut self.a, a, &self.a_codes, false, *ranged);
+        decode_values(&mut self.b, b, &self.b_codes, i.rows == TURNS, *ranged);
         let range = FactorRange::new(&self.a, &self.b);
         self.range = Some(range);
-        !self.a.any_special && !self.b.any_special && kernel.serves(&range)
+        !self.a.any_special && !self.b.any_special && (!ranged || kernel.serves(&range))
     }
 
     /// Decodes A and B.
@@ -227,8 +233,8 @@ impl DecodedTile {
     fn load_scales(&mut self, kernel: &FastKernel, scales: &Scales, i: &Shape, tiles: &Tiles, tile: usize) {
         let blocks = i.k / scales.block;
         let [a, b] = &mut self.scales;
-        tiles.scale_a.iter().for_each(|codes| widen(codes, tile * i.m * blocks, i.m * blocks, a));
-        tiles.scale_b.iter().for_each(|codes| widen(codes, tile * blocks * i.n, blocks * i.n, b));
+        tiles.scale_a.iter().for_each(|codes| widen(codes.view(), tile * i.m * blocks, i.m * blocks, a));
+        tiles.scale_b.iter().for_each(|codes| widen(codes.view(), tile * blocks * i.n, blocks * i.n, b));
         let (length, rows_of_b) = (kernel.order.len(), kernel.rows_of_b(i));
         self.a_scales.begin_scales(i.m.div_ceil(i.rows) * length * TURNS);
         self.b_scales.begin_scales(i.n.div_ceil(i.columns()) * rows_of_b * LANES);
@@ -264,28 +270,29 @@ impl DecodedTile {
         }
     }
 
-    /// The elements of D in some pieces.
+    /// The elements of D in some pieces; those of C begin at a place in its codes.
     pub(super) fn batch(
         &mut self,
         kernel: &FastKernel,
         i: &Shape,
-        tiles: &Tiles,
-        tile: usize,
+        (all_c, first): (CodesView, usize),
         places: &[Piece],
         d: &mut [u8],
     ) {
-        let mut c = [0; COUNT];
-        gather(&tiles.c, tile * i.m * i.n, places, i, &mut c);
         let mut starts = [(0, 0); PIECES];
         for (at, place) in places.iter().enumerate() {
             let length = kernel.order.len();
             let b = if i.chunk.is_some() { at } else { place.block };
-            starts[at] = (place.row / i.rows * length, b * length);
+            let rows = if i.rows == TURNS { place.row / TURNS } else { place.row };
+            starts[at] = (rows * length, b * length);
         }
         let sums = kernel.scales.as_ref().is_some_and(|scales| scales.run > 0);
         if i.chunk.is_some() {
             self.choose(kernel, i, places, sums);
         }
+        resize(&mut self.c_codes, COUNT);
+        let c = self.c_codes.first_chunk_mut().expect("as many");
+        gather(all_c, first, places, i, c);
         let (b, b_scales) =
             if i.chunk.is_some() { (&self.chosen, &self.chosen_scales) } else { (&self.b, &self.b_scales) };
         let pieces = Pieces {
@@ -301,15 +308,15 @@ impl DecodedTile {
             group: (0, kernel.order.len()),
             fraction_bits: (kernel.a.fraction_bits + kernel.b.fraction_bits) as i32,
         };
-        kernel.run(&pieces, &c, &mut self.workspace, &mut self.outcome);
+        kernel.run(&pieces, c, &mut self.workspace, &mut self.outcome);
         let outcome = &self.outcome;
-        let special = scatter(outcome, places, i, d);
+        scatter(&outcome.codes, places, i, d);
         if pieces.special && kernel.masks.is_some() {
             // Infinities and NaN have no pieces.
             let all = places.iter().flat_map(|place| place.elements(i).map(|(_, element)| element));
             return self.unknown.extend(all);
         }
-        if special & UNKNOWN != 0 {
+        if all_marks(&outcome.special) & UNKNOWN != 0 {
             note_unknown(&mut self.unknown, &outcome.special, places, i);
         }
     }
@@ -338,8 +345,17 @@ impl DecodedTile {
 }
 
 /// Codes that belong together, in another order.
-fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
-    for (out, own) in out.iter_mut().zip(order) {
+pub(super) fn reorder<const N: usize>(codes: &[[u32; N]], order: &[usize], out: &mut [[u32; N]]) {
+    // Two at a time: neighbours mostly stay together.
+    let (pairs, rest) = order.as_chunks::<2>();
+    let (out_pairs, out_rest) = out.split_at_mut(pairs.len() * 2);
+    for (out, &[x, y]) in out_pairs.as_chunks_mut::<2>().0.iter_mut().zip(pairs) {
+        match codes[x..].first_chunk::<2>() {
+            Some(both) if y == x + 1 => *out = *both,
+            _ => *out = [codes[x], codes[y]],
+        }
+    }
+    for (out, own) in out_rest.iter_mut().zip(rest) {
         *out = codes[*own];
     }
 }
@@ -355,26 +371,29 @@ fn note_unknown(notes: &mut Vec<usize>, special: &[u32; COUNT], places: &[Piece]
 
 vectorised! {
     /// The codes of each lane of some pieces, of those that begin at `first`; void for lanes without an element.
-    fn gather(codes: &Codes, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
+    fn gather(codes: CodesView<'_>, first: usize, places: &[Piece], i: &Shape, out: &mut PieceLanes<u32>) {
         let (width, bytes) = (codes.width(), codes.as_bytes());
         for (at, place) in places.iter().enumerate() {
             let row = |row: usize| &bytes[(first + place.element + row * i.n) * width..];
-            let lanes = match (place.rows, place.columns, width) {
-                (_, LANES, 4) => over(codes_of(row(0)), u32::from_le_bytes),
-                (_, LANES, 2) => over(codes_of(row(0)), |code| u16::from_le_bytes(code).into()),
-                (TURNS, HALF, 4) => lanes_in_turn(codes_of(row(0)), codes_of(row(1)), u32::from_le_bytes),
+            // Each writes where the lanes belong: what they have in common would go by way of the stack.
+            match (place.rows, place.columns, width) {
+                (_, LANES, 4) => set_piece(out, at, &over(codes_of(row(0)), u32::from_le_bytes)),
+                (_, LANES, 2) => set_piece(out, at, &over(codes_of(row(0)), |code| u16::from_le_bytes(code).into())),
+                (TURNS, HALF, 4) => {
+                    set_piece(out, at, &lanes_in_turn(codes_of(row(0)), codes_of(row(1)), u32::from_le_bytes));
+                }
                 (TURNS, HALF, 2) => {
-                    lanes_in_turn(codes_of(row(0)), codes_of(row(1)), |code| u16::from_le_bytes(code).into())
+                    let widen = |code| u16::from_le_bytes(code).into();
+                    set_piece(out, at, &lanes_in_turn(codes_of(row(0)), codes_of(row(1)), widen));
                 }
                 _ => {
                     let mut lanes = [0; LANES];
                     for (lane, element) in place.elements(i) {
                         lanes[lane] = codes.get(first + element) as u32;
                     }
-                    lanes
+                    set_piece(out, at, &lanes);
                 }
-            };
-            set_piece(out, at, &lanes);
+            }
         }
     }
 }
@@ -386,25 +405,21 @@ fn codes_of<const N: usize, const M: usize>(bytes: &[u8]) -> &[[u8; N]; M] {
 }
 
 vectorised! {
-    /// Writes the code of each lane of some pieces that has an element; gives the marks of what is special in them.
-    fn scatter(outcome: &RoundedCodes, places: &[Piece], i: &Shape, d: &mut [u8]) -> u32 {
-        let mut special = [0; LANES];
-        for (at, place) in places.iter().enumerate() {
-            let (lanes, marks) = (piece(&outcome.codes, at), piece(&outcome.special, at));
-            special = each(|l| special[l] | marks[l]);
+    /// Writes the code of each lane of some pieces that has an element.
+    fn scatter(codes: &PieceLanes<u32>, places: &[Piece], i: &Shape, d: &mut [u8]) {
+        let pieces = codes.as_chunks::<LANES>().0;
+        for (lanes, place) in pieces.iter().zip(places) {
             let row = |row: usize| (place.element + row * i.n) * i.width;
-            // In turn those of one row, and of the next.
-            let (x, y): ([u32; HALF], [u32; HALF]) = (array(|l| lanes[l * TURNS]), array(|l| lanes[l * TURNS + 1]));
             match (place.rows, place.columns, i.width) {
-                (_, LANES, 4) => write(&mut d[row(0)..], &lanes, u32::to_le_bytes),
-                (_, LANES, 2) => write(&mut d[row(0)..], &lanes, |code| (code as u16).to_le_bytes()),
+                (_, LANES, 4) => write(&mut d[row(0)..], lanes, u32::to_le_bytes),
+                (_, LANES, 2) => write(&mut d[row(0)..], lanes, |code| (code as u16).to_le_bytes()),
                 (TURNS, HALF, 4) => {
-                    write(&mut d[row(0)..], &x, u32::to_le_bytes);
-                    write(&mut d[row(1)..], &y, u32::to_le_bytes);
+                    write(&mut d[row(0)..], &of_turn(lanes, 0), u32::to_le_bytes);
+                    write(&mut d[row(1)..], &of_turn(lanes, 1), u32::to_le_bytes);
                 }
                 (TURNS, HALF, 2) => {
-                    write(&mut d[row(0)..], &x, |code| (code as u16).to_le_bytes());
-                    write(&mut d[row(1)..], &y, |code| (code as u16).to_le_bytes());
+                    write(&mut d[row(0)..], &of_turn(lanes, 0), |code| (code as u16).to_le_bytes());
+                    write(&mut d[row(1)..], &of_turn(lanes, 1), |code| (code as u16).to_le_bytes());
                 }
                 _ => {
                     for (lane, element) in place.elements(i) {
@@ -413,11 +428,19 @@ vectorised! {
                 }
             }
         }
-        let mut all = 0;
-        for own in special {
-            all |= own;
-        }
-        all
+    }
+}
+
+/// The lanes of one of the rows that they have in turn.
+#[inline(always)]
+fn of_turn(lanes: &[u32; LANES], turn: usize) -> [u32; HALF] {
+    array(|l| lanes[l * TURNS + turn])
+}
+
+vectorised! {
+    /// The marks of all elements together.
+    fn all_marks(marks: &PieceLanes<u32>) -> u32 {
+        marks.iter().fold(0, |all, own| all | own)
     }
 }
 

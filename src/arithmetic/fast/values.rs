@@ -3,8 +3,11 @@
 use std::hint::black_box;
 
 use super::{
+    across::FactorWords,
+    codes::HALF,
     decoder::supported,
     elements::{Elements, put, resize},
+    narrow::FactorRange,
     number::ZERO,
     word::{LANES, Lane, TURNS, each, over},
 };
@@ -17,19 +20,18 @@ use crate::{
 /// How the codes of a format that binary32 holds become values of binary32.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ValueDecoder {
-    /// Exponent and trailing significand, how far they are from their place in binary32, and what is added to the exponent there.
+    /// Bits of a word above a code.
+    unused: u32,
+    /// How far exponent and trailing significand of a code without bits above it are from their place in binary32; which bits those
+    /// are there, and what is added to the exponent.
+    right: u32,
     fields: u32,
-    left: u32,
     bias: u32,
-    /// The sign, and how far it is from its place.
-    sign: u32,
-    sign_left: u32,
-    /// What subnormal numbers keep of their value.
-    subnormal: u32,
-    /// The smallest exponent, of the format that numbers are converted to.
-    emin: i32,
-    /// A code that is not finite gives at least `special` under this mask.
-    special_mask: u32,
+    /// Whether subnormal numbers become zeros.
+    flushes: bool,
+    /// The smallest and the largest exponent, of the format that numbers are converted to.
+    exponents: (i32, i32),
+    /// The fields of a code that is not finite are at least this.
     special: u32,
 }
 
@@ -39,132 +41,205 @@ const SIGN: u32 = 1 << 31;
 const BIAS: i32 = f32::MAX_EXP - 1;
 
 impl ValueDecoder {
-    /// `None` for formats whose normal numbers are not all normal in binary32, whose NaN is the negative zero, or whose subnormal
-    /// numbers lose their sign.
+    /// `None` for formats whose normal numbers are not all normal in binary32, that have no sign, whose NaN is the negative zero, or
+    /// whose subnormal numbers lose their sign.
     pub(super) fn new(format: &Format, unpack: &Unpack) -> Option<ValueDecoder> {
-        let f = supported(format)?;
-        let low = f.trailing_bits + f.padding_bits;
+        let f = supported(format).filter(|f| f.signed && f.trailing_bits <= TRAILING)?;
         let emin = unpack.wider.and_then(Format::float).map_or(f.emin(), Float::emin);
         let exponents = emin.min(f.emin()) >= f32::MIN_EXP - 1 && f.emax() < f32::MAX_EXP;
-        if !exponents || low > TRAILING || unpack.subnormals == Subnormals::PositiveZero {
+        if !exponents || unpack.subnormals == Subnormals::PositiveZero {
             return None;
         }
-        let magnitude = (1u64 << (format.bits - u32::from(f.signed))) as u32;
-        let fields = magnitude.wrapping_sub(1) >> f.padding_bits << f.padding_bits;
-        let (special_mask, special) = match f.specials {
-            Specials::Ieee => (fields, ((1 << f.exponent_bits) - 1) << low),
-            Specials::AllOnesNan => (fields, fields),
-            Specials::None => (0, 1),
-            Specials::NegativeZeroNan => return None,
-        };
+        let exponent = ((1 << f.exponent_bits) - 1) << TRAILING;
+        let fields = exponent | ((1 << f.trailing_bits) - 1) << (TRAILING - f.trailing_bits);
         Some(ValueDecoder {
+            unused: u32::BITS - format.bits,
+            right: (u32::BITS - 1 - TRAILING).checked_sub(f.exponent_bits)?,
             fields,
-            left: TRAILING - low,
             bias: ((BIAS - 1 + f.emin()) as u32) << TRAILING,
-            sign: if f.signed { 1 << (format.bits - 1) } else { 0 },
-            sign_left: u32::BITS - format.bits,
-            subnormal: if unpack.subnormals == Subnormals::Keep { u32::MAX } else { 0 },
-            emin,
-            special_mask,
-            special,
+            flushes: unpack.subnormals != Subnormals::Keep,
+            exponents: (emin, f.emax()),
+            special: match f.specials {
+                Specials::Ieee => exponent,
+                Specials::AllOnesNan => fields,
+                Specials::None => u32::MAX,
+                Specials::NegativeZeroNan => return None,
+            },
         })
+    }
+
+    /// The exponents that numbers have which are not zero, of factors that `decoders` decode.
+    pub(super) fn range(decoders: &[ValueDecoder; 2]) -> FactorRange {
+        let [a, b] = decoders.map(|decoder| decoder.exponents);
+        FactorRange { low: [a.0, b.0], high: [a.1, b.1] }
+    }
+
+    /// The magnitude in binary32 of a number with these fields.
+    #[inline(always)]
+    fn magnitude(&self, fields: u32) -> u32 {
+        let normal = f32::from_bits(fields.wrapping_add(self.bias));
+        // A subnormal number has the smallest exponent, and no leading bit: so it is less. Others are as they are, or more.
+        let leading = f32::from_bits(self.bias.wrapping_add(1 << TRAILING));
+        let subnormal = f32::from_bits(fields.wrapping_add(self.bias).wrapping_add(1 << TRAILING)) - leading;
+        let least = if subnormal < normal { subnormal } else { normal };
+        least.to_bits()
+    }
+
+    /// The exponent of a magnitude that is not zero, with the bias.
+    #[inline(always)]
+    fn biased_exponent(&self, magnitude: u32) -> u32 {
+        magnitude.max(((self.exponents.0 + BIAS) as u32) << TRAILING) >> TRAILING
     }
 }
 
-/// What the codes of elements have shown so far, lane by lane: the exponents of those that are not zero, and the largest masked code.
+/// What the codes of elements have shown so far, lane by lane: the largest fields, and one less than the least that are not zero.
 struct Seen {
-    low: Lane<i32>,
-    high: Lane<i32>,
-    special: Lane<u32>,
+    largest: Lane<u32>,
+    least: Lane<u32>,
 }
 
 impl Seen {
     #[inline(always)]
     fn nothing() -> Seen {
-        Seen { low: [i32::MAX; LANES], high: [ZERO; LANES], special: [0; LANES] }
+        Seen { largest: [0; LANES], least: [u32::MAX; LANES] }
     }
 
     /// The range of the exponents, and whether an element is infinite or NaN.
     #[inline(always)]
     fn all(&self, decoder: &ValueDecoder) -> ((i32, i32), bool) {
-        let (mut lowest, mut highest, mut largest) = (i32::MAX, ZERO, 0);
-        for l in 0..LANES {
-            lowest = lowest.min(self.low[l]);
-            highest = highest.max(self.high[l]);
-            largest = largest.max(self.special[l]);
+        let (least, largest) = limits(self);
+        let exponent = |fields: u32| decoder.biased_exponent(decoder.magnitude(fields)) as i32 - BIAS;
+        let range = if largest == 0 { (0, 0) } else { (exponent(least.wrapping_add(1)), exponent(largest)) };
+        (range, largest >= decoder.special)
+    }
+}
+
+vectorised! {
+    /// Of all lanes, what is one less than the least, and the largest. (Not compiled into the loops before it, whose lanes it would take
+    /// apart.)
+    #[inline(never)]
+    fn limits(seen: &Seen) -> (u32, u32) {
+        // Half of the lanes at a time, as loops may have written them: what is read as it was written has not to wait.
+        let (mut least, mut largest) = (u32::MAX, 0);
+        for l in 0..HALF {
+            least = least.min(seen.least[l].min(seen.least[HALF + l]));
+            largest = largest.max(seen.largest[l].max(seen.largest[HALF + l]));
         }
-        (if highest == ZERO { (0, 0) } else { (lowest, highest) }, largest >= decoder.special)
+        (least, largest)
     }
 }
 
 impl ValueDecoder {
-    /// The exponents and values of some codes, whose upper bits may be anything.
+    /// The magnitudes of some codes without bits above them, whatever is below. Without `RANGE`, what is seen of them is not the least;
+    /// with `FLUSH`, subnormal numbers become zeros.
     #[inline(always)]
-    fn lanes(&self, codes: &Lane<u32>, seen: &mut Seen) -> (Lane<i32>, Lane<f32>) {
-        seen.special = each(|l| seen.special[l].max(codes[l] & self.special_mask));
-        let fields = over(codes, |code| (code & self.fields) << self.left);
-        let normal = over(&fields, |fields| fields.wrapping_add(self.bias));
-        // A subnormal number has the smallest exponent, and no leading bit.
-        let leading = f32::from_bits(self.bias.wrapping_add(1 << TRAILING));
-        let lifted = over(&normal, |normal| f32::from_bits(normal.wrapping_add(1 << TRAILING)));
-        let subnormal = over(&lifted, |lifted| (lifted - leading).to_bits() & self.subnormal);
-        let bits = each(|l| if fields[l] >> TRAILING == 0 { subnormal[l] } else { normal[l] });
-        let exponent = over(&bits, |bits| ((bits >> TRAILING) as i32 - BIAS).max(self.emin));
-        let exponent = each(|l| if bits[l] == 0 { ZERO } else { exponent[l] });
-        seen.low = each(|l| seen.low[l].min(if bits[l] == 0 { i32::MAX } else { exponent[l] }));
-        seen.high = each(|l| seen.high[l].max(exponent[l]));
-        let sign = over(codes, |code| (code & self.sign) << self.sign_left);
-        (exponent, each(|l| f32::from_bits(bits[l] | sign[l])))
-    }
-}
-
-vectorised! {
-    /// The values, exponents and range of codes, whole [`LANES`] of them, and nothing else; each [`TURNS`]
-    /// times if it is for `turns`.
-    pub(super) fn decode_values(elements: &mut Elements, decoder: &ValueDecoder, codes: &[u32], turns: bool) {
-        elements.keep_values(if turns { codes.len() * TURNS } else { codes.len() });
-        let Elements { exponents, values, .. } = elements;
-        let (codes, own) = (codes.as_chunks().0, *decoder);
-        let mut seen = Seen::nothing();
-        // A step that the compiler does not know: it is to make vectors of lanes, not of these.
-        let (next, mut at) = (black_box(1), 0);
-        while at < codes.len() {
-            let (exponent, value) = own.lanes(&codes[at], &mut seen);
-            put(exponents, at, &exponent, turns);
-            put(values, at, &value, turns);
-            at += next;
+    fn magnitudes<const RANGE: bool, const FLUSH: bool>(&self, codes: &Lane<u32>, seen: &mut Seen) -> Lane<u32> {
+        let mut fields = over(codes, |code| code >> self.right & self.fields);
+        if FLUSH {
+            fields = over(&fields, |fields| if self.flushes & (fields >> TRAILING == 0) { 0 } else { fields });
         }
-        (elements.range, elements.any_special) = seen.all(decoder);
+        seen.largest = each(|l| seen.largest[l].max(fields[l]));
+        if RANGE {
+            seen.least = each(|l| seen.least[l].min(fields[l].wrapping_sub(1)));
+        }
+        over(&fields, |fields| self.magnitude(fields))
     }
 }
 
 vectorised! {
-    /// The values and exponents of products, and nothing else, from the codes of two factors of each, whole [`LANES`] of them; those of
-    /// the second ones begin at the bit `shift`. Gives the ranges of the factors.
+    /// The values and exponents of codes, whole [`LANES`] of them, and nothing else; each [`TURNS`] times if it is for `turns`. The
+    /// range is that of the codes if it is `ranged`, else that of the format.
+    pub(super) fn decode_values(elements: &mut Elements, decoder: &ValueDecoder, codes: &[u32], turns: bool, ranged: bool) {
+        elements.keep_values(if turns { codes.len() * TURNS } else { codes.len() });
+        match (ranged, decoder.flushes) {
+            (false, false) => decode_all::<false, false>(elements, *decoder, codes.as_chunks().0, turns),
+            (true, false) => decode_all::<true, false>(elements, *decoder, codes.as_chunks().0, turns),
+            (_, true) => decode_all::<true, true>(elements, *decoder, codes.as_chunks().0, turns),
+        }
+        if !ranged {
+            elements.range = decoder.exponents;
+        }
+    }
+}
+
+#[inline(always)]
+fn decode_all<const RANGE: bool, const FLUSH: bool>(
+    elements: &mut Elements,
+    decoder: ValueDecoder,
+    codes: &[Lane<u32>],
+    turns: bool,
+) {
+    let Elements { exponents, values, .. } = elements;
+    let mut seen = Seen::nothing();
+    // A step that the compiler does not know: it is to make vectors of lanes, not of these.
+    let (next, mut at) = (black_box(1), 0);
+    while at < codes.len() {
+        let aligned = over(&codes[at], |code| code << decoder.unused);
+        let magnitude = decoder.magnitudes::<RANGE, FLUSH>(&aligned, &mut seen);
+        let exponent = over(&magnitude, |own| decoder.biased_exponent(own) as i32 - BIAS);
+        put(exponents, at, &each(|l| if magnitude[l] == 0 { ZERO } else { exponent[l] }), turns);
+        put(values, at, &each(|l| f32::from_bits(magnitude[l] | aligned[l] & SIGN)), turns);
+        at += next;
+    }
+    (elements.range, elements.any_special) = seen.all(&decoder);
+}
+
+vectorised! {
+    /// The values and exponents of products, and nothing else, of rows of words with the codes of two factors; `order` has the places of
+    /// those ([`FactorWords::places`]). Gives the ranges of the factors: those of the codes if it is `ranged`, else those of their
+    /// formats.
     pub(super) fn decode_products(
         products: &mut Elements,
         decoders: &[ValueDecoder; 2],
-        codes: [&[u32]; 2],
-        shift: u32,
-    ) -> [(i32, i32); 2] {
-        products.keep_values(codes[0].len());
-        let Elements { exponents, values, .. } = products;
-        let ([x, y], [a, b]) = (codes.map(|codes| codes.as_chunks().0), *decoders);
-        let mut seen = [Seen::nothing(), Seen::nothing()];
-        let (next, mut at) = (black_box(1), 0);
-        while at < x.len() {
-            let x = a.lanes(&x[at], &mut seen[0]);
-            let y = b.lanes(&over(&y[at], |code: u32| code >> shift), &mut seen[1]);
-            put(exponents, at, &each(|l| x.0[l] + y.0[l]), false);
-            put(values, at, &each(|l| x.1[l] * y.1[l]), false);
-            at += next;
-        }
-        let [a, b] = [seen[0].all(&a), seen[1].all(&b)];
-        products.any_special = a.1 | b.1;
-        [a.0, b.0]
+        factors: &FactorWords<'_>,
+        order: &[(usize, [u32; 2])],
+        ranged: bool,
+    ) -> FactorRange {
+        products.keep_values(factors.a.len() / factors.words * order.len() * LANES);
+        let own = match (ranged, decoders[0].flushes | decoders[1].flushes) {
+            (false, false) => multiply_all::<false, false>(products, *decoders, factors, order),
+            (true, false) => multiply_all::<true, false>(products, *decoders, factors, order),
+            (_, true) => multiply_all::<true, true>(products, *decoders, factors, order),
+        };
+        if ranged { own } else { ValueDecoder::range(decoders) }
     }
 }
 
+#[inline(always)]
+fn multiply_all<const RANGE: bool, const FLUSH: bool>(
+    products: &mut Elements,
+    [a, b]: [ValueDecoder; 2],
+    factors: &FactorWords,
+    order: &[(usize, [u32; 2])],
+) -> FactorRange {
+    let Elements { exponents, values, .. } = products;
+    let (exponents, values) = (exponents.as_chunks_mut::<LANES>().0, values.as_chunks_mut::<LANES>().0);
+    let mut seen = [Seen::nothing(), Seen::nothing()];
+    let (next, mut first, mut begin) = (black_box(1), 0, 0);
+    while first < factors.a.len() {
+        let x_words = &factors.a[first..][..factors.words];
+        let y_words = &factors.b[first..][..factors.words];
+        let (exponents, values) = (&mut exponents[begin..][..order.len()], &mut values[begin..][..order.len()]);
+        let mut at = 0;
+        while at < order.len() {
+            let (word, [x_place, y_place]) = order[at];
+            let x = over(&x_words[word], |code: u32| code << (a.unused - x_place));
+            let y = over(&y_words[word], |code: u32| code << (b.unused - y_place));
+            let x_magnitude = a.magnitudes::<RANGE, FLUSH>(&x, &mut seen[0]);
+            let y_magnitude = b.magnitudes::<RANGE, FLUSH>(&y, &mut seen[1]);
+            let product = each(|l| f32::from_bits(x_magnitude[l]) * f32::from_bits(y_magnitude[l]));
+            let exponent = each(|l| a.biased_exponent(x_magnitude[l]) + b.biased_exponent(y_magnitude[l]));
+            exponents[at] = each(|l| if product[l] == 0.0 { ZERO } else { exponent[l] as i32 - 2 * BIAS });
+            values[at] = each(|l| f32::from_bits(product[l].to_bits() | (x[l] ^ y[l]) & SIGN));
+            at += next;
+        }
+        first += factors.words;
+        begin += order.len();
+    }
+    let [a, b] = [seen[0].all(&a), seen[1].all(&b)];
+    products.any_special = a.1 | b.1;
+    FactorRange { low: [a.0.0, b.0.0], high: [a.0.1, b.0.1] }
+}
 vectorised! {
     /// Finds the range of decoded elements.
     pub(super) fn find_range(elements: &mut Elements) {
