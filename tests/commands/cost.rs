@@ -19,7 +19,7 @@ fn what_executes_nothing_has_no_cost() {
     refused(&["--device", "cpu", "--instr", instruction[1]], &["cpu does not have"]);
     refused(&["--device", "cpu", "--sustain", "0"], &["--sustain"]);
     refused(&["--device", "cpu", "--conversions"], &["conversions are timed on a GPU", "--device cuda:0"]);
-    refused(&["--device", "cuda:0", "--conversions", "--fmt", "s8"], &["--conversions", "--fmt"]);
+    refused(&["--device", "cuda:0", "--conversions", "--fmt", "u4"], &["--conversions", "--fmt"]);
 }
 
 #[test]
