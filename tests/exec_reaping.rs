@@ -63,7 +63,7 @@ fn pid_in(file: &std::path::Path) -> String {
 }
 
 /// How long to wait for an answer: little where none comes.
-fn patience(options: &str) -> Duration {
+fn timeout(options: &str) -> Duration {
     Duration::from_millis(if matches!(options, "--hang" | "--deaf") { 500 } else { 2000 })
 }
 
@@ -81,7 +81,7 @@ fn what_a_program_has_started_ends_with_it() {
     for options in &["", "--hang", "--surplus"][..amount(2, 3)] {
         // A wrapper that does not pass on that it is ended, and a program beside the one that answers.
         let script = format!("sleep 1000 & echo $! >{}; python3 {program} {options}; true", file.display());
-        let mut device = ExecDevice::new(&format!("sh -c '{script}'"), patience(options)).unwrap();
+        let mut device = ExecDevice::new(&format!("sh -c '{script}'"), timeout(options)).unwrap();
         assert_eq!(device.execute(&instruction, &tiles).is_ok(), options.is_empty());
         drop(device);
         wait_for_the_end_of(&pid_in(&file));
@@ -149,7 +149,7 @@ fn every_program_is_stopped_and_reaped() {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
     for options in ["", "--die-after 1", "--hang", "--deaf", "--short", "--garbage", "--refuse", "--surplus"] {
         let command = format!("python3 '{program}' {options}");
-        let mut device = ExecDevice::new(&command, patience(options)).unwrap();
+        let mut device = ExecDevice::new(&command, timeout(options)).unwrap();
         let result = device.execute(&instruction, &tiles);
         assert_eq!(result.is_ok(), options.is_empty(), "{options}");
         // Only a session that is going on has a program.
