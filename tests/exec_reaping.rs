@@ -78,7 +78,7 @@ fn what_a_program_has_started_ends_with_it() {
     let instruction = isa::find("mma.m8n8k16.s32.s8.s8.s32").unwrap();
     let tiles = Tiles::zeros(&instruction, 2);
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
-    for options in &["", "--hang", "--surplus"][..amount(2, 3)] {
+    for options in &["", "--hang", "--surplus"][..amount(1, 3)] {
         // A wrapper that does not pass on that it is ended, and a program beside the one that answers.
         let script = format!("sleep 1000 & echo $! >{}; python3 {program} {options}; true", file.display());
         let mut device = ExecDevice::new(&format!("sh -c '{script}'"), timeout(options)).unwrap();

@@ -25,6 +25,12 @@ impl Vectors {
         *WIDEST.get_or_init(Vectors::widest)
     }
 
+    /// Whether fused multiply-adds are instructions of theirs.
+    #[inline]
+    pub(crate) fn have_fma(self) -> bool {
+        self != Vectors::Portable || cfg!(target_arch = "aarch64")
+    }
+
     fn widest() -> Vectors {
         #[cfg(target_arch = "x86_64")]
         {

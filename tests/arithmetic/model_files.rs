@@ -136,7 +136,7 @@ fn edit() -> impl Strategy<Value = (&'static str, Option<&'static str>)> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(amount(300, 1500)))]
+    #![proptest_config(ProptestConfig::with_cases(amount(150, 1500)))]
 
     #[test]
     fn an_edited_rule_evaluates_or_is_refused_by_name(name in select(&INSTRUCTIONS[..]), edits in prop::collection::vec(edit(), 1..5)) {

@@ -21,9 +21,9 @@ fn caught(name: &str, change: &Change) -> Vec<String> {
 }
 
 /// Every change is caught on every instruction, among others by a corner of one of the families that aim at it. Of the
-/// instructions the first and every fourth one behind it is looked at, unless all is asked for.
+/// instructions the first and every eighth one behind it is looked at, unless all is asked for.
 fn all_caught(instructions: &[&str], changes: &[(Changes, &[&str])]) {
-    for name in instructions.iter().step_by(amount(4, 1)) {
+    for name in instructions.iter().step_by(amount(8, 1)) {
         let i = isa::find(name).unwrap();
         for (change, families) in
             changes.iter().flat_map(|(of, families)| of.of(&i).into_iter().map(move |c| (c, families)))

@@ -22,9 +22,9 @@ const TF32: &str = "mma.m16n8k8.f32.tf32.tf32.f32";
 const F16_OUT: &str = "mma.m16n8k16.f16.f16.f16.f16";
 
 /// Checks that the changes that the stream leaves open are these, and prints when each other one is refuted: of the first
-/// instruction and every eighth one behind it, unless all is asked for.
+/// instruction and every sixteenth one behind it, unless all is asked for.
 fn left_open(instructions: &[&str], expected: &[(&str, &str)]) {
-    for name in instructions.iter().step_by(amount(8, 1)) {
+    for name in instructions.iter().step_by(amount(16, 1)) {
         let source = RefutingData::stream(&isa::find(name).unwrap(), 1, amount(LIMIT, OPEN) as u64);
         let tested = power(&hopper(), &[source], &mut |_| ()).unwrap().remove(0);
         assert_eq!(tested.refuted, None, "{name}");

@@ -7,8 +7,10 @@ use std::{
     ffi::OsString,
     io::Write,
     process::{Command, Stdio},
+    sync::LazyLock,
 };
 
+use jsonschema::Validator;
 use serde_json::Value;
 
 /// What a run of the program left.
@@ -52,9 +54,11 @@ pub(crate) fn tcnum(arguments: &[&str]) -> Run {
 
 /// The errors of a document against `schemas/report.schema.json`, each with where it is.
 pub(crate) fn schema_errors(document: &Value) -> Vec<String> {
-    let schema: Value = serde_json::from_str(include_str!("../../schemas/report.schema.json")).expect("JSON");
-    let validator = jsonschema::draft202012::new(&schema).expect("a schema");
-    validator.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
+    static VALIDATOR: LazyLock<Validator> = LazyLock::new(|| {
+        let schema: Value = serde_json::from_str(include_str!("../../schemas/report.schema.json")).expect("JSON");
+        jsonschema::draft202012::new(&schema).expect("a schema")
+    });
+    VALIDATOR.iter_errors(document).map(|error| format!("{}: {error}", error.instance_path())).collect()
 }
 
 /// Parses the JSON view of a report, with the checks that every one has to pass: the schema, and rows of one table that

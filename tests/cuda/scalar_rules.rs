@@ -49,7 +49,7 @@ inline void run(Word step, Word size) {
 
 /// Inputs of a form that are compared.
 fn inputs() -> u64 {
-    amount(4_000, 40_000)
+    amount(2_000, 40_000)
 }
 
 fn forms() -> Vec<&'static Form> {

@@ -155,7 +155,7 @@ fn the_recording_refutes_the_intrinsics_guide_and_two_products_show_it() {
 fn this_machine_computes_what_the_model_says() {
     let model = x86();
     let mut device = device::open(Some("cpu"), Duration::from_secs(60)).unwrap();
-    let cases = amount(4_000_000, 10_000_000);
+    let cases = amount(1_000_000, 10_000_000);
     for i in here() {
         let state = compare(device.as_mut(), &model, i, Sequence::Random { seed: 1 }, Some(cases)).unwrap();
         assert!(state.compared() >= cases && state.differing() == 0, "{i}: {:?}", state.spots);

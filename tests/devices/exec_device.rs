@@ -78,7 +78,7 @@ fn an_independent_program_gives_the_bytes_of_the_hopper_model() {
     for name in INSTRUCTIONS {
         let instruction = isa::find(name).unwrap();
         let outputs = instruction.m * instruction.n;
-        let tiles = record_batch(&instruction, 7, amount(1024, 4096) / outputs);
+        let tiles = record_batch(&instruction, 7, amount(512, 4096) / outputs);
         let execution = program.prepare(&instruction).unwrap();
         assert_eq!(execution, Execution { kind: ExecutionKind::External, opcodes: Vec::new() });
         let (of_program, of_model) =

@@ -128,7 +128,7 @@ fn a_budget_is_kept_with_the_held_out_run_and_with_what_differs() {
     let folder = tempfile::tempdir().unwrap();
     let tally = folder.path().join("tally");
     for options in ["", "--fault jammed", "--fault above", "--fault counter"].into_iter().step_by(amount(3, 1)) {
-        for budget in [1, 2, 3, 4, 10, 33, 100, 4000] {
+        for budget in [4000, 1, 33, 2, 3, 4, 10, 100].into_iter().take(amount(3, 8)) {
             let options = format!("{options} --tally '{}'", tally.display());
             let run = identify(&options, &["--budget", &budget.to_string()]);
             assert!([0, 1, 3].contains(&run.status), "{options} {budget}: {}", run.stderr);

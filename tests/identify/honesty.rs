@@ -254,7 +254,7 @@ fn what_was_learned_of_a_device_that_fails_is_kept() {
 #[test]
 fn a_rare_error_of_a_table_is_seen_in_the_held_out_run_and_reduced() {
     // One pattern of the significands of two factors and the last bits of c.
-    let (bits, cases) = amount((2, 2_000_000), (3, 6_000_000));
+    let (bits, cases) = amount((1, 1_000_000), (3, 6_000_000));
     let mut device = faulty(move |element, code| {
         let Case { a, b, c, .. } = element.case();
         let wrong = a[5] & 0x7f == 0x5a && b[5] & 0x7f == 0x2d && c & ((1 << bits) - 1) == 1;

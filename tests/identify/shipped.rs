@@ -51,7 +51,7 @@ fn with_the_catalogue_every_shipped_rule_is_known_and_stays_as_it_is() {
         let model = Model::load(name).unwrap();
         distinct(&model).into_iter().map(move |i| (model.clone(), i)).collect::<Vec<_>>()
     });
-    for (model, i) in all.step_by(amount(160, 12)) {
+    for (model, i) in all.step_by(amount(320, 12)) {
         let plan = Plan { seed: 1, budget: 20_000, catalogue: true, also: Vec::new(), begun: Vec::new(), work: WORK };
         let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();
         let what = format!("{} {i}:\n{}", model.name, found.text());

@@ -80,7 +80,7 @@ fn formats_refuse_exactly_the_operations_that_they_cannot_carry() {
 
 #[test]
 fn every_pair_of_codes_of_8_bits_and_fewer() {
-    all_pairs(amount(5, 1), environments::covering).settle("pairs of codes of 8, 7, 6 and 4 bits");
+    all_pairs(amount(9, 1), environments::covering).settle("pairs of codes of 8, 7, 6 and 4 bits");
 }
 
 #[test]

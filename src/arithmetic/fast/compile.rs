@@ -3,8 +3,9 @@
 use super::{
     decoder::NumberDecoder,
     encoder::NumberEncoder,
-    floating::{FastOperation, Floating, FloatingStep, Input, OrderedProduct},
+    floating::{Addition, FastOperation, Floating, FloatingStep, Input, OrderedProduct},
     fused::{FusedAddend, FusedSum, Width},
+    number::SumWord,
     scale::Scales,
     stage::Stage,
     step::SumStep,
@@ -15,6 +16,13 @@ use crate::{
     },
     format::Rounding,
 };
+
+/// How long exact values are, and the exponents of the first bits of those that are normal.
+#[derive(Debug, Clone, Copy)]
+struct Extent {
+    precision: u32,
+    exponents: (i32, i32),
+}
 
 /// Makes the steps of a program.
 struct Compiler<'a> {
@@ -149,11 +157,15 @@ impl Compiler<'_> {
                 (FastOperation::Copy(self.input(*value)?), Some(self.stage(to)?))
             }
             ElementaryOperation::Add { terms: [x, y], to, .. } => {
-                (FastOperation::Add([self.input(*x)?, self.input(*y)?], down(to)), Some(self.stage(to)?))
+                let terms = [self.input(*x)?, self.input(*y)?];
+                let short = self.adds_short([*x, *y].map(|term| self.extent(term)), to);
+                (FastOperation::Add(Addition { terms, negative_zero: down(to), short }), Some(self.stage(to)?))
             }
             ElementaryOperation::Fma { addend, to, .. } => {
                 let product = Box::new(OrderedProduct { at: self.begins[at], stage: None, limit: None });
-                (FastOperation::Fma(product, self.input(*addend)?, down(to)), Some(self.stage(to)?))
+                let terms = [Input::Product(product), self.input(*addend)?];
+                let short = self.adds_short([Some(self.product_extent()), self.extent(*addend)], to);
+                (FastOperation::Add(Addition { terms, negative_zero: down(to), short }), Some(self.stage(to)?))
             }
             ElementaryOperation::Integer(_) => return None,
         }))
@@ -272,6 +284,39 @@ impl Compiler<'_> {
         // Exponents of the first bit that a sum may have, if it has `bits`.
         let first = bits as i32 - alignment.bits;
         encoder.rounds_short(bits, (low + first, high + first))
+    }
+
+    /// The bits and the exponents of an exact value; `None` of sums that are not rounded.
+    fn extent(&self, source: Source) -> Option<Extent> {
+        let of = |decoder: &NumberDecoder| Extent { precision: decoder.precision, exponents: decoder.exponents() };
+        let rounded = |to: &Destination| NumberDecoder::plain(to.target.format).as_ref().map(of);
+        match source {
+            Source::C => Some(of(&self.c)),
+            Source::Zero => Some(Extent { precision: 1, exponents: (0, 0) }),
+            Source::Value(value) => rounded(self.program.steps[value].operation.destination()?),
+            Source::Product(step, _) => {
+                let multiply = self.program.products(step)?;
+                match &multiply.rounded {
+                    Some(to) => rounded(to),
+                    None => (multiply.scaling == Scaling::None).then(|| self.product_extent()),
+                }
+            }
+        }
+    }
+
+    /// That of exact products of the factors.
+    fn product_extent(&self) -> Extent {
+        let [a, b] = self.factors;
+        let (low, high) = (a.exponents().0 + b.exponents().0, a.exponents().1 + b.exponents().1);
+        Extent { precision: a.precision + b.precision, exponents: (low, high + 1) }
+    }
+
+    /// Whether the sum of two values fits 32 bits, and is rounded there.
+    fn adds_short(&self, terms: [Option<Extent>; 2], to: &Destination) -> bool {
+        let ([Some(x), Some(y)], Some(encoder)) = (terms, NumberEncoder::new(to)) else { return false };
+        let exponents = (x.exponents.0.min(y.exponents.0), x.exponents.1.max(y.exponents.1) + 1);
+        x.precision.max(y.precision) <= <u32 as SumWord>::PRECISION
+            && encoder.rounds_short(<u32 as SumWord>::BITS, exponents)
     }
 
     /// Bits that a sum may have before the binary point of the exponent that it is aligned to.

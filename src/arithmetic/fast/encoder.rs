@@ -2,7 +2,7 @@
 
 use super::{
     decoder::supported,
-    number::{INFINITY, MINUS_INFINITY, NAN, Number},
+    number::{INFINITY, MINUS_INFINITY, NAN, Number, leading_bit},
     word::PieceLanes,
 };
 use crate::{
@@ -91,15 +91,6 @@ macro_rules! magnitude {
 
 magnitude!(u32, i32, leading_bit);
 magnitude!(u64, i64, |magnitude: u64| 63 - (magnitude | 1).leading_zeros() as i32);
-
-/// The leading bit of a number, of zero the last: by a conversion to binary32, for which there are vector instructions everywhere.
-#[inline(always)]
-fn leading_bit(magnitude: u32) -> i32 {
-    let half = magnitude >> 1;
-    // Without the bits that the conversion might round up.
-    let field = ((half & !(half >> 1)) as i32 as f32).to_bits() >> 23;
-    (field as i32 - 126).max(0)
-}
 
 /// How numbers are rounded to a target.
 #[derive(Debug, Clone, Copy)]

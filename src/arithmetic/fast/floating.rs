@@ -41,8 +41,17 @@ pub(super) struct FloatingStep {
 pub(super) enum FastOperation {
     Sum(Box<SumStep>, Vec<Input>),
     Copy(Input),
-    Add([Input; 2], bool),
-    Fma(Box<OrderedProduct>, Input, bool),
+    Add(Addition),
+}
+
+/// A sum of two exact values.
+#[derive(Debug, Clone)]
+pub(super) struct Addition {
+    pub(super) terms: [Input; 2],
+    /// Whether terms that cancel give -0.
+    pub(super) negative_zero: bool,
+    /// Whether 32 bits are enough.
+    pub(super) short: bool,
 }
 
 /// A value that an operation takes.
@@ -109,8 +118,7 @@ impl Floating {
         self.steps.iter().all(|step| match &step.operation {
             FastOperation::Sum(sum, inputs) => sum.width == Width::Narrow && free(inputs),
             FastOperation::Copy(input) => free(std::slice::from_ref(input)),
-            FastOperation::Add(inputs, _) => free(inputs),
-            FastOperation::Fma(..) => false,
+            FastOperation::Add(addition) => free(&addition.terms),
         })
     }
 
@@ -222,15 +230,14 @@ impl FastOperation {
             }
             FastOperation::Copy(Input::Product(product)) => product.number(pieces, rounding, value),
             FastOperation::Copy(input) => value.clone_from(input.number(pieces, c, slots, rounding, x_own)),
-            FastOperation::Add([x, y], down) => {
+            FastOperation::Add(Addition { terms: [x, y], negative_zero, short: is_short }) => {
                 let x = x.number(pieces, c, slots, rounding, x_own);
                 let y = y.number(pieces, c, slots, rounding, y_own);
-                add(x, y, *down, value);
-            }
-            FastOperation::Fma(product, addend, down) => {
-                product.number(pieces, rounding, x_own);
-                let addend = addend.number(pieces, c, slots, rounding, y_own);
-                add(x_own, addend, *down, value);
+                if *is_short {
+                    add(x, y, *negative_zero, short);
+                    return Computed::Short;
+                }
+                add(x, y, *negative_zero, value);
             }
         }
         Computed::Long

@@ -72,35 +72,72 @@ impl<M: Copy + Default> Default for Number<M> {
     }
 }
 
-/// The magnitude with its leading bit at bit 60, and the exponent that goes with it; a zero's exponent is [`ZERO`].
+/// A magnitude's word, in which numbers are added.
+pub(super) trait SumWord: Copy {
+    /// Bits that the numbers may have.
+    const PRECISION: u32;
+    /// Bits that their sum may have.
+    const BITS: u32;
+
+    /// The sum of two numbers, each a magnitude, the mask of its sign and its exponent; `cancelled` is the sign of zeros whose terms
+    /// differ in theirs. A last bit of 1 may stand for a fraction.
+    fn sum(x: (u64, u32, i32), y: (u64, u32, i32), cancelled: u32) -> (Self, u32, i32);
+}
+
+macro_rules! sum_word {
+    ($word:ty, $signed:ty, $spare:expr, $leading:expr) => {
+        impl SumWord for $word {
+            const PRECISION: u32 = <Self as SumWord>::BITS - $spare;
+            const BITS: u32 = <$word>::BITS - 2;
+
+            #[inline(always)]
+            fn sum(x: (u64, u32, i32), y: (u64, u32, i32), cancelled: u32) -> ($word, u32, i32) {
+                // Leading bits are brought to one place; a zero's exponent is `ZERO`.
+                let led = |(magnitude, _, exponent): (u64, u32, i32)| {
+                    let magnitude = magnitude as $word;
+                    let left = (<Self as SumWord>::BITS as i32 - 2) - $leading(magnitude);
+                    (magnitude << (left as u32 & (<$word>::BITS - 1)), if magnitude == 0 { ZERO } else { exponent - left })
+                };
+                let ((p, p_exponent), (q, q_exponent)) = (led(x), led(y));
+                let swap = q_exponent > p_exponent;
+                let (large, small) = if swap { (q, p) } else { (p, q) };
+                let large_negative = if swap { y.1 } else { x.1 };
+                let distance = (p_exponent - q_exponent).abs().min(<$word>::BITS as i32 - 1) as u32;
+                let lost = small & ((1 << distance) - 1) != 0;
+                let small = (small >> distance | <$word>::from(lost)) as $signed;
+                let differ = x.1 ^ y.1;
+                let flip = differ as i32 as $signed;
+                let units = large as $signed + ((small ^ flip) - flip);
+                let negative = large_negative ^ (units >> (<$word>::BITS - 1)) as u32;
+                let zero_sign = if differ == 0 { large_negative } else { cancelled };
+                (units.unsigned_abs(), if units == 0 { zero_sign } else { negative }, p_exponent.max(q_exponent))
+            }
+        }
+    };
+}
+
+// A sum has a bit before those of its terms. Below them some are spare: what the smaller term loses sets the last, which must
+// stay below the bits that a rounding looks at, also after a subtraction.
+sum_word!(u32, i32, 5, leading_bit);
+sum_word!(u64, i64, 6, |magnitude: u64| 63 - (magnitude | 1).leading_zeros() as i32);
+
+/// The leading bit of a number, of zero the last: by a conversion to binary32, for which there are vector instructions everywhere.
 #[inline(always)]
-fn leading_at_60(magnitude: u64, exponent: i32) -> (u64, i32) {
-    let left = (magnitude | 1).leading_zeros() as i32 - 3;
-    (magnitude << (left & 63), if magnitude == 0 { ZERO } else { exponent - left })
+pub(super) fn leading_bit(magnitude: u32) -> i32 {
+    let half = magnitude >> 1;
+    // Without the bits that the conversion might round up.
+    let field = ((half & !(half >> 1)) as i32 as f32).to_bits() >> 23;
+    (field as i32 - 126).max(0)
 }
 
 vectorised! {
-    /// The sum of two numbers; a last bit of 1 may stand for a fraction. Both are exact, of at most 56 bits;
+    /// The sum of two numbers; a last bit of 1 may stand for a fraction. Both are exact, of at most [`SumWord::PRECISION`] bits;
     /// `negative_zero`: whether numbers that cancel give -0.
-    pub(super) fn add(x: &Number, y: &Number, negative_zero: bool, sum: &mut Number) {
+    pub(super) fn add<M: SumWord>(x: &Number, y: &Number, negative_zero: bool, sum: &mut Number<M>) {
         let cancelled = if negative_zero { TRUE } else { 0 };
         for l in 0..COUNT {
-            let (p, p_exponent) = leading_at_60(x.magnitude[l], x.exponent[l]);
-            let (q, q_exponent) = leading_at_60(y.magnitude[l], y.exponent[l]);
-            let swap = q_exponent > p_exponent;
-            let (large, small) = if swap { (q, p) } else { (p, q) };
-            let large_negative = if swap { y.negative[l] } else { x.negative[l] };
-            let distance = (p_exponent - q_exponent).abs().min(63) as u32;
-            let lost = small & ((1 << distance) - 1) != 0;
-            let small = (small >> distance | u64::from(lost)) as i64;
-            let differ = x.negative[l] ^ y.negative[l];
-            let flip = differ as i32 as i64;
-            let units = large as i64 + ((small ^ flip) - flip);
-            let negative = large_negative ^ (units >> 63) as u32;
-            sum.magnitude[l] = units.unsigned_abs();
-            sum.exponent[l] = p_exponent.max(q_exponent);
-            let zero_sign = if differ == 0 { large_negative } else { cancelled };
-            sum.negative[l] = if units == 0 { zero_sign } else { negative };
+            let term = |of: &Number| (of.magnitude[l], of.negative[l], of.exponent[l]);
+            (sum.magnitude[l], sum.negative[l], sum.exponent[l]) = M::sum(term(x), term(y), cancelled);
             sum.special[l] = x.special[l] | y.special[l];
         }
     }

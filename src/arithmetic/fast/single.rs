@@ -1,12 +1,13 @@
 //! Fused multiply-adds and additions in binary32, to nearest.
 //!
-//! The host's binary64 computes them: products of operands are exact there; the error of a sum is known exactly (Knuth's two-sum),
-//! and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once. The host's binary32 takes no part.
+//! Where the host has fused multiply-adds, and what is flushed is known by its rounded value, those of its binary32 are the same
+//! operations. Elsewhere its binary64 computes them: products of operands are exact there; the error of a sum is known exactly (Knuth's
+//! two-sum), and makes its last bit odd, so that the conversion to binary32 rounds the exact sum once.
 
 use super::{elements::resize, word::array};
 use crate::{
     arithmetic::{Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack},
-    base::vectors::vectorised,
+    base::vectors::{Vectors, vectorised},
     format::{self, Format, Overflow, Rounding},
     isa::{Codes, Tiles},
 };
@@ -32,6 +33,8 @@ pub(super) struct Single {
     k: usize,
     operands: [SingleOperand; 3],
     links: Vec<Link>,
+    /// Whether the rounded value of every operation says whether it is flushed.
+    by_rounded: bool,
     /// Where the value of D is held, and how many values are at the same time.
     last: usize,
     slots: usize,
@@ -84,21 +87,39 @@ enum Flush {
     Rounded,
 }
 
+/// Numbers of binary32 as the host computes with them.
+trait HostNumber: Copy + Default {
+    /// The number with a code.
+    fn of(code: u32) -> Self;
+    /// Its code.
+    fn code(self) -> u32;
+    fn is_nan(self) -> bool;
+    /// `a * b + c`, rounded and flushed.
+    fn fma(a: Self, b: &Lane<Self>, c: &Lane<Self>, flush: Flush) -> Lane<Self>;
+    /// `x + y`, rounded and flushed.
+    fn sum(x: &Lane<Self>, y: &Lane<Self>, flush: Flush) -> Lane<Self>;
+}
+
 /// The values of some pieces: numbers, and for each NaN its code.
-#[derive(Debug, Clone, Copy)]
-struct SingleValue {
-    number: [Lane<f64>; SIDE],
+#[derive(Debug, Clone, Copy, Default)]
+struct SingleValue<N> {
+    number: [Lane<N>; SIDE],
     nan: [Lane<u32>; SIDE],
 }
 
-const ZERO: SingleValue = SingleValue { number: [[0.0; LANES]; SIDE], nan: [[0; LANES]; SIDE] };
+/// The operands of a tile as numbers and as codes of NaNs, and the values of operations.
+#[derive(Debug, Default)]
+struct HostTile<N> {
+    numbers: [Vec<N>; 3],
+    nans: [Vec<u32>; 3],
+    values: Vec<SingleValue<N>>,
+}
 
-/// Storage for a tile: its operands as numbers and as codes of NaNs, and the values of operations.
+/// Storage for a tile, in binary32 or in binary64.
 #[derive(Debug, Default)]
 pub(super) struct SingleTile {
-    numbers: [Vec<f64>; 3],
-    nans: [Vec<u32>; 3],
-    values: Vec<SingleValue>,
+    own: HostTile<f32>,
+    wider: HostTile<f64>,
 }
 
 impl Single {
@@ -155,7 +176,8 @@ impl Single {
         }
         let (last, passes_nan) = (held[value], output.passes_nan);
         let nan = output.target.nan as u32;
-        Some(Single { m: i.m, n: i.n, k: i.k, operands, links, last, slots, passes_nan, nan })
+        let by_rounded = links.iter().all(|link| matches!(link.flush, Flush::Below(0.0) | Flush::Rounded));
+        Some(Single { m: i.m, n: i.n, k: i.k, operands, links, by_rounded, last, slots, passes_nan, nan })
     }
 }
 
@@ -222,67 +244,134 @@ fn above(sum: &Lane<f64>, least: f64) -> Lane<f64> {
     each(|l| f64::from(rounded[l]))
 }
 
-/// Sums as binary32; zeros of their sign, if those are subnormal.
+/// Numbers; zeros of their sign, if those are subnormal.
 #[inline(always)]
-fn normal(sum: &Lane<f64>) -> Lane<f64> {
-    let rounded = each(|l| sum[l] as f32);
+fn normal(rounded: &Lane<f32>) -> Lane<f32> {
     let kept = each(|l| if rounded[l].abs() < f32::MIN_POSITIVE { SIGN } else { u32::MAX });
-    each(|l| f64::from(f32::from_bits(rounded[l].to_bits() & kept[l])))
+    each(|l| f32::from_bits(rounded[l].to_bits() & kept[l]))
+}
+
+impl HostNumber for f64 {
+    #[inline(always)]
+    fn of(code: u32) -> f64 {
+        f64::from(f32::from_bits(code))
+    }
+
+    #[inline(always)]
+    fn code(self) -> u32 {
+        (self as f32).to_bits()
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        self.is_nan()
+    }
+
+    #[inline(always)]
+    fn fma(a: f64, b: &Lane<f64>, c: &Lane<f64>, flush: Flush) -> Lane<f64> {
+        Self::sum(&each(|l| a * b[l]), c, flush)
+    }
+
+    #[inline(always)]
+    fn sum(x: &Lane<f64>, y: &Lane<f64>, flush: Flush) -> Lane<f64> {
+        let sum = odd_sums(x, y);
+        match flush {
+            Flush::Below(least) => above(&sum, least),
+            Flush::Rounded => normal(&each(|l| sum[l] as f32)).map(f64::from),
+        }
+    }
+}
+
+impl HostNumber for f32 {
+    #[inline(always)]
+    fn of(code: u32) -> f32 {
+        f32::from_bits(code)
+    }
+
+    #[inline(always)]
+    fn code(self) -> u32 {
+        self.to_bits()
+    }
+
+    #[inline(always)]
+    fn is_nan(self) -> bool {
+        self.is_nan()
+    }
+
+    #[inline(always)]
+    fn fma(a: f32, b: &Lane<f32>, c: &Lane<f32>, flush: Flush) -> Lane<f32> {
+        settled(each(|l| a.mul_add(b[l], c[l])), flush)
+    }
+
+    #[inline(always)]
+    fn sum(x: &Lane<f32>, y: &Lane<f32>, flush: Flush) -> Lane<f32> {
+        settled(each(|l| x[l] + y[l]), flush)
+    }
+}
+
+/// Rounded values, of which subnormal ones become zeros where they are to.
+#[inline(always)]
+fn settled(rounded: Lane<f32>, flush: Flush) -> Lane<f32> {
+    if flush == Flush::Rounded { normal(&rounded) } else { rounded }
 }
 
 impl SingleOperand {
     /// Reads codes: their numbers, and for each NaN its quiet code in binary32. Whether there is one.
     #[inline(always)]
-    fn read(&self, codes: &Codes, first: usize, count: usize, numbers: &mut Vec<f64>, nans: &mut Vec<u32>) -> bool {
+    fn read<N: HostNumber>(
+        &self,
+        codes: &Codes,
+        first: usize,
+        count: usize,
+        numbers: &mut Vec<N>,
+        nans: &mut Vec<u32>,
+    ) -> bool {
         let bytes = &codes.as_bytes()[first * self.width..][..count * self.width];
         // A piece may have more lanes than there are columns.
         resize(numbers, count + LANES);
         resize(nans, count + LANES);
-        let mut any = 0;
-        let (numbers, nans) = (&mut numbers[..count], &mut nans[..count]);
-        let mut put = |at: usize, code: u32| {
-            numbers[at] = f64::from(f32::from_bits(code));
-            nans[at] = if code & !SIGN > INFINITY { code | QUIET } else { 0 };
-            any |= nans[at];
-        };
-        let settled = |code: u32| if self.flush && code & INFINITY == 0 { code & SIGN } else { code };
-        match (self.width, self.half) {
-            (4, _) => {
-                for (at, code) in bytes.as_chunks().0[..count].iter().enumerate() {
-                    put(at, settled(u32::from_le_bytes(*code)));
+        let (shorts, words) = (bytes.as_chunks().0, bytes.as_chunks().0);
+        let mut any = [0; LANES];
+        for at in (0..count).step_by(LANES) {
+            let own = match (self.width, self.half) {
+                (4, _) => codes_of(words, at, u32::from_le_bytes),
+                (_, false) => codes_of(shorts, at, |bytes| u32::from(u16::from_le_bytes(bytes)) << 16),
+                (_, true) => {
+                    let codes = codes_of(shorts, at, |bytes| u16::from_le_bytes(bytes).into());
+                    each(|l| half(codes[l], self.flush))
                 }
-            }
-            (_, false) => {
-                for (at, code) in bytes.as_chunks().0[..count].iter().enumerate() {
-                    put(at, settled(u32::from(u16::from_le_bytes(*code)) << 16));
-                }
-            }
-            (_, true) => {
-                for (at, code) in bytes.as_chunks().0[..count].iter().enumerate() {
-                    put(at, half(u16::from_le_bytes(*code), self.flush));
-                }
-            }
+            };
+            let kept = if self.flush { SIGN } else { u32::MAX };
+            let own = each(|l| if own[l] & INFINITY == 0 { own[l] & kept } else { own[l] });
+            let nan = each(|l| if own[l] & !SIGN > INFINITY { own[l] | QUIET } else { 0 });
+            any = each(|l| any[l] | nan[l]);
+            *lanes_mut(numbers, at) = each(|l| N::of(own[l]));
+            *lanes_mut(nans, at) = nan;
         }
-        any != 0
+        any != [0; LANES]
     }
 }
 
-/// The code in binary32 of a code of binary16.
+/// The codes of [`LANES`] elements from a place on; beyond the last they are zero.
 #[inline(always)]
-fn half(code: u16, flush: bool) -> u32 {
+fn codes_of<const BYTES: usize>(all: &[[u8; BYTES]], at: usize, code: impl Fn([u8; BYTES]) -> u32) -> Lane<u32> {
+    match all[at..].first_chunk::<LANES>() {
+        Some(bytes) => each(|l| code(bytes[l])),
+        None => each(|l| all.get(at + l).map_or(0, |bytes| code(*bytes))),
+    }
+}
+
+/// The code in binary32 of a code of binary16, with subnormal numbers as zeros if they are flushed.
+#[inline(always)]
+fn half(code: u32, flush: bool) -> u32 {
     /// 2^-24, a unit of subnormal numbers.
     const UNIT: f32 = 1.0 / (1 << 24) as f32;
-    let (sign, magnitude) = (u32::from(code >> 15) << 31, u32::from(code & 0x7fff));
-    let subnormal = if flush { 0 } else { (magnitude as f32 * UNIT).to_bits() };
+    let (sign, magnitude) = ((code >> 15) << 31, code & 0x7fff);
+    let subnormal = if flush { 0 } else { (magnitude as i32 as f32 * UNIT).to_bits() };
     let normal = (magnitude << 13) + (112 << 23);
     let special = INFINITY | (magnitude & 0x3ff) << 13;
-    sign | if magnitude >= 0x7c00 {
-        special
-    } else if magnitude < 0x400 {
-        subnormal
-    } else {
-        normal
-    }
+    let finite = if magnitude < 0x400 { subnormal } else { normal };
+    sign | if magnitude >= 0x7c00 { special } else { finite }
 }
 
 /// The lanes of an array that begin at a place.
@@ -291,46 +380,48 @@ fn lanes<T: Copy>(values: &[T], at: usize) -> &Lane<T> {
     values[at..].first_chunk().expect("arrays have lanes to spare")
 }
 
-/// The operands of an operation in one piece.
-struct Operands {
-    /// What the product or first term, and the second term, are.
-    terms: [Lane<f64>; 2],
-    /// The codes of those operands that are NaN, in the order of [`NanOperand`].
-    nans: [Lane<u32>; 3],
+/// The same, to be set.
+#[inline(always)]
+fn lanes_mut<T>(values: &mut [T], at: usize) -> &mut Lane<T> {
+    values[at..].first_chunk_mut().expect("arrays have lanes to spare")
 }
 
-impl SingleTile {
-    /// An operation's operands in the piece `at`, which begins at a row and a column; codes of NaNs only with `NANS`.
+impl<N: HostNumber> HostTile<N> {
+    /// A term in the piece `at`, which begins at a row and a column: its numbers, and the codes of those that are NaN.
     #[inline(always)]
-    fn operands<const NANS: bool>(
-        &self,
-        single: &Single,
-        terms: Terms,
-        at: usize,
-        (row, column): (usize, usize),
-    ) -> Operands {
-        let term = |term: Term| match term {
+    fn term(&self, single: &Single, term: Term, at: usize, (row, column): (usize, usize)) -> (Lane<N>, Lane<u32>) {
+        match term {
             Term::C => {
                 (*lanes(&self.numbers[2], row * single.n + column), *lanes(&self.nans[2], row * single.n + column))
             }
-            Term::Zero => ([0.0; LANES], [0; LANES]),
+            Term::Zero => ([N::default(); LANES], [0; LANES]),
             Term::Slot(slot) => (self.values[slot].number[at], self.values[slot].nan[at]),
-        };
-        match terms {
+        }
+    }
+
+    /// An operation in one piece, and the codes of those of its operands that are NaN in the order of [`NanOperand`], only with `NANS`.
+    #[inline(always)]
+    fn link<const NANS: bool>(
+        &self,
+        single: &Single,
+        link: &Link,
+        at: usize,
+        place: (usize, usize),
+    ) -> (Lane<N>, [Lane<u32>; 3]) {
+        match link.terms {
             Terms::Product(k, addend) => {
-                let (left, below) = (row * single.k + k, k * single.n + column);
-                let (a, b) = (self.numbers[0][left], lanes(&self.numbers[1], below));
-                let (c, nan) = term(addend);
+                let (left, below) = (place.0 * single.k + k, k * single.n + place.1);
+                let (c, nan) = self.term(single, addend, at, place);
                 let nans = if NANS {
                     [[self.nans[0][left]; LANES], *lanes(&self.nans[1], below), nan]
                 } else {
                     [[0; LANES]; 3]
                 };
-                Operands { terms: [each(|l| a * b[l]), c], nans }
+                (N::fma(self.numbers[0][left], lanes(&self.numbers[1], below), &c, link.flush), nans)
             }
             Terms::Sum(x, y) => {
-                let ((x, x_nan), (y, y_nan)) = (term(x), term(y));
-                Operands { terms: [x, y], nans: [x_nan, y_nan, [0; LANES]] }
+                let ((x, x_nan), (y, y_nan)) = (self.term(single, x, at, place), self.term(single, y, at, place));
+                (N::sum(&x, &y, link.flush), [x_nan, y_nan, [0; LANES]])
             }
         }
     }
@@ -340,12 +431,7 @@ impl SingleTile {
     fn run<const NANS: bool>(&mut self, single: &Single, places: &[(usize, usize)]) {
         for link in &single.links {
             for (at, place) in places.iter().enumerate() {
-                let Operands { terms: [x, y], nans } = self.operands::<NANS>(single, link.terms, at, *place);
-                let sum = odd_sums(&x, &y);
-                let number = match link.flush {
-                    Flush::Below(least) => above(&sum, least),
-                    Flush::Rounded => normal(&sum),
-                };
+                let (number, nans) = self.link::<NANS>(single, link, at, *place);
                 let value = &mut self.values[link.to];
                 value.number[at] = number;
                 if NANS {
@@ -369,11 +455,43 @@ impl SingleTile {
             let (number, nan) = (&value.number[at], &value.nan[at]);
             let codes = each(|l| {
                 let own = if NANS && single.passes_nan { nan[l] | QUIET } else { invalid };
-                if number[l].is_nan() { own } else { (number[l] as f32).to_bits() }
+                if number[l].is_nan() { own } else { number[l].code() }
             });
-            let bytes = &mut d[(row * single.n + column) * 4..];
-            for (code, bytes) in codes.iter().zip(bytes.as_chunks_mut().0).take(single.n - column) {
-                *bytes = code.to_le_bytes();
+            let columns = LANES.min(single.n - column);
+            let out = &mut d.as_chunks_mut().0[row * single.n + column..][..columns];
+            match out.first_chunk_mut::<LANES>() {
+                Some(whole) => *whole = each(|l| codes[l].to_le_bytes()),
+                None => out.iter_mut().zip(&codes).for_each(|(bytes, code)| *bytes = code.to_le_bytes()),
+            }
+        }
+    }
+}
+
+impl<N: HostNumber> HostTile<N> {
+    /// The bytes of the D codes of a tile.
+    #[inline(always)]
+    fn all(&mut self, single: &Single, tiles: &Tiles, tile: usize, d: &mut [u8]) {
+        let Single { m, n, k, .. } = *single;
+        let mut nans = false;
+        let arrays = [(&tiles.a, m * k), (&tiles.b, k * n), (&tiles.c, m * n)];
+        for (at, (codes, count)) in arrays.into_iter().enumerate() {
+            nans |= single.operands[at].read(codes, tile * count, count, &mut self.numbers[at], &mut self.nans[at]);
+        }
+        self.values.resize(single.slots, SingleValue::default());
+        let across = n.div_ceil(LANES);
+        let (mut places, pieces) = ([(0, 0); SIDE], m * across);
+        for first in (0..pieces).step_by(SIDE) {
+            let count = SIDE.min(pieces - first);
+            for (at, place) in places[..count].iter_mut().enumerate() {
+                *place = ((first + at) / across, (first + at) % across * LANES);
+            }
+            let places = &places[..count];
+            if nans {
+                self.run::<true>(single, places);
+                self.write::<true>(single, places, d);
+            } else {
+                self.run::<false>(single, places);
+                self.write::<false>(single, places, d);
             }
         }
     }
@@ -382,34 +500,10 @@ impl SingleTile {
 vectorised! {
     /// The bytes of the D codes of a tile.
     pub(super) fn singles(single: &Single, tiles: &Tiles, tile: usize, scratch: &mut SingleTile, d: &mut [u8]) {
-        let Single { m, n, k, .. } = *single;
-        let mut nans = false;
-        let arrays = [(&tiles.a, m * k), (&tiles.b, k * n), (&tiles.c, m * n)];
-        for (at, (codes, count)) in arrays.into_iter().enumerate() {
-            let (numbers, own) = (&mut scratch.numbers[at], &mut scratch.nans[at]);
-            nans |= single.operands[at].read(codes, tile * count, count, numbers, own);
-        }
-        scratch.values.resize(single.slots, ZERO);
-        let mut places = [(0, 0); SIDE];
-        let mut pieces = (0..m).flat_map(|row| (0..n).step_by(LANES).map(move |column| (row, column)));
-        loop {
-            let mut count = 0;
-            for (place, piece) in places.iter_mut().zip(&mut pieces) {
-                *place = piece;
-                count += 1;
-            }
-            let places = &places[..count];
-            match (count, nans) {
-                (0, _) => break,
-                (_, false) => {
-                    scratch.run::<false>(single, places);
-                    scratch.write::<false>(single, places, d);
-                }
-                (_, true) => {
-                    scratch.run::<true>(single, places);
-                    scratch.write::<true>(single, places, d);
-                }
-            }
+        if single.by_rounded && Vectors::here().have_fma() {
+            scratch.own.all(single, tiles, tile, d);
+        } else {
+            scratch.wider.all(single, tiles, tile, d);
         }
     }
 }
