@@ -71,9 +71,7 @@ impl Dialogue<'_> {
         if let Some(steps) = steps {
             let mut settled = steps.clone();
             self.settle(&mut settled, before);
-            if let Some(directed) = &mut directed {
-                self.search.fitted = self.in_phases(directed, &steps, settled.overall);
-            }
+            self.search.fitted = self.in_phases(&steps, &settled);
             for steps in [settled, steps].into_iter().chain(others) {
                 for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
                     if !self.search.fitted.contains(&rule) {

@@ -4,10 +4,10 @@ use toml::{Table, Value};
 
 use super::{
     candidate::evaluator,
-    directed::{Directed, Shown},
+    explore::some,
     fit::Answered,
     run::Dialogue,
-    steps::{Overall, Products, Step, SumSteps},
+    steps::{Products, SumSteps},
 };
 use crate::{
     arithmetic::Evaluator,
@@ -16,14 +16,15 @@ use crate::{
     isa::Instruction,
 };
 
-/// Outputs that show products with all their bits; the part of them that a rule may miss whose products are whole.
-const SHOWING: usize = 256;
-const WHOLE: usize = 64;
-/// Cases by which rules are sifted, those that whole products do not explain and others, of which one may miss this part; and how many
-/// rules are kept.
-const TELLING: usize = 24;
-const OTHERS: usize = 8;
-const MISSED: usize = 4;
+/// Tiles of what is known that steps do not explain, and cases of each; the fewest of them that are taken for a reason to look further.
+const UNEXPLAINED: (usize, usize) = (48, 4);
+const LEAST: usize = 12;
+/// So many of these cases and of all others are held against rules; first of all, fewer, of which one may miss this part. The rules that
+/// are kept.
+const TELLING: usize = 192;
+const OTHERS: usize = 64;
+const SIFTED: usize = 32;
+const MISSED: usize = 3;
 const KEPT: usize = 3;
 
 /// The pairs of pieces, by their numbers, in the order in which phases add them.
@@ -44,33 +45,28 @@ const OF_A: [Phases; 3] = [&[[0, 0], [1, 0]], &[[1, 0], [0, 0]], &[[0, 0]]];
 const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
 
 impl Dialogue<'_> {
-    /// The rules of what steps do that explain the most where products that have all their bits are not what their sums say: with the
-    /// factors cut into pieces. `overall` is what all steps have in common.
-    pub(super) fn in_phases(&mut self, directed: &mut Directed, steps: &SumSteps, overall: Overall) -> Vec<Table> {
-        let part = self.search.known.part.clone();
-        let mut exact = SumSteps { overall, ..steps.clone() };
+    /// Rules with the factors cut into pieces that explain the most of what steps leave unexplained; none where that is little. Of
+    /// `steps` what they do with ordinary numbers is known, `settled` is what was made of that by all that is known.
+    pub(super) fn in_phases(&mut self, steps: &SumSteps, settled: &SumSteps) -> Vec<Table> {
+        let known = &self.search.known;
+        let part = known.part.clone();
+        let mut exact = SumSteps { overall: settled.overall, ..steps.clone() };
         exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
-        let with_products = |step: &&Step| step.parts.iter().any(|part| part.product().is_some());
-        let (Some(step), Some(fitted), Some(whole)) =
-            (steps.steps.iter().find(with_products).cloned(), steps.rule(&part), exact.rule(&part))
-        else {
-            return Vec::new();
-        };
-        let cases = self.shown(directed, &step, Shown::Products, SHOWING).unwrap_or_default();
-        let missed = |rule: &Table, most: usize, cases: &[Answered]| {
-            let own: Evaluator = evaluator(rule, &part)?;
-            let mut missed = cases.iter().filter(|(case, answer)| own.dot(case) != *answer);
-            Some(missed.by_ref().take(most + 1).count()).filter(|count| *count <= most)
-        };
-        let Some(own) = evaluator(&fitted, &part) else { return Vec::new() };
-        let (wrong, right): (Vec<Answered>, Vec<Answered>) =
-            cases.iter().cloned().partition(|(case, answer)| own.dot(case) != *answer);
-        if wrong.len() <= cases.len() / WHOLE {
+        let own = settled.rule(&part).and_then(|rule| evaluator(&rule, &part));
+        let (Some(own), Some(whole)) = (own, exact.rule(&part)) else { return Vec::new() };
+        let wrong = known.missed(&own, UNEXPLAINED);
+        if wrong.len() < LEAST {
             return Vec::new();
         }
+        let cases = [some(wrong, TELLING), some(known.cases(0), OTHERS)].concat();
+        let few = some(cases.clone(), SIFTED);
+        let missed = |rule: &Table, most: usize, cases: &[Answered]| {
+            let own: Evaluator = evaluator(rule, &part)?;
+            let missed = cases.iter().filter(|(case, answer)| own.dot(case) != *answer);
+            Some(missed.take(most + 1).count()).filter(|count| *count <= most)
+        };
         let all = cut(&whole, &part);
-        let few: Vec<Answered> = wrong.into_iter().take(TELLING).chain(right.into_iter().take(OTHERS)).collect();
-        self.search.known.spend((all.len() * few.len() * part.stored_k()) as u64);
+        known.spend((all.len() * few.len() * part.stored_k()) as u64);
         let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
         let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
         let mut counted: Vec<(usize, Table)> = counted.collect();
