@@ -115,7 +115,7 @@ pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> 
 fn integers(i: &Instruction, groups: &[usize]) -> Vec<String> {
     let whole = i.stored_k();
     let mut texts = Vec::new();
-    for bits in (NARROWEST..=i.d.bits).rev() {
+    for bits in (NARROWEST.min(i.d.bits)..=i.d.bits).rev() {
         let bits = if bits == i.d.bits { String::new() } else { format!("accumulator = {bits}\n") };
         texts.push(format!("step = \"integer\"\nwrap = \"wrap\"\n{bits}"));
         for group in groups.iter().chain(&[whole]) {

@@ -174,10 +174,13 @@ fn narrow(case: &Case) -> u64 {
     (sum << 40 >> 40) as u32 as u64
 }
 
+/// An element of D of its operands.
+type Compute = fn(&Case) -> u64;
+
 /// A device that computes one element of D as a function says.
 struct Unit {
     identity: Identity,
-    compute: fn(&Case) -> u64,
+    compute: Compute,
 }
 
 impl Device for Unit {
@@ -213,7 +216,7 @@ fn held_out(found: &Identification, unit: &mut Unit, i: &Instruction, tiles: usi
 }
 
 /// Units, their instructions, and a part of the rule that is found. Those that take longer come last.
-const UNITS: [(&str, fn(&Case) -> u64, &str, &str); 5] = [
+const UNITS: [(&str, Compute, &str, &str); 5] = [
     (
         "vortex",
         vortex,
