@@ -318,8 +318,8 @@ pub struct Alignment {
     pub rounding: Rounding,
     /// The smallest e_max: the largest term exponent counts as at least this. Absent: none.
     pub floor: Option<i32>,
-    /// Whether a sum of which anything was cut off counts as a little more where it is rounded (a sticky bit): see
-    /// [`Alignment::rest_is_negative`].
+    /// Whether a sum of which anything was cut off counts as a little more where it is rounded (a sticky bit): more in magnitude, with
+    /// RD larger, with RU smaller.
     #[serde(default)]
     pub sticky: bool,
 }
