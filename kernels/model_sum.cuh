@@ -79,6 +79,7 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
         total = accumulator.sum();
     } else if (there) {
         SignedWide units = 0;
+        bool lost = false;
 #pragma unroll 1
         for (int at = 0; at < COUNT; ++at) {
             const Held t = summand<P, S>(x, addends, at);
@@ -88,9 +89,16 @@ template <class P, class S> __device__ __noinline__ Held sum(const Operands& x, 
                 if (t.significand != 0 && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
                 if (t.counts && t.units < largest - S::addend_drop(at - P::COUNT)) continue;
             }
+            if (S::STICKY) lost |= loses(t, largest - bits);
             units += cut_wide<S::ROUNDING>(t, largest - bits) * ((SignedWide)1 << (S::MOST_BITS - bits));
         }
         total = finite(units, largest - S::MOST_BITS);
+        if (lost && units != 0) {
+            // The least of 110 bits stands for all that was cut off: it is far behind whatever the sum is rounded to.
+            const int left = larger(leading_zeros(total.significand) - 18, 0);
+            const bool down = S::ROUNDING == RU || (S::ROUNDING != RD && units < 0);
+            total = finite(units * ((SignedWide)1 << left) + (down ? -1 : 1), largest - S::MOST_BITS - left);
+        }
     }
     total.units = largest;
     total.counts = there;

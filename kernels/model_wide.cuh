@@ -61,6 +61,12 @@ template <int DIRECTION> __device__ __noinline__ SignedWide cut_wide(const Held&
     return x.negative ? -(SignedWide)kept : (SignedWide)kept;
 }
 
+// Whether x is no multiple of 2^quantum.
+MODEL bool loses(const Held& x, int quantum) {
+    const int shift = quantum - x.exponent;
+    return shift > 0 && x.significand != 0 && (shift > 127 || x.significand << (128 - shift) != 0);
+}
+
 // A NaN as a code of the target's format, made quiet, with the leading bits of its payload.
 template <class TARGET> MODEL Word quiet_nan(const Held& nan) {
     typedef typename TARGET::Format F;
@@ -105,8 +111,10 @@ template <class TO, bool PASSES_NAN> __device__ __noinline__ Held deliver(const 
         if (flushed) {
             code = zero_code<TO>(x.negative && TO::SUBNORMALS == SIGNED_ZERO);
         } else if (x.kind == FINITE && zero) {
-            const bool exact = x.significand == 0 && !x.sticky && !x.agreed;
+            const bool nothing = x.significand == 0 && !x.sticky;
+            const bool exact = nothing && !x.agreed;
             code = zero_code<TO>(TO::ZERO == ZERO_NEGATIVE ||
+                                 (TO::ZERO == ZERO_EXACT_POSITIVE && !nothing && x.negative) ||
                                  (TO::ZERO == ZERO_IEEE && (exact ? TO::ROUNDING == RD : x.negative)));
         }
     }

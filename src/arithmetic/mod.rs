@@ -24,8 +24,8 @@ pub use language::{
     },
 };
 pub use program::{
-    Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Output, Program, Scaling, Source, Sum,
-    Unpack,
+    Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Output, Program, Scaling,
+    Source, Sum, Unpack,
 };
 pub use reference::{Explanation, ExplanationLine};
 pub use shipped::{of_target, shipped};

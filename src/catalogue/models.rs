@@ -306,6 +306,7 @@ fn zero(rule: &Rule) -> &'static str {
         (Step::Integer, _) => "-",
         (Step::Fused | Step::Exact, ZeroSign::Positive) => "+0",
         (Step::Fused | Step::Exact, ZeroSign::Negative) => "-0",
+        (Step::Fused | Step::Exact, ZeroSign::ExactPositive) => "exact +0",
         _ => "IEEE",
     }
 }

@@ -13,7 +13,7 @@ pub(super) const MOST_LANES: usize = 5;
 const FEWEST: usize = 16;
 const MISFIT: usize = 8;
 /// An alignment that hides nothing.
-const WIDE: Cut = Cut { bits: 60, rounding: Rounding::Rne, floor: None };
+const WIDE: Cut = Cut { bits: 60, rounding: Rounding::Rne, floor: None, sticky: false };
 /// Cases after which no more lanes are looked for.
 const MOST: u64 = 400_000;
 /// How often all is gone through.

@@ -47,6 +47,10 @@ impl Dialogue<'_> {
         let (part, nan) = (self.search.known.part.clone(), self.nan());
         let all =
             |groups: &[usize]| known.iter().cloned().chain(starts::shapes(&part, nan, groups)).collect::<Vec<_>>();
+        // Integers are added in no order, or in groups of every size.
+        if part.d.is_integer() {
+            return all(&starts::groups(&part));
+        }
         let Some((order, certain)) = self.order(&part) else { return all(&starts::groups(&part)) };
         let before = self.search.known.len();
         self.ask(&isolate::tiles(&part, &order, self.stream.seed));
@@ -67,6 +71,7 @@ impl Dialogue<'_> {
         if let Some(steps) = steps {
             let mut settled = steps.clone();
             self.settle(&mut settled, before);
+            self.search.fitted = self.in_phases(&steps, &settled);
             for steps in [settled, steps].into_iter().chain(others) {
                 for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
                     if !self.search.fitted.contains(&rule) {

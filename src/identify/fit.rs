@@ -93,7 +93,7 @@ impl Fit<'_> {
         let now = self.step().own;
         let program = self.program(now)?;
         let exact = vec![None];
-        let aligned: Vec<Option<Cut>> = cuts().map(Some).collect();
+        let aligned: Vec<Option<Cut>> = rounded_cuts().map(Some).collect();
         let first = match self.step().manner {
             Manner::Aligned => [&aligned, &exact],
             _ => [&exact, &aligned],
@@ -264,7 +264,13 @@ fn spread(cases: &[Answered], count: usize) -> Vec<Answered> {
 
 /// Every alignment, the widest first.
 pub(super) fn cuts() -> impl Iterator<Item = Cut> {
-    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Cut { bits, rounding, floor: None }))
+    BITS.rev().flat_map(|bits| ROUNDINGS.map(|rounding| Cut { bits, rounding, floor: None, sticky: false }))
+}
+
+/// Every alignment of a sum that is rounded: also with a sticky bit.
+pub(super) fn rounded_cuts() -> impl Iterator<Item = Cut> {
+    let sticky = |cut: &Cut| [Rounding::Rz, Rounding::Rd].contains(&cut.rounding);
+    cuts().chain(cuts().filter(sticky).map(|cut| Cut { sticky: true, ..cut }))
 }
 
 /// How many cases a program fails, or one more than `limit`; and how many were computed. The sign of a zero is a matter of its own.

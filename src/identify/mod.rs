@@ -24,6 +24,7 @@ mod isolate;
 mod moves;
 mod near;
 mod orders;
+mod phases;
 mod pool;
 mod quick;
 mod run;

@@ -248,6 +248,6 @@ fn keys(rule: &Table) -> usize {
 fn kind(rule: &Table) -> String {
     let word = |key: &str| rule.get(key).and_then(Value::as_str).unwrap_or_default().to_string();
     let has = |key: &str| rule.contains_key(key).to_string();
-    [word("step"), word("start"), word("join"), word("c"), has("lanes"), has("late"), has("node"), has("addition")]
-        .join(" ")
+    let keys = ["lanes", "late", "node", "addition", "scale-sums"].map(has).join(" ");
+    [word("step"), word("start"), word("join"), word("c"), keys].join(" ")
 }

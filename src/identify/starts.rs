@@ -12,6 +12,12 @@ use crate::{
     isa::{self, Instruction},
 };
 
+/// Products that are added before they are scaled, where there are not as many as in a block.
+const SCALED: usize = 16;
+
+/// The narrowest accumulator of integers that is looked for.
+const NARROWEST: u32 = 8;
+
 /// A rule to begin with, and where it is from.
 #[derive(Debug, Clone)]
 pub(super) struct Start {
@@ -74,8 +80,7 @@ fn rules(model: &Model) -> Vec<Table> {
 /// Rules of the common shapes, with these numbers of k in a group; `nan` is the code of D for NaN.
 pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> {
     if i.d.is_integer() {
-        let text = |wrap| format!("step = \"integer\"\nwrap = \"{wrap}\"\n");
-        return plain(["wrap", "saturate"].map(text).iter().filter_map(|text| rule(text, i)));
+        return plain(integers(i, groups).iter().filter_map(|text| rule(text, i)));
     }
     let k = i.stored_k();
     let parts = [
@@ -106,6 +111,24 @@ pub(super) fn shapes(i: &Instruction, nan: u64, groups: &[usize]) -> Vec<Start> 
     plain(texts.iter().filter_map(|text| rule(text, i)))
 }
 
+/// Sums of integers of every width, those as wide as D first: they wrap around, or saturate after every group.
+fn integers(i: &Instruction, groups: &[usize]) -> Vec<String> {
+    let whole = i.stored_k();
+    let mut texts = Vec::new();
+    for bits in (NARROWEST.min(i.d.bits)..=i.d.bits).rev() {
+        let bits = if bits == i.d.bits { String::new() } else { format!("accumulator = {bits}\n") };
+        texts.push(format!("step = \"integer\"\nwrap = \"wrap\"\n{bits}"));
+        for group in groups.iter().chain(&[whole]) {
+            let group = if *group == whole { String::new() } else { format!("group = {group}\n") };
+            let text = format!("step = \"integer\"\nwrap = \"saturate\"\n{group}{bits}");
+            if !texts.contains(&text) {
+                texts.push(text);
+            }
+        }
+    }
+    texts
+}
+
 /// The numbers of k that a group has most often: the divisors of all, the largest first.
 pub(super) fn groups(i: &Instruction) -> Vec<usize> {
     let k = i.stored_k();
@@ -117,7 +140,21 @@ fn plain(rules: impl Iterator<Item = Table>) -> Vec<Start> {
 }
 
 /// How a group may be summed.
-fn kinds(i: &Instruction, join: &str) -> Vec<&'static str> {
+fn kinds(i: &Instruction, join: &str) -> Vec<String> {
+    let mut kinds = plain_kinds(i, join).into_iter().map(String::from).collect::<Vec<_>>();
+    // Products of a block, or of as many as hardware often has in one, that are added before they are scaled.
+    let block = i.scale.map_or(0, |scale| scale.block);
+    let sums = [block, SCALED].into_iter().filter(|sums| *sums > 1 && block.is_multiple_of(*sums));
+    for sums in sums.take(if block == SCALED { 1 } else { 2 }) {
+        let of = |kind: &str| format!("{kind}scale-sums = {sums}\n");
+        kinds
+            .extend(["step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\n", "step = \"exact\"\n"].map(of));
+    }
+    kinds
+}
+
+/// The same without sums that are scaled.
+fn plain_kinds(i: &Instruction, join: &str) -> Vec<&'static str> {
     let mut kinds = vec![
         "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\n",
         "step = \"fused\"\nalignment = { bits = 24, rounding = \"RZ\" }\nlate = { sum-bits = 31, c-bits = 24, rounding = \"RD\" }\n",

@@ -79,6 +79,8 @@ pub(super) struct Cut {
     pub bits: i32,
     pub rounding: Rounding,
     pub floor: Option<i32>,
+    /// Whether a sum of which something was cut off counts as a little more where it is rounded.
+    pub sticky: bool,
 }
 
 /// The bits that are kept of a sum of products and of what is added late, and how the rest is cut off.
@@ -95,7 +97,7 @@ pub(super) struct Late {
 impl Late {
     /// The alignment of both.
     fn cut(self) -> Cut {
-        Cut { bits: self.sum.max(self.other), rounding: self.rounding, floor: self.floor }
+        Cut { bits: self.sum.max(self.other), rounding: self.rounding, floor: self.floor, sticky: false }
     }
 }
 
@@ -395,7 +397,8 @@ impl Cut {
     pub(super) fn value(self) -> Value {
         let keys = [("bits", Value::from(self.bits)), ("rounding", self.rounding.name().into())];
         let floor = self.floor.map(|floor| ("floor", floor.into()));
-        Value::Table(keys.into_iter().chain(floor).map(|(key, value)| (key.to_string(), value)).collect())
+        let sticky = self.sticky.then(|| ("sticky", true.into()));
+        Value::Table(keys.into_iter().chain(floor).chain(sticky).map(|(key, value)| (key.to_string(), value)).collect())
     }
 }
 
@@ -457,7 +460,8 @@ pub(super) fn set(program: &mut Program, number: usize, own: &Own, (overall, nan
         };
         match &mut step.operation {
             ElementaryOperation::Sum(sum) => {
-                sum.alignment = cut.map(|Cut { bits, rounding, floor }| Alignment { bits, rounding, floor });
+                sum.alignment =
+                    cut.map(|Cut { bits, rounding, floor, sticky }| Alignment { bits, rounding, floor, sticky });
                 if let (Some(late), None, [sum, other]) = (own.late, kind, &mut sum.addends[..]) {
                     (sum.bits, other.bits, other.drop) = (Some(late.sum), Some(late.other), late.drop);
                 }

@@ -101,6 +101,7 @@ pub const KEYS: &[ChangedKey] = &[
     ranged("alignment.bits", WIDTHS, widths),
     key("alignment.rounding", |s| words(s, ROUNDINGS)),
     ranged("alignment.floor", EXPONENTS, exponents),
+    key("alignment.sticky", sticky),
     key("lanes", lanes),
     key("lanes.period", counts),
     ranged("lanes.bits", WIDTHS, widths),
@@ -112,7 +113,7 @@ pub const KEYS: &[ChangedKey] = &[
     ranged("late.drop", EXPONENTS, exponents),
     ranged("late.floor", EXPONENTS, exponents),
     key("scale-sums", counts),
-    usual("zero", "positive", |s| words(s, &["positive", "negative", "ieee"])),
+    usual("zero", "positive", |s| words(s, &["positive", "negative", "ieee", "exact-positive"])),
     usual("start", "c", |s| words(s, &["c", "product"])),
     usual("join", "chain", |s| words(s, &["chain", "add"])),
     usual("c", "first", |s| words(s, &["first", "last"])),
@@ -131,6 +132,7 @@ pub const KEYS: &[ChangedKey] = &[
     key("output.rounding", |s| words(s, ROUNDINGS)),
     usual("output.overflow", "standard", |s| words(s, OVERFLOWS)),
     key("wrap", |s| words(s, &["wrap", "saturate"])),
+    key("accumulator", |s| or_none(s, accumulators(s))),
     key("nan-operands", nan_operands),
     key("nan", nan),
 ];
@@ -198,6 +200,13 @@ fn flag(site: &Site) -> KeyValues {
     vec![Some(Value::Boolean(!site.value.and_then(Value::as_bool).unwrap_or(false)))]
 }
 
+/// The other way, where the sum is not rounded so that what stands for all that was cut off is cut off too.
+fn sticky(site: &Site) -> KeyValues {
+    let word = |key: &str| get(site.rule, key).and_then(Value::as_str);
+    let directed = matches!(word("alignment.rounding"), Some("RD" | "RU"));
+    if directed || word("result.rounding").is_some_and(|rounding| rounding != "RZ") { flag(site) } else { Vec::new() }
+}
+
 /// The other definitions of tininess, where anything is flushed.
 fn tininess(site: &Site) -> KeyValues {
     match get(site.rule, "result-subnormals").and_then(Value::as_str) {
@@ -223,6 +232,13 @@ fn exponents(site: &Site) -> KeyValues {
         Some(now) => vec![Some(Value::Integer(now - 1)), Some(Value::Integer(now + 1)), None],
         None => site.instruction.d.float().map(|d| Some(Value::Integer(d.emin().into()))).into_iter().collect(),
     }
+}
+
+/// Neighbours of a number of bits, and a bit less than D where there is none.
+fn accumulators(site: &Site) -> KeyValues {
+    let d = i64::from(site.instruction.d.bits);
+    let near = site.value.and_then(Value::as_integer).map_or(vec![d - 1], |now| vec![now - 1, now + 1]);
+    near.into_iter().filter(|bits| (1..=d).contains(bits)).map(|bits| Some(Value::Integer(bits))).collect()
 }
 
 /// Half of a number, and twice as much.

@@ -16,6 +16,9 @@ pub(super) fn quantum(format: &Format) -> Option<i32> {
     format.float().map(|float| float.emin() - (float.precision() as i32 - 1))
 }
 
+/// How far behind the last bit of its terms a sum may have what stands for all that was cut off.
+const BEHIND: i32 = 128;
+
 /// What a value can be, whatever the operands are; NaN always.
 #[derive(Debug, Clone, Copy)]
 struct Numbers {
@@ -87,6 +90,16 @@ impl Numbers {
     fn aligned(self, sum: &Sum, terms: &[Numbers]) -> Numbers {
         let Some(alignment) = sum.alignment else { return self };
         let plain = terms.iter().all(|term| !term.sum) && sum.addends.iter().all(|addend| addend.bits.is_none());
+        if alignment.sticky {
+            // What stands for all that was cut off is as far behind as can be.
+            let bound = self.bound.max(alignment.floor.unwrap_or(i32::MIN)).saturating_add(1 + log2(terms.len()));
+            return Numbers {
+                quantum: self.quantum.saturating_sub(BEHIND),
+                bits: self.bits.saturating_add(BEHIND),
+                bound,
+                ..self
+            };
+        }
         let bits = alignment.bits + 3 + log2(terms.len());
         // Rounded up, a small term can become a unit of the last bit that is kept.
         let largest =
@@ -116,6 +129,7 @@ impl Numbers {
                 ZeroSign::Positive => false,
                 ZeroSign::Negative => true,
                 ZeroSign::Ieee => ieee,
+                ZeroSign::ExactPositive => self.quantum < own.quantum,
             } || to.subnormals == Subnormals::SignedZero,
             sum: false,
         })
@@ -130,7 +144,7 @@ impl Numbers {
         if to.subnormals == Subnormals::Keep {
             to.tininess = ResultTininess::After;
         }
-        if to.zero == ZeroSign::Ieee && !self.rounded(to)?.negative_zero {
+        if matches!(to.zero, ZeroSign::Ieee | ZeroSign::ExactPositive) && !self.rounded(to)?.negative_zero {
             to.zero = ZeroSign::Positive;
         }
         Some(())

@@ -118,7 +118,7 @@ fn overflow(pair: &RulePair) -> Option<String> {
         && rule.product.is_none()
         && rule.lanes.is_none()
         && rule.late.is_none()
-        && rule.alignment.is_none_or(|alignment| alignment.rounding == Rounding::Rz);
+        && rule.alignment.is_none_or(|own| own.rounding == Rounding::Rz && !own.sticky);
     if !plain || result.rounding != Rounding::Rz {
         return None;
     }

@@ -32,6 +32,15 @@ const EDITS: &[(&str, &[&str])] = &[
     ("operand-subnormals", &["'keep'", "'signed-zero'", "'positive-zero'"]),
     ("result-subnormals", &["'keep'", "'signed-zero'", "'positive-zero'"]),
     ("product", &TARGETS),
+    (
+        "alignment",
+        &[
+            "{ bits = 25, rounding = 'RZ', sticky = true }",
+            "{ bits = 0, rounding = 'RD', floor = -126, sticky = true }",
+            "{ bits = 60, rounding = 'RU', sticky = false }",
+            "{ bits = 61, rounding = 'RZ', sticky = true }",
+        ],
+    ),
     ("product-limit", &["-2147483648", "-100", "0", "128", "100000", "100001"]),
     ("normalised", &["true", "false"]),
     (
@@ -54,7 +63,7 @@ const EDITS: &[(&str, &[&str])] = &[
         ],
     ),
     ("scale-sums", &["0", "1", "16", "9223372036854775807"]),
-    ("zero", &["'positive'", "'negative'", "'ieee'"]),
+    ("zero", &["'positive'", "'negative'", "'ieee'", "'exact-positive'"]),
     ("between", &TARGETS),
     ("output", &["{ rounding = 'RZ' }", "{ rounding = 'RU', overflow = 'saturate' }"]),
     ("unpack", &["'f16'", "'f32'", "'f64'", "'e2m1'", "'e8m0'", "'s32'", "'u4'", "'ue4m3'", "'e4m3fnuz'"]),
@@ -88,6 +97,7 @@ const EDITS: &[(&str, &[&str])] = &[
     ("result", &TARGETS),
     ("addition", &TARGETS),
     ("wrap", &["'wrap'", "'saturate'"]),
+    ("accumulator", &["0", "1", "24", "32", "33", "4294967295"]),
     ("nan-operands", &["[]", "['a']", "['c', 'c', 'b']"]),
     ("nan", &["'0x7fffffff'", "'0x7fff'", "'0xfff8000000000000'", "'0x0'", "'0x17fff'", "'0xffffffffffffffff'"]),
 ];

@@ -101,6 +101,7 @@ const OPEN: &[Open] = &[
     ("unpack-c", "f64", |i| i.c.name == "f16" && i.a.name == "f16"),
     ("unpack-c", "f64", |i| i.c.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
     ("zero", "ieee", |i| emulated(i) && i.d.name == "f16"),
+    ("zero", "exact-positive", |i| i.d.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
 ];
 
 fn converts(i: &Instruction) -> bool {

@@ -52,17 +52,22 @@ const OWN: [(&str, &str); 5] = [
     ),
 ];
 
-/// The arithmetic of an instruction of the user's, from then on found by its name.
-fn own((description, rule): (&str, &str)) -> Arithmetic {
+/// An instruction of the user's, from then on found by its name.
+pub(crate) fn described(description: &str) -> &'static Instruction {
     let description: toml::Table = format!("own = {description}").parse().unwrap();
     let file = tempfile::Builder::new().suffix(".toml").tempfile().unwrap();
     std::fs::write(file.path(), description["own"].as_table().unwrap().to_string()).unwrap();
-    let instruction = isa::resolve(file.path().to_str().unwrap()).unwrap();
+    Box::leak(Box::new(isa::resolve(file.path().to_str().unwrap()).unwrap()))
+}
+
+/// The arithmetic of such an instruction.
+fn own((description, rule): (&str, &str)) -> Arithmetic {
+    let instruction = described(description);
     let text = format!(
         "name = \"own\"\ntitle = \"own\"\nversion = 1\n\n[[rule]]\ninstructions = [\"{}\"]\nevidence = \"measured: a test\"\n{rule}\n",
         instruction.name
     );
-    Arithmetic { instruction: Box::leak(Box::new(instruction)), text }
+    Arithmetic { instruction, text }
 }
 
 /// Shipped rules of every kind that the search reaches from nothing in little time.

@@ -8,6 +8,7 @@ mod command;
 mod designs;
 mod evidence;
 mod features;
+mod hardware;
 mod honesty;
 mod kinds;
 #[path = "../common/machine.rs"]

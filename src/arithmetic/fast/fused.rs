@@ -117,6 +117,9 @@ pub(super) enum Width {
     Wide,
 }
 
+/// Bits of a sum to which something is added that stands for all that was cut off.
+const STICKY_BITS: i32 = 110;
+
 impl FusedSum {
     /// The bits after the binary point of the sum.
     fn bits(&self, alignment: &Alignment) -> i32 {
@@ -148,6 +151,7 @@ impl FusedSum {
     pub(super) fn of_factors(&self, width: Width, terms: &GroupFactors, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, terms, addends),
+            (_, Some(alignment)) if alignment.sticky => sticky(self, terms, addends, alignment),
             (Width::Wide, Some(alignment)) => wide(self, terms, addends, alignment),
             (_, Some(alignment)) => self.run::<i64, _>(terms, addends, alignment),
         }
@@ -158,6 +162,7 @@ impl FusedSum {
     pub(super) fn of_stored(&self, width: Width, terms: &Stored, addends: &[AddendValue]) -> UnroundedSum {
         match (width, &self.alignment) {
             (_, None) => exact(self, &terms, addends),
+            (_, Some(alignment)) if alignment.sticky => sticky(self, &terms, addends, alignment),
             (Width::Wide, Some(alignment)) => wide(self, &terms, addends, alignment),
             (_, Some(alignment)) => self.run::<i64, _>(&terms, addends, alignment),
         }
@@ -170,10 +175,39 @@ impl FusedSum {
         addends: &[AddendValue],
         alignment: &Alignment,
     ) -> UnroundedSum {
-        match alignment.rounding {
+        narrowed(&match alignment.rounding {
             Rounding::Rz => self.aligned::<S, T>(terms, addends, alignment, Rounding::Rz),
             rounding => self.aligned::<S, T>(terms, addends, alignment, rounding),
+        })
+    }
+
+    /// Which lanes lose bits of a term or an addend where they are aligned.
+    fn lost<T: FusedTerms<i128>>(
+        &self,
+        terms: &T,
+        addends: &[AddendValue],
+        alignment: &Alignment,
+        largest: &Lane<i32>,
+    ) -> Lane<bool> {
+        // Bits of a value that has these fraction bits are lost where it is shifted by more than its trailing zeros.
+        let shift = |exponent: i32, fraction_bits: i32, kept: i32, largest: i32| {
+            largest.saturating_sub(exponent).saturating_add(fraction_bits - kept)
+        };
+        let mut lost = [false; LANES];
+        for term in 0..terms.len() {
+            let (exponent, value) = (terms.exponent(term), terms.value(term));
+            for l in 0..LANES {
+                lost[l] |= value[l].loses(shift(exponent[l], self.fraction_bits, alignment.bits, largest[l]));
+            }
         }
+        for (own, value) in self.addends.iter().zip(addends) {
+            let (part, kept): (FinitePart<i128>, i32) = (value.part(), own.bits.unwrap_or(alignment.bits));
+            for l in 0..LANES {
+                let dropped = own.drop.is_some_and(|drop| part.exponent[l] < largest[l].saturating_sub(drop));
+                lost[l] |= !dropped && part.units[l].loses(shift(part.exponent[l], part.bits, kept, largest[l]));
+            }
+        }
+        lost
     }
 
     /// The terms and addends aligned to the largest of their exponents, cut and added.
@@ -184,7 +218,7 @@ impl FusedSum {
         addends: &[AddendValue],
         alignment: &Alignment,
         rounding: Rounding,
-    ) -> UnroundedSum {
+    ) -> FinitePart<S> {
         let terms = &terms.trimmed();
         let count = terms.len();
         let step = black_box(1);
@@ -214,7 +248,7 @@ impl FusedSum {
         addends: &[AddendValue],
         alignment: &Alignment,
         rounding: Rounding,
-    ) -> UnroundedSum {
+    ) -> FinitePart<S> {
         let bits = self.bits(alignment);
         let mut units: Lane<S> = over(products, |sum| sum.lifted((bits - alignment.bits) as u32));
         for (at, value) in addends.iter().enumerate() {
@@ -228,7 +262,7 @@ impl FusedSum {
                 units[l].plus(addend.lifted((bits - kept) as u32))
             });
         }
-        narrowed(&FinitePart { units, exponent: *largest, bits })
+        FinitePart { units, exponent: *largest, bits }
     }
 
     /// The exact sum; unknown where its terms lie too far apart.
@@ -285,6 +319,26 @@ fn wide<T: FusedTerms<i128>>(
     alignment: &Alignment,
 ) -> UnroundedSum {
     sum.run::<i128, _>(terms, addends, alignment)
+}
+
+/// Sums that count as a little more where anything was cut off, the same.
+#[inline(never)]
+fn sticky<T: FusedTerms<i128>>(
+    sum: &FusedSum,
+    terms: &T,
+    addends: &[AddendValue],
+    alignment: &Alignment,
+) -> UnroundedSum {
+    let FinitePart { units, exponent, bits } = sum.aligned::<i128, T>(terms, addends, alignment, alignment.rounding);
+    let lost = sum.lost(terms, addends, alignment, &exponent);
+    // The least of so many bits is far behind whatever a sum is rounded to.
+    let left: Lane<i32> = over(&units, |units| (STICKY_BITS - units.length()).max(0));
+    let rest = |units: i128| if alignment.rest_is_negative(units < 0) { -1 } else { 1 };
+    let stuck = each(|l| {
+        let lifted = units[l].lifted(left[l] as u32);
+        if lost[l] && units[l] != 0 { lifted + rest(units[l]) } else { lifted }
+    });
+    narrowed(&FinitePart { units: stuck, exponent: each(|l| exponent[l] - left[l]), bits })
 }
 
 /// Exact sums, the same.

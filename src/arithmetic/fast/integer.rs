@@ -8,7 +8,12 @@ use super::{
     pieces::Pieces,
     word::{LANES, Lane, PieceLanes, TURNS, each, over, piece, set_piece},
 };
-use crate::{arithmetic::Wrap, base::vectors::vectorised, format::Format, isa::Instruction};
+use crate::{
+    arithmetic::{IntegerSum, Wrap},
+    base::vectors::vectorised,
+    format::Format,
+    isa::Instruction,
+};
 
 /// Sums of products of 16 bits and fewer, and c and D of 32 bits with a sign.
 #[derive(Debug, Clone)]
@@ -21,13 +26,15 @@ pub(super) struct Integer {
 }
 
 impl Integer {
-    /// `None` for other formats, or more products than 64 bits hold.
-    pub(super) fn new(i: &Instruction, wrap: Wrap) -> Option<Integer> {
+    /// `None` for other formats, more products than 64 bits hold, sums of groups, and narrower ranges.
+    pub(super) fn new(i: &Instruction, sum: &IntegerSum) -> Option<Integer> {
+        let IntegerSum { wrap, group, bits } = *sum;
         let signed = |format: &Format| format.is_integer() && format.largest(true) != 0;
         let word = |format: &Format| signed(format) && format.bits == 32;
         // The product of two numbers has 31 bits and a sign at most.
         let factor = |format: &Format| format.bits <= 8 || format.bits <= 16 && signed(format);
-        let serves = factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
+        let whole = bits == i.d.bits && (wrap == Wrap::Wrap || group >= i.stored_k());
+        let serves = whole && factor(i.a) && factor(i.b) && word(i.c) && word(i.d) && i.k < 1 << 15;
         let wide = wrap == Wrap::Saturate && (i.a.bits > 8 || i.b.bits > 8);
         serves.then_some(Integer { wrap, wide, xor: i.xor })
     }

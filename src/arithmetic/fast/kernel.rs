@@ -52,8 +52,8 @@ impl FastKernel {
         let i = &program.instruction;
         let [a, b, _] = &program.unpack;
         let (a, b) = (NumberDecoder::new(i.a, a.subnormals, a.wider)?, NumberDecoder::new(i.b, b.subnormals, b.wider)?);
-        if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
-            let arithmetic = Arithmetic::Integer(Integer::new(i, *wrap)?);
+        if let Some(ElementaryOperation::Integer(sum)) = program.operations().next() {
+            let arithmetic = Arithmetic::Integer(Integer::new(i, sum)?);
             let order = (0..i.stored_k()).collect();
             return Some(FastKernel {
                 ordered: true,

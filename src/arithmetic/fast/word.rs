@@ -71,6 +71,8 @@ pub(super) trait SignedWord: Copy + Default {
     fn lifted(self, left: u32) -> Self;
     /// `self / 2^right` under `rounding`; `right` of any size from 0 on.
     fn cut(self, right: i32, rounding: Rounding) -> Self;
+    /// Whether that cuts anything off.
+    fn loses(self, right: i32) -> bool;
     /// The magnitude's bits.
     fn length(self) -> i32;
     /// A number of at most 62 bits and the exponent that it is to be multiplied with: what is beyond sets the last bit.
@@ -123,6 +125,11 @@ macro_rules! word {
                 };
                 let units = (kept + up as $unsigned) as $word;
                 if self < 0 { units.wrapping_neg() } else { units }
+            }
+
+            #[inline(always)]
+            fn loses(self, right: i32) -> bool {
+                self != 0 && self.trailing_zeros() < right.max(0) as u32
             }
 
             #[inline(always)]

@@ -92,7 +92,14 @@ pub(crate) enum DraftKind {
     /// The products are added in a binary tree, whose sum is added to the terms; one value alone stays what it is.
     Pairwise,
     /// All products and c as integers.
-    Integer(Wrap),
+    Integer {
+        /// What becomes of a sum beyond the range.
+        wrap: Wrap,
+        /// How many products are added before a sum is brought into the range.
+        group: usize,
+        /// The bits of the range; absent: those of D.
+        bits: Option<u32>,
+    },
 }
 
 /// A value that a node takes.

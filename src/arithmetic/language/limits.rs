@@ -4,7 +4,7 @@ use std::ops::RangeInclusive;
 
 use super::{
     pattern,
-    rule::{Alignment, Parts, Rounded, Rule, Split, Start, Step},
+    rule::{Alignment, Parts, Rounded, Rule, Split, Start, Step, Wrap},
 };
 use crate::format::Zeros;
 
@@ -34,6 +34,14 @@ pub(super) fn exponent(key: &str, value: Option<i32>) -> Option<String> {
 /// Of a count.
 pub(super) fn at_least_one(key: &str, value: Option<usize>) -> Option<String> {
     (value == Some(0)).then(|| format!("'{key}' must be at least 1"))
+}
+
+/// Of the number of products in a group.
+pub(super) fn group(rule: &Rule) -> Option<String> {
+    let no_effect = || {
+        (rule.group.is_some() && rule.wrap == Some(Wrap::Wrap)).then(|| "'group' has no effect with wrap 'wrap'".into())
+    };
+    at_least_one("group", rule.group).or_else(no_effect)
 }
 
 /// Of an alignment.
@@ -85,6 +93,9 @@ pub(super) fn parts(rule: &Rule) -> Option<String> {
 /// Of lanes.
 pub(super) fn lanes(rule: &Rule) -> Option<String> {
     let lanes = rule.lanes.as_ref()?;
+    if rule.alignment.is_some_and(|alignment| alignment.sticky) {
+        return Some("'lanes' are not rounded: 'alignment.sticky' has no effect beside them".into());
+    }
     let period = i32::try_from(lanes.period).unwrap_or(i32::MAX);
     outside("lanes.period", Some(period), LANES).or_else(|| width("lanes.bits", Some(lanes.bits)))
 }
@@ -92,6 +103,9 @@ pub(super) fn lanes(rule: &Rule) -> Option<String> {
 /// Of a late c.
 pub(super) fn late(rule: &Rule) -> Option<String> {
     let late = rule.late.as_ref()?;
+    if rule.alignment.is_some_and(|alignment| alignment.sticky) {
+        return Some("'late' has an alignment of its own: 'alignment.sticky' has no effect beside it".into());
+    }
     width("late.sum-bits", Some(late.sum_bits))
         .or_else(|| width("late.c-bits", Some(late.c_bits)))
         .or_else(|| exponent("late.drop", late.drop))
@@ -138,6 +152,11 @@ pub(super) mod nodes {
 
     /// Of where a result goes.
     pub(in super::super) fn result(node: &Node) -> Option<String> {
+        if node.alignment.is_some_and(|alignment| alignment.sticky)
+            && matches!(node.result, Some(NodeResult::Aligned | NodeResult::Normalised))
+        {
+            return Some("'alignment.sticky' has no effect on a sum that is not rounded".into());
+        }
         if let Some(NodeResult::Rounded(to)) = node.result {
             return super::sum_format("result", Some(to));
         }

@@ -89,7 +89,7 @@ pub(super) fn lanes(rule: &Rule, draft: &mut Draft) {
             })
             .collect();
         node.terms.splice(0..0, sums);
-        node.alignment = Some(Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None });
+        node.alignment = Some(Alignment { bits: lanes.bits, rounding: lanes.rounding, floor: None, sticky: false });
         draft.push(node);
     }
 }
@@ -105,7 +105,7 @@ pub(super) fn late(rule: &Rule, draft: &mut Draft) {
             let part = DraftNode { terms: mem::take(&mut node.terms), ..part };
             node.terms = vec![DraftTerm { bits: Some(late.sum_bits), ..draft.push(part).into() }, c];
             let bits = late.sum_bits.max(late.c_bits);
-            node.alignment = Some(Alignment { bits, rounding: late.rounding, floor: late.floor });
+            node.alignment = Some(Alignment { bits, rounding: late.rounding, floor: late.floor, sticky: false });
         }
         draft.push(node);
     }
@@ -190,9 +190,19 @@ pub(super) fn addition(rule: &Rule, draft: &mut Draft) {
 /// Makes one node for all k.
 pub(super) fn wrap(rule: &Rule, draft: &mut Draft) {
     let Some(wrap) = rule.wrap else { return };
-    let node = draft.node(DraftKind::Integer(wrap), None, "sum");
+    let group = draft.groups.first().map_or(0, Vec::len);
+    let node = draft.node(DraftKind::Integer { wrap, group, bits: None }, None, "sum");
     let products = Some(draft.groups.concat());
     draft.results = vec![draft.push(DraftNode { products, terms: vec![Input::C.into()], ..node })];
+}
+
+/// Gives the node for all k its accumulator.
+pub(super) fn accumulator(rule: &Rule, draft: &mut Draft) {
+    if rule.accumulator.is_some()
+        && let DraftKind::Integer { bits, .. } = &mut draft.newest().kind
+    {
+        *bits = rule.accumulator;
+    }
 }
 
 /// The same of the keys of nodes: each rewrites the node that was begun last.

@@ -90,6 +90,8 @@ pub struct Rule {
     pub output: Option<Conversion>,
     /// What an integer sum beyond the range of D becomes.
     pub wrap: Option<Wrap>,
+    /// The bits of the accumulator of an integer sum, whose sign D keeps; absent: those of D.
+    pub accumulator: Option<u32>,
     /// The operands of a step in the order in which a NaN among them becomes the result, made quiet; absent: every NaN
     /// result is the same.
     pub nan_operands: Option<Vec<NanOperand>>,
@@ -240,9 +242,11 @@ pub enum ZeroSign {
     /// IEEE 754: the sign of a sum that underflows is kept; an exact sum of zero is -0 where every term is a
     /// negative zero (under RD, where not every term is a positive one), else +0.
     Ieee,
+    /// +0 for a sum that is exactly zero, the sign of one that underflows.
+    ExactPositive,
 }
 
-words!(ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee);
+words!(ZeroSign: "positive" = Positive, "negative" = Negative, "ieee" = Ieee, "exact-positive" = ExactPositive);
 
 impl ZeroSign {
     /// The name in model files.
@@ -251,6 +255,7 @@ impl ZeroSign {
             ZeroSign::Positive => "positive",
             ZeroSign::Negative => "negative",
             ZeroSign::Ieee => "ieee",
+            ZeroSign::ExactPositive => "exact-positive",
         }
     }
 }
@@ -313,6 +318,22 @@ pub struct Alignment {
     pub rounding: Rounding,
     /// The smallest e_max: the largest term exponent counts as at least this. Absent: none.
     pub floor: Option<i32>,
+    /// Whether a sum of which anything was cut off counts as a little more where it is rounded (a sticky bit): more in magnitude, with
+    /// RD larger, with RU smaller.
+    #[serde(default)]
+    pub sticky: bool,
+}
+
+impl Alignment {
+    /// Where sums are sticky, the sign of what a sum that is not zero counts as more: what is cut off downwards (RD) is positive, upwards
+    /// (RU) negative; otherwise the bit belongs to the magnitude.
+    pub(crate) fn rest_is_negative(self, negative: bool) -> bool {
+        match self.rounding {
+            Rounding::Rd => false,
+            Rounding::Ru => true,
+            _ => negative,
+        }
+    }
 }
 
 /// Positions of a group by remainder: each lane is aligned to its own largest exponent and summed, then the lanes' sums

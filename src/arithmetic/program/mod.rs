@@ -95,8 +95,33 @@ pub enum ElementaryOperation {
         /// See [`Sum::nans`].
         nans: Vec<NanOperand>,
     },
-    /// The exact sum of all products of integers (or exclusive ors, as the instruction has it) and c, brought into the range of D.
-    Integer(Wrap),
+    /// The exact sum of c and products of integers (or exclusive ors, as the instruction has it), brought into a range.
+    Integer(IntegerSum),
+}
+
+/// A sum of integers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IntegerSum {
+    /// What becomes of a sum beyond the range.
+    pub wrap: Wrap,
+    /// How many products are added to a sum before it is brought into the range.
+    pub group: usize,
+    /// The bits of the range, which has a sign where D has one.
+    pub bits: u32,
+}
+
+impl IntegerSum {
+    /// A sum brought into the range.
+    pub(crate) fn within(&self, sum: i128, signed: bool) -> i128 {
+        let (low, high) = match signed {
+            true => (-(1i128 << (self.bits - 1)), (1i128 << (self.bits - 1)) - 1),
+            false => (0, (1i128 << self.bits) - 1),
+        };
+        match self.wrap {
+            Wrap::Saturate => sum.clamp(low, high),
+            Wrap::Wrap => low + (sum - low).rem_euclid(1i128 << self.bits),
+        }
+    }
 }
 
 /// The factors of a product: elements of A and B with the same stored k.

@@ -5,7 +5,7 @@ use std::fmt;
 
 use super::{
     super::{Alignment, NanOperand, ResultTininess, Subnormals, Wrap, ZeroSign},
-    Addend, Destination, ElementaryOperation, Factors, Multiply, Program, Scaling, Source, Sum, Unpack,
+    Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Sum, Unpack,
 };
 use crate::{
     format::{Format, Overflow},
@@ -29,7 +29,9 @@ impl Program {
         let mut lines: Vec<(String, String)> =
             operands.iter().map(|(name, format, at)| (name.to_string(), unpacked(format, &self.unpack[*at]))).collect();
         lines.extend(
-            self.operations().enumerate().map(|(step, operation)| (format!("%{step}"), words(operation, i.xor))),
+            self.operations()
+                .enumerate()
+                .map(|(step, operation)| (format!("%{step}"), words(operation, i.xor, i.stored_k()))),
         );
         let passes = if self.output.passes_nan { ", NaNs with their payload" } else { "" };
         lines.push(("d".into(), format!("{} to {}{passes}", source(&self.output.value), target(&self.output.target))));
@@ -56,7 +58,7 @@ fn source(source: &Source) -> String {
     }
 }
 
-fn words(operation: &ElementaryOperation, xor: bool) -> String {
+fn words(operation: &ElementaryOperation, xor: bool, k: usize) -> String {
     match operation {
         ElementaryOperation::Multiply(multiply) => products(multiply),
         ElementaryOperation::Sum(own) => sum(own),
@@ -70,10 +72,16 @@ fn words(operation: &ElementaryOperation, xor: bool) -> String {
         ElementaryOperation::Fma { factors, addend, to, nans: order } => {
             format!("{} + {} to {}{}", product(factors), source(addend), destination(to), nans(order))
         }
-        ElementaryOperation::Integer(wrap) => {
+        ElementaryOperation::Integer(IntegerSum { wrap, group, bits }) => {
             let terms = if xor { "exclusive ors" } else { "products" };
-            let beyond = if *wrap == Wrap::Wrap { "modulo 2^32" } else { "saturated" };
-            format!("all {terms} and c, {beyond}")
+            let beyond = match wrap {
+                Wrap::Wrap => format!("modulo 2^{bits}"),
+                Wrap::Saturate => format!("saturated to {bits} bits"),
+            };
+            format!(
+                "all {terms} and c, {beyond}{}",
+                if *group < k { format!(" after every {group}") } else { String::new() }
+            )
         }
     }
 }
@@ -124,9 +132,10 @@ fn sum(sum: &Sum) -> String {
         sum.products.iter().map(|step| format!("%{step}")).chain(sum.addends.iter().map(addend)).collect();
     let how = match &sum.alignment {
         None => "exact".to_string(),
-        Some(Alignment { bits, rounding, floor }) => {
+        Some(Alignment { bits, rounding, floor, sticky }) => {
             let floor = floor.map_or_else(String::new, |floor| format!(", floor {floor}"));
-            format!("aligned at {bits} bits {}{floor}", rounding.name())
+            let sticky = if *sticky { " sticky" } else { "" };
+            format!("aligned at {bits} bits {}{sticky}{floor}", rounding.name())
         }
     };
     let normalised = if sum.normalised { ", normalised" } else { "" };
@@ -156,6 +165,7 @@ fn destination(to: &Destination) -> String {
         ZeroSign::Positive => ", zero +0",
         ZeroSign::Negative => ", zero -0",
         ZeroSign::Ieee => "",
+        ZeroSign::ExactPositive => ", exact zero +0",
     };
     format!("{}{flushed}{zero}", target(&to.target))
 }

@@ -7,7 +7,8 @@ use super::{
         NanOperand, NodeResult, Step, ZeroSign,
         language::draft::{Draft, DraftKind, DraftNode, Input},
     },
-    Addend, Destination, ElementaryOperation, Factors, Multiply, OperationStep, Program, Scaling, Source, Sum,
+    Addend, Destination, ElementaryOperation, Factors, IntegerSum, Multiply, OperationStep, Program, Scaling, Source,
+    Sum,
     frame::Frame,
 };
 use crate::isa::Instruction;
@@ -61,14 +62,12 @@ fn factors(frame: &Frame<'_>) -> Result<Vec<Vec<Factors>>, String> {
         }
         all.push(factors);
     }
-    let missing =
-        (0..k).flat_map(|k| frame.pieces.iter().map(move |(pair, _)| (k, *pair))).find(|key| !owners.contains_key(key));
-    match missing {
+    // Pieces may be left out, but no k.
+    match (0..k).find(|k| owners.range((*k, (0, 0))..=(*k, (usize::MAX, usize::MAX))).next().is_none()) {
         None => Ok(all),
-        Some((k, pair)) => {
-            let piece = if frame.pieces.len() > 1 { format!(" with pieces {pair:?}") } else { String::new() };
+        Some(k) => {
             let root = nodes.last().map_or("", |node| &node.name);
-            Err(format!("node '{root}': no node of the tree names k = {k}{piece} among its 'products'"))
+            Err(format!("node '{root}': no node of the tree names k = {k} among its 'products'"))
         }
     }
 }
@@ -110,7 +109,14 @@ impl Tree<'_> {
             _ => None,
         };
         let to = match node.kind {
-            DraftKind::Integer(wrap) => return Ok(self.value(node, ElementaryOperation::Integer(wrap))),
+            DraftKind::Integer { wrap, group, bits } => {
+                let d = self.frame.instruction.d;
+                let bits = bits.unwrap_or(d.bits);
+                if bits > d.bits {
+                    return Err(format!("'accumulator' has {bits} bits, but {d} has {}", d.bits));
+                }
+                return Ok(self.value(node, ElementaryOperation::Integer(IntegerSum { wrap, group, bits })));
+            }
             DraftKind::Sum => return Ok(self.sum(node, factors, scaling, to)),
             DraftKind::Fma | DraftKind::Add | DraftKind::Sequential | DraftKind::Pairwise => to,
         };

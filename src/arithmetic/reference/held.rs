@@ -89,6 +89,7 @@ impl Held {
             ZeroSign::Negative => true,
             ZeroSign::Ieee if !value.is_zero() || self.signed_zero => value.negative,
             ZeroSign::Ieee => to.target.rounding == Rounding::Rd,
+            ZeroSign::ExactPositive => !value.is_zero() && value.negative,
         })
     }
 

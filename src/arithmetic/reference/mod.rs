@@ -4,7 +4,7 @@ mod held;
 mod observer;
 mod sum;
 
-use super::{Destination, ElementaryOperation, Factors, Multiply, Program, Scaling, Source, Unpack, Wrap};
+use super::{Destination, ElementaryOperation, Factors, IntegerSum, Multiply, Program, Scaling, Source, Unpack};
 use crate::{
     format::Format,
     isa::Case,
@@ -22,8 +22,8 @@ use sum::{Summand, sum};
 pub(super) fn run<O: Observer>(program: &Program, case: &Case, observer: &mut O) -> u64 {
     let i = &program.instruction;
     assert!(case.a.len() == i.stored_k() && case.b.len() == i.k, "the operands of {i}");
-    if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
-        return integer(program, *wrap, case, observer);
+    if let Some(ElementaryOperation::Integer(sum)) = program.operations().next() {
+        return integer(program, sum, case, observer);
     }
     let mut machine = Machine { program, inputs: Inputs::new(program, case), values: Vec::new(), observer };
     for number in 0..program.steps.len() {
@@ -255,8 +255,8 @@ fn limited(product: Real, limit: Option<i32>) -> Real {
     }
 }
 
-/// The exact integer sum, brought into the range of D.
-fn integer<O: Observer>(program: &Program, wrap: Wrap, case: &Case, observer: &mut O) -> u64 {
+/// The exact integer sum, brought into its range.
+fn integer<O: Observer>(program: &Program, own: &IntegerSum, case: &Case, observer: &mut O) -> u64 {
     let i = &program.instruction;
     let signed = |format: &Format, code: u64| {
         let datum = format.decode(code);
@@ -271,12 +271,12 @@ fn integer<O: Observer>(program: &Program, wrap: Wrap, case: &Case, observer: &m
         let operation = if i.xor { "^" } else { "*" };
         observer.line(|| ExplanationLine::new(None, format!("a[{at}]{operation}b[{at}]"), exact(term)));
         sum += term;
+        if (at + 1).is_multiple_of(own.group) || at + 1 == case.a.len() {
+            observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
+            sum = own.within(sum, i.d.largest(true) != 0);
+        }
     }
-    observer.line(|| ExplanationLine::new(None, "sum", exact(sum)));
-    let code = match wrap {
-        Wrap::Wrap => sum as u64 & i.d.code_mask(),
-        Wrap::Saturate => program.output.target.round(&exact(sum)),
-    };
+    let code = sum as u64 & i.d.code_mask();
     observer.line(|| rounding(None, "D", &program.output.target, code));
     code
 }

@@ -17,6 +17,9 @@ pub(super) struct Summand {
     pub(super) factors: Option<[Held; 2]>,
 }
 
+/// How far behind its leading bit a sum has what stands for all that was cut off: behind whatever it is rounded to.
+const FAR_BEHIND: i32 = 110;
+
 /// The sum of `products`, then `addends`; `name` names each, by its place.
 pub(super) fn sum<O: Observer>(
     sum: &Sum,
@@ -39,7 +42,7 @@ pub(super) fn sum<O: Observer>(
     let exponents = || all().filter_map(|term| term.held.exponent);
     let floor = sum.alignment.and_then(|alignment| alignment.floor);
     let largest = exponents().max().map(|e| e.max(floor.unwrap_or(e)));
-    let mut parts = Vec::new();
+    let (mut parts, mut lost) = (Vec::new(), false);
     for (at, term) in all().enumerate() {
         let kept = match (&sum.alignment, largest) {
             (Some(alignment), Some(largest)) => {
@@ -48,7 +51,10 @@ pub(super) fn sum<O: Observer>(
                 Some(if dropped {
                     Finite::zero(false)
                 } else {
-                    finite(&term.held).rounded_to_quantum(quantum, alignment.rounding)
+                    let whole = finite(&term.held);
+                    let cut = whole.rounded_to_quantum(quantum, alignment.rounding);
+                    lost |= !cut.minus(&whole).is_zero();
+                    cut
                 })
             }
             _ => None,
@@ -56,7 +62,12 @@ pub(super) fn sum<O: Observer>(
         observer.line(|| line(group, name(at), &term.held, kept));
         parts.push(kept.unwrap_or_else(|| finite(&term.held)));
     }
-    let exact = exact_sum(parts);
+    let mut exact = exact_sum(parts);
+    let sticky = sum.alignment.filter(|alignment| alignment.sticky && lost);
+    if let (Some(alignment), Some(leading)) = (sticky, exact.leading_exponent()) {
+        let rest = Finite::exact(alignment.rest_is_negative(exact.negative), 1, leading - FAR_BEHIND);
+        exact = exact_sum([exact, rest]);
+    }
     let exponent = if sum.normalised { exact.leading_exponent() } else { largest };
     observer.line(|| ExplanationLine { exponent, ..ExplanationLine::new(group, "aligned sum", Real::Finite(exact)) });
     let (signed_zero, negative) =

@@ -45,6 +45,12 @@ pub(super) const KNOBS: &[fn(&Own) -> Vec<Own>] = &[
         Products::Rounded(target) => {
             alike(target).map(|target| Own { products: Products::Rounded(target), ..*own }).collect()
         }
+        // In a format that holds every ordinary product, rounding shows in extreme ones alone.
+        Products::Exact => {
+            let formats = FORMATS.iter().filter(|format| USUAL.contains(&format.name));
+            let targets = formats.flat_map(|format| ROUNDINGS.map(|rounding| Target::new(format, rounding)));
+            targets.map(|target| Own { products: Products::Rounded(target), ..*own }).collect()
+        }
         _ => Vec::new(),
     },
 ];
@@ -94,7 +100,10 @@ pub(super) const BEGUN: &[fn(&Own) -> Vec<Own>] = &[
     // An alignment that shows at its floor alone.
     |own| {
         let with = |rounding| {
-            let of = move |floor| Own { cut: Some(Cut { bits: UNSEEN, rounding, floor: Some(floor) }), ..*own };
+            let of = move |floor| Own {
+                cut: Some(Cut { bits: UNSEEN, rounding, floor: Some(floor), sticky: false }),
+                ..*own
+            };
             FLOORS.map(of)
         };
         if own.cut.is_some() || matches!(own.products, Products::Started { .. }) {

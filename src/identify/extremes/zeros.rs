@@ -2,7 +2,7 @@
 
 use super::SUBNORMALS;
 use crate::{
-    arithmetic::{Subnormals, ZeroSign},
+    arithmetic::{ResultTininess, Subnormals, ZeroSign},
     format::{self, Real, Rounding},
     identify::{
         fit::Answered,
@@ -11,7 +11,8 @@ use crate::{
     isa::Instruction,
 };
 
-const ZEROS: [Option<ZeroSign>; 4] = [None, Some(ZeroSign::Positive), Some(ZeroSign::Ieee), Some(ZeroSign::Negative)];
+const ZEROS: [Option<ZeroSign>; 5] =
+    [None, Some(ZeroSign::Positive), Some(ZeroSign::Ieee), Some(ZeroSign::ExactPositive), Some(ZeroSign::Negative)];
 
 /// What may be otherwise.
 #[derive(Debug, Clone, Copy)]
@@ -36,23 +37,28 @@ const BEFORE: [Before; 3] = [Before::Nothing, Before::Addition, Before::Sum];
 pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, cases: &[Answered]) -> u64 {
     let is_zero = |code: u64| matches!(i.d.value(code), Real::Finite(value) if value.is_zero());
     let zeros: Vec<&Answered> = cases.iter().filter(|(_, answer)| is_zero(*answer)).collect();
+    let others: Vec<&Answered> = cases.iter().filter(|(_, answer)| !is_zero(*answer)).collect();
     let mut taken = 0;
-    let mut missed = |steps: &SumSteps| {
+    let mut missed = |steps: &SumSteps, cases: &[&Answered]| {
         let Some(program) = steps.written(i) else { return usize::MAX };
-        taken += zeros.len() as u64;
-        zeros.iter().filter(|(case, answer)| program.dot(case) != *answer).count()
+        taken += cases.len() as u64;
+        cases.iter().filter(|(case, answer)| program.dot(case) != *answer).count()
     };
-    let mut least = missed(steps);
+    let mut least = missed(steps, &zeros);
     let all: Vec<usize> = (0..steps.steps.len()).collect();
     // What is flushed has a sign, too.
     let flushes = |now: Subnormals| if now == Subnormals::Keep { &SUBNORMALS[..1] } else { &SUBNORMALS[1..] };
     let now = steps.overall;
     let mut tried: Vec<(Sign, Vec<usize>)> = vec![];
-    for operands in flushes(now.operands) {
-        for results in flushes(now.results) {
-            let overall = Overall { operands: *operands, results: *results, ..now };
-            for before in BEFORE {
-                tried.extend(ZEROS.map(|zero| (Sign { overall, zero, before }, all.clone())));
+    // Whether a result that rounds to zero is flushed shows in its sign alone.
+    let another = |own: &ResultTininess| now.results != Subnormals::Keep && *own != now.tininess;
+    for tininess in [now.tininess].into_iter().chain(ResultTininess::ALL.iter().copied().filter(another)) {
+        for operands in flushes(now.operands) {
+            for results in flushes(now.results) {
+                let overall = Overall { operands: *operands, results: *results, tininess, ..now };
+                for before in BEFORE {
+                    tried.extend(ZEROS.map(|zero| (Sign { overall, zero, before }, all.clone())));
+                }
             }
         }
     }
@@ -82,8 +88,9 @@ pub(in crate::identify) fn settle_zeros(steps: &mut SumSteps, i: &Instruction, c
             if other == *steps {
                 continue;
             }
-            let count = missed(&other);
-            if count < least {
+            let count = missed(&other, &zeros);
+            let same = other.overall.tininess == steps.overall.tininess;
+            if count < least && (same || missed(&other, &others) <= missed(steps, &others)) {
                 (least, *steps) = (count, other);
             }
         }

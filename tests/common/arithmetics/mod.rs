@@ -73,6 +73,10 @@ pub(crate) fn arithmetics_of(instruction: &'static Instruction) -> impl Strategy
         if lines.iter().any(|line| line.contains("scale-sums")) {
             lines.retain(|line| !line.starts_with("normalised"));
         }
+        // Only a sum that is rounded can have a sticky bit.
+        if lines.iter().any(|line| line.starts_with("lanes") || line.starts_with("late")) {
+            lines.iter_mut().for_each(|line| *line = line.replace(", sticky = true", ""));
+        }
         // c has to enter somewhere.
         let has = |text| lines.iter().any(|line| line.contains(text));
         if !has("step = \"tree\"") && has("start = \"product\"") && !has("join = \"add\"") {
@@ -111,7 +115,9 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
         return lines;
     }
     if step == "integer" {
-        lines.push(always("wrap", word(&["wrap", "saturate"])));
+        let group = select(vec![1usize, 2, 3, 4, 8]).prop_map(|group| format!("\"saturate\"\ngroup = {group}"));
+        lines.push(always("wrap", prop_oneof![word(&["wrap", "saturate"]), group]));
+        lines.push(sometimes("accumulator", 0.3, (4..=i.d.bits).prop_map(|bits| bits.to_string())));
         return lines;
     }
     lines.extend([
@@ -138,11 +144,11 @@ fn lines(i: &'static Instruction, step: &'static str) -> Vec<Line> {
             lines.push(sometimes("normalised", 0.3, select(&["true", "false"][..]).prop_map(String::from)));
             lines.push(sometimes("lanes", 0.25, lanes()));
             lines.push(sometimes("late", 0.25, late()));
-            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee"])));
+            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee", "exact-positive"])));
         }
         "exact" => {
             lines.extend(targets());
-            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee"])));
+            lines.push(sometimes("zero", 0.5, word(&["positive", "negative", "ieee", "exact-positive"])));
         }
         _ => {
             lines.extend(targets());
@@ -240,8 +246,10 @@ fn bits() -> impl Strategy<Value = i32> {
 }
 
 fn alignment() -> impl Strategy<Value = String> {
-    (bits(), rounding(), floor())
-        .prop_map(|(bits, rounding, floor)| format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor} }}"))
+    let sticky = option::weighted(0.2, Just(", sticky = true")).prop_map(Option::unwrap_or_default);
+    (bits(), rounding(), floor(), sticky).prop_map(|(bits, rounding, floor, sticky)| {
+        format!("{{ bits = {bits}, rounding = \"{rounding}\"{floor}{sticky} }}")
+    })
 }
 
 fn floor() -> impl Strategy<Value = String> {

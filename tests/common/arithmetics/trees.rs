@@ -79,12 +79,14 @@ impl Draw {
         format!("{{ format = \"{format}\", rounding = \"{}\"{overflow}{flush} }}", self.rounding())
     }
 
-    fn alignment(&mut self) -> String {
+    /// An alignment, of a sum that is rounded or not.
+    fn alignment(&mut self, rounded: bool) -> String {
         let floor = match self.below(3) {
             0 => format!(", floor = {}", self.below(320) as i64 - 300),
             _ => String::new(),
         };
-        format!("alignment = {{ bits = {}, rounding = \"{}\"{floor} }}", self.bits(), self.rounding())
+        let sticky = if rounded && self.chance(5) { ", sticky = true" } else { "" };
+        format!("alignment = {{ bits = {}, rounding = \"{}\"{floor}{sticky} }}", self.bits(), self.rounding())
     }
 
     fn nans(&mut self) -> String {
@@ -174,12 +176,14 @@ impl Tree<'_> {
             aligned = self.draw.below(6) > 0;
             // Only an aligned sum can stay unrounded, and not the last one.
             open = aligned && self.draw.chance(3);
-            parts.extend(aligned.then(|| self.draw.alignment()));
+            parts.extend(aligned.then(|| self.draw.alignment(!open)));
             let whole = !products.is_empty() && !products.contains("scale-sums");
             let normalised = aligned && whole && self.draw.chance(4);
             parts.extend(normalised.then(|| "normalised = true".into()));
             let zero = !open && self.draw.chance(2);
-            parts.extend(zero.then(|| format!("zero = \"{}\"", self.draw.pick(&["positive", "negative", "ieee"]))));
+            parts.extend(zero.then(|| {
+                format!("zero = \"{}\"", self.draw.pick(&["positive", "negative", "ieee", "exact-positive"]))
+            }));
         }
         if kind != "fma" && !products.is_empty() && self.draw.chance(5) {
             parts.push(format!("product = {}", self.draw.target()));

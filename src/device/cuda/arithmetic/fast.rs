@@ -144,7 +144,7 @@ fn narrow_sums(program: &Program) -> bool {
             let addend = sum.addends.as_slice();
             let one =
                 matches!(addend, [own] if own.bits.is_none() && own.drop.is_none() && !is_open(program, own.source));
-            let signed = to.zero == ZeroSign::Ieee || *passes_nan;
+            let signed = matches!(to.zero, ZeroSign::Ieee | ZeroSign::ExactPositive) || *passes_nan;
             *value == Source::Value(at)
                 && !signed
                 && one
@@ -177,6 +177,7 @@ fn fits(program: &Program, sum: &Sum, multiply: &Multiply) -> bool {
     let Some(alignment) = sum.alignment else { return false };
     let bits = term_bits(program, alignment.bits) + (multiply.len() + 1).next_power_of_two().trailing_zeros() as i32;
     matches!(alignment.bits, 0..=50)
+        && !alignment.sticky
         // The kernel's own marks are beyond.
         && alignment.floor.is_none_or(|floor| floor.abs() < 4000)
         && bits < 62

@@ -93,10 +93,11 @@ fn sums(name: &str, sum: &Sum) -> String {
     let most = sum.addends.iter().map(own).fold(bits, i32::max);
     let addends = |value: &dyn Fn(&Addend) -> i32| sum.addends.iter().map(|a| value(a).to_string()).collect::<Vec<_>>();
     format!(
-        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {};\n    static constexpr int BITS = {bits}, \
+        "struct {name} {{\n    static constexpr bool EXACT = {}, NORMALISED = {}, STICKY = {};\n    static constexpr int BITS = {bits}, \
          MOST_BITS = {most}, ROUNDING = {}, FLOOR = {}, ADDENDS = {};\n{}{}    struct Nans {{\n{}    }};\n}};\n",
         alignment.is_none(),
         sum.normalised,
+        alignment.is_some_and(|alignment| alignment.sticky),
         alignment.map_or(0, |alignment| direction(alignment.rounding)),
         alignment.and_then(|alignment| alignment.floor).unwrap_or(-FAR),
         sum.addends.len(),

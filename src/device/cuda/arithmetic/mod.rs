@@ -86,6 +86,7 @@ impl Destinations {
                 ZeroSign::Positive => "ZERO_POSITIVE",
                 ZeroSign::Negative => "ZERO_NEGATIVE",
                 ZeroSign::Ieee => "ZERO_IEEE",
+                ZeroSign::ExactPositive => "ZERO_EXACT_POSITIVE",
             };
             let tininess = match to.tininess {
                 ResultTininess::Before => "TINY_BEFORE",
@@ -149,8 +150,10 @@ fn definitions(program: &Program) -> String {
     define("UNPACKED", program.unpack[0].wider.is_some().into());
     define("C_UNPACKED", program.unpack[2].wider.is_some().into());
     define("FACTOR_LIFT", fast::factor_lift(program).into());
-    if let Some(ElementaryOperation::Integer(wrap)) = program.operations().next() {
-        define("SATURATES", (*wrap == Wrap::Saturate).into());
+    if let Some(ElementaryOperation::Integer(sum)) = program.operations().next() {
+        define("SATURATES", (sum.wrap == Wrap::Saturate).into());
+        define("SUM_GROUP", sum.group as i64);
+        define("SUM_BITS", sum.bits.into());
         define("XOR", program.instruction.xor.into());
     }
     let _ = writeln!(text, "#define OPERAND_SUBNORMALS {}", subnormals(program.unpack[0].subnormals));

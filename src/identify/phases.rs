@@ -1,0 +1,132 @@
+//! Products of which a unit multiplies only pieces of the factors' significands at a time, and adds them in phases.
+
+use toml::{Table, Value};
+
+use super::{
+    candidate::evaluator,
+    explore::some,
+    fit::Answered,
+    run::Dialogue,
+    steps::{Products, SumSteps},
+};
+use crate::{
+    arithmetic::Evaluator,
+    base::{parallel, sorting},
+    format::Format,
+    isa::Instruction,
+};
+
+/// Tiles of what is known that steps do not explain, and cases of each; the fewest of them that are taken for a reason to look further.
+const UNEXPLAINED: (usize, usize) = (48, 4);
+const LEAST: usize = 12;
+/// So many of these cases and of all others are held against rules; first of all, fewer, of which one may miss this part. The rules that
+/// are kept.
+const TELLING: usize = 192;
+const OTHERS: usize = 64;
+const SIFTED: usize = 32;
+const MISSED: usize = 3;
+const KEPT: usize = 3;
+
+/// The pairs of pieces, by their numbers, in the order in which phases add them.
+type Phases = &'static [[usize; 2]];
+/// Phases where both factors, A alone, and B alone have two pieces: what is left out is not multiplied at all.
+const BOTH: [Phases; 9] = [
+    &[[0, 0], [1, 0], [0, 1], [1, 1]],
+    &[[0, 0], [0, 1], [1, 0], [1, 1]],
+    &[[1, 1], [0, 1], [1, 0], [0, 0]],
+    &[[1, 1], [1, 0], [0, 1], [0, 0]],
+    &[[0, 0]],
+    &[[0, 0], [1, 0]],
+    &[[0, 0], [0, 1]],
+    &[[0, 0], [1, 0], [0, 1]],
+    &[[0, 0], [0, 1], [1, 0]],
+];
+const OF_A: [Phases; 3] = [&[[0, 0], [1, 0]], &[[1, 0], [0, 0]], &[[0, 0]]];
+const OF_B: [Phases; 3] = [&[[0, 0], [0, 1]], &[[0, 1], [0, 0]], &[[0, 0]]];
+
+impl Dialogue<'_> {
+    /// Rules with the factors cut into pieces that explain the most of what steps leave unexplained; none where that is little. Of
+    /// `steps` what they do with ordinary numbers is known, `settled` is what was made of that by all that is known.
+    pub(super) fn in_phases(&mut self, steps: &SumSteps, settled: &SumSteps) -> Vec<Table> {
+        let known = &self.search.known;
+        let part = known.part.clone();
+        let mut exact = SumSteps { overall: settled.overall, ..steps.clone() };
+        exact.steps.iter_mut().for_each(|step| step.own.products = Products::Exact);
+        let own = settled.rule(&part).and_then(|rule| evaluator(&rule, &part));
+        let (Some(own), Some(whole)) = (own, exact.rule(&part)) else { return Vec::new() };
+        let wrong = known.missed(&own, UNEXPLAINED);
+        if wrong.len() < LEAST {
+            return Vec::new();
+        }
+        let cases = [some(wrong, TELLING), some(known.cases(0), OTHERS)].concat();
+        let few = some(cases.clone(), SIFTED);
+        let missed = |rule: &Table, most: usize, cases: &[Answered]| {
+            let own: Evaluator = evaluator(rule, &part)?;
+            let missed = cases.iter().filter(|(case, answer)| own.dot(case) != *answer);
+            Some(missed.take(most + 1).count()).filter(|count| *count <= most)
+        };
+        let all = cut(&whole, &part);
+        known.spend((all.len() * few.len() * part.stored_k()) as u64);
+        let left = parallel::map(all, |rule| missed(&rule, few.len() / MISSED, &few).map(|_| rule));
+        let counted = left.into_iter().flatten().filter_map(|rule| Some((missed(&rule, cases.len(), &cases)?, rule)));
+        let mut counted: Vec<(usize, Table)> = counted.collect();
+        sorting::by_key(&mut counted, |(count, _)| *count);
+        counted.truncate(KEPT);
+        counted.into_iter().map(|(_, rule)| rule).collect()
+    }
+}
+
+/// A tree with the factors of its products cut into two pieces at most, everywhere and in every usual order. None where it has
+/// products that are not summed.
+fn cut(rule: &Table, i: &Instruction) -> Vec<Table> {
+    let precision = |format: &Format| format.float().map(|float| i64::from(float.precision()));
+    let (Some(a), Some(b)) = (precision(i.a), precision(i.b)) else { return Vec::new() };
+    let cuts = |of: i64| (1..of).map(move |first| vec![first, of - first]);
+    let mut all = Vec::new();
+    for of_a in std::iter::once(vec![a]).chain(cuts(a)) {
+        for of_b in std::iter::once(vec![b]).chain(cuts(b)) {
+            let phases: &[Phases] = match (of_a.len(), of_b.len()) {
+                (1, 1) => &[],
+                (2, 1) => &OF_A,
+                (1, _) => &OF_B,
+                _ => &BOTH,
+            };
+            let split = |widths: &[i64]| Value::Array(widths.iter().map(|width| Value::Integer(*width)).collect());
+            let split = Table::from_iter([("a".to_string(), split(&of_a)), ("b".to_string(), split(&of_b))]);
+            let mut with = |phases: Option<Phases>| {
+                let mut own = rule.clone();
+                own.insert("split".into(), Value::Table(split.clone()));
+                if let Some(phases) = phases {
+                    let Some(nodes) = own.get_mut("node").and_then(Value::as_table_mut) else { return };
+                    *nodes = nodes.iter().flat_map(|(name, node)| phased(name, node, phases)).collect();
+                }
+                all.push(own);
+            };
+            if !phases.is_empty() {
+                with(None);
+            }
+            phases.iter().for_each(|phases| with(Some(phases)));
+        }
+    }
+    all
+}
+
+/// The nodes that add the products of a node in phases: the last one has its name.
+fn phased(name: &str, node: &Value, phases: Phases) -> Vec<(String, Value)> {
+    let whole = || vec![(name.to_string(), node.clone())];
+    let Some(table) = node.as_table().filter(|table| table.contains_key("products")) else { return whole() };
+    if table.get("kind").and_then(Value::as_str) != Some("sum") {
+        return whole();
+    }
+    let place = |phase: usize| if phase + 1 == phases.len() { name.to_string() } else { format!("{name}f{phase}") };
+    let one = |(phase, [a, b]): (usize, &[usize; 2])| {
+        let mut own = table.clone();
+        let pair = [a, b].map(|piece| Value::Integer(*piece as i64));
+        own.insert("pieces".into(), Value::Array(vec![Value::Array(pair.to_vec())]));
+        if phase > 0 {
+            own.insert("terms".into(), Value::Array(vec![place(phase - 1).into()]));
+        }
+        (place(phase), Value::Table(own))
+    };
+    phases.iter().enumerate().map(one).collect()
+}
