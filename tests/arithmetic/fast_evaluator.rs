@@ -40,7 +40,7 @@ fn every_rule_of_the_shipped_models_agrees_on_corners_and_random_tiles() {
     for name in shipped() {
         let model = Model::load(name).unwrap();
         let covered = isa::all().iter().filter_map(|i| Some((i, model.evaluator(i).ok()?)));
-        for (i, evaluator) in covered.step_by(amount(53, 1)) {
+        for (i, evaluator) in covered.step_by(amount(97, 1)) {
             let mut tiles = Tiles::zeros(i, 1);
             if i.kernel.is_some() {
                 tiles.extend(&inputs::record_batch(i, 1, inputs::record_tiles(i).min(100)));
@@ -96,7 +96,7 @@ fn products_that_rounding_takes_to_a_limit_are_infinite() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { cases: amount(100, 500), failure_persistence: None, ..ProptestConfig::default() })]
+    #![proptest_config(ProptestConfig { cases: amount(60, 500), failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
     fn random_arithmetics_agree_on_random_tiles((arithmetic, cases, seed) in arithmetics_with_operands()) {

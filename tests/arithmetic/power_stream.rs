@@ -91,7 +91,9 @@ fn every_change_of_an_emulated_form_in_f16_but_wider_operands_is_refuted() {
 fn every_change_that_a_conversion_behind_the_sum_does_not_hide_is_refuted() {
     let hidden = [("result-subnormals", "signed-zero"), ("result.overflow", "saturate")];
     left_open(&["wmma.m16n16k16.f16.f16.f16.f32"], &hidden);
-    left_open(&["wmma.m16n16k16.f32.f16.f16.f16"], &[("unpack-c", "f64")]);
+    if thorough() {
+        left_open(&["wmma.m16n16k16.f32.f16.f16.f16"], &[("unpack-c", "f64")]);
+    }
 }
 
 #[test]

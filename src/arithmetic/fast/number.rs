@@ -96,7 +96,10 @@ macro_rules! sum_word {
                 let led = |(magnitude, _, exponent): (u64, u32, i32)| {
                     let magnitude = magnitude as $word;
                     let left = (<Self as SumWord>::BITS as i32 - 2) - $leading(magnitude);
-                    (magnitude << (left as u32 & (<$word>::BITS - 1)), if magnitude == 0 { ZERO } else { exponent - left })
+                    (
+                        magnitude << (left as u32 & (<$word>::BITS - 1)),
+                        if magnitude == 0 { ZERO } else { exponent - left },
+                    )
                 };
                 let ((p, p_exponent), (q, q_exponent)) = (led(x), led(y));
                 let swap = q_exponent > p_exponent;
