@@ -6,8 +6,8 @@ use super::{
     rule::RulePair,
 };
 use crate::{
-    arithmetic::{Evaluator, Model, Program, Rule, Step},
-    format::{Format, Overflow, Rounding},
+    arithmetic::{Evaluator, Model, Program, Rule, Step, Wrap},
+    format::{Encoding, Format, Overflow, Rounding},
     isa::Instruction,
 };
 
@@ -31,6 +31,7 @@ pub(crate) fn proof(pair: &RulePair, key: &str) -> Option<String> {
     equal(pair.evaluators.map(Evaluator::program)).or_else(|| match key {
         "alignment.floor" => floor(pair),
         "result.overflow" => overflow(pair),
+        "group" => rising(pair),
         _ => None,
     })
 }
@@ -42,6 +43,16 @@ pub(crate) fn equal(programs: [&Program; 2]) -> Option<String> {
     }
     let [Some(one), Some(other)] = programs.map(normal) else { return None };
     (one == other).then(|| "the programs differ only for operands that these formats do not have".into())
+}
+
+/// How often an integer sum that saturates is brought into its range makes no difference where it only rises.
+fn rising(pair: &RulePair) -> Option<String> {
+    let i = pair.instruction;
+    let saturates =
+        |rule: &Rule| rule.step == Step::Integer && rule.wrap == Some(Wrap::Saturate) && rule.accumulator.is_none();
+    let unsigned = [i.a, i.b].iter().all(|format| format.encoding == Encoding::Integer { signed: false });
+    (unsigned && pair.rules.iter().all(|rule| saturates(rule)))
+        .then(|| "no product is negative: a sum that is too large stays so".into())
 }
 
 /// What the terms of a fused step can be: the smallest exponent that one of a kind has in the alignment, and the exponent of

@@ -102,6 +102,10 @@ const OPEN: &[Open] = &[
     ("unpack-c", "f64", |i| i.c.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
     ("zero", "ieee", |i| emulated(i) && i.d.name == "f16"),
     ("zero", "exact-positive", |i| i.d.name == "f32" && i.a.bits == 8 && i.family().starts_with("wgmma")),
+    ("zero", "exact-positive", |i| emulated(i) && i.d.name == "f16"),
+    ("zero", "exact-positive", |i| i.a.name == "tf32" && i.family() == "wmma"),
+    ("group", "16", long_mixed),
+    ("group", "32", long_mixed),
 ];
 
 fn converts(i: &Instruction) -> bool {
@@ -110,6 +114,10 @@ fn converts(i: &Instruction) -> bool {
 
 fn emulated(i: &Instruction) -> bool {
     i.family().starts_with("mma") && i.a.bits == 8 && [i.a.name, i.b.name].contains(&"e5m2")
+}
+
+fn long_mixed(i: &Instruction) -> bool {
+    i.k == 128 && i.is_sparse() && i.a != i.b
 }
 
 #[test]
