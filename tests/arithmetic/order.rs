@@ -31,8 +31,8 @@ fn is_open(order: &Order) -> bool {
     order.meetings().iter().any(|meeting| meeting.manner == Manner::Undecided)
 }
 
-/// Whether factors are cut into pieces. A power of two is in one of them, and another one where it is subnormal: so a small term may
-/// come through beside the step that would lose it.
+/// Whether factors are cut into pieces. A power of two is in one of them, and in another one where it is subnormal: so a small term may
+/// come through beside the step that would lose it, and a large one not at all.
 fn is_cut(evaluator: &Evaluator) -> bool {
     evaluator.program().operations().any(|operation| match operation {
         ElementaryOperation::Multiply(multiply) => {
@@ -46,9 +46,8 @@ fn is_cut(evaluator: &Evaluator) -> bool {
 fn defect(evaluator: &Evaluator, found: &Found) -> Option<String> {
     let expected = tree::of_program(evaluator.program()).expect("a floating-point program");
     let invented = !steps(&found.order).is_subset(&steps(&expected));
-    let wrong = !found.contradictions.is_empty()
-        || invented
-        || !is_open(&found.order) && found.order != expected && !is_cut(evaluator);
+    let other = invented || !is_open(&found.order) && found.order != expected;
+    let wrong = !found.contradictions.is_empty() || other && !is_cut(evaluator);
     wrong.then(|| {
         let (own, known) = (tree::notation(&found.order), tree::notation(&expected));
         format!("found {own}\nexpected {known}\n{:?}\n{}", found.contradictions.first(), evaluator.program())
