@@ -56,7 +56,7 @@ fn forms() -> Vec<&'static Instruction> {
     for i in isa::all() {
         forms.entry(key(i)).or_insert(i);
     }
-    forms.into_values().step_by(amount(12, 1)).collect()
+    forms.into_values().step_by(amount(24, 1)).collect()
 }
 
 /// The source that prints the digests of `forms`.

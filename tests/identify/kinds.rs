@@ -93,7 +93,7 @@ fn instructions_of_every_kind_are_identified_from_nothing() {
         assert_eq!(arithmetic.evaluator().dot(&zero), 0, "{arithmetic:?}");
         (arithmetic.instruction, model)
     });
-    for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)).step_by(amount(2, 1)) {
+    for (i, model) in shipped.chain(of_user).filter(|(i, _)| thorough() || !slow(i)).step_by(amount(3, 1)) {
         for catalogue in [false, true].into_iter().take(amount(1, 2)) {
             let plan = Plan { seed: 1, budget: 20_000, catalogue, also: Vec::new(), begun: Vec::new(), work: WORK };
             let found = identify(&mut BlackBox::new(&model), i, plan).unwrap();

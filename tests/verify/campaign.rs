@@ -112,7 +112,7 @@ fn a_run_that_is_killed_again_and_again_ends_with_the_totals_of_an_undisturbed_o
     let folder = tempfile::tempdir().unwrap();
     let (wrong, checkpoint) = (wrong_model(folder.path()), folder.path().join("run.checkpoint"));
     let checkpoint = checkpoint.to_str().unwrap();
-    let (cases, kills) = amount((4_000_000, 3), (20_000_000, 10));
+    let (cases, kills) = amount((10_000_000, 3), (20_000_000, 10));
     // Differences are counted, and do not stop the run.
     let arguments = [
         "verify",
