@@ -9,7 +9,7 @@ use crate::{
     arithmetic::{Destination, ElementaryOperation, NanOperand, Program, ResultTininess, Source, Subnormals, Unpack},
     base::vectors::{Vectors, vectorised},
     format::{self, Format, Overflow, Rounding},
-    isa::Tiles,
+    isa::{Codes, Tiles},
 };
 
 /// Columns of D that are computed together: one vector register.
@@ -316,38 +316,37 @@ fn settled(rounded: Lane<f32>, flush: Flush) -> Lane<f32> {
 }
 
 impl SingleOperand {
-    /// Reads codes: their numbers, or, with `NANS`, for each NaN its quiet code in binary32. Whether there is a NaN.
+    /// Reads codes: their numbers, and for each NaN its quiet code in binary32. Whether there is one.
     #[inline(always)]
-    fn read<N: HostNumber, const NANS: bool>(&self, codes: &[u8], numbers: &mut Vec<N>, nans: &mut Vec<u32>) -> bool {
-        let count = codes.len() / self.width;
+    fn read<N: HostNumber>(
+        &self,
+        codes: &Codes,
+        first: usize,
+        count: usize,
+        numbers: &mut Vec<N>,
+        nans: &mut Vec<u32>,
+    ) -> bool {
+        let bytes = &codes.as_bytes()[first * self.width..][..count * self.width];
         // A piece may have more lanes than there are columns.
-        if NANS {
-            resize(nans, count + LANES);
-        } else {
-            resize(numbers, count + LANES);
-        }
-        let kept = if self.flush { SIGN } else { u32::MAX };
+        resize(numbers, count + LANES);
+        resize(nans, count + LANES);
+        let (shorts, words) = (bytes.as_chunks().0, bytes.as_chunks().0);
         let mut any = [0; LANES];
-        let mut put = |at: usize, own: Lane<u32>| {
+        for at in (0..count).step_by(LANES) {
+            let own = match (self.width, self.half) {
+                (4, _) => codes_of(words, at, u32::from_le_bytes),
+                (_, false) => codes_of(shorts, at, |bytes| u32::from(u16::from_le_bytes(bytes)) << 16),
+                (_, true) => {
+                    let codes = codes_of(shorts, at, |bytes| u16::from_le_bytes(bytes).into());
+                    each(|l| half(codes[l], self.flush))
+                }
+            };
+            let kept = if self.flush { SIGN } else { u32::MAX };
             let own = each(|l| if own[l] & INFINITY == 0 { own[l] & kept } else { own[l] });
             let nan = each(|l| if own[l] & !SIGN > INFINITY { own[l] | QUIET } else { 0 });
             any = each(|l| any[l] | nan[l]);
-            if NANS {
-                *lanes_mut(nans, at) = nan;
-            } else {
-                *lanes_mut(numbers, at) = each(|l| N::of(own[l]));
-            }
-        };
-        let pieces = (0..count).step_by(LANES);
-        match (self.width, self.half) {
-            (4, _) => pieces.for_each(|at| put(at, codes_of(codes.as_chunks().0, at, u32::from_le_bytes))),
-            (_, false) => pieces.for_each(|at| {
-                put(at, codes_of(codes.as_chunks().0, at, |bytes| u32::from(u16::from_le_bytes(bytes)) << 16));
-            }),
-            (_, true) => pieces.for_each(|at| {
-                let halves = codes_of(codes.as_chunks().0, at, |bytes| u16::from_le_bytes(bytes).into());
-                put(at, each(|l| half(halves[l], self.flush)));
-            }),
+            *lanes_mut(numbers, at) = each(|l| N::of(own[l]));
+            *lanes_mut(nans, at) = nan;
         }
         any != [0; LANES]
     }
@@ -388,18 +387,13 @@ fn lanes_mut<T>(values: &mut [T], at: usize) -> &mut Lane<T> {
 }
 
 impl<N: HostNumber> HostTile<N> {
-    /// A term in the piece `at`, which begins at a row and a column: its numbers, and, with `NANS`, the codes of those that are NaN.
+    /// A term in the piece `at`, which begins at a row and a column: its numbers, and the codes of those that are NaN.
     #[inline(always)]
-    fn term<const NANS: bool>(
-        &self,
-        single: &Single,
-        term: Term,
-        at: usize,
-        (row, column): (usize, usize),
-    ) -> (Lane<N>, Lane<u32>) {
-        let first = row * single.n + column;
+    fn term(&self, single: &Single, term: Term, at: usize, (row, column): (usize, usize)) -> (Lane<N>, Lane<u32>) {
         match term {
-            Term::C => (*lanes(&self.numbers[2], first), if NANS { *lanes(&self.nans[2], first) } else { [0; LANES] }),
+            Term::C => {
+                (*lanes(&self.numbers[2], row * single.n + column), *lanes(&self.nans[2], row * single.n + column))
+            }
             Term::Zero => ([N::default(); LANES], [0; LANES]),
             Term::Slot(slot) => (self.values[slot].number[at], self.values[slot].nan[at]),
         }
@@ -417,7 +411,7 @@ impl<N: HostNumber> HostTile<N> {
         match link.terms {
             Terms::Product(k, addend) => {
                 let (left, below) = (place.0 * single.k + k, k * single.n + place.1);
-                let (c, nan) = self.term::<NANS>(single, addend, at, place);
+                let (c, nan) = self.term(single, addend, at, place);
                 let nans = if NANS {
                     [[self.nans[0][left]; LANES], *lanes(&self.nans[1], below), nan]
                 } else {
@@ -426,8 +420,7 @@ impl<N: HostNumber> HostTile<N> {
                 (N::fma(self.numbers[0][left], lanes(&self.numbers[1], below), &c, link.flush), nans)
             }
             Terms::Sum(x, y) => {
-                let ((x, x_nan), (y, y_nan)) =
-                    (self.term::<NANS>(single, x, at, place), self.term::<NANS>(single, y, at, place));
+                let ((x, x_nan), (y, y_nan)) = (self.term(single, x, at, place), self.term(single, y, at, place));
                 (N::sum(&x, &y, link.flush), [x_nan, y_nan, [0; LANES]])
             }
         }
@@ -480,17 +473,9 @@ impl<N: HostNumber> HostTile<N> {
     fn all(&mut self, single: &Single, tiles: &Tiles, tile: usize, d: &mut [u8]) {
         let Single { m, n, k, .. } = *single;
         let mut nans = false;
-        let codes = |at: usize| {
-            let (all, count) = [(&tiles.a, m * k), (&tiles.b, k * n), (&tiles.c, m * n)][at];
-            &all.as_bytes()[tile * count * single.operands[at].width..][..count * single.operands[at].width]
-        };
-        for (at, operand) in single.operands.iter().enumerate() {
-            nans |= operand.read::<N, false>(codes(at), &mut self.numbers[at], &mut self.nans[at]);
-        }
-        if nans {
-            for (at, operand) in single.operands.iter().enumerate() {
-                operand.read::<N, true>(codes(at), &mut self.numbers[at], &mut self.nans[at]);
-            }
+        let arrays = [(&tiles.a, m * k), (&tiles.b, k * n), (&tiles.c, m * n)];
+        for (at, (codes, count)) in arrays.into_iter().enumerate() {
+            nans |= single.operands[at].read(codes, tile * count, count, &mut self.numbers[at], &mut self.nans[at]);
         }
         self.values.resize(single.slots, SingleValue::default());
         let across = n.div_ceil(LANES);
