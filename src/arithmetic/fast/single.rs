@@ -277,7 +277,10 @@ impl HostNumber for f64 {
         let sum = odd_sums(x, y);
         match flush {
             Flush::Below(least) => above(&sum, least),
-            Flush::Rounded => normal(&each(|l| sum[l] as f32)).map(f64::from),
+            Flush::Rounded => {
+                let rounded = normal(&each(|l| sum[l] as f32));
+                each(|l| rounded[l].into())
+            }
         }
     }
 }
@@ -460,8 +463,8 @@ impl<N: HostNumber> HostTile<N> {
             let columns = LANES.min(single.n - column);
             let out = &mut d.as_chunks_mut().0[row * single.n + column..][..columns];
             match out.first_chunk_mut::<LANES>() {
-                Some(whole) => *whole = each(|l| codes[l].to_le_bytes()),
-                None => out.iter_mut().zip(&codes).for_each(|(bytes, code)| *bytes = code.to_le_bytes()),
+                Some(whole) => (0..LANES).for_each(|l| whole[l] = codes[l].to_le_bytes()),
+                None => (0..columns).for_each(|l| out[l] = codes[l].to_le_bytes()),
             }
         }
     }
@@ -477,7 +480,7 @@ impl<N: HostNumber> HostTile<N> {
         for (at, (codes, count)) in arrays.into_iter().enumerate() {
             nans |= single.operands[at].read(codes, tile * count, count, &mut self.numbers[at], &mut self.nans[at]);
         }
-        self.values.resize(single.slots, SingleValue::default());
+        resize(&mut self.values, single.slots);
         let across = n.div_ceil(LANES);
         let (mut places, pieces) = ([(0, 0); SIDE], m * across);
         for first in (0..pieces).step_by(SIDE) {
