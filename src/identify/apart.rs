@@ -2,7 +2,8 @@
 //! through the other, so that both are looked for together, one thing after the other, from where the one or the other hides nothing.
 
 use super::{
-    fit::{Answered, BITS, Fit, Fitted, ROUNDINGS, cuts},
+    few_terms::ShownCase,
+    fit::{BITS, Fit, Fitted, ROUNDINGS, cuts},
     steps::{Cut, Late, Own, Part, Products},
 };
 use crate::{format::Rounding, isa::Case, tree::Leaf};
@@ -14,8 +15,8 @@ const FEWEST: usize = 16;
 const MISFIT: usize = 8;
 /// An alignment that hides nothing.
 const WIDE: Cut = Cut { bits: 60, rounding: Rounding::Rne, floor: None, sticky: false };
-/// Cases after which no more lanes are looked for.
-const MOST: u64 = 400_000;
+/// Products and operations after which no more lanes are looked for.
+const MOST: u64 = 12_000_000;
 /// How often all is gone through.
 const ROUNDS: usize = 4;
 
@@ -24,7 +25,7 @@ type Knob<'a> = &'a dyn Fn(&Own) -> Vec<Own>;
 
 impl Fit<'_> {
     /// What a step does that aligns what is not a product after the products, or products by remainder apart.
-    pub(super) fn apart(&self, cases: &[Answered], all: &mut Fitted) {
+    pub(super) fn apart(&self, cases: &[ShownCase], all: &mut Fitted) {
         let step = self.step();
         let products: Vec<usize> = step.parts.iter().filter_map(Part::product).collect();
         let others: Vec<usize> = (0..step.parts.len()).filter(|at| step.parts[*at].product().is_none()).collect();
@@ -40,10 +41,10 @@ impl Fit<'_> {
             Leaf::C => case.c != 0,
             Leaf::Product(k) => case.a[*k] != 0,
         };
-        let without = |(case, _): &&Answered| {
-            other.is_none_or(|other| !step.leaves[other].iter().any(|leaf| is_there(leaf, case)))
+        let without = |shown: &&ShownCase| {
+            other.is_none_or(|other| !step.leaves[other].iter().any(|leaf| is_there(leaf, &shown.case)))
         };
-        let alone: Vec<Answered> = cases.iter().filter(without).cloned().collect();
+        let alone: Vec<ShownCase> = cases.iter().filter(without).cloned().collect();
         let target = all.own.target;
         let plain = Own { cut: Some(WIDE), lanes: None, late: None, target, ..step.own };
         if other.is_some() {
@@ -51,13 +52,13 @@ impl Fit<'_> {
         }
         for period in 2..=MOST_LANES.min(products.len()) {
             let lane = |k: usize| products.iter().position(|own| *own == k).map(|place| place % period);
-            let in_one = |(case, _): &&Answered| {
-                let mut lanes = products.iter().filter(|k| case.a[**k] != 0).map(|k| lane(*k));
+            let in_one = |shown: &&ShownCase| {
+                let mut lanes = products.iter().filter(|k| shown.case.a[**k] != 0).map(|k| lane(*k));
                 let first = lanes.next();
                 lanes.all(|lane| Some(lane) == first)
             };
-            let same: Vec<Answered> = alone.iter().filter(in_one).cloned().collect();
-            if all.misses == 0 || all.cases > MOST || same.len() < FEWEST || same.len() == alone.len() {
+            let same: Vec<ShownCase> = alone.iter().filter(in_one).cloned().collect();
+            if all.misses == 0 || all.work > MOST || same.len() < FEWEST || same.len() == alone.len() {
                 continue;
             }
             let wide = Own { lanes: Some((period, WIDE)), ..plain };
@@ -73,7 +74,7 @@ impl Fit<'_> {
     }
 
     /// The same step where what is not a product is added late.
-    fn added_late(&self, own: Own, alone: &[Answered], cases: &[Answered], all: &mut Fitted) {
+    fn added_late(&self, own: Own, alone: &[ShownCase], cases: &[ShownCase], all: &mut Fitted) {
         let late = Late { sum: WIDE.bits, other: WIDE.bits, rounding: WIDE.rounding, drop: None, floor: None };
         // The exponent of a sum that is normalised may be smaller.
         for products in [own.products, Products::Normalised] {
@@ -94,18 +95,18 @@ impl Fit<'_> {
         &self,
         from: Own,
         [first, second]: [Knob; 2],
-        [few, cases]: [&[Answered]; 2],
+        [few, cases]: [&[ShownCase]; 2],
         all: &mut Fitted,
     ) -> Fitted {
-        let mut best = Fitted { own: from, misses: usize::MAX, cases: 0 };
+        let mut best = Fitted { own: from, misses: usize::MAX, work: 0 };
         let rounded = |own: &Own| self.rounded(own);
         for knobs in [[second, &rounded, first], [first, &rounded, second]] {
-            let mut own = Fitted { own: from, misses: usize::MAX, cases: 0 };
+            let mut own = Fitted { own: from, misses: usize::MAX, work: 0 };
             self.descended(from, &knobs, few, &mut own);
             let start = own.own;
             (own.own, own.misses) = (from, usize::MAX);
             self.descended(start, &knobs, cases, &mut own);
-            all.cases += own.cases;
+            all.work += own.work;
             if own.misses < best.misses {
                 best = own;
             }
@@ -118,8 +119,9 @@ impl Fit<'_> {
 
     /// One thing after the other is changed for the better, as long as that helps; `best` is what that ends with, if it fails fewer
     /// cases.
-    fn descended(&self, from: Own, knobs: &[Knob], cases: &[Answered], best: &mut Fitted) {
-        let mut now = Fitted { own: from, misses: self.misses(from, cases), cases: cases.len() as u64 };
+    fn descended(&self, from: Own, knobs: &[Knob], cases: &[ShownCase], best: &mut Fitted) {
+        let (misses, work) = self.fails(from, cases, cases.len());
+        let mut now = Fitted { own: from, misses, work };
         for _ in 0..ROUNDS {
             let before = now.misses;
             for knob in knobs {
@@ -132,7 +134,7 @@ impl Fit<'_> {
                 break;
             }
         }
-        best.cases += now.cases;
+        best.work += now.work;
         if now.misses < best.misses {
             (best.own, best.misses) = (now.own, now.misses);
         }

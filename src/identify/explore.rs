@@ -67,6 +67,9 @@ impl Dialogue<'_> {
             Some(directed) => self.fit_any(directed, order, nan),
             None => (order, None, Vec::new()),
         };
+        // Whatever that took, half of the work is left to the climbs.
+        let known = &mut self.search.known;
+        known.most = known.most.max(known.work() + known.most / 2);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
         if let Some(steps) = steps {
             let mut settled = steps.clone();

@@ -1,11 +1,14 @@
 //! What each step of a sum does, one after the other from the last one: of one step there are few possibilities, and all of them are
 //! held against the answers of tiles that show it alone.
 
-use super::steps::{Cut, Own, Part, Products, Step, SumSteps, Target, set};
+use super::{
+    few_terms::{Runs, ShownCase},
+    steps::{Cut, Own, Part, Products, Step, SumSteps, Target, set},
+};
 use crate::{
     arithmetic::Program,
     base::{parallel, sorting},
-    format::{self, FORMATS, Format, Real, Rounding, Zeros},
+    format::{self, FORMATS, Format, Rounding, Zeros},
     isa::{Case, Instruction},
     tree::Manner,
 };
@@ -47,8 +50,8 @@ pub(super) struct Fitted {
     pub own: Own,
     /// How many it fails.
     pub misses: usize,
-    /// What it took, in cases that were computed.
-    pub cases: u64,
+    /// What it took, in products and operations that were computed.
+    pub work: u64,
 }
 
 impl Fitted {
@@ -78,18 +81,13 @@ impl Fit<'_> {
         steps.program(self.part)
     }
 
-    /// How many cases it fails when it does this.
-    pub(super) fn misses(&self, own: Own, cases: &[Answered]) -> usize {
-        self.fails(own, cases, cases.len()).0
-    }
-
-    /// How many cases it fails when it does this, or one more than `limit`; and how many were computed.
-    pub(super) fn fails(&self, own: Own, cases: &[Answered], limit: usize) -> (usize, u64) {
+    /// How many cases it fails when it does this, or one more than `limit`; and what that took.
+    pub(super) fn fails(&self, own: Own, cases: &[ShownCase], limit: usize) -> (usize, u64) {
         self.program(own).map_or((usize::MAX, 0), |program| misses(&program, cases, limit))
     }
 
     /// How the step aligns and rounds, by cases with short terms.
-    pub(super) fn sum(&self, cases: &[Answered]) -> Option<Fitted> {
+    pub(super) fn sum(&self, cases: &[ShownCase]) -> Option<Fitted> {
         let now = self.step().own;
         let program = self.program(now)?;
         let exact = vec![None];
@@ -104,7 +102,7 @@ impl Fit<'_> {
             usual.retain(|target| target.format == self.part.d || target.format.name == "f32");
             tiers = 2;
         }
-        let mut all = Fitted { own: now, misses: usize::MAX, cases: 0 };
+        let mut all = Fitted { own: now, misses: usize::MAX, work: 0 };
         let all_tiers = [(&usual, first[0]), (&usual, first[1]), (&others, &exact), (&others, &aligned)];
         for (tier, (targets, cuts)) in all_tiers.into_iter().take(tiers).enumerate() {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
@@ -121,11 +119,11 @@ impl Fit<'_> {
     }
 
     /// What becomes of the products that the step adds itself, by cases with all their bits.
-    pub(super) fn products(&self, cases: &[Answered]) -> Option<Fitted> {
+    pub(super) fn products(&self, cases: &[ShownCase]) -> Option<Fitted> {
         let now = self.step().own;
         let exact = self.program(now)?;
         let (failed, taken) = misses(&exact, cases, cases.len());
-        let mut all = Fitted { own: now, misses: failed, cases: taken };
+        let mut all = Fitted { own: now, misses: failed, work: taken };
         if failed == 0 {
             return Some(all);
         }
@@ -168,8 +166,8 @@ impl Fit<'_> {
     }
 
     /// Looks for a possibility that fails fewer cases; the first of those that fail as few.
-    pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[Answered], best: &mut Fitted) {
-        let few = &spread(cases, SIFTED);
+    pub(super) fn best(&self, program: &Program, owns: Vec<Vec<Own>>, cases: &[ShownCase], best: &mut Fitted) {
+        let few = spread(&cases.iter().collect::<Vec<_>>(), SIFTED);
         let mut left = Vec::new();
         let most = if self.depth == Depth::Usual { 1 } else { FAILED.len() };
         for failed in FAILED.into_iter().take(most) {
@@ -181,8 +179,8 @@ impl Fit<'_> {
                 let (mut left, mut taken) = (Vec::new(), 0);
                 for own in owns {
                     set(&mut program, self.number, own, (self.steps.overall, self.steps.nan));
-                    let (misses, cases) = misses(&program, few, failed);
-                    taken += cases;
+                    let (misses, work) = misses(&program, few.iter().copied(), failed);
+                    taken += work;
                     if misses <= failed {
                         left.push((misses, *own));
                     }
@@ -190,7 +188,7 @@ impl Fit<'_> {
                 (left, taken)
             });
             for (own, taken) in sifted {
-                best.cases += taken;
+                best.work += taken;
                 left.extend(own);
             }
         }
@@ -203,7 +201,7 @@ impl Fit<'_> {
             }
             set(&mut program, self.number, &own, (self.steps.overall, self.steps.nan));
             let (misses, taken) = misses(&program, cases, best.misses.saturating_sub(1).min(cases.len()));
-            best.cases += taken;
+            best.work += taken;
             if misses < best.misses {
                 (best.own, best.misses) = (own, misses);
             }
@@ -211,19 +209,26 @@ impl Fit<'_> {
     }
 
     /// The possibility, of those that take as many operations, that fails fewer cases than the best one so far; whether one does.
-    pub(super) fn nearer(&self, owns: &[Own], cases: &[Answered], best: &mut Fitted) -> bool {
+    pub(super) fn nearer(&self, owns: &[Own], cases: &[ShownCase], best: &mut Fitted) -> bool {
         let Some(base) = owns.first().and_then(|own| self.program(*own)) else { return false };
         let program = |own: &Own| {
             let mut program = base.clone();
             set(&mut program, self.number, own, (self.steps.overall, self.steps.nan));
             program
         };
+        // What is missed now says more of others than what is not.
+        let now = program(&best.own);
+        let mut runs = Runs::of(&now);
+        let (explained, missed): (Vec<&ShownCase>, _) = cases.iter().partition(|case| runs.explain(case));
+        best.work += runs.work;
         let mut left: Vec<Own> = owns.to_vec();
         for (count, kept) in NEARER {
-            let few = spread(cases, count);
-            let failed = parallel::map(&left, |own| misses(&program(own), &few, few.len()).0);
-            best.cases += (few.len() * left.len()) as u64;
-            let mut order: Vec<(usize, Own)> = failed.into_iter().zip(left).collect();
+            let mut few = spread(&missed, count / 2);
+            few.extend(spread(&explained, count - few.len()));
+            let failed = parallel::map(&left, |own| misses(&program(own), few.iter().copied(), few.len()));
+            best.work += failed.iter().map(|(_, taken)| taken).sum::<u64>();
+            let failed = failed.into_iter().map(|(failed, _)| failed);
+            let mut order: Vec<(usize, Own)> = failed.zip(left).collect();
             sorting::by_key(&mut order, |(failed, _)| *failed);
             left = order.into_iter().take(kept).map(|(_, own)| own).collect();
         }
@@ -233,7 +238,7 @@ impl Fit<'_> {
                 break;
             }
             let (failed, taken) = misses(&program(&own), cases, (best.misses - 1).min(cases.len()));
-            best.cases += taken;
+            best.work += taken;
             if failed < best.misses {
                 (best.own, best.misses) = (own, failed);
             }
@@ -257,9 +262,9 @@ pub(super) fn holds_sums(format: &Format) -> bool {
 }
 
 /// So many of these cases, from all of them alike.
-fn spread(cases: &[Answered], count: usize) -> Vec<Answered> {
+fn spread<'a>(cases: &[&'a ShownCase], count: usize) -> Vec<&'a ShownCase> {
     let count = count.min(cases.len());
-    (0..count).map(|at| cases[at * cases.len() / count].clone()).collect()
+    (0..count).map(|at| cases[at * cases.len() / count]).collect()
 }
 
 /// Every alignment, the widest first.
@@ -273,20 +278,14 @@ pub(super) fn rounded_cuts() -> impl Iterator<Item = Cut> {
     cuts().chain(cuts().filter(sticky).map(|cut| Cut { sticky: true, ..cut }))
 }
 
-/// How many cases a program fails, or one more than `limit`; and how many were computed. The sign of a zero is a matter of its own.
-fn misses(program: &Program, cases: &[Answered], limit: usize) -> (usize, u64) {
-    let d = program.instruction.d;
-    let zero = |code: u64| matches!(d.value(code), Real::Finite(value) if value.is_zero());
-    let (mut failed, mut taken) = (0, 0);
-    for (case, answer) in cases {
-        taken += 1;
-        let found = program.dot(case);
-        if found != *answer && !(zero(found) && zero(*answer)) {
-            failed += 1;
-            if failed > limit {
-                break;
-            }
+/// How many cases a program fails, or one more than `limit`; and what that took.
+fn misses<'a>(program: &Program, cases: impl IntoIterator<Item = &'a ShownCase>, limit: usize) -> (usize, u64) {
+    let (mut failed, mut runs) = (0, Runs::of(program));
+    for case in cases {
+        failed += usize::from(!runs.explain(case));
+        if failed > limit {
+            break;
         }
     }
-    (failed, taken)
+    (failed, runs.work)
 }

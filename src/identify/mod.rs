@@ -18,6 +18,7 @@ mod directed;
 mod evidence;
 mod explore;
 mod extremes;
+mod few_terms;
 mod file;
 mod fit;
 mod isolate;

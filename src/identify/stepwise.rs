@@ -8,7 +8,8 @@ use super::{
     directed::{Directed, Shown},
     explore::{EXTREMES, SETTLING, some},
     extremes::{self, Which},
-    fit::{Answered, Depth, Fit, ROUNDINGS},
+    few_terms::ShownCase,
+    fit::{Depth, Fit, ROUNDINGS},
     orders::{self, Undecided},
     run::Dialogue,
     steps::{Own, Products, Step, SumSteps},
@@ -163,7 +164,7 @@ impl Dialogue<'_> {
                     tried += taken;
                     misses == 0
                 });
-                self.search.known.spend(tried * part.stored_k() as u64);
+                self.search.known.spend(tried);
                 let own = match same {
                     Some(own) => own,
                     None if self.search.known.work() > most => continue,
@@ -180,15 +181,15 @@ impl Dialogue<'_> {
                                 other.overall.rounding = rounding;
                                 let depth = depth.min(Depth::Formats);
                                 let again = Fit { part: &part, steps: &other, number, depth }.sum(&cases)?;
-                                let cases = fitted.cases + again.cases;
+                                let work = fitted.work + again.work;
                                 if again.misses < fitted.misses {
                                     fitted = again;
                                     steps.overall = other.overall;
                                 }
-                                fitted.cases = cases;
+                                fitted.work = work;
                             }
                         }
-                        self.search.known.spend(fitted.cases * part.stored_k() as u64);
+                        self.search.known.spend(fitted.work);
                         if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
                             return None;
                         }
@@ -212,7 +213,7 @@ impl Dialogue<'_> {
         step: &Step,
         shown: Shown,
         outputs: usize,
-    ) -> Option<Vec<Answered>> {
+    ) -> Option<Vec<ShownCase>> {
         let part = self.search.known.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
@@ -229,6 +230,7 @@ impl Dialogue<'_> {
         if tiles.count == 0 {
             return Some(Vec::new());
         }
-        self.ask(&tiles).then(|| self.search.known.cases(before))
+        let of_tile = |tile: &[_]| ShownCase::of_tile(&part, tile);
+        self.ask(&tiles).then(|| self.search.known.cases(before).chunks(part.m * part.n).flat_map(of_tile).collect())
     }
 }

@@ -1,0 +1,140 @@
+//! Cases of which few terms are not zero, and programs that leave out all others: a zero counts in no sum, but for its sign.
+
+use std::sync::Arc;
+
+use super::fit::Answered;
+use crate::{
+    arithmetic::{Addend, ElementaryOperation, Factors, Multiply, OperationStep, Program, Source, Sum},
+    format::Real,
+    isa::{Case, Instruction},
+};
+
+/// A case that shows a step, and the code of D that the device gave.
+#[derive(Debug, Clone)]
+pub(super) struct ShownCase {
+    pub case: Case,
+    pub answer: u64,
+    /// The terms that are not zero in its tile, and the case with these alone.
+    few: Option<(Arc<FewTerms>, Case)>,
+}
+
+/// Some of the terms of an instruction.
+#[derive(Debug)]
+struct FewTerms {
+    /// The stored k of the products.
+    ks: Vec<usize>,
+    /// The instruction that has these alone, and a product that is zero.
+    instruction: Instruction,
+}
+
+impl ShownCase {
+    /// The cases of one tile.
+    pub(super) fn of_tile(part: &Instruction, tile: &[Answered]) -> Vec<ShownCase> {
+        let few = FewTerms::of(part, tile).map(Arc::new);
+        let of = |(case, answer): &Answered| {
+            let few = few.as_ref().map(|few| (few.clone(), few.case(part, case)));
+            ShownCase { case: case.clone(), answer: *answer, few }
+        };
+        tile.iter().map(of).collect()
+    }
+}
+
+impl FewTerms {
+    /// The terms that are not zero in every case; `None` where scales take part in them.
+    fn of(part: &Instruction, cases: &[Answered]) -> Option<FewTerms> {
+        if part.scale.is_some() {
+            return None;
+        }
+        let is_there = |k: &usize| cases.iter().any(|(case, _)| case.a[*k] != 0 || case.b[case.logical(part, *k)] != 0);
+        let ks: Vec<usize> = (0..part.stored_k()).filter(is_there).collect();
+        let instruction = Instruction { k: ks.len() + 1, sparse: None, ..part.clone() };
+        Some(FewTerms { ks, instruction })
+    }
+
+    fn case(&self, part: &Instruction, case: &Case) -> Case {
+        let a = self.ks.iter().map(|k| case.a[*k]).chain([0]);
+        let b = self.ks.iter().map(|k| case.b[case.logical(part, *k)]).chain([0]);
+        Case::dense(a.collect(), b.collect(), case.c)
+    }
+
+    /// A program with these terms alone.
+    fn program(&self, whole: &Program) -> Program {
+        let place = |k: usize| self.ks.iter().position(|own| *own == k);
+        // Of each list of products, where those that are left have gone.
+        let mut places: Vec<Vec<Option<usize>>> = Vec::new();
+        let mut steps = Vec::new();
+        for step in &whole.steps {
+            let source = |source: Source| match source {
+                Source::Product(list, at) => places[list][at].map_or(Source::Zero, |at| Source::Product(list, at)),
+                other => other,
+            };
+            let mut own = Vec::new();
+            let operation = match &step.operation {
+                ElementaryOperation::Multiply(multiply) => {
+                    let mut factors = Vec::new();
+                    for product in &multiply.factors {
+                        let there = place(product.k);
+                        own.push(there.map(|_| factors.len()));
+                        factors.extend(there.map(|k| Factors { k, ..*product }));
+                    }
+                    ElementaryOperation::Multiply(Multiply { factors, nans: multiply.nans.clone(), ..*multiply })
+                }
+                ElementaryOperation::Sum(sum) => {
+                    let addends = sum.addends.iter();
+                    let addends = addends.map(|addend| Addend { source: source(addend.source), ..*addend }).collect();
+                    ElementaryOperation::Sum(Sum { addends, ..sum.clone() })
+                }
+                ElementaryOperation::Round { value, to, passes_nan } => {
+                    ElementaryOperation::Round { value: source(*value), to: *to, passes_nan: *passes_nan }
+                }
+                ElementaryOperation::Add { terms, to, nans } => {
+                    ElementaryOperation::Add { terms: terms.map(source), to: *to, nans: nans.clone() }
+                }
+                ElementaryOperation::Fma { factors, addend, to, nans } => {
+                    let factors = Factors { k: place(factors.k).unwrap_or(self.ks.len()), ..*factors };
+                    ElementaryOperation::Fma { factors, addend: source(*addend), to: *to, nans: nans.clone() }
+                }
+                ElementaryOperation::Integer(sum) => ElementaryOperation::Integer(*sum),
+            };
+            places.push(own);
+            steps.push(OperationStep { operation, group: step.group, name: String::new() });
+        }
+        Program { instruction: self.instruction.clone(), unpack: whole.unpack, steps, output: whole.output }
+    }
+}
+
+/// A program that is run on cases.
+pub(super) struct Runs<'a> {
+    whole: &'a Program,
+    few: Option<(Arc<FewTerms>, Program)>,
+    /// The products and operations that were computed.
+    pub work: u64,
+}
+
+impl Runs<'_> {
+    pub(super) fn of(whole: &Program) -> Runs<'_> {
+        Runs { whole, few: None, work: 0 }
+    }
+
+    /// Whether the program gives the answer of a case, but for the sign of a zero, which is a matter of its own.
+    pub(super) fn explain(&mut self, shown: &ShownCase) -> bool {
+        let d = self.whole.instruction.d;
+        let zero = |code: u64| matches!(d.value(code), Real::Finite(value) if value.is_zero());
+        let found = self.dot(shown);
+        found == shown.answer || zero(found) && zero(shown.answer)
+    }
+
+    /// The code of D, but for the sign of a zero.
+    fn dot(&mut self, shown: &ShownCase) -> u64 {
+        let Some((terms, case)) = &shown.few else {
+            self.work += self.whole.instruction.stored_k() as u64;
+            return self.whole.dot(&shown.case);
+        };
+        let program = match &mut self.few {
+            Some((own, program)) if Arc::ptr_eq(own, terms) => program,
+            few => &mut few.insert((terms.clone(), terms.program(self.whole))).1,
+        };
+        self.work += (terms.ks.len() + program.steps.len()) as u64;
+        program.dot(case)
+    }
+}
