@@ -67,14 +67,11 @@ impl Dialogue<'_> {
             Some(directed) => self.fit_any(directed, order, nan),
             None => (order, None, Vec::new()),
         };
-        // Whatever that took, half of the work is left to the climbs.
-        let known = &mut self.search.known;
-        known.most = known.most.max(known.work() + known.most / 2);
         let mut fitting = structure::in_order(all.clone(), &order, &part);
         if let Some(steps) = steps {
             let mut settled = steps.clone();
             self.settle(&mut settled, before);
-            self.search.fitted = self.in_phases(&steps, &settled);
+            self.search.fitted = if self.products_missed { self.in_phases(&steps, &settled) } else { Vec::new() };
             for steps in [settled, steps].into_iter().chain(others) {
                 for rule in structure::shaped(&fitting, &steps).into_iter().chain(steps.rule(&part)) {
                     if !self.search.fitted.contains(&rule) {

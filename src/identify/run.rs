@@ -189,6 +189,8 @@ pub(super) struct Dialogue<'a> {
     pub(super) in_order: Vec<Start>,
     /// What the steps of the sum do, as far as that was found, and cases that show what they do with extreme numbers.
     pub(super) settled: Option<(SumSteps, Vec<Answered>)>,
+    /// Whether there are steps of which no sum explains products that have all their bits.
+    pub(super) products_missed: bool,
     /// The order that masks found, where it says nothing of blocks.
     pub(super) open: Option<Order>,
     pub(super) failure: Option<String>,
@@ -196,7 +198,16 @@ pub(super) struct Dialogue<'a> {
 
 impl<'a> Dialogue<'a> {
     fn new(asker: Option<Asker<'a>>, stream: Stream, search: Search) -> Dialogue<'a> {
-        Dialogue { asker, stream, search, in_order: Vec::new(), settled: None, open: None, failure: None }
+        Dialogue {
+            asker,
+            stream,
+            search,
+            in_order: Vec::new(),
+            settled: None,
+            products_missed: false,
+            open: None,
+            failure: None,
+        }
     }
 
     fn run(&mut self, instruction: &Instruction, known: &[Start], generation: Option<String>) -> Identification {
@@ -255,6 +266,9 @@ impl<'a> Dialogue<'a> {
     fn reach(&mut self, known: &[Start], shapes: &mut Option<Vec<Start>>) -> Option<Candidate> {
         if shapes.is_none() {
             *shapes = Some(self.starts(known));
+            // Whatever that took, half of the work is left to the climbs.
+            let known = &mut self.search.known;
+            known.most = known.most.max(known.work() + known.most / 2);
         }
         let best = self.search.reach(shapes.as_deref()?)?;
         let mut best = self.led_on(best);

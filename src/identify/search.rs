@@ -6,12 +6,15 @@ use std::collections::HashSet;
 use toml::{Table, Value};
 
 use super::{
-    candidate::Candidate,
+    candidate::{Candidate, evaluator},
     climb::{Effort, climb, look_ahead, settle},
     pool::{Measure, Pool},
     starts::Start,
 };
-use crate::base::{parallel, sorting};
+use crate::{
+    arithmetic::Evaluator,
+    base::{parallel, sorting},
+};
 
 /// Tiles that guide the search at first, and how many of those that a candidate fails are added at a time.
 const GUIDES: usize = 32;
@@ -23,6 +26,8 @@ const CLIMBED: usize = 8;
 const REFINED: usize = 3;
 /// The work of the climbs from the nearest of the rules of what steps do, with which it begins.
 const NEAREST: [u64; 3] = [1 << 31, 1 << 29, 1 << 29];
+/// The most of them that are judged although the fast evaluator does not have them.
+const SLOW: usize = 6;
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
@@ -98,11 +103,7 @@ impl Search {
         let first = first.clone();
         let mut reached = Vec::new();
         // What is known of every step is near already.
-        let mut near: Vec<Candidate> =
-            parallel::map(&self.fitted, |rule| Candidate::new(rule.clone(), &self.guides, Measure::All, u64::MAX))
-                .into_iter()
-                .flatten()
-                .collect();
+        let mut near = self.judged_fitted();
         sorting::by_key(&mut near, |candidate| candidate.penalty);
         for (candidate, work) in near.into_iter().zip(NEAREST) {
             let candidate = settle(&self.guides.first(JUDGED), candidate, Effort::of(&self.known, work / 2));
@@ -147,6 +148,16 @@ impl Search {
             }
         }
         best
+    }
+
+    /// The rules of what the steps do, judged by the guides: of those that take long only the first ones.
+    fn judged_fitted(&self) -> Vec<Candidate> {
+        let made = parallel::map(&self.fitted, |rule| evaluator(rule, &self.known.part));
+        let (fast, slow): (Vec<_>, Vec<_>) =
+            self.fitted.iter().zip(made).partition(|(_, own)| own.as_ref().is_some_and(Evaluator::is_fast));
+        let few: Vec<&Table> = fast.into_iter().chain(slow.into_iter().take(SLOW)).map(|(rule, _)| rule).collect();
+        let judged = parallel::map(few, |rule| Candidate::new(rule.clone(), &self.guides, Measure::All, u64::MAX));
+        judged.into_iter().flatten().collect()
     }
 
     /// Lets tiles that a candidate fails come before all others too.

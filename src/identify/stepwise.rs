@@ -9,7 +9,7 @@ use super::{
     explore::{EXTREMES, SETTLING, some},
     extremes::{self, Which},
     few_terms::ShownCase,
-    fit::{Depth, Fit, ROUNDINGS},
+    fit::{Depth, Fit, Fitted, ROUNDINGS},
     orders::{self, Undecided},
     run::Dialogue,
     steps::{Own, Products, Step, SumSteps},
@@ -20,10 +20,11 @@ use crate::{
     tree::{Leaf, Order},
 };
 
-/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
+/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this takes: each shows
+/// other terms.
 const MOST_STEPS: usize = 80;
 const SHOWING: usize = 640;
-const MOST_SHOWING: usize = 32;
+const TILES_SHOWING: std::ops::RangeInclusive<usize> = 8..=32;
 /// What finding what the steps of one order do may take.
 const FITTING: u64 = 1 << 32;
 /// What it may take to find the order that hides behind one that is not decided; and the part of what is known that one may miss which
@@ -145,6 +146,8 @@ impl Dialogue<'_> {
             if depth == Depth::Usual && self.search.known.work() > most {
                 return None;
             }
+            // Cases that its alignment and rounding do not all explain.
+            let mut unexplained: Vec<ShownCase> = Vec::new();
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
                 if cases.is_empty() {
@@ -189,6 +192,20 @@ impl Dialogue<'_> {
                                 fitted.work = work;
                             }
                         }
+                        self.products_missed |= shown == Shown::Products && !fitted.fits(cases.len());
+                        // What looks like products that are not exact may be a second alignment.
+                        if shown == Shown::Products && !fitted.fits(cases.len()) && !unexplained.is_empty() {
+                            let both = [&unexplained[..], &cases].concat();
+                            let mut twice = Fitted { own: now, misses: both.len(), work: fitted.work };
+                            Fit { part: &part, steps: &steps, number, depth }.apart(&both, &mut twice);
+                            fitted.work = twice.work;
+                            if twice.fits(both.len()) {
+                                fitted = twice;
+                            }
+                        }
+                        if depth == Depth::Twice && shown == Shown::Sum && fitted.misses > 0 {
+                            unexplained.clone_from(&cases);
+                        }
                         self.search.known.spend(fitted.work);
                         if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
                             return None;
@@ -217,7 +234,7 @@ impl Dialogue<'_> {
         let part = self.search.known.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
-        for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
+        for _ in 0..outputs.div_ceil(part.m * part.n).clamp(*TILES_SHOWING.start(), *TILES_SHOWING.end()) {
             if let Some(tile) = directed.tile(step, &all, shown) {
                 tiles.extend(&tile);
             }
