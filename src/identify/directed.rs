@@ -21,8 +21,9 @@ use crate::{
 
 /// The exponent of the largest terms, where the formats have it.
 const TOP: i32 = 20;
-/// How far below the largest term others may be, where D has at most 24 bits, and where it has more.
-const GAPS: [i32; 12] = [3, 8, 12, 14, 18, 22, 24, 26, 32, 38, 42, 48];
+/// How far below the largest term others may be, where D has at most 24 bits, and where it has more: most often about as far as the bits
+/// of D, where the last ones that are kept show.
+const GAPS: [i32; 16] = [3, 8, 11, 13, 18, 22, 23, 24, 25, 26, 27, 31, 32, 38, 42, 48];
 const WIDE_GAPS: [i32; 11] = [3, 12, 24, 30, 36, 42, 50, 52, 54, 56, 60];
 /// The bits of terms that every step hands on as they are.
 const SHORT: u32 = 3;

@@ -20,11 +20,10 @@ use crate::{
     tree::{Leaf, Order},
 };
 
-/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this takes: each shows
-/// other terms.
+/// The most steps of a sum that are looked at one by one; how many outputs show one of them, and the tiles that this may take.
 const MOST_STEPS: usize = 80;
-const SHOWING: usize = 640;
-const TILES_SHOWING: std::ops::RangeInclusive<usize> = 8..=32;
+const SHOWING: usize = 1024;
+const MOST_SHOWING: usize = 32;
 /// What finding what the steps of one order do may take.
 const FITTING: u64 = 1 << 32;
 /// What it may take to find the order that hides behind one that is not decided; and the part of what is known that one may miss which
@@ -234,7 +233,7 @@ impl Dialogue<'_> {
         let part = self.search.known.part.clone();
         let all = Leaf::all(&part);
         let mut tiles = Tiles::zeros(&part, 0);
-        for _ in 0..outputs.div_ceil(part.m * part.n).clamp(*TILES_SHOWING.start(), *TILES_SHOWING.end()) {
+        for _ in 0..outputs.div_ceil(part.m * part.n).min(MOST_SHOWING) {
             if let Some(tile) = directed.tile(step, &all, shown) {
                 tiles.extend(&tile);
             }
