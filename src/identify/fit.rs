@@ -118,8 +118,34 @@ impl Fit<'_> {
         Some(all)
     }
 
+    /// What the step does by cases with all bits of the products that it adds itself. `sums` are those with short terms, of which as it is
+    /// the step leaves so many unexplained: they may not show all of how it aligns and rounds.
+    pub(super) fn whole(&self, (sums, missed): &(Vec<ShownCase>, usize), cases: &[ShownCase]) -> Option<Fitted> {
+        let now = self.step().own;
+        let (failed, work) = self.fails(now, cases, cases.len());
+        if failed == 0 {
+            return Some(Fitted { own: now, misses: failed, work });
+        }
+        let both = [sums, cases].concat();
+        let mut all = Fit { depth: self.depth.min(Depth::Formats), ..*self }.sum(&both)?;
+        all.work += work;
+        if all.misses <= *missed {
+            return Some(all);
+        }
+        // What looks like products that are not exact may be a second alignment.
+        if self.depth == Depth::Twice && *missed > 0 {
+            self.apart(&both, &mut all);
+            if all.fits(both.len()) {
+                return Some(all);
+            }
+        }
+        let mut products = self.products(cases)?;
+        products.work += all.work;
+        Some(products)
+    }
+
     /// What becomes of the products that the step adds itself, by cases with all their bits.
-    pub(super) fn products(&self, cases: &[ShownCase]) -> Option<Fitted> {
+    fn products(&self, cases: &[ShownCase]) -> Option<Fitted> {
         let now = self.step().own;
         let exact = self.program(now)?;
         let (failed, taken) = misses(&exact, cases, cases.len());

@@ -9,7 +9,7 @@ use super::{
     explore::{EXTREMES, SETTLING, some},
     extremes::{self, Which},
     few_terms::ShownCase,
-    fit::{Depth, Fit, Fitted, ROUNDINGS},
+    fit::{Depth, Fit, ROUNDINGS},
     orders::{self, Undecided},
     run::Dialogue,
     steps::{Own, Products, Step, SumSteps},
@@ -145,8 +145,8 @@ impl Dialogue<'_> {
             if depth == Depth::Usual && self.search.known.work() > most {
                 return None;
             }
-            // Cases that its alignment and rounding do not all explain.
-            let mut unexplained: Vec<ShownCase> = Vec::new();
+            // The cases that show its alignment and rounding, and how many of them these leave unexplained.
+            let mut sums = (Vec::new(), 0);
             for shown in [Shown::Sum, Shown::Products] {
                 let cases = self.shown(directed, &steps.steps[number], shown, SHOWING)?;
                 if cases.is_empty() {
@@ -168,12 +168,17 @@ impl Dialogue<'_> {
                 });
                 self.search.known.spend(tried);
                 let own = match same {
-                    Some(own) => own,
+                    Some(own) => {
+                        if shown == Shown::Sum {
+                            sums = (cases, 0);
+                        }
+                        own
+                    }
                     None if self.search.known.work() > most => continue,
                     None => {
                         let mut fitted = match shown {
                             Shown::Sum => fit.sum(&cases)?,
-                            Shown::Products => fit.products(&cases)?,
+                            Shown::Products => fit.whole(&sums, &cases)?,
                         };
                         // What is rounded in a wider format may be rounded otherwise to D.
                         let narrow = part.d.bits < 32 || depth > Depth::Usual;
@@ -192,22 +197,12 @@ impl Dialogue<'_> {
                             }
                         }
                         self.products_missed |= shown == Shown::Products && !fitted.fits(cases.len());
-                        // What looks like products that are not exact may be a second alignment.
-                        if shown == Shown::Products && !fitted.fits(cases.len()) && !unexplained.is_empty() {
-                            let both = [&unexplained[..], &cases].concat();
-                            let mut twice = Fitted { own: now, misses: both.len(), work: fitted.work };
-                            Fit { part: &part, steps: &steps, number, depth }.apart(&both, &mut twice);
-                            fitted.work = twice.work;
-                            if twice.fits(both.len()) {
-                                fitted = twice;
-                            }
-                        }
-                        if depth == Depth::Twice && shown == Shown::Sum && fitted.misses > 0 {
-                            unexplained.clone_from(&cases);
-                        }
                         self.search.known.spend(fitted.work);
                         if depth == Depth::Usual && shown == Shown::Sum && !fitted.fits(cases.len()) {
                             return None;
+                        }
+                        if shown == Shown::Sum {
+                            sums = (cases, fitted.misses);
                         }
                         fitted.own
                     }
