@@ -135,12 +135,15 @@ impl Fit<'_> {
         // What looks like products that are not exact may be a second alignment.
         if self.depth == Depth::Twice && *missed > 0 {
             self.apart(&both, &mut all);
-            if all.fits(both.len()) {
+            if all.misses == 0 {
                 return Some(all);
             }
         }
         let mut products = self.products(cases)?;
         products.work += all.work;
+        if all.fits(both.len()) && self.fails(all.own, cases, products.misses).0 < products.misses {
+            (products.own, products.misses) = (all.own, all.misses);
+        }
         Some(products)
     }
 
