@@ -112,10 +112,15 @@ impl Fit<'_> {
                 return Some(all);
             }
         }
-        if self.depth == Depth::Twice {
+        if self.depth == Depth::Twice && !self.has_one_product() {
             self.apart(cases, &mut all);
         }
         Some(all)
+    }
+
+    /// Whether the step adds one product itself: what cuts that before it is added looks much like a second alignment.
+    fn has_one_product(&self) -> bool {
+        self.step().parts.iter().filter(|part| part.product().is_some()).count() == 1
     }
 
     /// What the step does by cases with all bits of the products that it adds itself. `sums` are those with short terms, of which as it is
@@ -133,13 +138,17 @@ impl Fit<'_> {
             return Some(all);
         }
         // What looks like products that are not exact may be a second alignment.
-        if self.depth == Depth::Twice && *missed > 0 {
+        let (twice, one) = (self.depth == Depth::Twice && *missed > 0, self.has_one_product());
+        if twice && !one {
             self.apart(&both, &mut all);
             if all.misses == 0 {
                 return Some(all);
             }
         }
         let mut products = self.products(cases)?;
+        if twice && one && !products.fits(cases.len()) {
+            self.apart(&both, &mut all);
+        }
         products.work += all.work;
         if all.fits(both.len()) && self.fails(all.own, cases, products.misses).0 < products.misses {
             (products.own, products.misses) = (all.own, all.misses);

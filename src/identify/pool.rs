@@ -27,7 +27,7 @@ pub(super) struct Pool {
 
 /// What it costs to make an evaluator, and how much more one does that is not fast, as products that a fast one computes.
 const MAKING: u64 = 1 << 16;
-const SLOW: u64 = 150;
+pub(super) const SLOW: u64 = 150;
 
 /// Which answers a candidate is judged by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use toml::{Table, Value};
 use super::{
     candidate::{Candidate, evaluator},
     climb::{Effort, climb, look_ahead, settle},
-    pool::{Measure, Pool},
+    pool::{self, Measure, Pool},
     starts::Start,
 };
 use crate::{
@@ -26,8 +26,9 @@ const CLIMBED: usize = 8;
 const REFINED: usize = 3;
 /// The work of the climbs from the nearest of the rules of what steps do, with which it begins.
 const NEAREST: [u64; 3] = [1 << 31, 1 << 29, 1 << 29];
-/// The most of them that are judged although the fast evaluator does not have them.
-const SLOW: usize = 6;
+/// What judging those of them may take that the fast evaluator does not have, and the fewest of these that are judged.
+const JUDGING: u64 = 1 << 31;
+const FEWEST_SLOW: usize = 6;
 /// Trees from which it goes on besides.
 const TREES: usize = 2;
 /// The work of each climb, as products that are computed: of the first, and of the others.
@@ -155,7 +156,10 @@ impl Search {
         let made = parallel::map(&self.fitted, |rule| evaluator(rule, &self.known.part));
         let (fast, slow): (Vec<_>, Vec<_>) =
             self.fitted.iter().zip(made).partition(|(_, own)| own.as_ref().is_some_and(Evaluator::is_fast));
-        let few: Vec<&Table> = fast.into_iter().chain(slow.into_iter().take(SLOW)).map(|(rule, _)| rule).collect();
+        let each = (self.guides.outputs() * self.known.part.stored_k()) as u64 * pool::SLOW;
+        let affordable = FEWEST_SLOW.max((JUDGING / each.max(1)) as usize);
+        let few: Vec<&Table> =
+            fast.into_iter().chain(slow.into_iter().take(affordable)).map(|(rule, _)| rule).collect();
         let judged = parallel::map(few, |rule| Candidate::new(rule.clone(), &self.guides, Measure::All, u64::MAX));
         judged.into_iter().flatten().collect()
     }
