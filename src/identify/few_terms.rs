@@ -138,3 +138,62 @@ impl Runs<'_> {
         program.dot(case)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use rand_chacha::{
+        ChaCha8Rng,
+        rand_core::{Rng, SeedableRng},
+    };
+
+    use super::*;
+    use crate::{
+        arithmetic::Model,
+        format::{Class, Format},
+        isa,
+    };
+
+    /// Fused sums in groups, sparse ones, a chain of fused multiply-adds, lanes with a late c, a form that is emulated.
+    const INSTRUCTIONS: [(&str, &str); 6] = [
+        ("ampere", "mma.m16n8k16.f32.f16.f16.f32"),
+        ("hopper", "mma.sp.m16n8k16.f32.tf32.tf32.f32"),
+        ("hopper", "mma.m16n8k32.f32.e4m3.e4m3.f32"),
+        ("hopper", "mma.m8n8k4.f32.f16.f16.f32"),
+        ("cdna3", "mfma.16x16x32.f32.e4m3fnuz.e5m2fnuz.f32"),
+        ("cdna3", "mfma.16x16x4.f32.f32.f32.f32"),
+    ];
+    const TILES: usize = 200;
+    const CASES: usize = 16;
+
+    #[test]
+    fn without_the_terms_that_are_zero_a_program_gives_the_same() {
+        let mut random = ChaCha8Rng::seed_from_u64(26);
+        for (model, name) in INSTRUCTIONS {
+            let i = isa::find(name).unwrap();
+            let program = Model::load(model).unwrap().program(&i).unwrap();
+            for _ in 0..TILES {
+                let ks: Vec<usize> = (0..4).map(|_| random.next_u64() as usize % i.stored_k()).collect();
+                let mut tile = Vec::new();
+                for _ in 0..CASES {
+                    let mut case = Case::zeros(&i);
+                    let mut code = |format: &Format| {
+                        let finite = |code: &u64| matches!(format.decode(*code).class, Class::Zero | Class::Normal);
+                        std::iter::repeat_with(|| random.next_u64() & format.code_mask()).find(finite).unwrap()
+                    };
+                    for k in &ks {
+                        let at = case.logical(&i, *k);
+                        (case.a[*k], case.b[at], case.c) = (code(i.a), code(i.b), code(i.c));
+                    }
+                    let answer = program.dot(&case);
+                    tile.push((case, answer));
+                }
+                let mut runs = Runs::of(&program);
+                for shown in ShownCase::of_tile(&i, &tile) {
+                    assert!(runs.explain(&shown), "{name}: {shown:?}");
+                }
+                // A few terms, not all of them.
+                assert!(runs.work < (CASES * (ks.len() + program.steps.len() + 1)) as u64);
+            }
+        }
+    }
+}

@@ -73,7 +73,8 @@ fn an_interrupted_run_reports_what_it_has_and_says_so() {
             }
             // Of a sweep that is not done there are no counts.
             "probe" if line.contains("--cases") => assert!(table("sweeps").is_empty()),
-            "probe" => assert!(table("profile")[0]["samples"].as_u64().unwrap() > 0),
+            // It may be interrupted before the first sample.
+            "probe" => assert!(table("profile").iter().all(|row| row["samples"].as_u64().unwrap() > 0)),
             "chain" => assert!(table("chain")[0]["finite"].as_u64().unwrap() > 0),
             _ => {
                 let files = std::fs::read_dir(folder.path()).unwrap().count();
