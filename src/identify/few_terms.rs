@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::fit::Answered;
 use crate::{
     arithmetic::{Addend, ElementaryOperation, Factors, Multiply, OperationStep, Program, Source, Sum},
-    format::Real,
+    format::{Format, Real},
     isa::{Case, Instruction},
 };
 
@@ -103,6 +103,12 @@ impl FewTerms {
     }
 }
 
+/// Whether two codes are the same, or zeros of any sign.
+pub(super) fn same_but_for_zero(format: &Format, x: u64, y: u64) -> bool {
+    let zero = |code: u64| matches!(format.value(code), Real::Finite(value) if value.is_zero());
+    x == y || zero(x) && zero(y)
+}
+
 /// A program that is run on cases.
 pub(super) struct Runs<'a> {
     whole: &'a Program,
@@ -118,10 +124,7 @@ impl Runs<'_> {
 
     /// Whether the program gives the answer of a case, but for the sign of a zero, which is a matter of its own.
     pub(super) fn explain(&mut self, shown: &ShownCase) -> bool {
-        let d = self.whole.instruction.d;
-        let zero = |code: u64| matches!(d.value(code), Real::Finite(value) if value.is_zero());
-        let found = self.dot(shown);
-        found == shown.answer || zero(found) && zero(shown.answer)
+        same_but_for_zero(self.whole.instruction.d, self.dot(shown), shown.answer)
     }
 
     /// The code of D, but for the sign of a zero.
@@ -147,11 +150,7 @@ mod tests {
     };
 
     use super::*;
-    use crate::{
-        arithmetic::Model,
-        format::{Class, Format},
-        isa,
-    };
+    use crate::{arithmetic::Model, format::Class, isa};
 
     /// Fused sums in groups, sparse ones, a chain of fused multiply-adds, lanes with a late c, a form that is emulated.
     const INSTRUCTIONS: [(&str, &str); 6] = [

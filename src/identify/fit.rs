@@ -145,7 +145,7 @@ impl Fit<'_> {
                 return Some(all);
             }
         }
-        let mut products = self.products(cases)?;
+        let mut products = self.products(cases, failed)?;
         if twice && one && !products.fits(cases.len()) {
             self.apart(&both, &mut all);
         }
@@ -156,15 +156,11 @@ impl Fit<'_> {
         Some(products)
     }
 
-    /// What becomes of the products that the step adds itself, by cases with all their bits.
-    fn products(&self, cases: &[ShownCase]) -> Option<Fitted> {
+    /// What becomes of the products that the step adds itself, by cases with all their bits, of which it fails so many where they are exact.
+    fn products(&self, cases: &[ShownCase], failed: usize) -> Option<Fitted> {
         let now = self.step().own;
         let exact = self.program(now)?;
-        let (failed, taken) = misses(&exact, cases, cases.len());
-        let mut all = Fitted { own: now, misses: failed, work: taken };
-        if failed == 0 {
-            return Some(all);
-        }
+        let mut all = Fitted { own: now, misses: failed, work: 0 };
         let with = |products| Own { products, ..now };
         self.best(&exact, vec![vec![with(Products::Normalised)]], cases, &mut all);
         let [usual, others] = self.targets();

@@ -9,13 +9,14 @@ pub(super) use tiles::tiles;
 pub(super) use zeros::settle_zeros;
 
 use super::{
+    few_terms::same_but_for_zero,
     fit::{Answered, ROUNDINGS},
     steps::{Cut, Overall, Own, Products, Step, SumSteps, set, set_overall},
 };
 use crate::{
     arithmetic::{Program, ResultTininess, Subnormals},
     base::{parallel, sorting},
-    format::{Class, Format, Overflow, Real},
+    format::{Class, Format, Overflow},
     isa::Instruction,
 };
 use knobs::{BEGUN, BEGUN_WIDER, KNOBS, UNSEEN, WIDER};
@@ -359,8 +360,5 @@ pub(super) fn says_something(i: &Instruction, (case, _): &Answered) -> bool {
 
 /// Whether a program gives the answer, but for the sign of a zero.
 fn explains(program: &Program, (case, answer): &Answered) -> bool {
-    let d = program.instruction.d;
-    let zero = |code: u64| matches!(d.value(code), Real::Finite(value) if value.is_zero());
-    let found = program.dot(case);
-    found == *answer || zero(found) && zero(*answer)
+    same_but_for_zero(program.instruction.d, program.dot(case), *answer)
 }
