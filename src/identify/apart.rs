@@ -13,8 +13,9 @@ pub(super) const MOST_LANES: usize = 5;
 /// The fewest cases that say something of lanes, and the part of cases of which a step may fail one where it is worth looking on.
 const FEWEST: usize = 16;
 const MISFIT: usize = 8;
-/// An alignment that hides nothing.
-const WIDE: Cut = Cut { bits: 60, rounding: Rounding::Rne, floor: None, sticky: false };
+/// Bits of an alignment that hides nothing of what D shows: where D has at most 24, no more than the fast evaluator has room for.
+const WIDE: i32 = 48;
+const WIDEST: i32 = 60;
 /// Products and operations after which no more lanes are looked for.
 const MOST: u64 = 12_000_000;
 /// How often all is gone through.
@@ -46,7 +47,8 @@ impl Fit<'_> {
         };
         let alone: Vec<ShownCase> = cases.iter().filter(without).cloned().collect();
         let target = all.own.target;
-        let plain = Own { cut: Some(WIDE), lanes: None, late: None, target, ..step.own };
+        let wide = self.wide();
+        let plain = Own { cut: Some(wide), lanes: None, late: None, target, ..step.own };
         if other.is_some() {
             self.added_late(plain, &alone, cases, all);
         }
@@ -61,8 +63,8 @@ impl Fit<'_> {
             if all.misses == 0 || all.work > MOST || same.len() < FEWEST || same.len() == alone.len() {
                 continue;
             }
-            let wide = Own { lanes: Some((period, WIDE)), ..plain };
-            let lanes = self.best_of_both(wide, [&inner, &outer], [&same, &alone], all);
+            let from = Own { lanes: Some((period, wide)), ..plain };
+            let lanes = self.best_of_both(from, [&inner, &outer], [&same, &alone], all);
             if lanes.misses > alone.len() / MISFIT {
                 continue;
             }
@@ -73,9 +75,16 @@ impl Fit<'_> {
         }
     }
 
+    /// An alignment that hides nothing.
+    fn wide(&self) -> Cut {
+        let wide = self.part.d.float().is_some_and(|float| float.precision() > 24);
+        Cut { bits: if wide { WIDEST } else { WIDE }, rounding: Rounding::Rne, floor: None, sticky: false }
+    }
+
     /// The same step where what is not a product is added late.
     fn added_late(&self, own: Own, alone: &[ShownCase], cases: &[ShownCase], all: &mut Fitted) {
-        let late = Late { sum: WIDE.bits, other: WIDE.bits, rounding: WIDE.rounding, drop: None, floor: None };
+        let Cut { bits, rounding, .. } = self.wide();
+        let late = Late { sum: bits, other: bits, rounding, drop: None, floor: None };
         // The exponent of a sum that is normalised may be smaller.
         for products in [own.products, Products::Normalised] {
             let from = Own { late: Some(late), products, ..own };
@@ -172,13 +181,19 @@ fn others_of(own: &Own) -> Vec<Own> {
         .collect()
 }
 
-/// Other exponents below which what is added late is left out.
+/// Other exponents below which what is added late is left out, also with the other roundings: what rounds down shows in small terms,
+/// but for those that are left out.
 fn drops(own: &Own) -> Vec<Own> {
     let Some(late) = own.late else { return Vec::new() };
-    dropped().map(|drop| Own { late: Some(Late { drop, ..late }), ..*own }).collect()
+    dropped_otherwise(late).map(|late| Own { late: Some(late), ..*own }).collect()
+}
+
+/// The same with other exponents below which it is left out, and other roundings.
+pub(super) fn dropped_otherwise(late: Late) -> impl Iterator<Item = Late> {
+    dropped().flat_map(move |drop| ROUNDINGS.map(|rounding| Late { drop, rounding, ..late }))
 }
 
 /// How far below the largest exponent a term may be left out; and not at all.
-pub(super) fn dropped() -> impl Iterator<Item = Option<i32>> {
+fn dropped() -> impl Iterator<Item = Option<i32>> {
     std::iter::once(None).chain((-5..=60).map(Some))
 }

@@ -161,8 +161,8 @@ impl Directed {
         Some(self.drawn(&leaves, leaves[0], None, Shown::Sum))
     }
 
-    /// One term of each of two parts or more, in a random order: where only one part is not a product, half of the time it is among
-    /// them.
+    /// One term of each of two parts or more, in a random order: where only one part is not a product, it is among them most
+    /// often.
     fn some(&mut self, step: &Step) -> Vec<Leaf> {
         let count = 2 + self.below((step.parts.len() as u64).min(MOST_TERMS) - 1) as usize;
         let mut parts: Vec<usize> = (0..step.parts.len()).collect();
@@ -170,7 +170,7 @@ impl Directed {
         let others: Vec<usize> = parts.iter().copied().filter(|at| step.parts[*at].product().is_none()).collect();
         if let ([other], true) = (&others[..], step.parts.len() > 2) {
             parts.remove(*other);
-            if self.below(2) == 0 {
+            if self.below(3) > 0 {
                 drawn.push(*other);
             }
         }
@@ -181,7 +181,11 @@ impl Directed {
         }
         let leaf = |part: usize| {
             let leaves = &step.leaves[part];
-            leaves[self.below(leaves.len() as u64) as usize]
+            // c has the format that reaches the farthest, most often.
+            match leaves.contains(&Leaf::C) && self.below(4) > 0 {
+                true => Leaf::C,
+                false => leaves[self.below(leaves.len() as u64) as usize],
+            }
         };
         drawn.into_iter().map(leaf).collect()
     }
@@ -204,6 +208,10 @@ impl Directed {
         let rows = self.side(i.m, true, leaves, (first, cancelling), (top, shown));
         let columns = self.side(i.n, false, leaves, (first, cancelling), (top, shown));
         let with_c = leaves.contains(&Leaf::C);
+        // Where products do not go far below c, it goes above them.
+        let low = leaves.iter().filter(|leaf| **leaf != Leaf::C).map(|leaf| self.range(*leaf).0).max().unwrap_or(top);
+        let highest = [i.c, i.d].map(|format| format.float().map_or(0, |float| float.emax())).into_iter().min();
+        let room = (highest.unwrap_or(0) - 5 - top).max(0);
         let mut tiles = Tiles::zeros(i, 1);
         for (at, row) in rows.iter().enumerate() {
             for (beside, column) in columns.iter().enumerate() {
@@ -212,8 +220,11 @@ impl Directed {
                     (Some(Leaf::C), Leaf::Product(k)) => self.opposite(&case, k, shown),
                     (Some(Leaf::Product(k)), Leaf::C) => self.opposite(&case, k, shown),
                     _ if with_c => {
-                        let far = if first == Leaf::C { 3 } else { self.gap(shown) };
-                        let exponent = top - if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
+                        let gap = self.gap(shown);
+                        let lift = if first == Leaf::C { (gap - (top - low)).clamp(0, room) } else { 0 };
+                        let far = if first == Leaf::C { 3 } else { gap };
+                        let below = if self.below(2) == 0 { far } else { self.below(far as u64 + 1) as i32 };
+                        let exponent = top + lift - below;
                         self.code(i.c, exponent.max(self.range(Leaf::C).0), SHORT)
                     }
                     _ => 0,

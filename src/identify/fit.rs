@@ -108,8 +108,11 @@ impl Fit<'_> {
             let owns = |target: Target| cuts.iter().map(move |cut| Own { cut: *cut, target, ..now }).collect();
             self.best(&program, targets.iter().map(|target| owns(*target)).collect(), cases, &mut all);
             // What hardly ever shows may be there all the same.
-            if all.misses == 0 || tier > 0 && all.fits(cases.len()) {
+            if all.misses == 0 {
                 return Some(all);
+            }
+            if tier > 0 && all.fits(cases.len()) {
+                break;
             }
         }
         if self.depth == Depth::Twice && !self.has_one_product() {

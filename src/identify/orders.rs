@@ -14,8 +14,14 @@ pub(super) enum Undecided {
 
 /// What masks leave open of an order, if they do.
 pub(super) fn undecided(order: &Order) -> Option<Undecided> {
-    let blocks = step(order)?.parts.iter().any(|part| matches!(part, Order::Meeting(_)));
-    Some(if blocks { Undecided::Blocks } else { Undecided::Products })
+    let is_block = |part: &&Order| matches!(part, Order::Meeting(_));
+    let blocks: Vec<&Order> = step(order)?.parts.iter().filter(is_block).collect();
+    match blocks[..] {
+        [] => Some(Undecided::Products),
+        // One step after the other, as far as c shows.
+        [before] if before.first() == Leaf::C => None,
+        _ => Some(Undecided::Blocks),
+    }
 }
 
 /// The most products of which all groups are tried.

@@ -48,6 +48,8 @@ const TELLING: u64 = 1 << 27;
 const LED_ON: usize = 3;
 /// What other orders may take, where masks found none and all at once led nowhere.
 const ORDERS: u64 = 1 << 32;
+/// What the nearest candidate may take to be changed once more, whatever was spent before.
+const LAST: u64 = 1 << 30;
 /// How often candidates are told apart before the search gives up.
 const ROUNDS: usize = 60;
 
@@ -232,6 +234,7 @@ impl<'a> Dialogue<'a> {
                         found = Some((polished, None));
                         continue;
                     }
+                    self.spare(LAST);
                     let refined = self.search.refine(candidate, Steps::Ahead, MUCH);
                     if refined.penalty > 0 {
                         self.search.learn(&refined);
@@ -267,8 +270,7 @@ impl<'a> Dialogue<'a> {
         if shapes.is_none() {
             *shapes = Some(self.starts(known));
             // Whatever that took, half of the work is left to the climbs.
-            let known = &mut self.search.known;
-            known.most = known.most.max(known.work() + known.most / 2);
+            self.spare(self.search.known.most / 2);
         }
         let best = self.search.reach(shapes.as_deref()?)?;
         let mut best = self.led_on(best);
@@ -280,7 +282,17 @@ impl<'a> Dialogue<'a> {
                 best = other;
             }
         }
+        if best.penalty > 0 {
+            self.spare(LAST);
+            best = self.search.finish(best, LAST);
+        }
         Some(best)
+    }
+
+    /// Lets what follows take so much at least.
+    fn spare(&mut self, work: u64) {
+        let known = &mut self.search.known;
+        known.most = known.most.max(known.work() + work);
     }
 
     /// What leads on from a candidate, by what it fails.

@@ -171,6 +171,22 @@ impl Search {
         misses.iter().step_by(step).for_each(|(tile, _)| self.isolated.take(&self.known, *tile));
     }
 
+    /// The nearest candidate, changed once more by what it fails, first in what decides special results; itself where that is no nearer.
+    pub(super) fn finish(&mut self, from: Candidate, work: u64) -> Candidate {
+        self.guide_by(&from);
+        let settled = settle(&self.guides, from.clone(), Effort::of(&self.known, work / 2));
+        let refined = self.refine(settled, Steps::Single, work);
+        if refined.penalty < from.penalty { refined } else { from }
+    }
+
+    /// Lets some of the tiles that a candidate fails guide the search; whether it fails any.
+    fn guide_by(&mut self, candidate: &Candidate) -> bool {
+        let misses = self.known.misses(&candidate.evaluator);
+        let step = (misses.len() / ADDED).max(1);
+        misses.iter().step_by(step).for_each(|(tile, _)| self.guides.take(&self.known, *tile));
+        !misses.is_empty()
+    }
+
     /// Climbs from a candidate, adding to the guides what the candidate fails of what is known; judged by all of that.
     pub(super) fn refine(&mut self, from: Candidate, steps: Steps, work: u64) -> Candidate {
         let mut best = from;
@@ -184,12 +200,9 @@ impl Search {
             {
                 best = climb(&self.guides, better, effort);
             }
-            let misses = self.known.misses(&best.evaluator);
-            if best.penalty > 0 || misses.is_empty() {
+            if best.penalty > 0 || !self.guide_by(&best) {
                 break;
             }
-            let step = (misses.len() / ADDED).max(1);
-            misses.iter().step_by(step).for_each(|(tile, _)| self.guides.take(&self.known, *tile));
         }
         best.judge(&self.known, Measure::All);
         best

@@ -132,11 +132,12 @@ fn most(owns: impl Iterator<Item = Own>) -> Option<Own> {
     counted.into_iter().rev().max_by_key(|(_, count)| *count).map(|(own, _)| own)
 }
 
-/// Whether a sum has the order that was found of another.
+/// Whether a sum has the order that was found of another: where that leaves a step undecided, the steps before it.
 fn agrees(found: &Order, own: &Order) -> bool {
     match (found, own) {
         (Order::Meeting(found), own) if found.manner == Manner::Undecided => {
-            of_step(found) == own.leaves().into_iter().collect::<Vec<_>>()
+            let mut before = found.parts.iter().filter(|part| matches!(part, Order::Meeting(_)));
+            of_step(found) == own.leaves().into_iter().collect::<Vec<_>>() && before.all(|part| has(own, part))
         }
         (Order::Leaf(found), Order::Leaf(own)) => found == own,
         (Order::Meeting(found), Order::Meeting(own)) => {
@@ -145,6 +146,18 @@ fn agrees(found: &Order, own: &Order) -> bool {
         }
         _ => false,
     }
+}
+
+/// Whether one of the steps of a sum sums what this part does, in its order.
+fn has(own: &Order, part: &Order) -> bool {
+    let leaves = part.leaves();
+    let mut same = None;
+    own.visit(&mut |step| {
+        if same.is_none() && step.leaves() == leaves {
+            same = Some(step);
+        }
+    });
+    same.is_some_and(|step| agrees(part, step))
 }
 
 /// Rules whose nodes are the steps of `order`, of which pairs are ordinary additions in the first and fused multiply-adds, where

@@ -17,7 +17,7 @@ const STRIDE: i32 = 4;
 const AT_A_TIME: usize = 1 << 20;
 
 /// A term: its leaf by number, whether it is negative, and the exponent of its magnitude.
-type Entry = (usize, bool, i32);
+pub(super) type Entry = (usize, bool, i32);
 
 /// How three terms meet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,8 +47,8 @@ pub(super) struct Masks<'a> {
     c: Range,
     scale: Option<Range>,
     /// The exponent of the huge term at each leaf, and of the tiny one.
-    huge: Vec<i32>,
-    tiny: Vec<i32>,
+    pub(super) huge: Vec<i32>,
+    pub(super) tiny: Vec<i32>,
     /// The least ratio at which a term was lost.
     lost: i32,
     /// How many cases were asked.
@@ -113,6 +113,14 @@ impl<'a> Masks<'a> {
         self.leaves[number]
     }
 
+    /// The number of a term.
+    pub(super) fn number(&self, leaf: Leaf) -> usize {
+        match leaf {
+            Leaf::C => 0,
+            Leaf::Product(k) => k + 1,
+        }
+    }
+
     /// The exponents that each term can have.
     fn limits(&self) -> Vec<Range> {
         let scale = self.scale.unwrap_or(Range { low: 0, normal: 0, high: 0 });
@@ -163,7 +171,7 @@ impl<'a> Masks<'a> {
     }
 
     /// Whether an output is this power of two.
-    fn is(&self, code: u64, negative: bool, exponent: i32) -> bool {
+    pub(super) fn is(&self, code: u64, negative: bool, exponent: i32) -> bool {
         match self.i.d.value(code) {
             Real::Finite(value) => {
                 value.negative == negative
@@ -175,7 +183,7 @@ impl<'a> Masks<'a> {
     }
 
     /// The outputs of cases with these terms.
-    fn outputs(&mut self, entries: &[Vec<Entry>]) -> Result<Vec<u64>> {
+    pub(super) fn outputs(&mut self, entries: &[Vec<Entry>]) -> Result<Vec<u64>> {
         let mut outputs = Vec::new();
         for entries in entries.chunks((AT_A_TIME / self.leaves.len()).max(1)) {
             interrupt::check()?;

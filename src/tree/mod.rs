@@ -12,6 +12,7 @@
 //! order), and a further [`CHECKS`] that test what was found with terms drawn at random.
 
 mod ask;
+mod beside_c;
 #[cfg(feature = "cli")]
 pub(crate) mod drawing;
 mod fold;
@@ -139,6 +140,7 @@ pub fn find(instruction: &Instruction, ask: &mut dyn FnMut(&[Case]) -> Result<Ve
     }
     let mut masks = masks::Masks::new(i, ask)?;
     let order = search::tree(&mut masks)?;
+    let order = beside_c::decided(&mut masks, order)?;
     search::checked(masks, order)
 }
 

@@ -4,7 +4,7 @@ use super::OVERFLOWS;
 use crate::{
     format::{FORMATS, Format, Rounding},
     identify::{
-        apart::{MOST_LANES, dropped},
+        apart::{MOST_LANES, dropped_otherwise},
         fit::{BITS, ROUNDINGS, USUAL, cuts, holds_sums},
         steps::{Cut, Late, Own, Products, Target},
     },
@@ -72,9 +72,7 @@ pub(super) const WIDER: &[fn(&Own) -> Vec<Own>] = &[
         let Some(late) = own.late else { return Vec::new() };
         let sums = BITS.map(|sum| Late { sum, ..late });
         let others = BITS.map(|other| Late { other, ..late });
-        let roundings = ROUNDINGS.map(|rounding| Late { rounding, ..late });
-        let drops = dropped().map(|drop| Late { drop, ..late });
-        sums.chain(others).chain(roundings).chain(drops).map(|late| Own { late: Some(late), ..*own }).collect()
+        sums.chain(others).chain(dropped_otherwise(late)).map(|late| Own { late: Some(late), ..*own }).collect()
     },
     |own| {
         let formats = FORMATS.iter().filter(|format| USUAL.contains(&format.name));

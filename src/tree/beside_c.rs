@@ -1,0 +1,174 @@
+//! The order of a step that masks leave undecided, by terms that are lost beside c: its format is wide where those of A and B are narrow.
+//!
+//! Beside a c that is so much larger, a small term is lost. Two small ones come through if they are added before they meet c. Of two that
+//! are lost, one may be added to c before the other: if it makes c smaller than the power of two that it was, the next one finds finer last
+//! places, and comes through.
+
+use super::{
+    Leaf, Manner, Order,
+    masks::{Entry, Masks},
+};
+use crate::Result;
+
+/// The most parts of a step that is looked at: all pairs of them are asked.
+const MOST_PARTS: usize = 512;
+/// The number of the leaf c.
+const C: usize = 0;
+
+/// An order whose step with c, if masks leave it undecided, is several steps where terms are lost beside c one after the other. What is
+/// added at once without loss, or before it meets c, stays undecided.
+pub(super) fn decided(masks: &mut Masks<'_>, order: Order) -> Result<Order> {
+    let (mut depth, mut at) = (0, &order);
+    // c is in the first part of every step.
+    let step = loop {
+        match at {
+            Order::Leaf(_) => return Ok(order),
+            Order::Meeting(meeting) if meeting.parts[0] == Order::Leaf(Leaf::C) => break meeting,
+            Order::Meeting(meeting) => (depth, at) = (depth + 1, &meeting.parts[0]),
+        }
+    };
+    let open = step.manner == Manner::Undecided && (3..=MOST_PARTS + 1).contains(&step.parts.len());
+    let Some(steps) = (if open { steps(masks, &step.parts[1..])? } else { None }) else { return Ok(order) };
+    let mut order = order;
+    *first(&mut order, depth) = steps;
+    Ok(order)
+}
+
+/// The first part of the first part, and so on, so many times.
+fn first(order: &mut Order, depth: usize) -> &mut Order {
+    let mut at = order;
+    for _ in 0..depth {
+        match at {
+            Order::Meeting(meeting) => at = &mut meeting.parts[0],
+            Order::Leaf(_) => break,
+        }
+    }
+    at
+}
+
+/// The steps in which these parts are added to c; `None` where that cannot be told.
+fn steps(masks: &mut Masks<'_>, parts: &[Order]) -> Result<Option<Order>> {
+    let leaves: Vec<usize> = parts.iter().map(|part| masks.number(part.first())).collect();
+    let Some(sizes) = Sizes::find(masks, &leaves)? else { return Ok(None) };
+    let Some(classes) = sizes.classes(masks, &leaves)?.filter(|classes| classes.len() > 1) else { return Ok(None) };
+    let firsts: Vec<usize> = classes.iter().map(|class| leaves[class[0]]).collect();
+    let Some(ranks) = sizes.ranks(masks, &firsts)? else { return Ok(None) };
+    let mut sum = Order::Leaf(Leaf::C);
+    for rank in ranks {
+        // Whether what comes through in pairs is added before it meets c, or with it in a step that keeps a few bits more, is open.
+        let open = rank.iter().any(|class| classes[*class].len() > 1);
+        let own = rank.iter().flat_map(|class| &classes[*class]).map(|part| parts[*part].clone());
+        let manner = if open { Manner::Undecided } else { Manner::Aligned };
+        sum = Order::meeting(std::iter::once(sum).chain(own).collect(), manner).expect("a step has parts");
+    }
+    Ok(Some(sum))
+}
+
+/// How large c and the small terms are, as exponents, and their sign.
+struct Sizes {
+    negative: bool,
+    c: i32,
+    small: i32,
+}
+
+impl Sizes {
+    /// The smallest c beside which a small term of each of these leaves is lost, but none that is twice as large and makes c smaller.
+    fn find(masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Sizes>> {
+        let Some(first) = leaves.first() else { return Ok(None) };
+        let small = leaves.iter().map(|leaf| masks.tiny[*leaf]).max().unwrap_or(0);
+        if leaves.iter().any(|leaf| masks.huge[*leaf] <= small) {
+            return Ok(None);
+        }
+        let tried = |negative| (small + 2..=masks.huge[C]).map(move |c| Sizes { negative, c, small });
+        let tried: Vec<Sizes> = [false, true].into_iter().flat_map(tried).collect();
+        let entries: Vec<Vec<Entry>> = tried.iter().map(|sizes| sizes.with(&[sizes.lost(*first)])).collect();
+        let outputs = masks.outputs(&entries)?;
+        let mut lost = tried.into_iter().zip(outputs).filter(|(sizes, output)| sizes.is_c(masks, *output));
+        let Some((sizes, _)) = lost.next() else { return Ok(None) };
+        let entries: Vec<Vec<Entry>> = leaves
+            .iter()
+            .flat_map(|leaf| [sizes.with(&[sizes.lost(*leaf)]), sizes.with(&[sizes.against(*leaf)])])
+            .collect();
+        let outputs = masks.outputs(&entries)?;
+        let all = outputs.chunks(2).all(|own| sizes.is_c(masks, own[0]) && !sizes.is_c(masks, own[1]));
+        Ok(all.then_some(sizes))
+    }
+
+    /// A term that is lost beside c.
+    fn lost(&self, leaf: usize) -> Entry {
+        (leaf, self.negative, self.small)
+    }
+
+    /// A term that makes c smaller.
+    fn against(&self, leaf: usize) -> Entry {
+        (leaf, !self.negative, self.small + 1)
+    }
+
+    /// These terms beside c.
+    fn with(&self, terms: &[Entry]) -> Vec<Entry> {
+        [&[(C, self.negative, self.c)], terms].concat()
+    }
+
+    fn is_c(&self, masks: &Masks<'_>, output: u64) -> bool {
+        masks.is(output, self.negative, self.c)
+    }
+
+    /// The leaves, by place, of which two come through that are lost alone; `None` if that is no equivalence.
+    fn classes(&self, masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Vec<Vec<usize>>>> {
+        let pairs: Vec<(usize, usize)> =
+            (0..leaves.len()).flat_map(|one| (one + 1..leaves.len()).map(move |other| (one, other))).collect();
+        let entries: Vec<Vec<Entry>> =
+            pairs.iter().map(|(one, other)| self.with(&[self.lost(leaves[*one]), self.lost(leaves[*other])])).collect();
+        let outputs = masks.outputs(&entries)?;
+        let together: Vec<bool> = outputs.into_iter().map(|output| !self.is_c(masks, output)).collect();
+        let mut first: Vec<usize> = (0..leaves.len()).collect();
+        for ((one, other), together) in pairs.iter().zip(&together) {
+            if *together {
+                first[*other] = first[*other].min(first[*one]);
+            }
+        }
+        let same = |(one, other): &(usize, usize)| first[*one] == first[*other];
+        if pairs.iter().zip(together).any(|(pair, together)| same(pair) != together) {
+            return Ok(None);
+        }
+        let mut classes: Vec<Vec<usize>> = Vec::new();
+        for (place, own) in first.iter().enumerate() {
+            match classes.iter_mut().find(|class| class[0] == *own) {
+                Some(class) => class.push(place),
+                None => classes.push(vec![place]),
+            }
+        }
+        Ok(Some(classes))
+    }
+
+    /// These leaves, by place, in the order in which they are added to c, those that are added at once together; `None` if they have no
+    /// such order.
+    fn ranks(&self, masks: &mut Masks<'_>, leaves: &[usize]) -> Result<Option<Vec<Vec<usize>>>> {
+        let alone: Vec<Vec<Entry>> = leaves.iter().map(|leaf| self.with(&[self.against(*leaf)])).collect();
+        let alone = masks.outputs(&alone)?;
+        let count = leaves.len();
+        let pairs: Vec<(usize, usize)> = (0..count)
+            .flat_map(|one| (0..count).filter(move |other| *other != one).map(move |other| (one, other)))
+            .collect();
+        let entries: Vec<Vec<Entry>> = pairs
+            .iter()
+            .map(|(one, other)| self.with(&[self.against(leaves[*one]), self.lost(leaves[*other])]))
+            .collect();
+        let outputs = masks.outputs(&entries)?;
+        // What makes c smaller comes before what comes through then.
+        let before = pairs.iter().zip(outputs).filter(|((one, _), output)| alone[*one] != *output);
+        let mut earlier = vec![0; count];
+        let mut ordered = vec![false; count * count];
+        for ((one, other), _) in before {
+            earlier[*other] += 1;
+            ordered[one * count + other] = true;
+        }
+        if pairs.iter().any(|(one, other)| ordered[one * count + other] != (earlier[*one] < earlier[*other])) {
+            return Ok(None);
+        }
+        let mut ranks: Vec<Vec<usize>> = vec![Vec::new(); count];
+        earlier.into_iter().enumerate().for_each(|(place, rank)| ranks[rank].push(place));
+        ranks.retain(|rank| !rank.is_empty());
+        Ok(Some(ranks))
+    }
+}
