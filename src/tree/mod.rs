@@ -6,9 +6,10 @@
 //! and one is tiny; the rest are zero. If the huge ones meet first, they cancel, and the tiny one comes through; if the
 //! tiny one meets one of them first, it is lost. Each of three terms in turn is the tiny one: that says which two of them meet
 //! first, or that all three meet at once. From such answers the tree grows term by term: where the new term belongs is
-//! searched on the path to a term that is there, by bisection.
+//! searched on the path to a term that is there, by bisection. Where the formats of A and B hold no terms that are far enough apart, c may:
+//! small terms that are lost beside it, alone, in pairs, or only in one order, show which are added before they meet it, and which first.
 //!
-//! A tree of n terms takes at most about 3 n^2 cases (n^2 / 2 for a step that sums all terms at once, 7 n for a chain in ascending
+//! A tree of n terms takes at most about 4 n^2 cases (n^2 / 2 for a step that sums all terms at once, 7 n for a chain in ascending
 //! order), and a further [`CHECKS`] that test what was found with terms drawn at random.
 
 mod ask;

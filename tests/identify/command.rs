@@ -67,7 +67,7 @@ fn a_program_that_is_no_function_of_its_operands_is_a_failure_that_names_both_an
         let run = identify(&format!("--fault {fault}"), &["--cases", "1e4"]);
         assert_eq!(run.status, 3, "{fault}: {}", run.stderr);
         let said = run.stderr.trim_end();
-        assert!(said.contains("is not a function of its operands: a[0] 0x"), "{fault}: {said}");
+        assert!(said.contains("is not a function of its operands: a["), "{fault}: {said}");
         assert_eq!(said.matches(" in row ").count(), 2, "{fault}: {said}");
     }
 }
