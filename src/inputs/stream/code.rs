@@ -2,6 +2,7 @@
 
 use super::{
     fields::Fields,
+    line::mask,
     parameters::{Parameters, kind},
     word::CodeWord,
 };
@@ -68,41 +69,36 @@ pub(super) fn special(fields: &Fields, hash: u32) -> u64 {
     }
 }
 
-/// The code of a magnitude and a sign, with or without random padding.
+/// The code of a magnitude and a sign, with or without random padding. Masks, not conditions: all elements of a line have the
+/// same format, and are made without branches.
 #[inline(always)]
 pub(super) fn code<W: CodeWord>(plan: &Parameters, fields: &Fields, magnitude: W, negative: u32, hash: u32) -> W {
-    let (zero, sign) = (W::from(0), W::of(fields.sign));
-    let negative = W::from(negative & 1).left(fields.bits - 1);
-    let negative = if fields.specials == Some(Specials::NegativeZeroNan) {
-        // Zero has no sign, and what looks like its negative is NaN.
-        if magnitude != zero && magnitude & sign == zero { negative } else { zero }
-    } else if fields.signed {
-        negative
-    } else {
-        zero
-    };
-    let padding = if plan.padding { hash.rotate_left(16) & ((1 << fields.padding) - 1) } else { 0 };
-    magnitude.left(fields.padding) | negative | W::from(padding)
+    // Where zero has no sign; what looks like its negative is NaN, which is the same with either sign.
+    let bare = fields.specials == Some(Specials::NegativeZeroNan);
+    let (signed, bare) =
+        (W::of(mask(fields.signed)), if magnitude == W::from(0) { W::of(mask(bare)) } else { W::from(0) });
+    let padding = mask(plan.padding) as u32 & ((1 << fields.padding) - 1);
+    magnitude.left(fields.padding)
+        | W::from(negative & 1).left(fields.bits - 1) & signed & !bare
+        | W::from(hash.rotate_left(16) & padding)
 }
 
 /// An integer: the ends of the range, small numbers, or any; `minus` its negative where there is one.
+#[inline(always)]
 pub(super) fn integer(plan: &Parameters, fields: &Fields, hash: u32, minus: bool) -> u64 {
-    let mask = u32::MAX >> (32 - fields.bits);
-    let most = if fields.signed { mask >> 1 } else { mask };
-    let pick = match plan.integers {
-        0..=3 => hash >> 29,
-        4 | 5 => hash >> 31,
-        _ => 7,
+    let all = u32::MAX >> (32 - fields.bits);
+    let most = if fields.signed { all >> 1 } else { all };
+    let (picked, none) = match plan.integers {
+        0..=3 => (29, 0),
+        4 | 5 => (31, 0),
+        _ => (31, 7),
     };
-    let code = match pick {
-        0 => most,
-        1 => mask ^ most,
-        2 => mask,
-        3 => 0,
-        4 => 1,
-        _ => hash & mask,
-    };
-    u64::from(if minus && fields.signed { code.wrapping_neg() & mask } else { code })
+    let pick = hash >> picked | none;
+    let mut code = hash & all;
+    for (place, special) in [most, all ^ most, all, 0, 1].into_iter().enumerate() {
+        code = if pick == place as u32 { special } else { code };
+    }
+    u64::from(if minus && fields.signed { code.wrapping_neg() & all } else { code })
 }
 
 /// The integer significand of a code and the weight of its last bit.

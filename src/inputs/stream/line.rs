@@ -39,6 +39,7 @@ pub(super) struct Factor {
 
 impl Line {
     /// The line of a role: of an index along k of dense forms, of a stored index of sparse ones.
+    #[inline]
     pub(super) fn new(plan: &Parameters, shape: &Ranges, role: u32) -> Line {
         let turned = role << plan.rotate | role >> (shape.slot_bits() - plan.rotate);
         let slot = turned.wrapping_mul(plan.multiply).wrapping_add(plan.add) & (shape.stored - 1);

@@ -51,8 +51,8 @@ pub fn tiles(i: &Instruction, seed: u64, first: u64, count: usize) -> Tiles {
             let codes = Matrix { columns, width, bytes: &mut array[number as usize * bytes..][..*bytes] };
             match (operand.name, &shape.scale) {
                 ("a", _) => codes.fill(|row, stored| tile.a(row, stored)),
-                ("b", _) => codes.fill(|k, column| tile.b(k, column)),
-                ("c", _) => codes.fill(|row, column| tile.c(row, column)),
+                ("b", _) => codes.copy(tile.b()),
+                ("c", _) => codes.copy(tile.c()),
                 ("positions", _) => codes.fill(|row, stored| tile.position(row, stored) as u64),
                 ("scale_a", Some((scale, _))) => codes.fill(|row, block| tile.scale_a(scale, row, block)),
                 (_, Some((scale, _))) => codes.fill(|block, column| tile.scale_b(scale, block, column)),
@@ -95,6 +95,22 @@ impl Matrix<'_> {
                 *bytes = low_bytes(code(row, column));
             }
         }
+    }
+
+    /// Sets the codes to those of a matrix row by row.
+    fn copy(self, codes: &[u64]) {
+        match self.width {
+            1 => copy_wide::<1>(codes, self.bytes),
+            2 => copy_wide::<2>(codes, self.bytes),
+            4 => copy_wide::<4>(codes, self.bytes),
+            _ => copy_wide::<8>(codes, self.bytes),
+        }
+    }
+}
+
+fn copy_wide<const WIDTH: usize>(codes: &[u64], bytes: &mut [u8]) {
+    for (bytes, code) in bytes.as_chunks_mut::<WIDTH>().0.iter_mut().zip(codes) {
+        *bytes = low_bytes(*code);
     }
 }
 

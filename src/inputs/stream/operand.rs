@@ -67,16 +67,14 @@ impl<'a> StreamedTile<'a> {
         self.a[role * self.shape.m + row]
     }
 
-    /// The code of B at an index along k and a column.
-    #[inline]
-    pub(super) fn b(&self, k: usize, column: usize) -> u64 {
-        self.b[k * self.shape.n + column]
+    /// The codes of B, `[k][n]`.
+    pub(super) fn b(&self) -> &[u64] {
+        &self.b
     }
 
-    /// The code of C at a row and a column.
-    #[inline]
-    pub(super) fn c(&self, row: usize, column: usize) -> u64 {
-        self.c[row * self.shape.n + column]
+    /// The codes of C, `[m][n]`.
+    pub(super) fn c(&self) -> &[u64] {
+        &self.c
     }
 
     /// The position of the stored element `stored` of a row of A in its chunk.
@@ -148,7 +146,7 @@ impl<'a> StreamedTile<'a> {
         let (plan, shape) = (&self.plan, self.shape);
         let (a, b, c) = (&shape.a, &shape.b, &shape.c);
         let (stored, k) = self.cancelled(row);
-        let (a_code, b_code) = (self.a(row, stored), self.b(k, column));
+        let (a_code, b_code) = (self.a(row, stored), self.b[k * shape.n + column]);
         let ((x, a_exponent), (y, b_exponent)) = (code::significand(a, a_code), code::significand(b, b_code));
         let exponent = a_exponent + b_exponent;
         // Of a product of two doubles the upper word.
@@ -296,8 +294,18 @@ fn addends<W: CodeWord>(
     let (plan, fields) = (plan.clone(), *fields);
     let first = C + row as u32 * 256;
     if fields.integer {
+        let most = fields.largest as u32;
+        // Numbers have their bits kept, most less a number all of them turned, and those above most its leading bit as well.
+        let (kept, turned, any) = match plan.c {
+            AddendKind::Zero => (0, 0, 0),
+            AddendKind::Number => (most, 0, 0),
+            AddendKind::Cancels => (most, most, 0),
+            AddendKind::Largest => (most, most + 1, 0),
+            AddendKind::Any => (0, 0, most << 1 | 1),
+        };
         for (column, code) in out.iter_mut().enumerate() {
-            *code = integer_addend(&plan, &fields, plan.hash(first + column as u32));
+            let hash = plan.hash(first + column as u32);
+            *code = u64::from((hash >> 12 >> (hash & 15) & kept) ^ turned | hash & any);
         }
         return;
     }
@@ -320,19 +328,6 @@ fn addends<W: CodeWord>(
         let negative = sign ^ signs[column] ^ hash >> 31 & plan.signs;
         out[column] = code::code(&plan, &fields, magnitude, negative, hash).into();
     }
-}
-
-fn integer_addend(plan: &Parameters, fields: &Fields, hash: u32) -> u64 {
-    let most = fields.largest as u32;
-    // Of accumulators narrower than 32 bits no more than they have.
-    let near = hash >> 12 >> (hash & 15) & most;
-    u64::from(match plan.c {
-        AddendKind::Zero => 0,
-        AddendKind::Number => near,
-        AddendKind::Cancels => most - near,
-        AddendKind::Largest => most + 1 + near,
-        AddendKind::Any => hash & (most << 1 | 1),
-    })
 }
 
 /// Puts special codes in place of `share` of 128 elements of a line.
