@@ -295,7 +295,7 @@ fn addends<W: CodeWord>(
     let first = C + row as u32 * 256;
     if fields.integer {
         let most = fields.largest as u32;
-        // Numbers have their bits kept, most less a number all of them turned, and those above most its leading bit as well.
+        // Which bits are those of a small number, which of them are inverted, and which are any. Inverted in all, it is `most` less it.
         let (kept, turned, any) = match plan.c {
             AddendKind::Zero => (0, 0, 0),
             AddendKind::Number => (most, 0, 0),
