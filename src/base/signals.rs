@@ -24,13 +24,13 @@ pub(crate) fn watch() {
     }
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        let watched = [Interruption::Int, Interruption::Term];
-        for signal in watched {
+        let watched: Vec<usize> = Interruption::ALL.into_iter().filter_map(Interruption::signal).collect();
+        for &signal in &watched {
             // A signal that cannot be watched ends the program, as it does without all this.
-            let _ = flag::register_usize(signal.number() as i32, &PENDING, signal.number());
+            let _ = flag::register_usize(signal as i32, &PENDING, signal);
         }
         // Without a thread for it, a later signal is as good as the first one.
-        if let Ok(signals) = Signals::new(watched.map(|signal| signal.number() as i32)) {
+        if let Ok(signals) = Signals::new(watched.iter().map(|&signal| signal as i32)) {
             let _ = thread::Builder::new().name("signals".into()).spawn(move || end_by_a_later(signals));
         }
     });

@@ -4,7 +4,7 @@ use std::io::{BufRead, Read, stdin};
 
 use clap::{Args, ValueEnum};
 
-use super::{OutputDestination, invocation, options::integer, rounding::RoundingFlags};
+use super::{OutputDestination, options::integer, rounding::RoundingFlags};
 use crate::{
     Error, Result,
     calc::{self, CalcRequest, Check, Operator, Sheet},
@@ -120,7 +120,7 @@ impl From<NanName> for NanRule {
 ///
 /// # Errors
 /// An unknown format, operation or rounding; one that the format does not support; no input, or a first line that cannot be read.
-pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let environment = Environment {
         rounding: arguments.rounding.rounding()?,
         overflow: arguments.rounding.overflow.into(),
@@ -140,7 +140,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         // Not by clap, which waives what is required where it would conflict with something given.
         return Err(Error::request("--check-nan is for --check"));
     }
-    if arguments.check { check(&operator, arguments) } else { compute(&operator, arguments) }
+    if arguments.check { check(&operator, arguments, report) } else { compute(&operator, arguments, report) }
 }
 
 /// The format of this name, which may not be a block format.
@@ -155,21 +155,20 @@ fn format_of_codes(name: &str) -> Result<&'static Format> {
     }
 }
 
-fn check(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+fn check(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Result<()> {
     let how = Check { strict: arguments.check_nan, limit: arguments.limit };
     let (tally, status) = calc::check(operator, how, stdin());
     if tally.lines == 0 {
         status?;
         return Err(Error::request("there is no line to check on standard input"));
     }
-    let mut report = Report::new("calc", invocation());
     report.tables.push(calc::counts(operator, &tally));
     report.tables.extend(calc::differences(operator, &tally));
     report.holds = tally.differing == 0;
-    Ok(stopped(report, status))
+    status
 }
 
-fn compute(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut sheet = Sheet::new(operator);
     let status = if arguments.operands.is_empty() {
         from_lines(&mut sheet, stdin().lock())
@@ -181,13 +180,12 @@ fn compute(operator: &Operator, arguments: &Arguments) -> Result<(Report, Option
         status?;
         return Err(Error::request("there is no operand: give some on the command line or on standard input"));
     }
-    let mut report = Report::new("calc", invocation());
     report.tables.push(sheet.into_table());
     if without_code > 0 {
         report.notes.push(format!("{without_code} of {rows} results are NaN, which the format of the result lacks."));
         report.holds = false;
     }
-    Ok(stopped(report, status))
+    status
 }
 
 /// The most bytes of a line of operands.
@@ -222,13 +220,4 @@ fn from_lines(sheet: &mut Sheet<'_>, mut input: impl BufRead) -> Result<()> {
         }
     }
     Ok(())
-}
-
-/// A report that is marked if something stopped the work.
-fn stopped(mut report: Report, status: Result<()>) -> (Report, Option<Error>) {
-    let error = status.err();
-    if let Some(error) = &error {
-        report.notes.push(format!("The input was not read to its end: {error}"));
-    }
-    (report, error)
 }

@@ -7,13 +7,11 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    invocation,
     options::{MAX_TIMEOUT, integer},
     select::{self, Selection},
 };
 use crate::{
     Error, Result, Stage,
-    base::signals,
     chain::{self, ChainRequest, Curve, Scaling, table},
     device::{self, Device, Execution},
     experiment::table::devices,
@@ -87,11 +85,9 @@ struct Runner {
 /// # Errors
 /// A request error for an unknown or unavailable instruction or a plot file that cannot be written; the errors of
 /// the device.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
-    let mut report = Report::new("chain", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(arguments.seed);
-    let mut runners = runners(arguments, &mut report)?;
+    let mut runners = runners(arguments, report)?;
     let plan = |curves: &[(Instruction, Init)]| ChainRequest {
         curves: curves.to_vec(),
         length: arguments.length,
@@ -123,7 +119,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         [one] => {
             report.device = Some(one.device.identity().clone());
             if one.curves.is_empty() {
-                select::nothing(&mut report, one.device.as_ref());
+                select::nothing(report, one.device.as_ref());
             }
         }
         several => report.tables.push(devices(several.iter().map(|runner| runner.device.identity()))),
@@ -135,7 +131,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         points.extend(table::points(name.as_deref(), curves));
     }
     report.tables.extend([table::curve_table(ends), table::point_table(points)]);
-    Ok(report)
+    Ok(())
 }
 
 /// The devices with what each will run: all are opened, and what each lacks is known, before the first runs.

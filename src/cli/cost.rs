@@ -7,13 +7,11 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    invocation,
     options::integer,
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
-    base::signals,
     cost::{self, Cost, CostRequest, table},
     device::{self, OperandValues, SHARED_LOADS},
     format,
@@ -70,10 +68,8 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// A device without cost; an instruction that it lacks; those of the device.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    let mut report = Report::new("cost", invocation());
     let name = arguments.selection.device(DEFAULT_FORMATS, arguments.device.as_deref());
     let mut instructions = arguments.selection.instructions(DEFAULT_FORMATS, Some(&name))?;
     let forms = if arguments.conversions { conversions(&arguments.selection.formats)? } else { Vec::new() };
@@ -109,7 +105,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.device = Some(device.identity().clone());
     report.tables.splice(0..0, table::tables(&done, &device.generation(), arguments.points));
-    Ok(report)
+    Ok(())
 }
 
 /// The conversions that kernels execute: of the chosen formats, or all.

@@ -8,13 +8,11 @@ use super::{
     OutputDestination, Progress,
     distinguish::{DEFAULT_CASES, Two},
     gates::Gates,
-    invocation,
     options::{MAX_TIMEOUT, cases, integer},
     select::{Selection, with_instruction},
 };
 use crate::{
     Error, Result,
-    base::signals,
     device::cpu,
     diff::{self, tables},
     distinguish::Search,
@@ -76,20 +74,18 @@ fn is_device(text: &str) -> bool {
 /// # Errors
 /// A file that is no result, or of another version of the schema; results without a common table; a result and a device; as `tcnum
 /// distinguish` of devices.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
-    let mut report = Report::new("diff", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let [first, second] = &arguments.sides[..] else { unreachable!("clap counts them") };
     match [first, second].map(|side| is_device(side)) {
-        [false, false] => results(arguments, [first, second], &mut report)?,
-        [true, true] => devices(arguments, [first, second], &mut report)?,
+        [false, false] => results(arguments, [first, second], report)?,
+        [true, true] => devices(arguments, [first, second], report)?,
         _ => {
             return Err(Error::request(format!(
                 "of {first} and {second} one is a device and one a file; name two results, or two devices"
             )));
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// What changed between two results.

@@ -7,13 +7,12 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    invocation,
     options::{MAX_TIMEOUT, cases, integer},
     select::{self, Selection, left_out},
 };
 use crate::{
     Error, Result, Stage,
-    base::{signals, sorting},
+    base::sorting,
     device::{self, Device},
     distinguish::{
         self, Search, Side, Verdict,
@@ -68,9 +67,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// Unknown names; instructions with other operands, or that a device lacks; a device that fails.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
-    let mut report = Report::new("distinguish", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     match &arguments.sides[..] {
         [x, y] => {
@@ -78,11 +75,11 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             report.seed = Some(search.seed);
             let timeout = Duration::from_secs(arguments.timeout);
             let mut two = Two::open([x, y], &arguments.selection, timeout, &mut report.notes)?;
-            two.distinguish(&search, &progress, &mut report)?;
+            two.distinguish(&search, &progress, report)?;
         }
-        _ => generations(arguments, &progress, &mut report)?,
+        _ => generations(arguments, &progress, report)?,
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Two devices, and the instructions on which they are told apart.

@@ -7,13 +7,11 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    invocation,
     options::{MAX_TIMEOUT, integer},
     select,
 };
 use crate::{
     Error, Result,
-    base::signals,
     device::{self, Device, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
     experiment::table::devices as table_of_devices,
@@ -85,10 +83,8 @@ fn shape(text: &str) -> std::result::Result<Shape, String> {
 ///
 /// # Errors
 /// A scheme that is none, a device that lacks an instruction; those of the devices.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    let mut report = Report::new("emulate", invocation());
     report.seed = Some(arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
     let schemes = schemes(&arguments.schemes)?;
@@ -119,13 +115,13 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         report.device = Some(device.identity().clone());
     }
     if done.is_empty() {
-        devices.iter().for_each(|device| select::nothing(&mut report, device.as_ref()));
+        devices.iter().for_each(|device| select::nothing(report, device.as_ref()));
     }
     report.tables = table::tables(&request, &devices, &done);
     if devices.len() > 1 {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
-    Ok(report)
+    Ok(())
 }
 
 /// The schemes that are named, each once, or all that are shipped.

@@ -21,7 +21,7 @@ use crate::{
     Error, Result,
     arithmetic::shipped,
     array::Container,
-    base::{atomic, signals, sorting},
+    base::{atomic, sorting},
     device::{
         self, ChosenAlgorithm, Device, OperandLayout, cpu,
         cuda::{self, CudaDevice},
@@ -237,8 +237,7 @@ fn array_file(text: &str) -> std::result::Result<ArrayFile, String> {
 ///
 /// # Errors
 /// Files that cannot be read or written, matrices that do not fit, a schedule that cannot be followed, a device that fails.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.computes_one() {
         arguments.destination.one_file()?;
     }
@@ -248,21 +247,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         return Err(Error::request(format!("{flag} is for --match and --between")));
     }
     if let Some(file) = &arguments.matched {
-        return matched::run(arguments, file);
+        return matched::run(arguments, file, report);
     }
     if let [x, y] = &arguments.between[..] {
-        return between::run(arguments, [x, y]);
+        return between::run(arguments, [x, y], report);
     }
     let tables = arguments.shapes.is_some() || arguments.batches.is_some();
     let of_library = arguments.product.is_some() || tables || arguments.algorithm.is_some();
     if of_library || arguments.device.as_deref().is_some_and(library::is_library) {
-        return library::run(arguments);
+        return library::run(arguments, report);
     }
     let schedule = schedule(arguments)?;
     if let Some(path) = &arguments.destination.out {
         gemm::writable(path, schedule.output.format)?;
     }
-    let mut report = Report::new("gemm", invocation());
     report.seed = arguments.shape.map(|_| arguments.seed);
     let factors = factors(arguments, &schedule, &mut report.notes)?;
     factors.check(&schedule)?;
@@ -321,7 +319,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         report.holds = found.differing == 0;
         report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Parses m, n and k.

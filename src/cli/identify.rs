@@ -10,13 +10,13 @@ use std::{
 use clap::Args;
 
 use super::{
-    Bar, Common, Progress, invocation,
+    Bar, Common, Progress,
     options::{cases, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
-    base::{atomic, interrupt, parallel, signals},
+    base::{atomic, interrupt, parallel},
     comparison::Difference,
     device::{self, Device, Work},
     features::{self, Features},
@@ -92,18 +92,16 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// Unknown names; a device that lacks an instruction, fails before it answers, or is not a function of its operands.
-pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.common.destination);
-    let mut report = Report::new("identify", invocation());
     report.seed = Some(arguments.common.seed);
     if arguments.quick || arguments.features {
-        let failure = short(arguments, &progress, &mut report)?;
-        return Ok((report, failure));
+        let failure = short(arguments, &progress, report)?;
+        return failure.map_or(Ok(()), Err);
     }
     let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
         Some(file) => (vec![recorded(arguments, Path::new(file))?.judged()?], None),
-        None => asked(arguments, &progress, &mut report)?,
+        None => asked(arguments, &progress, report)?,
     };
     let failure = match failure {
         Some(error) => report.until_interrupted::<()>(Err(error)).err(),
@@ -131,7 +129,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     } else {
         report.notes.push(format!("The model file (--model-out writes it):\n{text}"));
     }
-    Ok((report, failure))
+    failure.map_or(Ok(()), Err)
 }
 
 /// The short answers: a fingerprint, or the features, of each instruction.

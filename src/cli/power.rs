@@ -5,7 +5,7 @@ use std::path::Path;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
     options::{cases, integer},
     select::Selection,
 };
@@ -55,13 +55,12 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// Unknown names, a file that is not a recording, a model that does not cover an instruction.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let model = Model::load(&arguments.model)?;
     let progress = Progress::new(&arguments.destination);
     let sources = sources(arguments, &progress)?;
     progress.step(&format!("changing the rules of {}", model.name));
     let tested = power::power(&model, &sources, &mut |stage| progress.at(stage))?;
-    let mut report = Report::new("power", invocation());
     report.seed = arguments.files.is_empty().then_some(arguments.seed.unwrap_or(0));
     report.notes.push(format!("The model is '{}', version {}.", model.name, model.version));
     for rule in &tested {
@@ -84,7 +83,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let all = rules(&tested, &sources);
     let standing: Vec<_> = tested.into_iter().filter(|rule| rule.refuted.is_none()).collect();
     report.tables = vec![all, decisions(&standing), changes(&standing, &sources)];
-    Ok(report)
+    Ok(())
 }
 
 /// The data: the recordings that are named, or the stream of each instruction.

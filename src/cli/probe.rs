@@ -10,13 +10,12 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 use super::{
     Common, Progress,
     drawings::Drawings,
-    invocation,
     options::{cases, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
     Error, Result, Stage,
-    base::{interrupt, named::Named, signals},
+    base::{interrupt, named::Named},
     comparison::{Listing, Origin, Subject},
     device,
     inputs::{Distribution, Init, Op},
@@ -144,10 +143,8 @@ impl ValueEnum for ProbeOperation {
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let mut report = Report::new("probe", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(arguments.common.seed);
-    signals::watch();
     if let Some(operations) = sweep::operations(arguments)? {
         return sweep::run(arguments, &operations, report);
     }
@@ -230,14 +227,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.notes.extend(listing.notes());
     report.device = Some(device.identity().clone());
     if probes.is_empty() {
-        select::nothing(&mut report, device.as_ref());
+        select::nothing(report, device.as_ref());
     }
     report.tables.push(match arguments.summary {
         true => table::summary(&probes, arguments.samples.unwrap_or(SAMPLES)),
         false => table::profile(&probes, &name),
     });
     report.tables.extend(listing.table());
-    Ok(report)
+    Ok(())
 }
 
 /// The probes of an instruction; those that differ in their initialisation alone are together.

@@ -11,7 +11,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, signals},
+    base::atomic,
     device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
@@ -61,8 +61,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let name = arguments.selection.device(&[], arguments.common.device.as_deref());
     let mut instructions = arguments.selection.instructions(&[], Some(&name))?;
     let file = arguments.common.destination.out.as_deref();
@@ -82,7 +81,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
     }
     let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
-    let mut report = Report::new("record", invocation());
     report.seed = Some(arguments.common.seed);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
@@ -102,10 +100,10 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     }
     report.device = Some(device.identity().clone());
     if rows.is_empty() {
-        select::nothing(&mut report, device.as_ref());
+        select::nothing(report, device.as_ref());
     }
     report.tables.push(record::table(rows));
-    Ok(report)
+    Ok(())
 }
 
 /// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.

@@ -7,13 +7,12 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::figure_file,
-    invocation,
     options::{MAX_TIMEOUT, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
     Error, Result,
-    base::{atomic, signals},
+    base::atomic,
     device::{self, Device},
     document::chip,
     isa::{self, Instruction},
@@ -73,15 +72,13 @@ fn element(text: &str) -> std::result::Result<(usize, usize), String> {
 /// # Errors
 /// A request error for an unknown or unavailable instruction, one whose sum has no order, a device that cannot be asked, or a file that
 /// cannot be written; the errors of the device.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let (mut instructions, name) = chosen(arguments)?;
     if (arguments.dot.is_some() || arguments.plot.is_some()) && instructions.len() != 1 {
         let count = instructions.len();
         return Err(Error::request(format!("--dot and --plot draw one tree, and {count} instructions are chosen")));
     }
     let mut device = device::open(Some(&name), Duration::from_secs(arguments.timeout))?;
-    let mut report = Report::new("tree", invocation());
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
         instructions.retain(|i| !i.d.is_integer());
@@ -113,14 +110,14 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     report.holds = contradictions.is_empty();
     report.device = Some(device.identity().clone());
     if rows.is_empty() {
-        select::nothing(&mut report, device.as_ref());
+        select::nothing(report, device.as_ref());
     }
     // Of several instructions the lines say enough.
     let drawings = if instructions.len() == 1 { drawings } else { Vec::new() };
     report.tables.push(Table::of("The order of sums", rows));
     report.tables.extend(drawings);
     report.tables.extend(Table::of("Sums that contradict their tree", contradictions).filled());
-    Ok(report)
+    Ok(())
 }
 
 /// The instructions and matrix products, and the name of the device.

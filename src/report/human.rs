@@ -162,6 +162,11 @@ pub(super) fn provenance(report: &Report) -> Vec<(String, String)> {
     lines.into_iter().map(|(key, value)| (without_middle(&key).into(), without_middle(&value).into())).collect()
 }
 
+/// The answer of a report.
+pub(super) fn answer(report: &Report) -> Option<Cow<'_, str>> {
+    report.answer.as_deref().map(without_middle)
+}
+
 /// The notes of a report.
 pub(super) fn notes(report: &Report) -> impl Iterator<Item = Cow<'_, str>> {
     report.notes.iter().map(|note| without_middle(note))

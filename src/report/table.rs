@@ -1,4 +1,4 @@
-//! Text for a terminal, at most as wide as it where words allow it: what the result was measured on, notes,
+//! Text for a terminal, at most as wide as it where words allow it: the answer, what the result was measured on, notes,
 //! then each table under its title.
 //!
 //! Of a table that is too wide the columns that say the same in every row move into a line above it; then headings get
@@ -31,6 +31,9 @@ const LONGEST_CELL: usize = 72;
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let room = Room { width: layout.width, gap: GAP, longest: LONGEST_CELL.min(layout.width), measure: cell_width };
     let mut text = String::new();
+    if let Some(answer) = human::answer(report) {
+        text += &paragraph(room, "", &answer);
+    }
     for (key, value) in human::provenance(report) {
         text += &paragraph(room, &format!("{key}: "), &value);
     }

@@ -10,7 +10,7 @@ use std::{
 use clap::Args;
 
 use super::{
-    OutputDestination, invocation,
+    OutputDestination,
     options::integer,
     progress::{Bar, Progress},
     rounding::{self, RoundingFlags},
@@ -83,11 +83,11 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// An unknown format, rounding or rule; a value or a file that cannot be read, with where it is wrong.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let from = arguments.from.as_deref().map(layout).transpose()?;
     let to = arguments.to.as_deref().map(layout).transpose()?;
     if let Some(input) = &arguments.input {
-        return file::run(arguments, input, from, to);
+        return file::run(arguments, input, [from, to], report);
     }
     let from = match from {
         Some(FileContent::Blocks(format)) => {
@@ -100,21 +100,20 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     };
     let sources = sources(arguments, from)?;
     match to {
-        Some(FileContent::Blocks(format)) => blocks(arguments, format, &sources),
-        Some(FileContent::Scalar(Some(format))) => scalars(arguments, from, format, &sources),
+        Some(FileContent::Blocks(format)) => blocks(arguments, format, &sources, report),
+        Some(FileContent::Scalar(Some(format))) => scalars(arguments, (from, format), &sources, report),
         _ => Err(Error::request("--to is missing: the format to convert to")),
     }
 }
 
 fn scalars(
     arguments: &Arguments,
-    from: Option<&'static Format>,
-    to: &'static Format,
+    (from, to): (Option<&'static Format>, &'static Format),
     sources: &[ValueRead],
-) -> Result<Report> {
+    report: &mut Report,
+) -> Result<()> {
     refuse_block_flags(arguments, to)?;
     let (rounding, overflow) = (arguments.rounding.rounding()?, arguments.rounding.overflow.into());
-    let mut report = Report::new("convert", invocation());
     let (table, without_code) = ValueConversion { from, to, rounding, overflow }.table(sources);
     report.tables.push(table);
     if without_code > 0 {
@@ -123,13 +122,17 @@ fn scalars(
             .push(format!("{without_code} of {} values have no code in {to} (NaN, which it lacks).", sources.len()));
         report.holds = false;
     }
-    Ok(report)
+    Ok(())
 }
 
-fn blocks(arguments: &Arguments, format: &'static BlockFormat, sources: &[ValueRead]) -> Result<Report> {
-    let mut report = Report::new("convert", invocation());
+fn blocks(
+    arguments: &Arguments,
+    format: &'static BlockFormat,
+    sources: &[ValueRead],
+    report: &mut Report,
+) -> Result<()> {
     report.tables.extend(BlockConversion { quantizer: quantizer(arguments, format)? }.tables(sources));
-    Ok(report)
+    Ok(())
 }
 
 /// The quantizer that the flags describe.

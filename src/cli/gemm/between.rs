@@ -74,8 +74,7 @@ impl Named {
 ///
 /// # Errors
 /// As [`super::run`].
-pub(super) fn run(arguments: &Arguments, sides: [&String; 2]) -> Result<Report> {
-    let mut report = Report::new("gemm", invocation());
+pub(super) fn run(arguments: &Arguments, sides: [&String; 2], report: &mut Report) -> Result<()> {
     report.seed = arguments.shape.map(|_| arguments.seed);
     if let Some(path) = &arguments.apart {
         safetensors(path)?;
@@ -112,8 +111,8 @@ pub(super) fn run(arguments: &Arguments, sides: [&String; 2]) -> Result<Report> 
         let metadata = sorting::map([("tcnum.source".to_string(), invocation())]);
         gemm::write_named(path, &own.factors.named(), metadata).map_err(|error| error.within("--apart"))?;
     }
-    show(&mut report, [&x.text, &y.text], &found, &factors, &sides);
-    Ok(report)
+    show(report, [&x.text, &y.text], &found, &factors, &sides);
+    Ok(())
 }
 
 /// The tables of what was found.

@@ -35,7 +35,7 @@ pub(super) fn is_library(device: &str) -> bool {
 ///
 /// # Errors
 /// As [`super::run`]; no library, or none of its algorithms for the one product.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let device = arguments.device.as_deref().unwrap_or(LIBRARY);
     let ordinal = cublaslt::ordinal(device).ok_or_else(|| {
         Error::request(format!(
@@ -51,8 +51,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         )));
     }
     let schedules = LibrarySchedules::shipped(LIBRARY)?;
-    let mut report = Report::new("gemm", invocation());
-    let one = (asked.is_none() && layers.is_none()).then(|| one(arguments, &mut report)).transpose()?;
+    let one = (asked.is_none() && layers.is_none()).then(|| one(arguments, report)).transpose()?;
     let mut library = CublasLt::open(ordinal)?;
     let (model, note) = library.generation().model(device)?;
     report.notes.extend(note);
@@ -153,8 +152,8 @@ fn single(
     campaign: &mut Campaign,
     asked: &AskedProduct,
     factors: &Factors,
-    mut report: Report,
-) -> Result<Report> {
+    report: &mut Report,
+) -> Result<()> {
     let (explained, d) = campaign.explain(asked, factors)?;
     let d = d.ok_or_else(|| match explained.outcome {
         Outcome::Refused => Error::unavailable(explained.remark.clone()),
@@ -189,7 +188,7 @@ fn single(
         report.holds &= found.differing == 0;
         report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
     }
-    Ok(report)
+    Ok(())
 }
 
 /// The layers of a table, each at its batch sizes.
@@ -199,8 +198,8 @@ fn invariance(
     schedules: &LibrarySchedules,
     model: &str,
     layers: &[Layer],
-    mut report: Report,
-) -> Result<Report> {
+    report: &mut Report,
+) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let mut rows: Vec<BatchRow> = Vec::new();
     let mut changed = 0;
@@ -216,11 +215,11 @@ fn invariance(
         .notes
         .push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
     report.tables.push(Table::of("The first row at each batch size", rows));
-    Ok(report)
+    Ok(())
 }
 
 /// The products of a table.
-fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], mut report: Report) -> Result<Report> {
+fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
     let (mut rows, mut failures, mut differing) = (Vec::new(), 0, 0);
     {
@@ -245,5 +244,5 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
     let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));
     report.tables.push(Table::of("Products of the library", rows));
-    Ok(report)
+    Ok(())
 }

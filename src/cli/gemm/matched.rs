@@ -21,8 +21,7 @@ use crate::{
 ///
 /// # Errors
 /// As [`super::run`]; formats that no instruction of the models multiplies.
-pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
-    let mut report = Report::new("gemm", invocation());
+pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) -> Result<()> {
     let instructions: Vec<Instruction> =
         arguments.instruction.iter().map(|name| gemm::instruction(name)).collect::<Result<_>>()?;
     let wanted = |of: fn(&Instruction) -> &'static Format| instructions.first().map(of);
@@ -77,14 +76,14 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile) -> Result<Report> {
         report.notes.push(matching::together(mixed, factors.k(), d.codes.len()));
         let rows = tables::mixed(mixed, factors.k(), d.codes.len());
         report.tables.push(Table::of("Two schedules that together give every element", rows));
-        return Ok(report);
+        return Ok(());
     }
     report.tables.push(Table::of(title, tables::matches(&found, told.as_ref(), factors.k(), d.codes.len())));
     if let Some((_, differences)) = &found.nearest {
         let row = tables::comparison(file.label(), d.format, differences);
         report.tables.push(Table::of("Where the nearest differs", [row]));
     }
-    Ok(report)
+    Ok(())
 }
 
 /// Writes the product that tells schedules apart, and says what it does.

@@ -100,7 +100,7 @@ pub(super) fn factor(text: &str) -> std::result::Result<Factor, String> {
 ///
 /// # Errors
 /// Options that do not go together, a file that cannot be read; those of the device.
-pub(super) fn run(arguments: &Arguments, mut report: Report) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let op = match arguments.ops.iter().map(|op| op.matrix()).collect::<Vec<_>>()[..] {
         [] => Op::InnerProduct,
         [Some(op)] if !op.has_c() || op == Op::Dot => op,
@@ -161,11 +161,11 @@ pub(super) fn run(arguments: &Arguments, mut report: Report) -> Result<Report> {
     report.notes.push(bit_table::note());
     report.device = Some(device.identity().clone());
     if all.is_empty() {
-        select::nothing(&mut report, device.as_ref());
+        select::nothing(report, device.as_ref());
     }
     report.tables = match arguments.against {
         None => bit_table::tables(&all),
         Some(factor) => bit_table::against(&all, factor).into_iter().collect(),
     };
-    Ok(report)
+    Ok(())
 }

@@ -47,7 +47,7 @@ pub(super) fn operations(arguments: &Arguments) -> Result<Option<Vec<ScalarOpera
 ///
 /// # Errors
 /// Unknown names, a selection without any instruction, a device that executes none or cannot be opened, or fails.
-pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut report: Report) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], report: &mut Report) -> Result<()> {
     refuse_unused(arguments)?;
     let on_cpu = || forms(arguments, operations, true).is_ok_and(|forms| forms.iter().any(|form| cpu::sweeps(form)));
     let name = arguments.common.device.clone().unwrap_or_else(|| device::default_name(on_cpu));
@@ -109,7 +109,7 @@ pub(super) fn run(arguments: &Arguments, operations: &[ScalarOperation], mut rep
     report.notes.extend(listing.notes());
     report.tables.push(sweep_table::table(rows));
     report.tables.extend(listing.table());
-    Ok(report)
+    Ok(())
 }
 
 /// Refuses what a sweep would leave aside: its report would speak of a device that did nothing.

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{atomic, signals, sorting},
+    base::{atomic, sorting},
     comparison::shrink::BUDGET,
     device::{self, Device, Work, cuda},
     inputs::Sequence,
@@ -38,8 +38,7 @@ const ALL_GPUS: &str = "cuda:all";
 ///
 /// # Errors
 /// As the command.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let default = arguments.selection.device(&[], arguments.devices.first().map(String::as_str));
     let mut instructions = arguments.selection.instructions(&[], Some(&default))?;
     let mut seen = HashSet::new();
@@ -68,7 +67,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let timeout = Duration::from_secs(arguments.timeout);
     let mut device = device::open(Some(names.first().unwrap_or(&default)), timeout)?;
     let (judge, model, undecided) = select::model(arguments.model.as_deref(), device.as_mut(), &instructions)?;
-    let mut report = Report::new("verify", invocation());
     report.notes.extend(undecided);
     report.seed = arguments.exhaustive.is_none().then_some(arguments.seed.unwrap_or(0));
     let mut parts = Vec::new();
@@ -111,8 +109,8 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         }
     }
     command.note_times(device.as_ref());
-    command.report(&mut report, device.as_mut())?;
-    Ok(report)
+    command.report(report, device.as_mut())?;
+    Ok(())
 }
 
 /// The run of an instruction that the arguments ask for, not yet begun.

@@ -94,10 +94,10 @@ enum Exhaustive {
 ///
 /// # Errors
 /// Unknown names, a device or a model that lacks an instruction, a device that fails, a file that is not what it should be.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let Selection { instructions, formats, all } = &arguments.selection;
     if *all || !instructions.is_empty() || !formats.is_empty() {
-        return campaign::run(arguments);
+        return campaign::run(arguments, report);
     }
     let given = [
         ("--cases", arguments.cases.is_some()),
@@ -108,6 +108,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all"))),
-        None => recordings::run(arguments),
+        None => recordings::run(arguments, report),
     }
 }

@@ -2,13 +2,10 @@
 
 use std::{collections::BTreeSet, path::Path, time::Duration};
 
-use super::{
-    super::{Progress, invocation},
-    Arguments,
-};
+use super::{super::Progress, Arguments};
 use crate::{
     Error, Result, Stage,
-    base::{interrupt, signals},
+    base::interrupt,
     comparison::{Listing, Origin, Subject},
     device::{self, Device, Generation, cpu},
     report::{Report, Table},
@@ -23,7 +20,7 @@ const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 ///
 /// # Errors
 /// No recording, or a file that is not one; a model that is unknown or lacks an instruction; a device that fails.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let files = recordings(arguments)?;
     let timeout = Duration::from_secs(arguments.timeout);
     // One judge for each generation that recorded.
@@ -32,9 +29,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         judges.push(judge(named, timeout)?);
     }
     let (mut compared, mut listing, mut stand_ins) = (Vec::new(), Listing::default(), BTreeSet::new());
-    let mut report = Report::new("verify", invocation());
     let mut notes = Vec::new();
-    signals::watch();
     let progress = Progress::new(&arguments.destination);
     for (number, file) in files.iter().enumerate() {
         if report.until_interrupted(interrupt::check())?.is_none() {
@@ -81,19 +76,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     if !listing.is_empty() {
         notes.push(limits(&stand_ins));
     }
-    // Of an interruption.
-    notes.splice(0..0, report.notes);
-    Ok(Report {
-        notes,
-        interrupted: report.interrupted,
-        device: Some(judges[0].1.identity().clone()).filter(|_| judges.len() == 1),
-        holds: !compared.is_empty() && compared.iter().all(|row| row.differing == 0),
-        tables: [Some(Table::of("Recorded outputs compared in every bit", compared)), listing.table()]
-            .into_iter()
-            .flatten()
-            .collect(),
-        ..Report::new("verify", invocation())
-    })
+    report.notes.extend(notes);
+    report.device = Some(judges[0].1.identity().clone()).filter(|_| judges.len() == 1);
+    report.holds = !compared.is_empty() && compared.iter().all(|row| row.differing == 0);
+    let compared = Table::of("Recorded outputs compared in every bit", compared);
+    report.tables = [Some(compared), listing.table()].into_iter().flatten().collect();
+    Ok(())
 }
 
 /// What the notes say of cases that differ in a recording, where these models are used in its place.
