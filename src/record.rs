@@ -9,7 +9,7 @@ use std::{
 use crate::{
     Error, Result,
     base::{interrupt, pace::Pace, sorting},
-    device::{Device, Execution, ExecutionKind},
+    device::{Device, Execution, ExecutionKind, execute_paced},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Codes, Instruction, Tiles},
     report::{Table, grouped},
@@ -94,7 +94,8 @@ pub fn record(
     let is_unasked = matches!(recording.tiles, RecordedTiles::Mixture { count: None });
     let until = (is_unasked && execution.kind == ExecutionKind::External).then(|| Instant::now() + unasked);
     let mut d = Codes::zeros(instruction.d, 0);
-    let outcome = execute(device, instruction, &tiles, until, &mut d);
+    let mut pace = Pace::new(1, tiles.count as u64);
+    let outcome = execute_paced(device, instruction, &tiles, &mut pace, until, &mut d);
     let (outputs, asked) = (d.len(), tiles.count);
     let count = outputs / (instruction.m * instruction.n);
     if count == 0 {
@@ -120,26 +121,6 @@ pub fn record(
         });
     }
     outcome.and(written)
-}
-
-/// Adds what the device answers to `d`, about a second's tiles at a time.
-fn execute(
-    device: &mut dyn Device,
-    instruction: &Instruction,
-    tiles: &Tiles,
-    until: Option<Instant>,
-    d: &mut Codes,
-) -> Result<()> {
-    let mut pace = Pace::new(1, tiles.count as u64);
-    let mut from = 0;
-    while from < tiles.count && until.is_none_or(|until| from == 0 || Instant::now() < until) {
-        interrupt::check()?;
-        let to = tiles.count.min(from + pace.size() as usize);
-        let part = tiles.slice(from, to);
-        d.extend(&pace.measure((to - from) as u64, || device.execute(instruction, &part))?);
-        from = to;
-    }
-    Ok(())
 }
 
 /// What a recording says of itself.
