@@ -109,9 +109,9 @@ pub(super) fn probed(
             continue;
         };
         let results = probe::run_each(device, None, &request(&instruction, alike[0], samples, seed), &inits)?;
-        // A part of the samples is not the experiment.
-        interrupt::check()?;
         found.extend(results.into_iter().map(|result| Some(Probed { instruction: instruction.clone(), result })));
+        // An interrupted probe has fewer samples.
+        interrupt::check()?;
     }
     Ok(())
 }
