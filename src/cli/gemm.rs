@@ -29,7 +29,7 @@ use crate::{
     },
     format::{self, Format, Rounding},
     gemm::{
-        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Factors,
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Extents, Factors,
         KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
         library::{Values, checked_shape, draw},
         tables,
@@ -252,6 +252,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !searches) {
         return Err(Error::request(format!("{flag} is for --match and --between")));
     }
+    if let Some(extents) = extents(arguments)? {
+        extents.fit()?;
+    }
     if let Some(file) = &arguments.matched {
         return matched::run(arguments, file, report);
     }
@@ -297,7 +300,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     progress.step("measuring the errors");
     let accuracy = gemm::accuracy(&schedule, &factors, &d);
     let measured = accuracy.as_deref().unwrap_or_default();
-    report.answer = Some(tables::product_answer(&product, &device.identity().name, measured));
+    report.answer = Some(gemm::accuracy_table::answer(&product, &device.identity().name, measured));
     report.tables.push(Table::of("Matrix product", [product]));
     report.tables.extend(Table::of("Accuracy", gemm::accuracy_table::accuracies(measured)).filled());
     let distances =
@@ -337,6 +340,26 @@ fn write_product(arguments: &Arguments, d: &Matrix, metadata: BTreeMap<String, S
 fn write_schedule(arguments: &Arguments, schedule: Option<&Schedule>) -> Result<()> {
     let (Some(path), Some(schedule)) = (&arguments.schedule_out, schedule) else { return Ok(()) };
     atomic::write(path, schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))
+}
+
+/// The shapes of the matrices, of which no data are read yet; `None` where A and B are not both files.
+fn extents(arguments: &Arguments) -> Result<Option<Extents>> {
+    let read = |flag: &str, file: &ArrayFile| file.extent().map_err(|error| error.within(flag));
+    let optional =
+        |flag: &str, file: &Option<ArrayFile>| file.as_ref().map(|file| read(flag, file)).transpose();
+    let turned = |(rows, columns), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
+    let d = match &arguments.matched {
+        Some(_) => optional("--match", &arguments.matched)?,
+        None => optional("--compare", &arguments.compare)?,
+    };
+    Ok(Some(Extents {
+        a: turned(read("--a", a)?, arguments.transpose_a),
+        b: turned(read("--b", b)?, arguments.transpose_b),
+        c: optional("--c", &arguments.c)?,
+        bias: optional("--bias", &arguments.bias)?,
+        d,
+    }))
 }
 
 /// Parses m, n and k.

@@ -71,20 +71,23 @@ pub(super) fn run(
             BitRequest { instruction: &instruction, op: plan.op, values: &values, seed: options.seed, samples };
         let model = device.model().cloned();
         let evaluator = model.map(|model| model.evaluator(&instruction)).transpose()?;
-        let result = bits::run(device.as_mut(), evaluator.as_ref(), &request)?;
-        for finding in &experiment.findings {
-            if let Some(found) = finding.check.of_bits(&result) {
-                score.finding(found.holds, counts && finding.accepted.is_none());
-                findings.push(table::finding((&name, counts), finding, &found));
+        let mut results = Vec::new();
+        let outcome = bits::run_until(device.as_mut(), evaluator.as_ref(), &request, None, &mut results);
+        for result in results {
+            for finding in experiment.findings.iter().filter(|_| outcome.is_ok()) {
+                if let Some(found) = finding.check.of_bits(&result) {
+                    score.finding(found.holds, counts && finding.accepted.is_none());
+                    findings.push(table::finding((&name, counts), finding, &found));
+                }
             }
+            compared.push(Compared {
+                instruction: instruction.name.clone(),
+                device: name.clone(),
+                values: plan.values.to_string(),
+                result,
+            });
         }
-        compared.push(Compared {
-            instruction: instruction.name.clone(),
-            device: name,
-            values: plan.values.to_string(),
-            result,
-        });
-        Ok(())
+        outcome
     });
     report.notes.push(bit_table::note());
     report.tables.extend(table::findings(findings).filled());

@@ -7,7 +7,6 @@ use super::{
 };
 use crate::{
     Result,
-    base::interrupt,
     device::Device,
     inputs::{Distribution, Init},
     isa::Instruction,
@@ -108,10 +107,11 @@ pub(super) fn probed(
             found.extend(alike.iter().map(|_| None));
             continue;
         };
-        let results = probe::run_each(device, None, &request(&instruction, alike[0], samples, seed), &inits)?;
+        let (request, mut results) = (request(&instruction, alike[0], samples, seed), Vec::new());
+        let outcome = probe::run_until(device, None, &request, &inits, None, &mut results);
+        // Of a probe that was ended, those of fewer samples.
         found.extend(results.into_iter().map(|result| Some(Probed { instruction: instruction.clone(), result })));
-        // An interrupted probe has fewer samples.
-        interrupt::check()?;
+        outcome?;
     }
     Ok(())
 }

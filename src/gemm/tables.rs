@@ -1,7 +1,7 @@
 //! The tables of matrix products.
 
 use super::{
-    Accuracy, Differences, Factors, Schedule, Yardstick,
+    Differences, Factors, Schedule,
     apart::Apart,
     between::{Between, KnownSchedule},
     differences::places,
@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     format::Format,
-    report::{grouped, three_digits},
+    report::grouped,
 };
 
 crate::rows! {
@@ -346,18 +346,6 @@ pub fn product(
         sum_seconds,
         sum_rate: sum_seconds.map(|seconds| 2.0 * m as f64 * n as f64 * k as f64 / seconds),
     }
-}
-
-/// How near D is to the exact product, if that was measured, in a sentence.
-pub fn product_answer(product: &ProductRow, device: &str, accuracy: &[Accuracy]) -> String {
-    let ProductRow { m, n, k, .. } = product;
-    let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
-    let error = exact.map_or(String::new(), |own| {
-        let equal = format!("{} of {} elements are the exact sum, rounded", grouped(own.equal as i64), grouped(own.elements as i64));
-        let mean = own.relative.mean().map(|mean| format!("the mean relative error is {}", three_digits(mean)));
-        format!(": {}", [Some(equal), mean].into_iter().flatten().collect::<Vec<_>>().join("; "))
-    });
-    format!("{device} computed the product of {m} x {n} elements with k = {k}{error}.")
 }
 
 /// Whether D is another matrix, in a sentence.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 pub(super) use candidates::suited;
 pub use words::{answer, remarks, together};
 
-use super::{Differences, Executor, Factors, Matrix, Schedule, compute::compute, sample::Sample};
-use crate::{Error, Result, base::sorting, device::ModelDevice, isa::Instruction};
+use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, sample::Sample};
+use crate::{Result, base::sorting, device::ModelDevice, isa::Instruction};
 use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
 use judge::Score;
 
@@ -94,16 +94,7 @@ pub fn find(
     matches: &mut Matches,
     step: &dyn Fn(&str),
 ) -> Result<()> {
-    let shape = (factors.a.rows, factors.b.columns);
-    if (d.rows, d.columns) != shape {
-        return Err(Error::request(format!(
-            "D is {}, and A times B is {} x {}: it is the result of another product",
-            d.shape(),
-            shape.0,
-            shape.1
-        )));
-    }
-    factors.fit()?;
+    Extents { d: Some((d.rows, d.columns)), ..factors.extents() }.fit()?;
     let blocks = scale_blocks(factors)?;
     let arithmetics = arithmetics(suspects, factors, d.format)?;
     step(&format!("{} arithmetics", arithmetics.len()));
