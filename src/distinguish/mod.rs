@@ -36,7 +36,7 @@ use toml::Value;
 use crate::{
     Error, Result,
     arithmetic::Model,
-    base::{named::Named, sorting},
+    base::{named::Named, sorting, words::capitalised},
     comparison::{Cost, Subject},
     device::Device,
     explain,
@@ -158,11 +158,6 @@ impl Reason {
             }
         }
     }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut letters = text.chars();
-    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
 }
 
 /// Tells two apart.
