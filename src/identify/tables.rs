@@ -3,7 +3,7 @@
 use super::{Fingerprint, Identification, Likeness, Refuting, fingerprint};
 use crate::{
     Result,
-    base::{sorting, words::capitalised},
+    base::{sorting, sentence::capitalised},
     comparison::{Answer, Difference, Listing, Origin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
     report::{Table, grouped},
