@@ -13,6 +13,7 @@ pub(crate) mod nearest;
 pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod places;
+pub(crate) mod sentence;
 #[cfg(feature = "cli")]
 pub(crate) mod signals;
 pub(crate) mod sorting;
