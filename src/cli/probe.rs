@@ -148,6 +148,13 @@ impl ValueEnum for ProbeOperation {
     }
 }
 
+impl Arguments {
+    /// Whether the result has figures: those of matrix instructions.
+    pub(super) fn has_figures(&self) -> bool {
+        !matches!(sweep::operations(self), Ok(Some(_)))
+    }
+}
+
 /// Runs the probe.
 ///
 /// # Errors
