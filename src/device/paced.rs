@@ -9,7 +9,8 @@ use crate::{
     isa::{Codes, Instruction, Tiles},
 };
 
-/// Adds what a device answers to `tiles` to `d`, about a second's tiles at a time, until the time `until`: at least one tile's.
+/// Adds what a device answers to `tiles` to `d`, about a second's tiles at a time, until the time `until`: at least one tile's, so that
+/// whatever was begun has a result.
 ///
 /// # Errors
 /// The device fails or answers short; an interruption: `d` has the outputs of the tiles until then.
@@ -22,8 +23,13 @@ pub(crate) fn execute_paced(
     d: &mut Codes,
 ) -> Result<()> {
     let mut from = 0;
-    while from < tiles.count && (d.len() == 0 || until.is_none_or(|until| Instant::now() < until)) {
-        interrupt::check()?;
+    while from < tiles.count {
+        if d.len() > 0 {
+            interrupt::check()?;
+            if until.is_some_and(|until| Instant::now() >= until) {
+                break;
+            }
+        }
         let to = tiles.count.min(from + pace.size() as usize);
         let part = if (from, to) == (0, tiles.count) { None } else { Some(tiles.slice(from, to)) };
         let part = part.as_ref().unwrap_or(tiles);

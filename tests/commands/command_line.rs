@@ -281,7 +281,8 @@ fn instructions_are_found_in_any_letter_case() {
 
 #[test]
 fn verbose_says_each_step_on_standard_error_and_nothing_else_does() {
-    let line = "probe --device model:hopper --op dot --op multiply --init low --samples 10";
+    // As a table, -v shows all columns, too.
+    let line = "probe --device model:hopper --op dot --op multiply --init low --samples 10 --output csv";
     let verbose = tcnum(&format!("{line} -v"));
     let said = String::from_utf8(verbose.stderr).unwrap();
     assert_eq!(
