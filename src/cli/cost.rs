@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    options::integer,
+    options::{device_name, integer},
     select::{self, Selection},
 };
 use crate::{
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     loads: bool,
     /// The device: cuda:N, or cpu.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     device: Option<String>,
     /// Where figures go.
     #[command(flatten)]

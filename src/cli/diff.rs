@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    device::cpu,
+    device::is_canonical,
     diff::{self, tables},
     distinguish::Search,
     report::{self, Report},
@@ -64,9 +64,8 @@ impl Arguments {
 
 /// Whether an argument names a device, and not a file.
 fn is_device(text: &str) -> bool {
-    let named =
-        text == cpu::NAME || ["cpu/", "cuda:", "model:", "exec:", "trace:"].iter().any(|kind| text.starts_with(kind));
-    named && !Path::new(text).is_file()
+    let Ok((device, _)) = with_instruction(text) else { return true };
+    is_canonical(&device) && (device.ends_with(".toml") || !Path::new(text).is_file())
 }
 
 /// Compares.

@@ -7,7 +7,10 @@ use std::{
 
 use clap::Args;
 
-use super::{OutputDestination, options::integer};
+use super::{
+    OutputDestination,
+    options::{integer, model_name},
+};
 use crate::{
     Error, Result,
     arithmetic::{Model, of_target},
@@ -36,10 +39,10 @@ pub(super) struct Arguments {
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
     /// The arithmetic model: a shipped name or a model file. Without it: that of the generation that recorded, else hopper.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// Another model, to be set beside it.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     against: Option<String>,
     /// The row of A, from its first element (of sparse forms the stored ones).
     #[arg(long, value_name = "VALUE", value_delimiter = ',', allow_hyphen_values = true)]
@@ -102,8 +105,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     };
     let (default, undecided) = default;
     let named = [Some(arguments.model.as_deref().unwrap_or(&default)), arguments.against.as_deref()];
-    let names: Vec<&str> =
-        named.into_iter().flatten().map(|name| name.strip_prefix("model:").unwrap_or(name)).collect();
+    let names: Vec<&str> = named.into_iter().flatten().collect();
     let mut explanations = Vec::new();
     for name in &names {
         explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::OutputDestination;
+use super::{OutputDestination, options::model_name};
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     #[arg(long = "instr", value_name = "FILE")]
     instructions: Vec<String>,
     /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// Output flags.
     #[command(flatten)]

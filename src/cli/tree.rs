@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::figure_file,
-    options::{MAX_TIMEOUT, integer, output_file},
+    options::{MAX_TIMEOUT, device_name, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
@@ -36,7 +36,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     device: Option<String>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]

@@ -26,6 +26,7 @@ pub use meter::{
     DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way,
 };
 pub use model::ModelDevice;
+pub(crate) use open::{canonical_name, is_canonical};
 pub use open::{default_name, open};
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
 pub use trace::TraceDevice;

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, Report, Table, ViewLayout, Where};
+use super::{Cell, Report, Table, ViewLayout, Where, cell::listed};
 use crate::{COMMIT, VERSION, base::visible::without_middle};
 
 /// A table as people see it: the shown columns, every cell as text.
@@ -97,7 +97,7 @@ pub(crate) fn plain(cell: &Cell) -> String {
         Cell::Integer(value) => grouped(*value),
         Cell::Real(value) => three_digits(*value),
         Cell::Flag(value) => if *value { "yes" } else { "no" }.to_string(),
-        Cell::List(cells) => cells.iter().map(plain).collect::<Vec<_>>().join(" "),
+        Cell::List(cells) => listed(cells, plain),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::{
     Cell, Report, ViewLayout,
+    cell::listed,
     human::{self, MISMATCH, Shown},
     parts::Room,
 };
@@ -152,7 +153,7 @@ fn cell(cell: &Cell) -> String {
         Cell::Integer(value) if *value < 0 => format!("${}$", human::grouped(*value).replace(',', "{,}")),
         Cell::Real(value) if value.is_infinite() => if *value > 0.0 { "$\\infty$" } else { "$-\\infty$" }.to_string(),
         Cell::Real(value) => real(&human::three_digits(*value)),
-        Cell::List(cells) => cells.iter().map(self::cell).collect::<Vec<_>>().join(" "),
+        Cell::List(cells) => listed(cells, self::cell),
         _ => escaped(&human::plain(cell)),
     }
 }

@@ -18,6 +18,7 @@ mod explain;
 mod interruption;
 #[path = "../common/machine.rs"]
 mod machine;
+mod model_names;
 mod models_command;
 mod output_files;
 mod packaging;

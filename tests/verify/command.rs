@@ -109,7 +109,7 @@ fn what_is_not_a_recording_is_status_2() {
         (&[], "no recording is named"),
         (&["/nowhere/file"], "trace /nowhere/file: cannot be read"),
         (&[FIXTURE, "--model", "hoper"], "'hoper'"),
-        (&[FIXTURE, "--model", "cuda:x"], "unknown device"),
+        (&[FIXTURE, "--model", "cuda:x"], "'cuda:x' is not a device"),
         (&[FIXTURE, "--timeout", "0"], "--timeout"),
     ] {
         let (status, output, errors) = verify(arguments);

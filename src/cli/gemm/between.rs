@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     base::sorting,
     device::{
-        ChosenAlgorithm, OperandLayout, Problem,
+        ChosenAlgorithm, OperandLayout, Problem, canonical_name,
         cuda::{cublaslt, cublaslt::CublasLt},
     },
     distinguish::tables as told,
@@ -54,6 +54,7 @@ impl Named {
             }
             named.device = device.into();
         }
+        named.device = canonical_name(&named.device);
         match named.is_library() {
             true if named.schedule.is_some() => Err(Error::request(format!(
                 "--between {text}: a library follows a schedule of its own; algorithm=ID,... names one of its algorithms"

@@ -11,7 +11,7 @@ use super::{
     OutputDestination,
     drawings::Drawings,
     gates::Gates,
-    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
+    options::{MAX_TIMEOUT, cases, device_name, file_or_folder, integer, model_name, output_file, shard},
     select::Selection,
 };
 use crate::{Error, Result, report::Report, verify::MOST_CASES};
@@ -31,14 +31,14 @@ pub(super) struct Arguments {
     selection: Selection,
     /// The device, or devices of one kind that share the work: cuda:N, cuda:all, cpu, model:NAME, exec:'PROGRAM ARGS'; or a
     /// recording, trace:FILE. May be repeated.
-    #[arg(long = "device", value_name = "DEVICE")]
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name)]
     devices: Vec<String>,
     /// Recordings by their file names: FILE means --device trace:FILE.
     #[arg(value_name = "FILE")]
     files: Vec<String>,
     /// What to compare with: a model's name or file; for recordings also any device that computes (exec:'PROGRAM ARGS').
     /// Without it: the model of the device's generation.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// Dot-product-adds to compare for each instruction, rounded up to whole tiles: 1000000, 1e12. [default: 1e6]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Campaign")]

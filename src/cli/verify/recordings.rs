@@ -7,14 +7,11 @@ use crate::{
     Error, Result, Stage,
     base::interrupt,
     comparison::{Listing, Origin, Subject},
-    device::{self, Device, Generation, cpu},
+    device::{self, Device, Generation, is_canonical},
     report::{Report, Table},
     trace::Trace,
     verify::trace::{reduce, row, verify},
 };
-
-/// The kinds of device, as their names begin.
-const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 
 /// Compares.
 ///
@@ -101,10 +98,7 @@ fn limits(stand_ins: &BTreeSet<String>) -> String {
 
 /// A device to compare with, and its name: any device, or a model without `model:`.
 fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn Device>)> {
-    let name = match name == cpu::NAME || KINDS.iter().any(|kind| name.starts_with(kind)) {
-        true => name.to_string(),
-        false => format!("model:{name}"),
-    };
+    let name = if is_canonical(name) { name.to_string() } else { format!("model:{name}") };
     Ok((name.clone(), device::open(Some(&name), timeout)?))
 }
 
