@@ -95,7 +95,7 @@ pub(super) fn with_instruction(text: &str) -> Result<(String, Option<Instruction
     Ok((canonical_name(text), None))
 }
 
-/// The model to compare `device` with on `instructions`, and its name: the one that is named else
+/// The model to compare `device` with on `instructions`, and its name: the one that is named, else
 /// that of its generation; with a note where the device names it, or where it is only the default.
 ///
 /// # Errors

@@ -15,6 +15,7 @@ mod sweep;
 mod trace;
 
 pub use ask::ask;
+pub(crate) use ask::{execute, execute_part};
 pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};

@@ -1,8 +1,8 @@
 //! Cases asked of a device.
 
 use crate::{
-    Error, Result,
-    device::Device,
+    Result,
+    device::{Device, execute_part},
     isa::{Case, Instruction, Tiles},
 };
 
@@ -37,12 +37,7 @@ pub fn ask(
             let (tile, row, column) = place(at);
             tiles.place(&shape, tile, row, column, case);
         }
-        let outputs = device.execute_part(i, shape.m, shape.n, &tiles)?;
-        if outputs.len() != tiles.count * shape.m * shape.n {
-            let asked = tiles.count * shape.m * shape.n;
-            let name = &device.identity().name;
-            return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
-        }
+        let outputs = execute_part(device, i, (shape.m, shape.n), &tiles)?;
         answers.extend((0..cases.len()).map(|at| {
             let (tile, row, column) = place(at);
             outputs.get((tile * shape.m + row) * shape.n + column)
