@@ -89,7 +89,7 @@ pub fn confirm(
     part.begin(&execution);
     let Part { run, mut state, .. } = part.clone();
     let work = Work { instruction, sequence, model: &model };
-    let outcome = engine(device, &work).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), watch));
+    let outcome = engine(device, &work, run.nans()).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), watch));
     part.state = state;
     let mut confirmation = Confirmation { part, missed: simplest(found, &model, &all_missed)?, stopped: outcome.err() };
     confirmation.stopped = match confirmation.stopped.take() {
