@@ -8,6 +8,7 @@ pub(crate) mod error;
 pub(crate) mod interrupt;
 pub(crate) mod named;
 pub(crate) mod nearest;
+pub(crate) mod pace;
 pub(crate) mod parallel;
 pub(crate) mod places;
 #[cfg(feature = "cli")]
