@@ -119,7 +119,11 @@ mod tests {
             (0x7c00, 0x7e00, false, false),
             (0x0000, 0x8000, false, false),
         ] {
-            assert_eq!((Nans::ByCode.agree(f16, x, y), Nans::Alike.agree(f16, x, y)), (by_code, alike), "{x:#x} {y:#x}");
+            assert_eq!(
+                (Nans::ByCode.agree(f16, x, y), Nans::Alike.agree(f16, x, y)),
+                (by_code, alike),
+                "{x:#x} {y:#x}"
+            );
         }
         // Integers have none.
         assert!(!Nans::Alike.agree(find("s32").unwrap(), 0x7fffffff, 0x7ffffffe));

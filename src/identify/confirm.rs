@@ -9,7 +9,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::sorting,
-    comparison::{Answer, Cost, Difference, Place as Origin, Subject, operands, shrink as reduction},
+    comparison::{Answer, Cost, Difference, Nans, Place as Origin, Subject, operands, shrink as reduction},
     device::{Device, Spot, Work},
     inputs::Sequence,
     isa::Tiles,
@@ -89,7 +89,8 @@ pub fn confirm(
     part.begin(&execution);
     let Part { run, mut state, .. } = part.clone();
     let work = Work { instruction, sequence, model: &model };
-    let outcome = engine(device, &work, run.nans()).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), watch));
+    let outcome =
+        engine(device, &work, run.nans()).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), watch));
     part.state = state;
     let mut confirmation = Confirmation { part, missed: simplest(found, &model, &all_missed)?, stopped: outcome.err() };
     confirmation.stopped = match confirmation.stopped.take() {
@@ -146,7 +147,7 @@ fn explain(
         let evaluator = &model.evaluator(i)?;
         for difference in missed {
             if let Origin::Output(spot) = difference.place {
-                let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i };
+                let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i, nans: Nans::ByCode };
                 difference.reduced = shrink(&mut pair, &spot, &difference.found.case, cases)?;
             }
         }

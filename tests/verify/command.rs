@@ -101,11 +101,14 @@ fn recorded_differences_are_reduced_where_a_model_gives_every_recorded_output() 
 #[test]
 fn what_is_not_a_recording_is_status_2() {
     for (arguments, expected) in [
-        (&["--device", "cuda:0"][..], "record it first"),
+        (&["--device", "cuda:0"][..], "'cuda:0' executes instructions, and none is named"),
+        (&["--device", "model:hopper"], "or the files of recordings that it executes again"),
         (
-            &["--device", "model:hopper"],
-            "without an instruction verify compares recordings, and 'model:hopper' is not one",
+            &[FIXTURE, "--device", "hopper", "--device", "ampere"],
+            "by one device; model:hopper and model:ampere are named",
         ),
+        (&[FIXTURE, "--device", "volta"], "python_trace.safetensors: "),
+        (&[concat!(env!("CARGO_MANIFEST_DIR"), "/docs")], "has no recording"),
         (&[], "no recording is named"),
         (&["/nowhere/file"], "trace /nowhere/file: cannot be read"),
         (&[FIXTURE, "--model", "hoper"], "'hoper'"),

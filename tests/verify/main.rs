@@ -8,5 +8,6 @@ mod command;
 mod machine;
 #[path = "../common/program.rs"]
 mod program;
+mod replayed;
 mod totals;
 mod wrong_models;

@@ -15,7 +15,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::{atomic, sorting},
-    comparison::shrink::BUDGET,
+    comparison::{Nans, shrink::BUDGET},
     device::{self, Device, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
@@ -124,6 +124,7 @@ fn part(
     let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
     let mut run = Run::new(instruction, device, model, sequence(arguments), cases, arguments.max_mismatches)?;
     (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
+    run.any_nan = arguments.any_nan;
     Part::new(run, device.identity(), judge)
 }
 
@@ -169,6 +170,9 @@ struct Command<'a> {
 impl Command<'_> {
     /// Lets the device get ready for what is left of all parts while it is at work on the first ones.
     fn announce(&self, device: &mut dyn Device) -> Result<()> {
+        if self.arguments.any_nan {
+            return Ok(());
+        }
         let left = || self.parts.iter().filter(|part| !part.state.finished);
         let instructions = left().map(|part| part.run.instruction()).collect::<Result<Vec<_>>>()?;
         let work =
@@ -213,7 +217,7 @@ impl Command<'_> {
             drive_all(&run, model, &mut state, &names, &open, &mut watch)
         } else {
             let work = Work { instruction: &instruction, sequence: run.sequence(), model };
-            drive(&run, &mut state, engine(device, &work)?.as_mut(), &mut watch)
+            drive(&run, &mut state, engine(device, &work, run.nans())?.as_mut(), &mut watch)
         };
         // Where a device fails, all that was done until then is kept.
         outcome.map_err(|error| keeper.keep(parts, true).err().unwrap_or(error))
@@ -249,6 +253,7 @@ impl Command<'_> {
             report.notes.extend(tables::remarks(part)?);
             report.notes.extend(self.keep_counterexamples(part, device)?);
         }
+        report.notes.extend(Nans::from(self.arguments.any_nan).note());
         report.notes.extend(self.itself(device));
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
         report.device = Some(device.identity().clone());
