@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, Result,
     base::{atomic, interrupt, parallel},
-    comparison::Difference,
+    comparison::{Difference, Nans, OneNan, with_one_nan},
     device::{self, Device, Work},
     features::{self, Features},
     identify::{
@@ -27,7 +27,7 @@ use crate::{
     },
     inputs::Sequence,
     isa::{Case, Instruction},
-    power::{Tested, sentences, summaries},
+    power::Tested,
     report::{Report, Table},
     trace::Trace,
     verify::{MOST_CASES, Part, State, tables as verification},
@@ -81,6 +81,9 @@ pub(super) struct Arguments {
     /// and others; JSON and CSV have an input that shows each.
     #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"])]
     features: bool,
+    /// Count any NaN code as equal to any other NaN code: what the device's NaN is, is then not measured.
+    #[arg(long)]
+    any_nan: bool,
     /// Write what was found to this model file.
     #[arg(long, value_name = "FILE", value_parser = output_file)]
     model_out: Option<PathBuf>,
@@ -100,7 +103,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         return failure.map_or(Ok(()), Err);
     }
     let (known, failure) = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
-        Some(file) => (vec![recorded(arguments, Path::new(file))?.judged()?], None),
+        Some(file) => {
+            report.notes.extend(one_nan(arguments));
+            (vec![recorded(arguments, Path::new(file))?.judged()?], None)
+        }
         None => asked(arguments, &progress, report)?,
     };
     let failure = match failure {
@@ -145,7 +151,7 @@ fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
     let (mut fingerprints, mut measured): (Vec<Fingerprint>, Vec<Features>) = (Vec::new(), Vec::new());
     let failure = each(arguments, progress, report, &mut |instruction, device| {
         match arguments.quick {
-            true => fingerprints.push(quick(device, instruction, arguments.common.seed)?),
+            true => fingerprints.push(quick(device, instruction, arguments.common.seed, arguments.any_nan.into())?),
             false => measured.push(features::measure(device, instruction)?),
         }
         Ok(())
@@ -178,7 +184,7 @@ fn each(
 ) -> Result<Option<Error>> {
     let default = arguments.selection.device(&["bf16"], arguments.common.device.as_deref());
     let mut instructions = arguments.selection.instructions(&["bf16"], Some(&default))?;
-    let mut device = device::open(Some(&default), Duration::from_secs(arguments.common.timeout))?;
+    let mut device = opened(arguments, &default, report)?;
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
@@ -283,7 +289,7 @@ impl Known {
             ),
             None => format!("{outputs} outputs, {} of which it misses", self.found.misses),
         };
-        let decided = self.tested.as_ref().map_or_else(String::new, |tested| sentences(&summaries(tested)));
+        let decided = self.tested.as_ref().map_or_else(String::new, |tested| tables::decisions(&self.found, tested));
         let kind = if self.found.executions == 0 { "recorded" } else { "measured" };
         format!("{kind}: tcnum identify, {}: {what}. {decided}", self.device).trim_end().into()
     }
@@ -307,7 +313,7 @@ impl Known {
             };
             notes.push(format!(
                 "{name}: what the outputs of the recording say: {}.{also}",
-                sentences(&summaries(tested))
+                tables::decisions(&self.found, tested)
             ));
         }
         let (asked, misses) = (self.found.asked.d.len() as u64, self.found.misses as u64);
@@ -329,6 +335,20 @@ impl Known {
     }
 }
 
+/// The device, of which every NaN is one where that is asked.
+fn opened(arguments: &Arguments, name: &str, report: &mut Report) -> Result<Box<dyn Device>> {
+    let device = device::open(Some(name), Duration::from_secs(arguments.common.timeout))?;
+    report.notes.extend(one_nan(arguments));
+    Ok(if arguments.any_nan { Box::new(OneNan(device)) } else { device })
+}
+
+/// What is to be said of a device of which every NaN is one.
+fn one_nan(arguments: &Arguments) -> Option<String> {
+    let canonical =
+        "The canonical NaN of D's format stands for each of them, and what the rule says of NaN was not measured.";
+    Some(format!("{} {canonical}", Nans::from(arguments.any_nan).note()?))
+}
+
 /// What a recording leaves.
 fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
     let Selection { instructions, formats, all } = &arguments.selection;
@@ -338,9 +358,13 @@ fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
     if arguments.budget.is_some() || arguments.cases.is_some() {
         return Err(Error::request("a recording answers nothing else than it holds: leave out --budget and --cases"));
     }
-    let trace = Trace::read(file)?;
+    let mut trace = Trace::read(file)?;
+    if arguments.any_nan {
+        trace.d = with_one_nan(trace.instruction.d, trace.d);
+    }
     let start = Instant::now();
     let found = identify_recording(&trace, !arguments.from_nothing)?;
+    let found = Identification { nans: arguments.any_nan.into(), ..found };
     Ok(Known::new(found, start.elapsed().as_secs_f64(), format!("recording {}", file.display())))
 }
 
@@ -349,7 +373,7 @@ fn asked(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
     let named = arguments.common.device.as_deref();
     let default = arguments.selection.device(&["bf16"], named);
     let mut instructions = arguments.selection.instructions(&["bf16"], Some(&default))?;
-    let mut device = device::open(Some(&default), Duration::from_secs(arguments.common.timeout))?;
+    let mut device = opened(arguments, &default, report)?;
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
@@ -447,6 +471,7 @@ fn search(
     let plan = Plan { seed, budget, catalogue: !arguments.from_nothing, also, begun: begun.to_vec(), work: WORK };
     let found = identify(device, instruction, plan)?;
     let described = format!("{} ({})", device.identity().name, device.identity().description);
+    let found = Identification { nans: arguments.any_nan.into(), ..found };
     Ok(Known::new(found, start.elapsed().as_secs_f64(), described))
 }
 

@@ -12,6 +12,7 @@ mod table;
 
 pub use cost::Cost;
 pub use difference::{Answer, Difference, Place, Subject};
+pub(crate) use nans::with_one_nan;
 pub use nans::{Nans, OneNan};
 pub use operands::operands;
 pub use signature::{Signature, Way};

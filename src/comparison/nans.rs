@@ -46,7 +46,7 @@ fn is_nan(format: &Format, code: u64) -> bool {
 pub struct OneNan(pub Box<dyn Device>);
 
 /// D with the canonical NaN in place of every NaN code.
-fn with_one_nan(format: &Format, mut d: Codes) -> Codes {
+pub(crate) fn with_one_nan(format: &Format, mut d: Codes) -> Codes {
     if let Some(canonical) = format.nan() {
         let others: Vec<usize> =
             (0..d.len()).filter(|at| d.get(*at) != canonical && is_nan(format, d.get(*at))).collect();

@@ -24,6 +24,7 @@ pub use order::{entry_of_c, words as order_words};
 use crate::{
     Error, Result,
     device::Device,
+    identify,
     isa::{Case, Instruction},
     tree,
 };
@@ -87,9 +88,10 @@ fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
 /// Measures the features of `instruction` on `device`.
 ///
 /// # Errors
-/// The device lacks the instruction, or fails; a signal.
+/// The device lacks the instruction, fails, or answers a tile in two ways; a signal.
 pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
     device.prepare(instruction)?;
+    identify::function_of_tiles(device, instruction)?;
     let (element, position) = order::position(device, instruction)?;
     let mut bench = Bench::new(device, instruction, element);
     let mut table = Table::default();

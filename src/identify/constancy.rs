@@ -9,11 +9,17 @@ use super::ask::Asker;
 use crate::{
     Error, Result,
     comparison::{Subject, operands},
+    device::Device,
+    inputs::Sequence,
     isa::{Codes, Instruction, Tiles},
 };
 
 /// How often a tile is asked to see whether it answers alike.
 const AGAIN: usize = 4;
+/// Elements that are asked twice before anything else is, and the fewest and the most tiles that they are in.
+const ASKED_TWICE: usize = 256;
+const FEWEST: usize = 4;
+const MOST: usize = 64;
 /// Other rows and columns of a tile that a message names by their codes.
 const NAMED: usize = 2;
 
@@ -49,6 +55,23 @@ impl Element {
     }
 }
 
+/// Makes sure that a device answers some tiles, most of whose sums have to be rounded, as a function of their operands: they are asked
+/// twice, the second time backward.
+///
+/// # Errors
+/// The device lacks the instruction, or fails; a device error with the two outputs of a tile that it answers in two ways.
+pub fn function_of_tiles(device: &mut dyn Device, instruction: &Instruction) -> Result<()> {
+    let mut asker = Asker::new(device, instruction, u64::MAX);
+    let part = asker.part.clone();
+    let count = (ASKED_TWICE / (part.m * part.n)).clamp(FEWEST, MOST);
+    let tiles = Sequence::Random { seed: 0 }.tiles(&part, 0, count);
+    let before = asker.ask(&tiles)?;
+    match asker.failure() {
+        Some(error) => Err(error.clone()),
+        None => asker.backward(&tiles, &before),
+    }
+}
+
 impl Asker<'_> {
     /// Asks elements of tiles again: the tiles in another order, and of each half the rows and columns, in another order and beside
     /// half of another tile.
@@ -76,6 +99,21 @@ impl Asker<'_> {
             }
         }
         self.compare((tiles, before), &mixed, &pairs)
+    }
+
+    /// Asks the same tiles again, the last one first.
+    ///
+    /// # Errors
+    /// The device answers otherwise than `before`: its results depend on more than the operands of a tile.
+    fn backward(&mut self, tiles: &Tiles, before: &Codes) -> Result<()> {
+        let Instruction { m, n, .. } = self.part;
+        let mut others = tiles.slice(0, 0);
+        let mut pairs = Vec::new();
+        for (at, tile) in (0..tiles.count).rev().enumerate() {
+            others.extend(&tiles.slice(tile, tile + 1));
+            pairs.extend((0..m * n).map(|place| ((tile, place / n, place % n), (at, place / n, place % n))));
+        }
+        self.compare((tiles, before), &others, &pairs)
     }
 
     /// Asks elements of tiles again, each alone in another place of a tile.

@@ -37,6 +37,7 @@ mod structure;
 pub mod tables;
 
 pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
+pub use constancy::function_of_tiles;
 pub use evidence::{Refuting, ask_reduced, evidence, reduced};
 pub use file::model_file;
 pub use near::{Likeness, likeness};
