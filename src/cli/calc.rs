@@ -9,7 +9,7 @@ use crate::{
     Error, Result,
     calc::{self, CalcRequest, Check, Operator, Sheet},
     format::{self, Format, block},
-    report::Report,
+    report::{Report, Verdict},
     softfloat::{Environment, NanRule, Tininess},
 };
 
@@ -184,6 +184,7 @@ fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> R
     if without_code > 0 {
         report.notes.push(format!("{without_code} of {rows} results are NaN, which the format of the result lacks."));
         report.holds = false;
+        report.verdict = Verdict::WithoutCode;
     }
     status
 }

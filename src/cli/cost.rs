@@ -16,7 +16,7 @@ use crate::{
     device::{self, OperandValues, SHARED_LOADS},
     format,
     isa::scalar::{self, Form, ScalarOperation},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// The formats whose instructions are measured where none are chosen.
@@ -91,6 +91,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let (done, interrupted) = cost::run(device.as_mut(), &request, &mut |stage| progress.at(stage))?;
     report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     report.holds = done.iter().all(|cost| cost.unintended.is_empty());
+    report.verdict = Verdict::Unintended;
     report.notes.extend(notes(&done));
     if !forms.is_empty() {
         let scalars = cost::scalars(device.as_mut(), &forms, arguments.values, &mut |stage| progress.at(stage))?;

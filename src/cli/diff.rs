@@ -16,7 +16,7 @@ use crate::{
     device::is_canonical,
     diff::{self, tables},
     distinguish::Search,
-    report::{self, Report},
+    report::{self, Report, Verdict},
     tables::declared,
     verify::MOST_CASES,
 };
@@ -109,6 +109,7 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
     }
     let changes = diff::compare_kept(&first, &second)?;
     report.holds = changes.is_none();
+    report.verdict = Verdict::Differ;
     report.notes.push(match changes.is_none() {
         true => "Nothing changed.".into(),
         false => format!(
@@ -142,6 +143,7 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
         pairs.extend(measured);
     }
     report.holds &= pairs.iter().all(diff::FeaturePair::is_same);
+    report.verdict = Verdict::Differ;
     report.tables.push(tables::features(&pairs));
     Ok(())
 }

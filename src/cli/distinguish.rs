@@ -19,7 +19,7 @@ use crate::{
         tables::{self, Named},
     },
     isa::Instruction,
-    report::{Report, Table},
+    report::{self, Report, Table},
     verify::MOST_CASES,
 };
 
@@ -133,6 +133,7 @@ impl Two {
             );
             let Some(told) = report.until_interrupted(told)? else { break };
             report.holds &= told.verdict != Verdict::Differ;
+            report.verdict = report::Verdict::Differ;
             let named = [&named[0], &named[1]];
             reasons.extend(tables::reasons(named, &told, reasons.len() + 1));
             rows.push(tables::pair(named, &told));

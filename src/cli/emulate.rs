@@ -17,7 +17,7 @@ use crate::{
     experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
     isa::{self, Instruction},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Computes matrix products of more precision than the unit's operands, each made of several products of low precision, and measures them.
@@ -111,6 +111,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
+    report.verdict = Verdict::Inexact;
     if let [device] = &devices[..] {
         report.device = Some(device.identity().clone());
     }

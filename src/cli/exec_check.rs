@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     device::exec_check,
     isa::{self, Instruction},
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// The instructions that are offered by default: one for each form of operands.
@@ -81,6 +81,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let rows = exec_check(&arguments.command, timeout, &instructions, !named.is_empty(), arguments.seed)?;
     report.seed = Some(arguments.seed);
     report.holds = rows.iter().all(|row| row.passed);
+    report.verdict = Verdict::Failed;
     let failed = rows.iter().filter(|row| !row.passed).count();
     report.notes.push(match failed {
         0 => "The program passes all checks.".into(),

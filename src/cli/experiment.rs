@@ -14,7 +14,7 @@ use crate::{
     Result,
     device::{self, cuda},
     experiment::{self, Experiment, Options},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Repeats a published table or figure, and sets every published cell beside the one measured here.
@@ -69,6 +69,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
+    report.verdict = Verdict::Unreproduced;
     experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))?;
     Ok(())
 }

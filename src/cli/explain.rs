@@ -22,7 +22,7 @@ use crate::{
     explain,
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction, Tiles},
-    report::Report,
+    report::{Report, Verdict},
     trace::Trace,
 };
 
@@ -144,6 +144,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         recorded.map(|code| ("recorded", code)).into_iter().chain(given).chain(said).collect();
     let title = format!("{instruction}: {}", operands(&Subject::Matrix(&instruction), &case));
     report.holds = results.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    report.verdict = Verdict::Differ;
     report.notes.extend(rounded(&instruction, arguments)?.into_iter().chain(undecided));
     report.tables = vec![
         explain::results(title, instruction.d, results),

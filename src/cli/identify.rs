@@ -28,7 +28,7 @@ use crate::{
     inputs::Sequence,
     isa::{Case, Instruction},
     power::Tested,
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
     trace::Trace,
     verify::{MOST_CASES, Part, State, tables as verification},
 };
@@ -125,6 +125,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.tables.extend(differences);
     report.notes.extend(signatures);
     report.holds = !known.is_empty() && known.iter().all(|known| known.outcome().agrees());
+    report.verdict = Verdict::Unidentified;
     for known in &known {
         report.notes.extend(known.remarks());
     }
@@ -169,6 +170,7 @@ fn short(arguments: &Arguments, progress: &Progress, report: &mut Report) -> Res
     }
     let done = fingerprints.len() + measured.len();
     report.holds = none.is_empty() && done > 0;
+    report.verdict = Verdict::Unidentified;
     let rows: Vec<_> = fingerprints.iter().map(fingerprint).collect();
     let tables = [Table::of("Known arithmetics", rows), features::tables::features(&measured)];
     report.tables = tables.into_iter().filter_map(Table::filled).collect();

@@ -12,7 +12,7 @@ use crate::{
     base::text,
     device::Identity,
     isa,
-    report::Report,
+    report::{Report, Verdict},
     verify::{
         Part, checkpoint,
         merge::{PartFile, merge},
@@ -71,6 +71,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
     if parts.iter().all(|part| part.state.compared() == 0) {
         report.holds = false;
+        report.verdict = Verdict::Nothing;
         report.notes.insert(0, "Nothing was compared.".into());
     }
     if let Some(first) = parts.first() {

@@ -13,7 +13,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     power::{self, RefutingData, summaries},
-    report::Report,
+    report::{Report, Verdict},
     trace::Trace,
     verify::MOST_CASES,
 };
@@ -79,6 +79,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         });
     }
     report.holds = tested.iter().all(|rule| rule.refuted.is_none());
+    report.verdict = Verdict::Refuted;
     use power::tables::{changes, decisions, rules};
     let all = rules(&tested, &sources);
     let standing: Vec<_> = tested.into_iter().filter(|rule| rule.refuted.is_none()).collect();

@@ -8,7 +8,7 @@ use crate::{
     device::{self, Device, Generation, canonical_name, cpu},
     format,
     isa::{self, Instruction},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Which instructions a command runs.
@@ -154,6 +154,7 @@ pub(super) fn available(
 /// already that a signal came first.
 pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
     report.holds = false;
+    report.verdict = Verdict::Nothing;
     if report.interrupted.is_none() {
         let name = &device.identity().name;
         report.notes.insert(0, format!("Nothing was executed: {name} ran none of the chosen instructions."));

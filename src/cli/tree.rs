@@ -16,7 +16,7 @@ use crate::{
     device::{self, Device},
     document::chip,
     isa::{self, Instruction},
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
     tree::{self, Found, Manner, drawing, table},
 };
 
@@ -108,6 +108,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         contradictions.extend(table::contradictions(instruction, &found));
     }
     report.holds = contradictions.is_empty();
+    report.verdict = Verdict::Contradicted;
     report.device = Some(device.identity().clone());
     if rows.is_empty() {
         select::nothing(report, device.as_ref());

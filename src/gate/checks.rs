@@ -132,10 +132,7 @@ pub fn checks(report: &Report) -> Vec<Check> {
         let outcome = match report.interrupted {
             Some(by) => Outcome::Undone(format!("interrupted by {}", by.name())),
             None if report.holds => Outcome::Held,
-            None => Outcome::Failed {
-                message: "what the command claims does not hold".into(),
-                detail: report.notes.join("\n"),
-            },
+            None => Outcome::Failed { message: report.verdict.name().into(), detail: report.notes.join("\n") },
         };
         checks.push(Check {
             group: report.command.to_string(),

@@ -3,7 +3,7 @@
 use super::{
     Cell, Report, ViewLayout,
     cell::listed,
-    human::{self, MISMATCH, Shown},
+    human::{self, Shown},
     parts::Room,
 };
 
@@ -25,8 +25,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     for note in human::notes(report) {
         text += &comment(&format!("note: {note}"));
     }
-    if !report.holds {
-        text += &comment(MISMATCH);
+    if let Some(verdict) = human::verdict(report) {
+        text += &comment(&verdict);
     }
     text += "% Needs \\usepackage{array,booktabs,longtable} in the preamble.\n";
     for (title, shown) in human::tables(report, layout, cell) {

@@ -33,3 +33,4 @@ mod report_schema;
 mod reports;
 mod scalar_command;
 mod tree;
+mod verdicts;

@@ -20,7 +20,7 @@ use crate::{
     convert::{BlockConversion, FileContent, ValueConversion, ValueRead, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Converts values, codes or files of arrays to a format or a block format, with the error of each.
@@ -121,6 +121,7 @@ fn scalars(
             .notes
             .push(format!("{without_code} of {} values have no code in {to} (NaN, which it lacks).", sources.len()));
         report.holds = false;
+        report.verdict = Verdict::WithoutCode;
     }
     Ok(())
 }

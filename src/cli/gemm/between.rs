@@ -19,7 +19,7 @@ use crate::{
         library::LibrarySchedules,
         tables,
     },
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// The library of which attributes of algorithms are known.
@@ -108,6 +108,7 @@ pub(super) fn run(arguments: &Arguments, sides: [&String; 2], report: &mut Repor
         Knowledge { models: models(arguments), library: Some(&attributes), factors: scale_factors(arguments) };
     let found = between::between(&mut sides, &factors, &knowledge, &|what| progress.step(what))?;
     report.holds = found.differences.differing == 0;
+    report.verdict = Verdict::Differ;
     if let (Some(path), Some(own)) = (&arguments.apart, &found.smallest) {
         let metadata = sorting::map([("tcnum.source".to_string(), invocation())]);
         gemm::write_named(path, &own.factors.named(), metadata).map_err(|error| error.within("--apart"))?;

@@ -18,7 +18,7 @@ use crate::{
         },
         tables,
     },
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// The library of devices whose name begins with this.
@@ -170,6 +170,7 @@ fn single(
         gemm::write(path, &d, sorting::map(metadata))?;
     }
     report.holds = explained.outcome == Outcome::Predicted;
+    report.verdict = Verdict::Unpredicted;
     report.tables.push(Table::of(
         "Product of the library",
         [gemm::library::tables::library_product(1, &explained, campaign.schedules)],
@@ -185,7 +186,10 @@ fn single(
     if let Some(file) = &arguments.compare {
         let (other, _) = file.read(Some(d.format), Conversion::Keep).map_err(|error| error.within("--compare"))?;
         let found = Differences::between(&d, &other).map_err(|error| error.within(file.label()))?;
-        report.holds &= found.differing == 0;
+        if report.holds {
+            report.holds = found.differing == 0;
+            report.verdict = Verdict::Mismatch;
+        }
         report.tables.push(Table::of("Comparison", [tables::comparison(file.label(), d.format, &found)]));
     }
     Ok(())
@@ -211,6 +215,7 @@ fn invariance(
         rows.extend(found);
     }
     report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
+    report.verdict = Verdict::BatchDependent;
     report
         .notes
         .push(format!("The bits of the first row depend on the batch size in {changed} of {} layers.", layers.len()));
@@ -241,6 +246,7 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
         }
     }
     report.holds = differing == 0;
+    report.verdict = Verdict::Unpredicted;
     let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));
     report.tables.push(Table::of("Products of the library", rows));

@@ -14,7 +14,7 @@ use crate::{
         tables,
     },
     isa::Instruction,
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// Finds the schedules that give a D.
@@ -53,6 +53,7 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) 
     let progress = Progress::new(&arguments.destination);
     let found = matching::find(&suspects, &factors, &d, &|what| progress.step(what))?;
     report.holds = !found.found.is_empty();
+    report.verdict = Verdict::Unmatched;
     let mixed = matching::mixed(&suspects, &factors, &d, &found, &|what| progress.step(what))?;
     report.notes.extend(matching::remarks(&found, factors.k(), d.codes.len()));
     if let (Some(path), Some(first)) = (&arguments.schedule_out, found.found.first()) {
