@@ -18,7 +18,7 @@ use crate::{
     arithmetic::{Model, of_target},
     comparison::{Subject, operands},
     convert::ValueConversion,
-    device::{self, DEFAULT_MODEL, Generation},
+    device::{self, Batches, DEFAULT_MODEL, Generation},
     explain,
     format::{Format, Overflow, Rounding},
     isa::{self, Case, Instruction, Tiles},
@@ -126,7 +126,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             let (model, _, note) = select::model(None, device.as_mut(), std::slice::from_ref(&instruction))?;
             default = (model, note);
         }
-        let outputs = device::execute(device.as_mut(), &instruction, &tile)?;
+        let outputs =
+            Batches::default().execute(device.as_mut(), &instruction, (instruction.m, instruction.n), &tile)?;
         executed = Some((name, outputs.get(arguments.row * instruction.n + arguments.column)));
         report.device = Some(device.identity().clone());
     }
@@ -146,10 +147,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.holds = results.windows(2).all(|pair| pair[0].1 == pair[1].1);
     report.verdict = Verdict::Differ;
     report.notes.extend(rounded(&instruction, arguments)?.into_iter().chain(undecided));
-    report.tables = vec![
-        explain::results(title, instruction.d, results),
-        explain::table(&titles, explain::rows(None, &explanations)),
-    ];
+    let steps = explain::rows(None, &explanations);
+    report.answer = Some(explain::answer(instruction.d, &results, &steps));
+    report.tables = vec![explain::results(title, instruction.d, results), explain::table(&titles, steps)];
     Ok(())
 }
 

@@ -2,7 +2,6 @@
 
 use crate::{
     Result,
-    arithmetic::Model,
     device::{Device, Execution, Generation, Identity, LocalExecution, Work},
     format::{Format, Real},
     isa::{Codes, Instruction, Tiles},
@@ -80,10 +79,6 @@ impl Device for OneNan {
         let format = instruction.d;
         let local = self.0.local(instruction)?;
         Ok(local.map(|own| Box::new(move |tiles: &Tiles| with_one_nan(format, own(tiles))) as LocalExecution))
-    }
-
-    fn model(&self) -> Option<&Model> {
-        self.0.model()
     }
 
     fn generation(&self) -> Generation {

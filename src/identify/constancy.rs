@@ -1,4 +1,6 @@
-//! Whether a device is a function of its operands: elements that are asked again, among others.
+//! Whether a device is a function of its operands: elements that are asked again, among others; tiles that were recorded twice.
+
+use std::collections::HashMap;
 
 use rand_chacha::{
     ChaCha8Rng,
@@ -9,17 +11,12 @@ use super::ask::Asker;
 use crate::{
     Error, Result,
     comparison::{Subject, operands},
-    device::Device,
-    inputs::Sequence,
     isa::{Codes, Instruction, Tiles},
+    trace::Trace,
 };
 
 /// How often a tile is asked to see whether it answers alike.
 const AGAIN: usize = 4;
-/// Elements that are asked twice before anything else is, and the fewest and the most tiles that they are in.
-const ASKED_TWICE: usize = 256;
-const FEWEST: usize = 4;
-const MOST: usize = 64;
 /// Other rows and columns of a tile that a message names by their codes.
 const NAMED: usize = 2;
 
@@ -55,23 +52,6 @@ impl Element {
     }
 }
 
-/// Makes sure that a device answers some tiles, most of whose sums have to be rounded, as a function of their operands: they are asked
-/// twice, the second time backward.
-///
-/// # Errors
-/// The device lacks the instruction, or fails; a device error with the two outputs of a tile that it answers in two ways.
-pub fn function_of_tiles(device: &mut dyn Device, instruction: &Instruction) -> Result<()> {
-    let mut asker = Asker::new(device, instruction, u64::MAX);
-    let part = asker.part.clone();
-    let count = (ASKED_TWICE / (part.m * part.n)).clamp(FEWEST, MOST);
-    let tiles = Sequence::Random { seed: 0 }.tiles(&part, 0, count);
-    let before = asker.ask(&tiles)?;
-    match asker.failure() {
-        Some(error) => Err(error.clone()),
-        None => asker.backward(&tiles, &before),
-    }
-}
-
 impl Asker<'_> {
     /// Asks elements of tiles again: the tiles in another order, and of each half the rows and columns, in another order and beside
     /// half of another tile.
@@ -99,21 +79,6 @@ impl Asker<'_> {
             }
         }
         self.compare((tiles, before), &mixed, &pairs)
-    }
-
-    /// Asks the same tiles again, the last one first.
-    ///
-    /// # Errors
-    /// The device answers otherwise than `before`: its results depend on more than the operands of a tile.
-    fn backward(&mut self, tiles: &Tiles, before: &Codes) -> Result<()> {
-        let Instruction { m, n, .. } = self.part;
-        let mut others = tiles.slice(0, 0);
-        let mut pairs = Vec::new();
-        for (at, tile) in (0..tiles.count).rev().enumerate() {
-            others.extend(&tiles.slice(tile, tile + 1));
-            pairs.extend((0..m * n).map(|place| ((tile, place / n, place % n), (at, place / n, place % n))));
-        }
-        self.compare((tiles, before), &others, &pairs)
     }
 
     /// Asks elements of tiles again, each alone in another place of a tile.
@@ -259,6 +224,36 @@ impl Asker<'_> {
         };
         format!("in row {row}, column {column} of a tile, {beside}")
     }
+}
+
+/// The error for a recording that has one tile twice, with two outputs.
+pub(super) fn contradiction(trace: &Trace) -> Option<Error> {
+    let part = trace.part();
+    let count = trace.inputs.count;
+    let arrays: Vec<&Codes> = trace.inputs.arrays().map(|(_, codes)| codes).collect();
+    let mut seen: HashMap<Vec<&[u8]>, usize> = HashMap::new();
+    for tile in 0..count {
+        let own = arrays.iter().map(|codes| part_of(codes.as_bytes(), tile, count)).collect();
+        let Some(before) = seen.insert(own, tile) else { continue };
+        let (m, n) = (part.m, part.n);
+        let codes = |at: usize| [before, tile].map(|tile| trace.d.get(tile * m * n + at));
+        let Some(at) = (0..m * n).find(|at| codes(*at)[0] != codes(*at)[1]) else { continue };
+        let [once, then] = codes(at).map(|code| part.d.hex(code));
+        return Some(Error::device(format!(
+            "what was recorded is not a function of its operands: the tiles {before} and {tile} have the same operands, and \
+             {once} and {then} in row {}, column {} of D ({})",
+            at / n,
+            at % n,
+            operands(&Subject::Matrix(&part), &trace.inputs.case(&part, tile, at / n, at % n)),
+        )));
+    }
+    None
+}
+
+/// One of so many equal parts of some bytes.
+fn part_of(bytes: &[u8], at: usize, count: usize) -> &[u8] {
+    let each = bytes.len() / count;
+    &bytes[at * each..(at + 1) * each]
 }
 
 /// The numbers below `count` in a random order.

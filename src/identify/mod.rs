@@ -35,11 +35,12 @@ mod steps;
 mod stepwise;
 mod structure;
 pub mod tables;
+mod uniform;
 
 pub use confirm::{Confirmation, HeldOut, KEPT, confirm};
-pub use constancy::function_of_tiles;
 pub use evidence::{Refuting, ask_reduced, evidence, reduced};
 pub use file::model_file;
 pub use near::{Likeness, likeness};
 pub use quick::{Fingerprint, QUICK, fingerprint, quick};
 pub use run::{Identification, Plan, WORK, identify, identify_recording};
+pub use uniform::Uniform;

@@ -9,6 +9,7 @@ use super::{
     starts::{self, Start},
 };
 use crate::{
+    base::interrupt,
     comparison::{Nans, with_one_nan},
     distinguish::observable,
     isa::{Codes, Instruction},
@@ -26,11 +27,17 @@ pub struct Likeness {
 }
 
 /// What the rule that was found is like of the arithmetics that are known: the same one, or the nearest; where several models have it,
-/// of that of the device's own generation, if one of them is.
+/// of that of the device's own generation, if one of them is. An interruption ends it with the nearest one until then.
 pub fn likeness(found: &Identification) -> Option<Likeness> {
     let part = found.asked.part();
+    if let Some(of) = &found.known {
+        return Some(Likeness { of: of.clone(), same: true, words: format!("as {}", called(of, &part)) });
+    }
     let mut nearest: Option<(bool, usize, Likeness)> = None;
     for start in starts::known(&part, found.generation.as_deref()) {
+        if interrupt::pending().is_some() {
+            break;
+        }
         let Some(of) = start.known else { continue };
         let Some(mut keys) = observable([&found.rule, &start.rule], &part) else { continue };
         keys.retain(|(key, _)| found.is_measured(key));

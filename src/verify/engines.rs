@@ -3,11 +3,11 @@
 use std::ops::Range;
 
 use crate::{
-    Result,
+    Error, Result,
     arithmetic::Evaluator,
     base::parallel,
     comparison::Nans,
-    device::{self, Count, Device, Engine, Found, LocalExecution, Spot, Work},
+    device::{Count, Device, Engine, Found, LocalExecution, Spot, Work},
     inputs::Sequence,
     isa::{Codes, Instruction},
 };
@@ -133,7 +133,12 @@ impl Engine for Remote<'_> {
                 judge.sequence.tiles(i, first + from as u64, each.min(count - from))
             });
             parts.iter().for_each(|part| inputs.extend(part));
-            let outputs = device::execute(*device, i, &inputs)?;
+            let outputs = device.execute(i, &inputs)?;
+            if outputs.len() != count * i.m * i.n {
+                let name = &device.identity().name;
+                let asked = count * i.m * i.n;
+                return Err(Error::device(format!("{name} answered {} outputs of {asked}", outputs.len())));
+            }
             judge.compare(&mut found, first, &outputs, &judge.model.execute(&inputs));
             first += count as u64;
         }

@@ -6,14 +6,11 @@ use super::{
 };
 use crate::{
     Result,
-    base::{interrupt, pace::Pace},
     comparison::{Difference, Nans, Subject, VerificationRow, operands, shrink::BUDGET},
-    device::{Device, Execution, Identity, execute_part},
+    device::{Batches, Device, Execution, Identity},
     trace::Trace,
 };
 
-/// Most outputs that are executed at a time.
-const MOST_OUTPUTS: u64 = 1 << 16;
 /// Cases of a file that agree and are listed; beyond, only cases of which something differs are.
 const MOST_LISTED: usize = 1000;
 
@@ -83,16 +80,13 @@ impl Replay {
         request: &ReplayRequest,
     ) -> Result<()> {
         let part = (trace.m, trace.n);
-        let mut pace = Pace::new(1, (MOST_OUTPUTS / (trace.m * trace.n) as u64).max(1));
+        let (mut executed, mut judged) = (Batches::default(), Batches::default());
         while self.tiles < trace.count() {
-            interrupt::check()?;
-            let (from, to) = (self.tiles, trace.count().min(self.tiles + pace.size() as usize));
+            let (from, to) =
+                (self.tiles, trace.count().min(self.tiles + executed.size(trace.instruction.tile_bytes())));
             let tiles = trace.tiles(from, to);
-            let answered = pace.measure((to - from) as u64, || {
-                let device = execute_part(device, &trace.instruction, part, &tiles)?;
-                Ok((device, execute_part(judge, &trace.instruction, part, &tiles)?))
-            });
-            let (device, model) = answered?;
+            let device = executed.execute(device, &trace.instruction, part, &tiles)?;
+            let model = judged.execute(judge, &trace.instruction, part, &tiles)?;
             for tile in from..to {
                 let at = |place: usize| (tile - from) * trace.m * trace.n + place;
                 self.add(trace, tile, &|place| (device.get(at(place)), model.get(at(place))), request);
@@ -172,8 +166,13 @@ impl Replay {
         request: &ReplayRequest,
     ) -> VerificationRow {
         let compared = (self.tiles * trace.m * trace.n) as u64;
-        let result =
-            Verification { compared, differing: self.differing, differences: Vec::new(), execution: execution.clone() };
+        let result = Verification {
+            compared,
+            differing: self.differing,
+            differences: Vec::new(),
+            execution: execution.clone(),
+            stopped: None,
+        };
         VerificationRow {
             device: device.name.clone(),
             device_description: device.description.clone(),

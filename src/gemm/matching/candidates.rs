@@ -9,6 +9,7 @@ use super::{
 use crate::{
     Error, Result,
     arithmetic::{Model, Program},
+    base::interrupt,
     format::{Format, Rounding},
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,
@@ -57,6 +58,7 @@ pub(super) fn suspected(
             .into_iter()
             .flat_map(|own| KOrder::ALL.map(|order| (own, order)))
         {
+            interrupt::check()?;
             let mut plain = Schedule::new(arithmetic.instruction.clone())?;
             (plain.operands, plain.order, plain.output.format) = (operands, order, output);
             (plain.alpha, plain.beta) = suspects.factors;
