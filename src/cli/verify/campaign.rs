@@ -362,7 +362,10 @@ impl Command<'_> {
             }
             let instruction = part.run.instruction()?;
             let Some(file) = counterexample_file(self.arguments, &instruction) else {
-                notes.push("--counterexamples FILE writes them as a trace, which replays against any model.".into());
+                notes.push(
+                    "--counterexamples FILE keeps them; `tcnum verify FILE --device DEVICE` executes them again."
+                        .into(),
+                );
                 break;
             };
             let metadata = sorting::map([
@@ -381,7 +384,8 @@ impl Command<'_> {
             let file = file.path().display();
             let judge = &self.judge;
             notes.push(format!(
-                "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --model {judge}` replays them."
+                "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --device DEVICE --model {judge}` executes \
+                 them again."
             ));
         }
         Ok(())
