@@ -105,6 +105,7 @@ pub fn declared() -> Vec<Declaration> {
         Declaration::of::<tree::table::ContradictionRow>(),
         Declaration::of::<tree::table::DrawingRow>(),
         Declaration::of::<tree::table::TreeRow>(),
+        Declaration::of::<verify::replay::ReplayedRow>(),
         Declaration::of::<verify::tables::RegimeRow>(),
     ];
     sorting::by_key(&mut all, |table| table.key);

@@ -4,7 +4,7 @@ use pyo3::{
     prelude::*,
     types::{PyDict, PyList},
 };
-use tcnum::report::{self, Cell, Report, Table, View, ViewLayout, Where};
+use tcnum::report::{self, Cell, Report, Table, Verdict, View, ViewLayout, Where};
 
 /// A report: what it says beside the tables, each table with its columns and rows, and its rendering for a terminal.
 pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<Bound<'py, PyDict>> {
@@ -24,6 +24,7 @@ pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<B
     own.set_item("seed", report.seed)?;
     own.set_item("notes", &report.notes)?;
     own.set_item("holds", report.holds)?;
+    own.set_item("verdict", report.found().map(Verdict::name))?;
     let tables = report.tables.iter().map(|table| python_table(py, table)).collect::<PyResult<Vec<_>>>()?;
     own.set_item("tables", tables)?;
     own.set_item("text", report::render(report, View::Table, &ViewLayout::default()))?;

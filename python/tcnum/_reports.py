@@ -74,7 +74,8 @@ class Report:
     """What a command found.
 
     command: its name; invocation: its command line; device: what ran it; seed: of its random inputs; notes: what the reader of the numbers
-    must know; holds: whether what the command claims holds (a mismatch that was found makes it False); tables: by their keys.
+    must know; holds: whether what the command claims holds (a mismatch that was found makes it False); verdict: what was found where it does not
+    ("they differ"); tables: by their keys.
     """
 
     def __init__(self, made: dict[str, Any]) -> None:
@@ -85,6 +86,7 @@ class Report:
         self.seed: int | None = made["seed"]
         self.notes: list[str] = made["notes"]
         self.holds: bool = made["holds"]
+        self.verdict: str | None = made["verdict"]
         self.tables: dict[str, Table] = {table["key"]: Table(table) for table in made["tables"]}
         self._text: str = made["text"]
 
@@ -114,13 +116,13 @@ class Report:
 
     def __repr__(self) -> str:
         tables = ", ".join(f"{key} ({len(table)})" for key, table in self.tables.items())
-        return f"<tcnum.Report of {self.command}: {'holds' if self.holds else 'does not hold'}; {tables or 'no tables'}>"
+        return f"<tcnum.Report of {self.command}: {self.verdict or ('holds' if self.holds else 'interrupted')}; {tables or 'no tables'}>"
 
     def _repr_html_(self) -> str:
         lines = [] if self.device is None else [f"device: {self.device['name']}, {self.device['description']}"]
         lines += self.notes
         said = "".join(f"<p style='white-space: pre-wrap'>{html.escape(line)}</p>" for line in lines)
-        mismatch = "" if self.holds else "<p><b>What was claimed does not hold.</b></p>"
+        mismatch = "" if self.verdict is None else f"<p><b>{html.escape(self.verdict[0].upper() + self.verdict[1:])}.</b></p>"
         return said + "".join(table._repr_html_() for table in self.tables.values()) + mismatch
 
 

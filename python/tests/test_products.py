@@ -71,7 +71,7 @@ def test_the_schedule_of_a_product_is_found(rng):
         ({"instr": F16, "split_k": "many"}, ValueError, "schedule"),
         ({"instr": F16, "join": "serial"}, TypeError, "split_k"),
         ({"instr": F16, "promote": -1}, ValueError, "schedule"),
-        ({"instr": F16, "device": "model:nothing"}, ValueError, "unknown model"),
+        ({"instr": F16, "device": "model:nothing"}, ValueError, "not a model"),
         ({"instr": F16, "device": 5}, TypeError, "a device is"),
         ({"instr": "nothing"}, ValueError, "instruction"),
         ({"schedule": "nowhere.toml"}, ValueError, "cannot be read"),

@@ -28,4 +28,5 @@ pub use program::{
     Source, Sum, Unpack,
 };
 pub use reference::{Explanation, ExplanationLine};
+pub(crate) use shipped::{aliases, named, suggested};
 pub use shipped::{of_target, shipped};

@@ -5,30 +5,30 @@ use std::path::Path;
 use super::{
     Evaluator, Model, Program, Rule,
     language::{file::Defect, pattern},
-    shipped::{self, of_target, shipped},
+    shipped::{self, of_target},
 };
 use crate::{
     Error, Result,
-    base::{nearest::nearest, text},
+    base::text,
     isa::{Instruction, Support, targets},
 };
 
 impl Model {
-    /// The model with this name, or in this file; as of a device, `model:` may stand before it.
+    /// The model with this name or alias, or in this file; as of a device, `model:` may stand before it.
     ///
     /// # Errors
     /// A name that is neither shipped nor a readable file; a file that is not a model (the message gives file,
     /// line, key and what is allowed).
     pub fn load(name: &str) -> Result<Model> {
         let name = name.strip_prefix("model:").unwrap_or(name);
-        if let Some(text) = shipped::text(name) {
+        if let Some((name, text)) = shipped::named(name).and_then(|name| Some((name, shipped::text(name)?))) {
             return Model::parse(text, &format!("models/{name}.toml"));
         }
         let path = Path::new(name);
         if !path.exists() && !name.contains(['/', '.']) {
             return Err(Error::request(format!(
-                "unknown model '{name}'; the nearest shipped one is {}. A model file is named by its path",
-                nearest(name, shipped(), 1).join(", ")
+                "'{name}' is not a model; did you mean {}? `tcnum models` lists all; a model file is named by its path",
+                shipped::suggested(name, &[])
             )));
         }
         let text = text::read(path, "the model file")?;

@@ -83,7 +83,10 @@ crate::rows! {
 const SPELLINGS: &[(&str, &str)] = &[
     ("cuda:N", "the N-th NVIDIA GPU, from 0; kernels are compiled for it at run time"),
     (cpu::NAME, "this machine's own matrix, dot-product and fused multiply-add instructions"),
-    ("model:NAME", "a simulated device: an arithmetic model that is part of the program"),
+    (
+        "NAME",
+        "a simulated device: a model of the program by its name or a GPU's (hopper, H100, sm_90); model:NAME, too",
+    ),
     ("model:FILE", "a simulated device: the arithmetic model in this TOML file"),
     ("trace:FILE", "a recording made by `tcnum record`: answers its recorded tiles"),
     ("exec:'PROGRAM ARGS'", "any program that speaks the exec protocol: an RTL simulation, another vendor's GPU"),

@@ -3,7 +3,7 @@
 use crate::{
     arithmetic::{
         CPosition, Conversion, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey, NodeKind, Parts, Program, Rounded,
-        Rule, Start, Step, Subnormals, Wrap, ZeroSign,
+        Rule, Start, Step, Subnormals, Wrap, ZeroSign, aliases,
     },
     isa::{self, Instruction},
     report::Table,
@@ -20,6 +20,8 @@ crate::rows! {
         version: u32 => shown("version"),
         /// The architectures of the instruction table that it describes.
         architectures: Vec<String> => shown("architectures").essential(),
+        /// What else names it: its GPUs and processors, and other names of its architectures.
+        aliases: Vec<String> => shown("also called").essential(),
         /// How many rules it has.
         rules: usize => shown("rules").essential(),
         /// How many instructions of its architectures it covers.
@@ -127,6 +129,7 @@ pub(crate) fn models(models: &[Model]) -> Table {
             title: model.title.clone(),
             version: model.version,
             architectures: model.architectures.clone(),
+            aliases: aliases(&model.name).into_iter().filter(|own| !model.architectures.contains(own)).collect(),
             rules: model.rules.len(),
             instructions: table.iter().filter(|i| model.rule(i).is_some()).count(),
             of: table.len(),

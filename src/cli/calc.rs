@@ -13,7 +13,7 @@ use crate::{
     },
     calc::{self, CalcRequest, Check, Operator, Sheet},
     format::{self, Format, block},
-    report::Report,
+    report::{Report, Verdict},
     softfloat::{Environment, NanRule, Tininess},
 };
 
@@ -188,6 +188,7 @@ fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> R
     if without_code > 0 {
         report.notes.push(format!("{without_code} of {rows} results are NaN, which the format of the result lacks."));
         report.holds = false;
+        report.verdict = Verdict::WithoutCode;
     }
     status
 }

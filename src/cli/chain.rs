@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    options::{MAX_TIMEOUT, integer},
+    options::{MAX_TIMEOUT, device_name, integer},
     select::{self, Selection},
 };
 use crate::{
@@ -61,7 +61,7 @@ pub(super) struct Arguments {
     available: bool,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or DEVICE/INSTRUCTION, with an instruction of its own
     /// (model:cdna3/mfma.16x16x16.f32.bf16.bf16.f32). May be repeated: each has the same random numbers, and is checked before the first runs.
-    #[arg(long = "device", value_name = "DEVICE")]
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name)]
     devices: Vec<String>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    options::integer,
+    options::{device_name, integer},
     select::{self, Selection},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     device::{self, OperandValues, SHARED_LOADS},
     format,
     isa::scalar::{self, Form, ScalarOperation},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// The formats whose instructions are measured where none are chosen.
@@ -54,7 +54,7 @@ pub(super) struct Arguments {
     #[arg(long)]
     loads: bool,
     /// The device: cuda:N, or cpu.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     device: Option<String>,
     /// Where figures go.
     #[command(flatten)]
@@ -103,6 +103,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.device = Some(device.identity().clone());
     report.answer = table::answer(&done, &device.identity().name);
     report.holds = done.iter().all(|cost| cost.unintended.is_empty());
+    report.verdict = Verdict::Unintended;
     report.notes.extend(notes(&done));
     let points = arguments.points || arguments.drawings.flag().is_some();
     report.tables = table::tables(&done, &device.generation(), points);

@@ -13,9 +13,9 @@ use super::{
 };
 use crate::{
     Error, Result,
-    device::cpu,
+    device::is_canonical,
     diff::{self, tables},
-    report::{self, Report},
+    report::{self, Report, Verdict},
     tables::declared,
     verify::MOST_CASES,
 };
@@ -63,9 +63,8 @@ impl Arguments {
 
 /// Whether an argument names a device, and not a file.
 fn is_device(text: &str) -> bool {
-    let named =
-        text == cpu::NAME || ["cpu/", "cuda:", "model:", "exec:", "trace:"].iter().any(|kind| text.starts_with(kind));
-    named && !Path::new(text).is_file()
+    let Ok((device, _)) = with_instruction(text) else { return true };
+    is_canonical(&device) && (device.ends_with(".toml") || !Path::new(text).is_file())
 }
 
 /// Compares.
@@ -109,6 +108,7 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
     }
     let changes = diff::compare_kept(&first, &second)?;
     report.holds = changes.is_none();
+    report.verdict = Verdict::Differ;
     report.notes.push(match changes.is_none() {
         true => "Nothing changed.".into(),
         false => format!(
@@ -143,6 +143,7 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
         pairs.extend(measured);
     }
     report.holds &= pairs.iter().all(diff::FeaturePair::is_same);
+    report.verdict = Verdict::Differ;
     report.tables.push(tables::features(&pairs));
     Ok(())
 }

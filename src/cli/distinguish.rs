@@ -19,7 +19,7 @@ use crate::{
         tables::{self, KitRow, Named},
     },
     isa::Instruction,
-    report::{Report, Table},
+    report::{self, Report, Table},
     verify::MOST_CASES,
 };
 
@@ -139,6 +139,7 @@ impl Two {
             done.push([one.clone(), other.clone()]);
         });
         report.holds = rows.iter().all(|row| row.verdict != Verdict::Differ.name());
+        report.verdict = report::Verdict::Differ;
         report.answer = tables::answer(&rows);
         let reasons = Table::of("Why they differ", reasons).filled();
         report.tables.extend(std::iter::once(Table::of("Two told apart", rows)).chain(reasons));

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    options::{MAX_TIMEOUT, integer},
+    options::{MAX_TIMEOUT, device_name, integer},
     select,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
     isa::{self, Instruction},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Computes matrix products of more precision than the unit's operands, each made of several products of low precision, and measures them.
@@ -50,7 +50,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = integer(1..=16384usize))]
     rows: Option<usize>,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; may be repeated.
-    #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1..)]
     devices: Vec<String>,
     /// The instruction; of integers, one of its shape for each pair of digits. [default: the first that the device has of mma, mfma, wmma,
     /// wgmma and others, with the largest k]
@@ -122,6 +122,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.answer = table::answer(&request, &devices, &done);
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
+    report.verdict = Verdict::Inexact;
     if let [device] = &devices[..] {
         report.device = Some(device.identity().clone());
     }

@@ -12,7 +12,7 @@ use crate::{
     Error, Result,
     device::{exec_check, exec_check_answer},
     isa::{self, Instruction},
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// The instructions that are offered by default: one for each form of operands.
@@ -34,7 +34,8 @@ const OFFERED: [&str; 10] = [
 /// Example: tcnum exec-check --instr mma.m16n8k16.f32.f16.f16.f32 python3 examples/exec/sequential.py
 ///
 /// Offers the program instructions, and checks what it answers: to the greeting, to batches of several sizes, to zeros, to the
-/// same tiles once more, to an instruction that does not exist; and that it ends when it should. Exit status 1 if a check fails.
+/// same tiles backward, many of whose results are rounded, to an instruction that does not exist; and that it ends when it should. Exit
+/// status 1 if a check fails.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// An instruction to offer, by name or by a file that describes it, or a matrix product (gemm.m4n4k64.f32); may be repeated. Without it: one of each form of operands, of
@@ -82,6 +83,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.seed = Some(arguments.seed);
     report.answer = exec_check_answer(&rows, outcome.is_ok());
     report.holds = rows.iter().all(|row| row.passed);
+    report.verdict = Verdict::Failed;
     report.tables.push(Table::of("Checks of the exec protocol", rows));
     outcome
 }

@@ -8,13 +8,13 @@ use super::{
     OutputDestination, Progress,
     drawings::Drawings,
     gates::Gates,
-    options::{MAX_TIMEOUT, integer},
+    options::{MAX_TIMEOUT, device_name, integer},
 };
 use crate::{
     Result,
     device::{self, cuda},
     experiment::{self, Experiment, Options},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Repeats a published table or figure, and sets every published cell beside the one measured here.
@@ -31,7 +31,7 @@ pub(super) struct Arguments {
     pub file: PathBuf,
     /// A device, as in other commands; may be repeated: all get the same inputs and are compared with the first. [default: the first GPU,
     /// and the devices that the file names; without either as in other commands]
-    #[arg(long = "device", value_name = "DEVICE", num_args = 1..)]
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name, num_args = 1..)]
     devices: Vec<String>,
     /// Samples of each probe, or chains, or products of each size, instead of those that the file asks for.
     #[arg(long, value_name = "N", value_parser = integer(2..=1_000_000_000u64))]
@@ -80,6 +80,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
+    report.verdict = Verdict::Unreproduced;
     experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))
 }
 

@@ -3,21 +3,26 @@
 use std::{
     cmp::Ordering,
     path::{Path, PathBuf},
+    time::Duration,
 };
 
 use clap::Args;
 
-use super::{OutputDestination, options::integer};
+use super::{
+    OutputDestination,
+    options::{MAX_TIMEOUT, device_name, integer, model_name},
+    select,
+};
 use crate::{
     Error, Result,
     arithmetic::{Model, of_target},
     comparison::{Subject, operands},
     convert::ValueConversion,
-    device::{DEFAULT_MODEL, Generation},
+    device::{self, Batches, DEFAULT_MODEL, Generation},
     explain,
     format::{Format, Overflow, Rounding},
-    isa::{self, Case, Instruction},
-    report::Report,
+    isa::{self, Case, Instruction, Tiles},
+    report::{Report, Verdict},
     trace::Trace,
 };
 
@@ -27,20 +32,29 @@ use crate::{
 ///
 /// Example: tcnum explain --trace h100.safetensors --tile 3 --row 0 --column 5 --against ampere
 ///
+/// Example: tcnum explain --instr mma.m16n8k16.f32.f16.f16.f32 --a 1,1 --b 1,-0x1p-24 --device cuda:0
+///
 /// Operands are hexadecimal codes (0x3c00) or numbers (1.5, -0x1p-24), which are rounded to the format; operands that are not given
-/// are zero. With --against, two models side by side. Exit status 1 if results
-/// differ: of two models, or of a model and the recording.
+/// are zero. With --against, two models side by side; with --device, the D that a device gives. Exit status 1 if results differ: of two
+/// models, or of a model and the recording or the device.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// The instruction: its name, the vendor's full spelling, or a TOML file that describes one of your own.
     #[arg(long = "instr", value_name = "NAME", required_unless_present = "trace")]
     instruction: Option<String>,
-    /// The arithmetic model: a shipped name or a model file. Without it: that of the generation that recorded, else hopper.
-    #[arg(long, value_name = "MODEL")]
+    /// The arithmetic model: a shipped name or a model file. Without it: that of the generation of the device, or of the one that
+    /// recorded, else hopper.
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// Another model, to be set beside it.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     against: Option<String>,
+    /// A device that executes the same operands: cuda:N, cpu, a model, exec:'PROGRAM ARGS'. Its D stands beside the models'.
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
+    device: Option<String>,
+    /// Seconds that an exec: device may take for one answer.
+    #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
+    timeout: u64,
     /// The row of A, from its first element (of sparse forms the stored ones).
     #[arg(long, value_name = "VALUE", value_delimiter = ',', allow_hyphen_values = true)]
     a: Vec<String>,
@@ -79,13 +93,15 @@ pub(super) struct Arguments {
 /// Explains.
 ///
 /// # Errors
-/// Unknown names; a model that does not cover the instruction; operands that are not numbers, too many of them, or none recorded there.
+/// Unknown names; a model or a device that lacks the instruction; operands that are not numbers, too many of them, or none recorded
+/// there; a device that fails.
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut default = (DEFAULT_MODEL.to_string(), None);
-    let (instruction, case, recorded) = match &arguments.trace {
+    let asked = arguments.model.is_none() && arguments.device.is_none();
+    let (instruction, case, tile, recorded) = match &arguments.trace {
         Some(file) => {
             let trace = Trace::read(file)?;
-            if arguments.model.is_none() {
+            if asked {
                 default = Generation::of_recording(&trace.metadata).model(&file.to_string_lossy())?;
             }
             recorded(file, &trace, arguments)?
@@ -97,22 +113,39 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             if let Some(only) = only_model(&instruction) {
                 default.0 = only.into();
             }
-            (instruction, case, None)
+            let mut tile = Tiles::zeros(&instruction, 1);
+            tile.place(&instruction, 0, 0, 0, &case);
+            (instruction, case, tile, None)
         }
     };
+    let mut executed = None;
+    if let Some(name) = &arguments.device {
+        let mut device = device::open(Some(name), Duration::from_secs(arguments.timeout))?;
+        device.has(&instruction)?;
+        if arguments.model.is_none() {
+            let (model, _, note) = select::model(None, device.as_mut(), std::slice::from_ref(&instruction))?;
+            default = (model, note);
+        }
+        let outputs =
+            Batches::default().execute(device.as_mut(), &instruction, (instruction.m, instruction.n), &tile)?;
+        executed = Some((name, outputs.get(arguments.row * instruction.n + arguments.column)));
+        report.device = Some(device.identity().clone());
+    }
     let (default, undecided) = default;
     let named = [Some(arguments.model.as_deref().unwrap_or(&default)), arguments.against.as_deref()];
-    let names: Vec<&str> =
-        named.into_iter().flatten().map(|name| name.strip_prefix("model:").unwrap_or(name)).collect();
+    let names: Vec<&str> = named.into_iter().flatten().collect();
     let mut explanations = Vec::new();
     for name in &names {
         explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));
     }
     let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
     let said = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
-    let results: Vec<(&str, u64)> = recorded.map(|code| ("recorded", code)).into_iter().chain(said).collect();
+    let given = executed.map(|(name, code)| (&name[..], code));
+    let results: Vec<(&str, u64)> =
+        recorded.map(|code| ("recorded", code)).into_iter().chain(given).chain(said).collect();
     let title = format!("{instruction}: {}", operands(&Subject::Matrix(&instruction), &case));
     report.holds = results.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    report.verdict = Verdict::Differ;
     report.notes.extend(rounded(&instruction, arguments)?.into_iter().chain(undecided));
     let steps = explain::rows(None, &explanations);
     report.answer = Some(explain::answer(instruction.d, &results, &steps));
@@ -215,8 +248,8 @@ fn positions(i: &Instruction, given: &[u64], case: &mut Case) -> Result<()> {
     Ok(())
 }
 
-/// A case of a recording, and its recorded output.
-fn recorded(file: &Path, trace: &Trace, arguments: &Arguments) -> Result<(Instruction, Case, Option<u64>)> {
+/// A case of a recording, the tile that it is in, and its recorded output.
+fn recorded(file: &Path, trace: &Trace, arguments: &Arguments) -> Result<(Instruction, Case, Tiles, Option<u64>)> {
     let Arguments { tile, row, column, .. } = *arguments;
     for (what, given, count) in [("tile", tile, trace.count()), ("row", row, trace.m), ("column", column, trace.n)] {
         if given >= count {
@@ -225,7 +258,8 @@ fn recorded(file: &Path, trace: &Trace, arguments: &Arguments) -> Result<(Instru
         }
     }
     let instruction = trace.instruction.clone();
-    let case = trace.padded(tile, tile + 1).case(&instruction, 0, row, column);
     let code = trace.d.get((tile * trace.m + row) * trace.n + column);
-    Ok((instruction, case, Some(code)))
+    let tile = trace.padded(tile, tile + 1);
+    let case = tile.case(&instruction, 0, row, column);
+    Ok((instruction, case, tile, Some(code)))
 }

@@ -16,7 +16,7 @@ use super::{
     Bar, OutputDestination, Progress,
     drawings::Drawings,
     invocation,
-    options::{MAX_TIMEOUT, integer, output_file},
+    options::{MAX_TIMEOUT, device_name, integer, model_name, output_file},
 };
 use crate::{
     Error, Result,
@@ -155,7 +155,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE.toml", value_parser = output_file, help_heading = "Schedule")]
     schedule_out: Option<PathBuf>,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'; or a library, cublaslt or cublaslt:N.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     device: Option<String>,
     /// What a library computes: the formats of D, A and B and what it computes in (32f, 32f-fast-tf32, 16f, 32i), of FP8 with .fast where
     /// sums stay in the matrix unit.
@@ -204,7 +204,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "FILE.safetensors", value_parser = output_file)]
     apart: Option<PathBuf>,
     /// Models whose arithmetics may have made the D of --match or of --between; may be repeated. [default: all that are shipped]
-    #[arg(long = "model", value_name = "MODEL")]
+    #[arg(long = "model", value_name = "MODEL", value_parser = model_name)]
     models: Vec<String>,
     /// Where figures go.
     #[command(flatten)]
@@ -391,7 +391,7 @@ fn safetensors(path: &Path) -> Result<()> {
 fn models(arguments: &Arguments) -> Vec<String> {
     match arguments.models.is_empty() {
         true => shipped().map(String::from).collect(),
-        false => arguments.models.iter().map(|name| name.trim_start_matches("model:").to_string()).collect(),
+        false => arguments.models.clone(),
     }
 }
 

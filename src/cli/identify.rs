@@ -17,7 +17,7 @@ use super::{
 use crate::{
     Error, Result, Stage,
     base::{atomic, interrupt},
-    comparison::Difference,
+    comparison::{Difference, Nans, OneNan, with_one_nan},
     device::{self, Device, Work},
     document::chip,
     features::{self, Features},
@@ -28,8 +28,8 @@ use crate::{
     },
     inputs::Sequence,
     isa::{Case, Instruction},
-    power::{Tested, sentences, summaries},
-    report::{Report, Table, grouped},
+    power::Tested,
+    report::{Report, Table, Verdict, grouped},
     trace::Trace,
     verify::{MOST_CASES, Part, State, tables as verification},
 };
@@ -86,6 +86,9 @@ pub(super) struct Arguments {
     /// and others; JSON and CSV have an input that shows each.
     #[arg(long, conflicts_with_all = ["budget", "cases", "from_nothing", "model_out"])]
     features: bool,
+    /// Count any NaN code as equal to any other NaN code: what the device's NaN is, is then not measured.
+    #[arg(long)]
+    any_nan: bool,
     /// Write what was found to this model file.
     #[arg(long, value_name = "FILE", value_parser = output_file)]
     model_out: Option<PathBuf>,
@@ -109,7 +112,10 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     }
     let mut known = Vec::new();
     let outcome = match arguments.common.device.as_deref().and_then(|name| name.strip_prefix("trace:")) {
-        Some(file) => recorded(arguments, Path::new(file), &mut known),
+        Some(file) => {
+            report.notes.extend(one_nan(arguments));
+            recorded(arguments, Path::new(file), &mut known)
+        }
         None => asked(arguments, &progress, report, &mut known),
     };
     let outcome = report.until_interrupted(outcome);
@@ -137,6 +143,7 @@ fn show(arguments: &Arguments, known: &[Known], report: &mut Report) -> Result<(
     report.tables.extend(differences);
     report.notes.extend(signatures);
     report.holds = !known.is_empty() && known.iter().all(|known| known.outcome().agrees());
+    report.verdict = Verdict::Unidentified;
     report.notes.extend(known.iter().flat_map(Known::remarks));
     let found: Vec<&Known> = known.iter().filter(|known| !known.found.rule.is_empty()).collect();
     if found.is_empty() {
@@ -169,7 +176,8 @@ fn chosen(arguments: &Arguments, report: &mut Report) -> Result<(Box<dyn Device>
     if arguments.selection.all {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
-    Ok((device, instructions))
+    report.notes.extend(one_nan(arguments));
+    Ok((if arguments.any_nan { Box::new(OneNan(device)) } else { device }, instructions))
 }
 
 /// Which known arithmetic each instruction has.
@@ -180,7 +188,7 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
     let mut ask = || {
         instructions.iter().try_for_each(|instruction| {
             progress.step(&format!("asking {instruction} on {}", device.identity().name));
-            match quick(device.as_mut(), instruction, arguments.common.seed) {
+            match quick(device.as_mut(), instruction, arguments.common.seed, arguments.any_nan.into()) {
                 Err(error) if arguments.selection.all && error.exit_status() == 2 => {
                     report.notes.push(error.to_string())
                 }
@@ -192,6 +200,7 @@ fn fingerprints(arguments: &Arguments, progress: &Progress, report: &mut Report)
     let outcome = ask();
     report.device = Some(device.identity().clone());
     report.holds = !found.is_empty() && found.iter().all(|found| !found.matching.is_empty());
+    report.verdict = Verdict::Unidentified;
     report.answer = tables::known(&found, &chip(device.identity()));
     report.tables = vec![Table::of("Known arithmetics", found.iter().map(fingerprint))];
     outcome
@@ -314,7 +323,7 @@ impl Known {
             ),
             None => format!("{outputs} outputs, {} of which it misses", self.found.misses),
         };
-        let decided = self.tested.as_ref().map_or_else(String::new, |tested| sentences(&summaries(tested)));
+        let decided = self.tested.as_ref().map_or_else(String::new, |tested| tables::decisions(&self.found, tested));
         let kind = if self.found.executions == 0 { "recorded" } else { "measured" };
         format!("{kind}: tcnum identify, {}: {what}. {decided}", self.device.1).trim_end().into()
     }
@@ -341,7 +350,7 @@ impl Known {
             };
             notes.push(format!(
                 "{name}: what the outputs of the recording say: {}.{also}",
-                sentences(&summaries(tested))
+                tables::decisions(&self.found, tested)
             ));
         }
         if let Some(part) = self.held_out.as_ref().filter(|part| self.stopped.is_none() && !part.state.finished) {
@@ -355,6 +364,13 @@ impl Known {
     }
 }
 
+/// What is to be said of a device of which every NaN is one.
+fn one_nan(arguments: &Arguments) -> Option<String> {
+    let canonical =
+        "The canonical NaN of D's format stands for each of them, and what the rule says of NaN was not measured.";
+    Some(format!("{} {canonical}", Nans::from(arguments.any_nan).note()?))
+}
+
 /// What a recording leaves.
 fn recorded(arguments: &Arguments, file: &Path, known: &mut Vec<Known>) -> Result<()> {
     let Selection { instructions, formats, all } = &arguments.selection;
@@ -364,9 +380,13 @@ fn recorded(arguments: &Arguments, file: &Path, known: &mut Vec<Known>) -> Resul
     if arguments.budget.is_some() || arguments.cases.is_some() {
         return Err(Error::request("a recording answers nothing else than it holds: leave out --budget and --cases"));
     }
-    let trace = Trace::read(file)?;
+    let mut trace = Trace::read(file)?;
+    if arguments.any_nan {
+        trace.d = with_one_nan(trace.instruction.d, trace.d);
+    }
     let start = Instant::now();
     let found = identify_recording(&trace, !arguments.from_nothing)?;
+    let found = Identification { nans: arguments.any_nan.into(), ..found };
     let name = format!("recording {}", file.display());
     let mut own = Known::new(found, start.elapsed().as_secs_f64(), (format!("the {name}"), name));
     let judged = own.judge();
@@ -474,6 +494,7 @@ fn search(
     let time = if arguments.budget.is_some() { Duration::MAX } else { ASKING_TIME };
     let (catalogue, begun) = (!arguments.from_nothing, begun.to_vec());
     let found = identify(device, instruction, Plan { seed, budget, time, catalogue, also, begun, work: WORK })?;
+    let found = Identification { nans: arguments.any_nan.into(), ..found };
     let described = format!("{} ({})", device.identity().name, device.identity().description);
     Ok(Known::new(found, start.elapsed().as_secs_f64(), (chip(device.identity()), described)))
 }

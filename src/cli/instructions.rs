@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::options::{MAX_TIMEOUT, OutputDestination, integer};
+use super::options::{MAX_TIMEOUT, OutputDestination, device_name, integer};
 use crate::{Result, catalogue, report::Report};
 
 /// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
@@ -20,7 +20,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "PATTERN")]
     pub pattern: Option<String>,
     /// Only instructions that this device executes, and how; of a GPU: all that it has.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     pub device: Option<String>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]

@@ -5,14 +5,14 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::OutputDestination;
+use super::{OutputDestination, options::model_name};
 use crate::{
     Error, Result,
     arithmetic::Model,
     base::text,
     device::Identity,
     isa,
-    report::Report,
+    report::{Report, Verdict},
     verify::{
         Part, checkpoint,
         merge::{PartFile, merge},
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     #[arg(long = "instr", value_name = "FILE")]
     instructions: Vec<String>,
     /// The model file of the run, to show mismatches step by step; a shipped model is found by its name.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// Output flags.
     #[command(flatten)]
@@ -72,6 +72,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
     if parts.iter().all(|part| part.state.compared() == 0) {
         report.holds = false;
+        report.verdict = Verdict::Nothing;
         report.notes.insert(0, "Nothing was compared.".into());
     }
     if let Some(first) = parts.first() {

@@ -45,7 +45,7 @@ use crate::{
         interrupt, signals,
         visible::{visible, without_middle},
     },
-    report::Report,
+    report::{Report, Verdict},
 };
 use drawings::Figures;
 use gates::Gates;
@@ -324,6 +324,7 @@ fn complete(command: &Command, name: &str, limit: Option<u64>) -> Result<(Report
     };
     interrupt::answered();
     if let Some(error) = &failure {
+        report.verdict = Verdict::Unfinished;
         report.notes.insert(0, format!("The result covers the work done before this: {error}"));
     }
     report.annotations = destination.annotations.clone();

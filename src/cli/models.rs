@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::OutputDestination;
+use super::{OutputDestination, options::model_name};
 use crate::{
     Result,
     arithmetic::{Evaluator, Model, shipped},
@@ -17,10 +17,11 @@ use crate::{
 /// Example: tcnum models hopper --instr mma.m16n8k32.f32.e4m3.e4m3.f32
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
-    /// The model to print: a name, or the path of a model file.
-    #[arg(value_name = "MODEL")]
+    /// The model to print: its name, a GPU's (H100), a target's (sm_90), or the path of a model file.
+    #[arg(value_name = "MODEL", value_parser = model_name)]
     pub model: Option<String>,
-    /// Print the operations of this instruction's arithmetic instead of the rules; may be repeated.
+    /// Print the operations of this instruction's arithmetic instead of the rules: a name, or a TOML file that describes one of your
+    /// own (docs/exec.md); may be repeated.
     #[arg(long = "instr", value_name = "NAME", requires = "model")]
     pub instructions: Vec<String>,
     /// Explain the keys of model files instead.
@@ -40,7 +41,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         report.tables.extend([catalogue::keys(), catalogue::node_keys()]);
     } else if let (Some(name), false) = (&arguments.model, arguments.instructions.is_empty()) {
         let model = Model::load(name)?;
-        let evaluator = |name: &String| model.evaluator(&isa::find(name)?);
+        let evaluator = |name: &String| model.evaluator(&isa::resolve(name)?);
         let evaluators = arguments.instructions.iter().map(evaluator).collect::<Result<Vec<_>>>()?;
         report.tables.push(catalogue::programs(&evaluators.iter().map(Evaluator::program).collect::<Vec<_>>()));
     } else if let Some(name) = &arguments.model {

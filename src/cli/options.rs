@@ -12,7 +12,9 @@ use clap::{Args, ValueEnum};
 
 use crate::{
     Error, Result,
+    arithmetic::named,
     base::{atomic, nearest::nearest, sorting},
+    device::canonical_name,
     report::{self, Report, View, ViewLayout, WIDTH},
     tables,
     verify::MOST_SHARDS,
@@ -54,8 +56,8 @@ pub struct OutputDestination {
 /// The flags of a command that runs instructions on a device.
 #[derive(Args, Debug, Clone)]
 pub struct Common {
-    /// The device: cuda:N, cpu, model:NAME or model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
-    #[arg(long, value_name = "DEVICE")]
+    /// The device: cuda:N, cpu, a model by its name or a GPU's (hopper, H100), model:FILE, trace:FILE, exec:'PROGRAM ARGS'.
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     pub device: Option<String>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
@@ -222,6 +224,19 @@ fn terminal_width() -> usize {
     let own = terminal_size::terminal_size_of(std::io::stdout()).map(|(width, _)| width.0.into());
     let said = || std::env::var("COLUMNS").ok()?.parse().ok();
     own.or_else(said).filter(|width| *width > 0).unwrap_or(WIDTH).max(NARROWEST)
+}
+
+/// A device by its name in reports: `model:hopper` for hopper and H100.
+#[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
+pub(super) fn device_name(text: &str) -> Result<String> {
+    Ok(canonical_name(text))
+}
+
+/// A model by its own name, without `model:`: `hopper` for H100; anything else as it is.
+#[allow(clippy::unnecessary_wraps, reason = "clap's parsers can fail")]
+pub(super) fn model_name(text: &str) -> Result<String> {
+    let name = text.strip_prefix("model:").unwrap_or(text);
+    Ok(named(name).unwrap_or(name).into())
 }
 
 /// Parses a whole number within `range`; the error message says what the range is.

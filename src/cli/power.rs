@@ -6,14 +6,14 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress,
-    options::{cases, integer},
+    options::{cases, integer, model_name},
     select::Selection,
 };
 use crate::{
     Error, Result,
     arithmetic::Model,
     power::{self, RefutingData},
-    report::Report,
+    report::{Report, Verdict},
     trace::Trace,
     verify::MOST_CASES,
 };
@@ -38,7 +38,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "TRACE", conflicts_with_all = ["instructions", "formats", "all"])]
     files: Vec<String>,
     /// The model: a shipped name or a file.
-    #[arg(long, value_name = "MODEL", default_value = "hopper")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name, default_value = "hopper")]
     model: String,
     /// Cases of the verification stream for each instruction, rounded up to whole tiles. [default: 1e6]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "files")]
@@ -77,6 +77,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }));
     }
     report.holds = tested.iter().all(|rule| rule.refuted.is_none());
+    report.verdict = Verdict::Refuted;
     use power::tables::{changes, decisions, rules};
     let all = rules(&tested, &sources);
     let standing: Vec<_> = tested.into_iter().filter(|rule| rule.refuted.is_none()).collect();

@@ -14,7 +14,7 @@ use clap::{Args, ValueEnum, builder::PossibleValue};
 use super::{
     Common, Progress,
     drawings::Drawings,
-    options::{cases, integer, output_file},
+    options::{cases, integer, model_name, output_file},
     select::{self, Selection},
 };
 use crate::{
@@ -78,7 +78,7 @@ pub(super) struct Arguments {
     #[arg(long, value_name = "N", value_parser = integer(1..=probe::MAX_SAMPLES))]
     samples: Option<u64>,
     /// The arithmetic model to compare with: a shipped name or a model file. Without it: that of the device's generation.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// How many mismatches to print for each line.
     #[arg(long, value_name = "N", default_value_t = 4, value_parser = integer(0..=usize::MAX))]

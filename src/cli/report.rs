@@ -11,7 +11,7 @@ use serde::Deserialize;
 
 use super::{
     Progress,
-    options::{is_folder, output_path},
+    options::{device_name, is_folder, output_path},
 };
 use crate::{
     Error, Result, Stage,
@@ -40,7 +40,7 @@ pub(super) struct Arguments {
     #[arg(value_name = "RESULT", required_unless_present = "device")]
     results: Vec<PathBuf>,
     /// Run what a document needs on this device, beside the results that are named.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     device: Option<String>,
     /// How much is run: quick takes seconds, full minutes on a GPU and longer elsewhere.
     #[arg(long, value_name = "PRESET", default_value = "quick", requires = "device", value_parser = preset)]

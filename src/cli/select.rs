@@ -4,11 +4,11 @@ use clap::Args;
 
 use crate::{
     Error, Result,
-    arithmetic::{Model, shipped},
-    device::{self, Device, Generation, cpu},
+    arithmetic::{Model, named},
+    device::{self, Device, Generation, canonical_name, cpu},
     format,
     isa::{self, Instruction},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Which instructions a command runs.
@@ -72,30 +72,30 @@ impl Selection {
     }
 }
 
-/// A device, and its instruction if one stands behind it: `DEVICE/INSTRUCTION`.
+/// A device by its name in reports, and its instruction if one stands behind it: `DEVICE/INSTRUCTION`.
 ///
 /// # Errors
 /// An unknown instruction.
 pub(super) fn with_instruction(text: &str) -> Result<(String, Option<Instruction>)> {
     // The names of these have no slash, so that an instruction follows the first.
     let plain = |device: &str| {
-        let model = device.strip_prefix("model:").is_some_and(|name| shipped().any(|known| known == name));
+        let model = named(device.strip_prefix("model:").unwrap_or(device)).is_some();
         model || device == cpu::NAME || device.starts_with("cuda:")
     };
     if let Some((device, name)) = text.split_once('/')
         && plain(device)
     {
-        return Ok((device.into(), Some(isa::resolve(name)?)));
+        return Ok((canonical_name(device), Some(isa::resolve(name)?)));
     }
     if let Some((device, name)) = text.rsplit_once('/')
         && let Ok(instruction) = isa::find(name)
     {
-        return Ok((device.into(), Some(instruction)));
+        return Ok((canonical_name(device), Some(instruction)));
     }
-    Ok((text.into(), None))
+    Ok((canonical_name(text), None))
 }
 
-/// The model to compare `device` with on `instructions`, and its name: the one that is named (with or without `model:`), else
+/// The model to compare `device` with on `instructions`, and its name: the one that is named, else
 /// that of its generation; with a note where the device names it, or where it is only the default.
 ///
 /// # Errors
@@ -106,7 +106,6 @@ pub(super) fn model(
     instructions: &[Instruction],
 ) -> Result<(String, Model, Option<String>)> {
     if let Some(name) = named {
-        let name = name.strip_prefix("model:").unwrap_or(name);
         return Ok((name.into(), Model::load(name)?, None));
     }
     // A program says which model it wants when it is asked for an instruction that it has.
@@ -155,6 +154,7 @@ pub(super) fn available(
 /// already that a signal came first.
 pub(super) fn nothing(report: &mut Report, device: &dyn Device) {
     report.holds = false;
+    report.verdict = Verdict::Nothing;
     if report.interrupted.is_none() {
         let name = &device.identity().name;
         report.notes.insert(0, format!("Nothing was executed: {name} ran none of the chosen instructions."));

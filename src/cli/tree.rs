@@ -7,7 +7,7 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::figure_file,
-    options::{MAX_TIMEOUT, integer, output_file},
+    options::{MAX_TIMEOUT, device_name, integer, output_file},
     select::{self, Selection},
 };
 use crate::{
@@ -16,7 +16,7 @@ use crate::{
     device::{self, Batches, Device},
     document::chip,
     isa::{self, Instruction},
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
     tree::{
         self, Found, Manner, drawing,
         table::{self, TreeRow},
@@ -39,7 +39,7 @@ pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The device: cuda:N, cpu, model:NAME or model:FILE, exec:'PROGRAM ARGS'.
-    #[arg(long, value_name = "DEVICE")]
+    #[arg(long, value_name = "DEVICE", value_parser = device_name)]
     device: Option<String>,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
@@ -95,6 +95,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let contradictions = || all.iter().flat_map(|(i, _, found)| table::contradictions(i, found));
     report.answer = table::answer(&rows, &name);
     report.holds = contradictions().next().is_none();
+    report.verdict = Verdict::Contradicted;
     report.notes.extend(all.iter().flat_map(|(i, _, found)| notes(i, found)));
     if rows.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());

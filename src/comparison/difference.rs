@@ -4,8 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     device::Spot,
-    exact::Dot,
-    format::{Format, Overflow, Rounding, find},
+    format::{Format, Rounding},
     isa::{Case, Instruction, scalar::Form},
 };
 
@@ -101,23 +100,9 @@ impl Subject<'_> {
     /// The code of the correctly rounded (to nearest, ties to even) exact result of `case`, integers wrapped or saturated as the
     /// instruction does; `None` for scalar instructions, whose rule is exact itself, and where D has no such code.
     pub fn exact(&self, case: &Case) -> Option<u64> {
-        let Subject::Matrix(i) = self else { return None };
-        let f64 = find("f64").expect("f64 is a format");
-        // An operand times its scale is an f64 number.
-        let [a, b] = if i.scale.is_some() { [f64, f64] } else { [i.a, i.b] };
-        let code = |format: &Format, code: u64, scales: &[u64], k: usize| match i.scale {
-            None => code,
-            Some(scale) => (format.to_f64(code) * scale.format.to_f64(scales[k / scale.block])).to_bits(),
-        };
-        let pair = |at: usize| {
-            let k = case.logical(i, at);
-            i.factors(code(i.a, case.a[at], &case.scale_a, k), code(i.b, case.b[k], &case.scale_b, k))
-        };
-        let mut dot = Dot::new(a, b, i.c, i.d, i.k);
-        let sum = dot.sum((0..case.a.len()).map(pair), case.c);
-        match sum.wrapped(i.d) {
-            Some(code) if !i.saturate => Some(code),
-            _ => sum.round(i.d, Rounding::Rne, Overflow::Standard),
+        match self {
+            Subject::Matrix(i) => case.exact(i, Rounding::Rne),
+            Subject::Scalar(_) => None,
         }
     }
 }

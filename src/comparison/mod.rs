@@ -4,6 +4,7 @@
 
 mod cost;
 mod difference;
+mod nans;
 mod operands;
 pub mod shrink;
 mod signature;
@@ -11,6 +12,8 @@ mod table;
 
 pub use cost::Cost;
 pub use difference::{Answer, Difference, Place, Subject};
+pub(crate) use nans::with_one_nan;
+pub use nans::{Nans, OneNan};
 pub use operands::operands;
 pub use signature::{Signature, Way};
 pub use table::{Listing, MismatchRow, Origin, VerificationRow};

@@ -49,6 +49,9 @@ crate::rows! {
         finished: bool => hidden(),
         /// The first tile that is not yet compared.
         next_tile: Option<u64> => hidden(),
+        /// Whether any NaN code counted as equal to any other (--any-nan).
+        #[serde(default)]
+        any_nan: bool => hidden(),
         /// The tiles of a recording.
         #[serde(default)]
         tiles: Option<u64> => shown("tiles").if_filled(),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use crate::{
     Error, Result,
-    arithmetic::{of_target, shipped},
+    arithmetic::{named, of_target, shipped},
     isa::{Target, targets},
 };
 
@@ -45,7 +45,7 @@ impl Generation {
     /// The shipped model that describes it, where it says which generation it is.
     pub fn shipped_model(&self) -> Option<&str> {
         match self {
-            Generation::Model(name) | Generation::Named(name) => shipped().find(|other| other == name),
+            Generation::Model(name) | Generation::Named(name) => named(name),
             Generation::Target(target) => of_target(target.name),
             Generation::Unknown => None,
         }

@@ -26,6 +26,11 @@ pub fn lending<R>(devices: Vec<(String, Maker)>, work: impl FnOnce() -> R) -> R 
     work()
 }
 
+/// Whether a device of this name is lent.
+pub(super) fn has(name: &str) -> bool {
+    LENT.with_borrow(|lent| lent.iter().any(|(own, _)| own == name))
+}
+
 /// The device of this name, if one is lent.
 pub(super) fn device(name: &str) -> Option<Result<Box<dyn Device>>> {
     let make = LENT.with_borrow(|lent| lent.iter().rev().find(|(own, _)| own == name).map(|(_, make)| make.clone()))?;

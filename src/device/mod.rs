@@ -29,6 +29,7 @@ pub use meter::{
     DeviceState, Load, MachineCount, Meter, Metered, OperandValues, Role, SHARED_LOADS, SharedLoad, Timing, Way,
 };
 pub use model::ModelDevice;
+pub(crate) use open::{canonical_name, is_canonical};
 pub use open::{default_name, open};
 pub(crate) use paced::execute_paced;
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};

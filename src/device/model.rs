@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Device, Execution, ExecutionKind, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model},
+    arithmetic::{Evaluator, Model, named},
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 
@@ -17,13 +17,13 @@ pub struct ModelDevice {
 }
 
 impl ModelDevice {
-    /// The device `model:NAME` for a shipped model's name or a model file's path.
+    /// The device `model:NAME` for a shipped model's name or alias, or a model file's path.
     ///
     /// # Errors
     /// As [`Model::load`].
     pub fn open(name: &str) -> Result<ModelDevice> {
         let mut device = ModelDevice::of(Model::load(name)?);
-        device.identity.name = format!("model:{name}");
+        device.identity.name = format!("model:{}", named(name).unwrap_or(name));
         Ok(device)
     }
 

@@ -129,7 +129,7 @@ fn commands(results: &Results) -> Part {
         let outcome = match (report.interrupted, report.holds) {
             (Some(by), _) => format!("interrupted by {}", by.name()),
             (None, true) => "holds".into(),
-            (None, false) => "does not hold".into(),
+            (None, false) => report.verdict.name().into(),
         };
         let short = |commit: &String| format!(", commit {}", commit.chars().take(12).collect::<String>());
         let commit = kept.commit.as_ref().map_or(String::new(), short);
@@ -152,7 +152,7 @@ fn commands(results: &Results) -> Part {
             notes.push(vec![name, said.join("\n")]);
         }
     }
-    let labels = ["result", "command", "on", "with", "seed", "tcnum", "noted", "its claim"];
+    let labels = ["result", "command", "on", "with", "seed", "tcnum", "noted", "outcome"];
     let mut blocks = vec![Block::Table(Sheet::new("The commands behind this document", &labels, &[], rows))];
     if !notes.is_empty() {
         let count = notes.len();

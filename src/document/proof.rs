@@ -175,9 +175,7 @@ fn sentences(results: &Results, totals: &[Total]) -> Vec<String> {
         .collect();
     match &results.failed()[..] {
         [] => (),
-        failed => {
-            all.push(format!("In these results not everything holds, or a signal stopped them: {}.", failed.join(", ")))
-        }
+        failed => all.push(format!("These results report a mismatch or were interrupted: {}.", failed.join(", "))),
     }
     all
 }

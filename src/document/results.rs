@@ -111,10 +111,14 @@ impl Results {
         names
     }
 
-    /// The results that were cut short by a signal, or whose claim does not hold: their files, with the commands.
+    /// The results that were interrupted, or that found what makes the exit status 1: their files, with the commands and what they found.
     pub(super) fn failed(&self) -> Vec<String> {
         let failed = self.kept.iter().filter(|kept| !kept.report.holds || kept.report.interrupted.is_some());
-        failed.map(|kept| format!("{} ({})", kept.name(), kept.report.command)).collect()
+        let outcome = |report: &Report| match report.interrupted {
+            Some(by) => format!("interrupted by {}", by.name()),
+            None => report.verdict.name().into(),
+        };
+        failed.map(|kept| format!("{} ({}: {})", kept.name(), kept.report.command, outcome(&kept.report))).collect()
     }
 }
 

@@ -40,6 +40,8 @@ struct Kind {
     failure: fn(&RowView) -> Option<String>,
     /// The table, if there is one, whose rows say more, and the column by which they belong to a row.
     details: Option<(&'static str, &'static str)>,
+    /// The table, if there is one, whose rows are the cases of these rows, and the checks in their place.
+    in_cases_of: Option<&'static str>,
 }
 
 /// How many rows that say more are quoted.
@@ -56,6 +58,19 @@ const KINDS: &[Kind] = &[
             }
         },
         details: Some(("mismatches", "instruction")),
+        in_cases_of: Some("replayed"),
+    },
+    Kind {
+        table: "replayed",
+        name: &["file", "instruction", "tile"],
+        failure: |row| match row.integer("differing") {
+            Some(0) | None => None,
+            Some(count) => {
+                Some(format!("{count} of {} outputs differ from the model", row.integer("outputs").unwrap_or(0)))
+            }
+        },
+        details: None,
+        in_cases_of: None,
     },
     Kind {
         table: "cells",
@@ -65,12 +80,14 @@ const KINDS: &[Kind] = &[
             (differs && row.flag("explained") == Some(false)).then(|| "the published figure is another".into())
         },
         details: None,
+        in_cases_of: None,
     },
     Kind {
         table: "findings",
         name: &["claim", "device"],
         failure: |row| (row.flag("holds") == Some(false)).then(|| "the published finding does not hold".into()),
         details: None,
+        in_cases_of: None,
     },
     Kind {
         table: "compared_tables",
@@ -81,6 +98,7 @@ const KINDS: &[Kind] = &[
             (changed + only > 0).then(|| format!("{changed} rows changed, {only} are in one result alone"))
         },
         details: Some(("changed_cells", "table")),
+        in_cases_of: None,
     },
     Kind {
         table: "distinguished",
@@ -90,6 +108,7 @@ const KINDS: &[Kind] = &[
             (row.text("verdict") == Some("differ")).then(why)
         },
         details: None,
+        in_cases_of: None,
     },
     Kind {
         table: "compared_features",
@@ -99,21 +118,21 @@ const KINDS: &[Kind] = &[
             (row.flag("same") == Some(false)).then(|| format!("{} became {}", shown("first"), shown("second")))
         },
         details: None,
+        in_cases_of: None,
     },
 ];
 
 /// The checks of a report. Where its claim does not hold and no row says so, the claim itself is one; so it is where no row is a check.
 pub fn checks(report: &Report) -> Vec<Check> {
-    let mut checks: Vec<Check> = KINDS.iter().flat_map(|kind| of_kind(kind, report)).collect();
+    let has = |key: &str| report.tables.iter().any(|table| table.key == key);
+    let kinds = KINDS.iter().filter(|kind| !(kind.in_cases_of.is_some_and(has)));
+    let mut checks: Vec<Check> = kinds.flat_map(|kind| of_kind(kind, report)).collect();
     let said = checks.iter().any(|check| check.outcome != Outcome::Held);
     if checks.is_empty() || !report.holds && !said || report.interrupted.is_some() {
         let outcome = match report.interrupted {
             Some(by) => Outcome::Undone(format!("interrupted by {}", by.name())),
             None if report.holds => Outcome::Held,
-            None => Outcome::Failed {
-                message: "what the command claims does not hold".into(),
-                detail: report.notes.join("\n"),
-            },
+            None => Outcome::Failed { message: report.verdict.name().into(), detail: report.notes.join("\n") },
         };
         checks.push(Check {
             group: report.command.to_string(),
@@ -128,7 +147,12 @@ pub fn checks(report: &Report) -> Vec<Check> {
 fn of_kind<'a>(kind: &'a Kind, report: &'a Report) -> impl Iterator<Item = Check> + 'a {
     let table = report.tables.iter().filter(|table| table.key == kind.table);
     table.flat_map(|table| table.rows.iter().map(move |cells| RowView { table, cells })).map(move |row| {
-        let parts: Vec<String> = kind.name.iter().filter_map(|column| row.shown(column)).collect();
+        // A number alone says nothing: `tile 3`.
+        let part = |column: &&str| match row.integer(column) {
+            Some(number) => Some(format!("{column} {number}")),
+            None => row.shown(column),
+        };
+        let parts: Vec<String> = kind.name.iter().filter_map(part).collect();
         let outcome = match (kind.failure)(&row) {
             Some(message) => Outcome::Failed { message, detail: detail(kind, &row, report) },
             None if row.flag("finished") == Some(false) => Outcome::Undone("the run is not finished".into()),
@@ -230,6 +254,7 @@ mod tests {
             if let Some((table, by)) = kind.details {
                 assert!(has(table, by) && has(kind.table, by), "{table}");
             }
+            assert!(kind.in_cases_of.is_none_or(|table| KINDS.iter().any(|kind| kind.table == table)));
         }
     }
 

@@ -14,7 +14,7 @@ pub fn junit(report: &Report) -> String {
         checks.len(),
         count(|outcome| matches!(outcome, Outcome::Failed { .. })),
         count(|outcome| matches!(outcome, Outcome::Undone(_))),
-        checks.iter().filter_map(|check| check.seconds).sum::<f64>(),
+        checks.iter().filter_map(|check| check.seconds).fold(0.0, |sum, seconds| sum + seconds),
     );
     let mut text = String::from("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
     let name = escaped(&format!("tcnum {}", report.command));

@@ -11,7 +11,7 @@ use crate::{
     Error, Result,
     arithmetic::Model,
     base::sorting,
-    comparison::{Answer, Cost, Difference, Place as Origin, Subject, operands, shrink as reduction},
+    comparison::{Answer, Cost, Difference, Nans, Place as Origin, Subject, operands, shrink as reduction},
     device::{Device, Spot, Work},
     inputs::Sequence,
     isa::Tiles,
@@ -99,7 +99,8 @@ pub fn confirm(
         is_over = time.is_some_and(|time| start.elapsed() >= time);
         if is_over { Err(Error::device("the time of the held-out run is over")) } else { Ok(()) }
     };
-    let outcome = engine(device, &work).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), &mut watch));
+    let outcome =
+        engine(device, &work, run.nans()).and_then(|mut engine| drive(&run, &mut state, engine.as_mut(), &mut watch));
     let outcome = if is_over { Ok(()) } else { outcome };
     part.state = state;
     let mut confirmation = Confirmation { part, missed: simplest(found, &model, &all_missed)?, stopped: outcome.err() };
@@ -158,7 +159,7 @@ fn explain(
         let evaluator = &model.evaluator(i)?;
         for difference in missed {
             if let Origin::Output(spot) = difference.place {
-                let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i };
+                let mut pair = Compared { device: &mut *device, model: evaluator, instruction: i, nans: Nans::ByCode };
                 difference.reduced = shrink(&mut pair, &spot, &difference.found.case, cases)?;
             }
         }

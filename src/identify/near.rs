@@ -8,7 +8,12 @@ use super::{
     file::short,
     starts::{self, Start},
 };
-use crate::{base::interrupt, distinguish::observable, isa::Instruction};
+use crate::{
+    base::interrupt,
+    comparison::{Nans, with_one_nan},
+    distinguish::observable,
+    isa::{Codes, Instruction},
+};
 
 /// What a rule is like.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +39,8 @@ pub fn likeness(found: &Identification) -> Option<Likeness> {
             break;
         }
         let Some(of) = start.known else { continue };
-        let Some(keys) = observable([&found.rule, &start.rule], &part) else { continue };
+        let Some(mut keys) = observable([&found.rule, &start.rule], &part) else { continue };
+        keys.retain(|(key, _)| found.is_measured(key));
         let called = called(&of, &part);
         if keys.is_empty() {
             return Some(Likeness { of, same: true, words: format!("as {called}") });
@@ -66,8 +72,12 @@ impl Identification {
 
     /// Whether a rule gives every answer.
     fn is_given_by(&self, rule: &Table) -> bool {
+        let answers = |d: Codes| match self.nans {
+            Nans::ByCode => d,
+            Nans::Alike => with_one_nan(self.instruction.d, d),
+        };
         evaluator(rule, &self.asked.part())
-            .is_some_and(|other| other.execute(&self.asked.inputs).as_bytes() == self.asked.d.as_bytes())
+            .is_some_and(|other| answers(other.execute(&self.asked.inputs)).as_bytes() == self.asked.d.as_bytes())
     }
 }
 

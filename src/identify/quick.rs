@@ -4,9 +4,9 @@ use super::{ask::part, tables::FingerprintRow};
 use crate::{
     Error, Result,
     base::sorting,
-    comparison::{Subject, operands},
+    comparison::{Nans, Subject, operands},
     device::{Batches, Device, Spot, ask},
-    distinguish::{Candidate, Kit, kit},
+    distinguish::{Kit, Known, kit},
     inputs::{Corners, Sequence},
     isa::{Instruction, Tiles},
 };
@@ -34,11 +34,12 @@ pub struct Fingerprint {
     pub executions: usize,
 }
 
-/// Asks the test kit of an instruction, and some other tiles of the arithmetic that gives the same answers: at most [`QUICK`] tiles.
+/// Asks the test kit of an instruction, and some other tiles of the arithmetics that give the same answers: at most [`QUICK`] tiles. Where
+/// NaN codes are alike, those that differ in nothing else all match.
 ///
 /// # Errors
 /// The device lacks the instruction, or fails; no arithmetic is known for its operands; a signal.
-pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> Result<Fingerprint> {
+pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64, nans: Nans) -> Result<Fingerprint> {
     device.prepare(instruction)?;
     let i = instruction;
     let kit = kit(i)?;
@@ -59,10 +60,12 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> R
         refuted: None,
         executions: kit.cases.len().div_ceil(lanes),
     };
-    let Some(known) = kit.matching(&asked) else {
-        found.refuted = unlike(&kit, i, &asked);
+    let alike = |x: &[u64], y: &[u64]| x.iter().zip(y).all(|(x, y)| nans.agree(i.d, *x, *y));
+    let known: Vec<&Known> = kit.known.iter().filter(|known| alike(&known.answers, &asked)).collect();
+    if known.is_empty() {
+        found.refuted = unlike(&kit, i, &asked, alike);
         return Ok(found);
-    };
+    }
     let tiles = others(i, QUICK.saturating_sub(found.executions), seed);
     let part = part(i);
     let answers = Batches::default().execute(device, i, (part.m, part.n), &tiles)?;
@@ -70,13 +73,12 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> R
     found.others = answers.len();
     let generation = device.generation();
     let generation = generation.shipped_model();
-    let own: Vec<&Candidate> = known.candidates.iter().collect();
-    for candidate in own {
+    for candidate in known.iter().flat_map(|known| &known.candidates) {
         let mut differs = None;
         for at in 0..answers.len() {
             let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
             let case = tiles.case(&part, tile, row, column);
-            if candidate.evaluator().dot(&case) != answers.get(at) {
+            if !nans.agree(i.d, candidate.evaluator().dot(&case), answers.get(at)) {
                 let words = operands(&Subject::Matrix(i), &case);
                 differs = Some(format!("{words}: {}", i.d.hex(answers.get(at))));
                 break;
@@ -99,8 +101,8 @@ pub fn quick(device: &mut dyn Device, instruction: &Instruction, seed: u64) -> R
 }
 
 /// The input of the kit whose answer no known arithmetic has together with the answers before it.
-fn unlike(kit: &Kit, i: &Instruction, asked: &[u64]) -> Option<String> {
-    let agree = |count: usize| kit.known.iter().any(|known| known.answers[..count] == asked[..count]);
+fn unlike(kit: &Kit, i: &Instruction, asked: &[u64], alike: impl Fn(&[u64], &[u64]) -> bool) -> Option<String> {
+    let agree = |count: usize| kit.known.iter().any(|known| alike(&known.answers[..count], &asked[..count]));
     let at = (0..asked.len()).find(|at| !agree(at + 1))?;
     Some(format!("{}: {}", operands(&Subject::Matrix(i), &kit.cases[at]), i.d.hex(asked[at])))
 }

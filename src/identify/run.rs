@@ -25,6 +25,7 @@ use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::{interrupt, parallel},
+    comparison::Nans,
     device::{Device, Generation},
     format::Class,
     inputs::{Corners, Sequence},
@@ -102,9 +103,16 @@ pub struct Identification {
     pub uniform: Option<Uniform>,
     /// The shipped model of the generation that the device says it is.
     pub generation: Option<String>,
+    /// Which NaN codes are equal: where all are, what the rule says of NaN was not measured.
+    pub nans: Nans,
 }
 
 impl Identification {
+    /// Whether answers say something of a key of the rule.
+    pub fn is_measured(&self, key: &str) -> bool {
+        self.nans == Nans::ByCode || !key.starts_with("nan")
+    }
+
     /// The text of a model file whose only rule it is.
     pub fn text(&self) -> String {
         file::model(std::slice::from_ref(&self.rule))
@@ -430,6 +438,7 @@ impl<'a> Dialogue<'a> {
             failure,
             uniform,
             generation: None,
+            nans: Nans::ByCode,
         }
     }
 }

@@ -261,6 +261,13 @@ pub fn tested(found: &Identification) -> Result<Option<Tested>> {
     Ok(tested.pop())
 }
 
+/// What the answers decide of the keys of a rule that they say something of, in sentences.
+pub fn decisions(found: &Identification, tested: &Tested) -> String {
+    let mut summaries = summaries(tested);
+    summaries.retain(|summary| found.is_measured(&summary.key));
+    power::sentences(&summaries)
+}
+
 /// The table of the lines of rules, with what decided them.
 pub fn lines<'a>(tested: impl IntoIterator<Item = (&'a Identification, &'a Tested, &'a [Refuting])>) -> Table {
     let rows = tested.into_iter().flat_map(|(found, tested, evidence)| line_rows(found, tested, evidence));
@@ -284,7 +291,8 @@ fn line_rows(found: &Identification, tested: &Tested, evidence: &[Refuting]) -> 
     };
     // What a rule does not have, and nothing speaks against, is not worth a line.
     let said = |summary: &power::KeySummary| {
-        summary.value != "absent" || matches!(summary.decision, power::Decision::Undecided | power::Decision::Partly)
+        let open = matches!(summary.decision, power::Decision::Undecided | power::Decision::Partly);
+        found.is_measured(&summary.key) && (summary.value != "absent" || open)
     };
     summaries(tested).into_iter().filter(said).map(row).collect()
 }

@@ -3,6 +3,10 @@
 use serde::{Deserialize, Serialize};
 
 use super::Instruction;
+use crate::{
+    exact::Dot,
+    format::{Format, Overflow, Rounding, find},
+};
 
 /// The operands of one dot-product-add, as codes.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -54,5 +58,34 @@ impl Case {
             Some(chunk) => at / chunk.kept * chunk.length + self.positions[at] as usize,
             None => at,
         }
+    }
+
+    /// The code of the correctly rounded exact result, integers wrapped or saturated as the instruction does; `None` where D has no such
+    /// code.
+    pub(crate) fn exact(&self, i: &Instruction, rounding: Rounding) -> Option<u64> {
+        let f64 = find("f64").expect("f64 is a format");
+        // An operand times its scale is an f64 number.
+        let [a, b] = if i.scale.is_some() { [f64, f64] } else { [i.a, i.b] };
+        let code = |format: &Format, code: u64, scales: &[u64], k: usize| match i.scale {
+            None => code,
+            Some(scale) => (format.to_f64(code) * scale.format.to_f64(scales[k / scale.block])).to_bits(),
+        };
+        let pair = |at: usize| {
+            let k = self.logical(i, at);
+            i.factors(code(i.a, self.a[at], &self.scale_a, k), code(i.b, self.b[k], &self.scale_b, k))
+        };
+        let mut dot = Dot::new(a, b, i.c, i.d, i.k);
+        let sum = dot.sum((0..self.a.len()).map(pair), self.c);
+        match sum.wrapped(i.d) {
+            Some(code) if !i.saturate => Some(code),
+            _ => sum.round(i.d, rounding, Overflow::Standard),
+        }
+    }
+
+    /// Whether the exact result lies between two numbers of D, so that it has to be rounded.
+    pub(crate) fn is_inexact(&self, i: &Instruction) -> bool {
+        let [below, above] = [Rounding::Rd, Rounding::Ru].map(|rounding| self.exact(i, rounding));
+        let value = |code: Option<u64>| code.map_or(f64::NAN, |code| i.d.to_f64(code));
+        !i.d.is_integer() && value(below) < value(above)
     }
 }

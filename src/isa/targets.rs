@@ -4,6 +4,7 @@
 //! one that a target has twice fail the build.
 
 use super::pattern;
+use crate::base::sorting;
 
 /// A target: what instructions are assembled for, and GPUs are known by.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +13,7 @@ pub struct Target {
     pub name: &'static str,
     /// The generation: `NVIDIA Hopper`.
     pub title: &'static str,
-    /// Names of GPUs or processors of the generation, as they stand in recordings: `H200`.
+    /// Names of GPUs or processors of the generation, as they stand in recordings and as users name its model: `H200`.
     pub gpus: &'static [&'static str],
     /// Of NVIDIA's, the compute capabilities that have its instructions, each with the assembler's name of exactly that one.
     pub capabilities: &'static [((i32, i32), &'static str)],
@@ -30,6 +31,16 @@ pub struct Support {
 }
 
 impl Target {
+    /// Every name of it and of its GPUs: `H100`, `sm_90a`, `sm_90`.
+    pub(crate) fn aliases(&self) -> Vec<String> {
+        let mut names: Vec<String> = self.gpus.iter().map(|gpu| gpu.to_string()).collect();
+        for own in [self.name].into_iter().chain(self.capabilities.iter().map(|(_, own)| *own)) {
+            let plain = own.strip_suffix('a').filter(|plain| plain.starts_with("sm_"));
+            names.extend([Some(own), plain].into_iter().flatten().map(String::from));
+        }
+        sorting::distinct(names)
+    }
+
     /// Whether a text names one of its GPUs, as a word of its own: `NVIDIA A100-SXM4-80GB`.
     pub fn is_named_in(&self, text: &str) -> bool {
         let named = |gpu: &&str| {

@@ -36,7 +36,7 @@ impl Cell {
             Cell::Integer(value) => value.to_string(),
             Cell::Real(value) => value.to_string(),
             Cell::Flag(value) => if *value { "yes" } else { "no" }.into(),
-            Cell::List(cells) => cells.iter().map(Cell::text).collect::<Vec<_>>().join(" "),
+            Cell::List(cells) => listed(cells, Cell::text),
         }
     }
 
@@ -48,6 +48,12 @@ impl Cell {
             _ => self == other,
         }
     }
+}
+
+/// Several values as text, with commas between values in which there are spaces.
+pub(super) fn listed(cells: &[Cell], text: impl Fn(&Cell) -> String) -> String {
+    let texts: Vec<String> = cells.iter().map(text).collect();
+    texts.join(if texts.iter().any(|text| text.contains(' ')) { ", " } else { " " })
 }
 
 /// What a column holds, from the type of its field.

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::{Cell, Report, Table, ViewLayout, Where};
+use super::{Cell, Report, Table, Verdict, ViewLayout, Where, cell::listed};
 use crate::{COMMIT, VERSION, base::visible::without_middle};
 
 /// A table as people see it: the shown columns, every cell as text.
@@ -97,7 +97,7 @@ pub(crate) fn plain(cell: &Cell) -> String {
         Cell::Integer(value) => grouped(*value),
         Cell::Real(value) => three_digits(*value),
         Cell::Flag(value) => if *value { "yes" } else { "no" }.to_string(),
-        Cell::List(cells) => cells.iter().map(plain).collect::<Vec<_>>().join(" "),
+        Cell::List(cells) => listed(cells, plain),
     }
 }
 
@@ -183,8 +183,17 @@ pub(super) fn program() -> String {
     format!("{VERSION}, commit {COMMIT}")
 }
 
-/// The sentence below the tables of a report whose claim does not hold.
-pub(super) const MISMATCH: &str = "What the command claims does not hold (exit status 1).";
+/// The sentence below the tables of a report with exit status 1.
+pub(super) fn verdict(report: &Report) -> Option<String> {
+    let found = report.found().filter(|found| *found != Verdict::Unfinished)?;
+    Some(format!("{} (exit status 1).", capitalised(found.name())))
+}
+
+/// The words with a capital letter first.
+fn capitalised(words: &str) -> String {
+    let mut letters = words.chars();
+    letters.next().map_or_else(String::new, |first| first.to_uppercase().chain(letters).collect())
+}
 
 #[cfg(test)]
 mod tests {

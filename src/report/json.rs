@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Cell, Column, Report, Table, schema};
+use super::{Cell, Column, Report, Table, Verdict, schema};
 use crate::{COMMIT, VERSION, base::error::Interruption};
 
 pub(super) fn render(report: &Report) -> String {
@@ -28,6 +28,7 @@ pub(super) fn render(report: &Report) -> String {
         ("annotations", object(&report.annotations)),
         ("notes", json!(report.notes)),
         ("holds", json!(report.holds)),
+        ("verdict", json!(report.found().map(Verdict::name))),
         ("interrupted", json!(report.interrupted.map(Interruption::name))),
     ];
     let mut text = String::from("{\n");

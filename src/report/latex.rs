@@ -2,7 +2,8 @@
 
 use super::{
     Cell, Report, ViewLayout,
-    human::{self, MISMATCH, Shown},
+    cell::listed,
+    human::{self, Shown},
     parts::Room,
 };
 
@@ -24,8 +25,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     for note in human::notes(report) {
         text += &comment(&format!("note: {note}"));
     }
-    if !report.holds {
-        text += &comment(MISMATCH);
+    if let Some(verdict) = human::verdict(report) {
+        text += &comment(&verdict);
     }
     text += "% Needs \\usepackage{array,booktabs,longtable} in the preamble.\n";
     for (title, shown) in human::tables(report, layout, cell) {
@@ -152,7 +153,7 @@ fn cell(cell: &Cell) -> String {
         Cell::Integer(value) if *value < 0 => format!("${}$", human::grouped(*value).replace(',', "{,}")),
         Cell::Real(value) if value.is_infinite() => if *value > 0.0 { "$\\infty$" } else { "$-\\infty$" }.to_string(),
         Cell::Real(value) => real(&human::three_digits(*value)),
-        Cell::List(cells) => cells.iter().map(self::cell).collect::<Vec<_>>().join(" "),
+        Cell::List(cells) => listed(cells, self::cell),
         _ => escaped(&human::plain(cell)),
     }
 }

@@ -2,7 +2,7 @@
 
 use super::{
     Report, ViewLayout,
-    human::{self, MISMATCH, Shown},
+    human::{self, Shown},
 };
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
@@ -20,8 +20,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     for (title, shown) in human::tables(report, layout, |cell| escaped(&human::plain(cell))) {
         text += &section(title, &shown);
     }
-    if !report.holds {
-        text += &format!("\n**{MISMATCH}**\n");
+    if let Some(verdict) = human::verdict(report) {
+        text += &format!("\n**{verdict}**\n");
     }
     text
 }

@@ -16,6 +16,7 @@ mod parts;
 mod read;
 pub mod schema;
 mod table;
+mod verdict;
 
 use std::borrow::Cow;
 
@@ -25,6 +26,7 @@ pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
 pub(crate) use human::{Shown, counted, grouped, plain, three_digits};
 pub(crate) use read::{Kept, result};
+pub use verdict::Verdict;
 
 use crate::{Error, Interruption, Result, base::interrupt};
 
@@ -122,6 +124,8 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Whether what the command claims holds: false makes the exit status 1.
     pub holds: bool,
+    /// What the command found, where its claim does not hold.
+    pub verdict: Verdict,
     /// What stopped the command, if something did: the results are those of the work that was done until then, and the exit
     /// status is that of the interruption.
     pub interrupted: Option<Interruption>,
@@ -155,12 +159,18 @@ impl Report {
             annotations: Vec::new(),
             tables: Vec::new(),
             holds: true,
+            verdict: Verdict::Mismatch,
             interrupted: None,
         }
     }
 }
 
 impl Report {
+    /// What it found that makes the exit status 1: nothing where its claim holds, or where something interrupted the work.
+    pub fn found(&self) -> Option<Verdict> {
+        (!self.holds && self.interrupted.is_none()).then_some(self.verdict)
+    }
+
     /// Takes in what some of the work came to: its result, or nothing where it was interrupted, which is then answered and
     /// stands in the report.
     ///

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use serde_json::{Map, Value};
 
-use super::{Cell, Declaration, Kind, Report, Table, schema};
+use super::{Cell, Declaration, Kind, Report, Table, Verdict, schema};
 use crate::{
     Error, Interruption, Result,
     base::{sorting, text},
@@ -84,6 +84,8 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
     let notes = document["notes"].as_array().into_iter().flatten();
     report.notes = notes.filter_map(|note| note.as_str().map(str::to_string)).collect();
     report.holds = document["holds"].as_bool().ok_or("it does not say whether it holds")?;
+    let found = document["verdict"].as_str();
+    report.verdict = Verdict::ALL.into_iter().find(|own| found == Some(own.name())).unwrap_or(Verdict::Mismatch);
     let stopped = document["interrupted"].as_str();
     report.interrupted = Interruption::ALL.into_iter().find(|own| stopped == Some(own.name()));
     let (mut tables, mut unknown) = (Vec::new(), Vec::new());

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Column, Declaration, Kind};
+use super::{Column, Declaration, Kind, Verdict};
 use crate::base::sorting;
 
 /// The version of the schema. It grows when a member, a table or a column changes its meaning or goes; new ones come without.
@@ -15,6 +15,7 @@ const FRAME: &str = include_str!("frame.json");
 pub fn document(tables: &[Declaration]) -> Value {
     let mut document: Value = serde_json::from_str(FRAME).expect("the frame is JSON");
     document["properties"]["schema"]["const"] = json!(VERSION);
+    document["properties"]["verdict"]["anyOf"][1]["enum"] = json!(Verdict::ALL.map(Verdict::name));
     let mut properties = Map::new();
     for table in tables {
         let rows = json!({

@@ -8,7 +8,7 @@
 
 use super::{
     Cell, Report, ViewLayout,
-    human::{self, MISMATCH, Shown},
+    human::{self, Shown},
     parts::{Room, cell_width},
 };
 use crate::base::visible::visible;
@@ -39,8 +39,8 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
         }
         text += &section(room, title, shown);
     }
-    if !report.holds {
-        text += &format!("\n{MISMATCH}\n");
+    if let Some(verdict) = human::verdict(report) {
+        text += &format!("\n{verdict}\n");
     }
     // Names come from files and from other programs: nothing of theirs is to steer the terminal.
     visible(&text).into_owned()

@@ -350,3 +350,26 @@ fn the_tables_are_files_of_their_own_in_csv() {
     let together: Vec<&str> = files.iter().map(|(_, text)| &text[..]).collect();
     assert_eq!(together.join("\n"), render(&synthetic(), View::Csv, &ViewLayout::default()));
 }
+
+#[test]
+fn exit_status_1_is_explained_by_what_was_found_and_an_interruption_claims_nothing() {
+    let views = [View::Table, View::Markdown, View::Latex];
+    let said = |report: &Report, view| render(report, view, &ViewLayout::default()).contains("exit status");
+    for verdict in Verdict::ALL {
+        let report = Report { verdict, ..synthetic() };
+        for view in views {
+            let words = &verdict.name()[1..];
+            let shown = render(&report, view, &ViewLayout::default()).contains(&format!("{words} (exit status 1)."));
+            assert_eq!(shown, verdict != Verdict::Unfinished, "{verdict:?}");
+        }
+        for by in Interruption::ALL {
+            let interrupted = Report { interrupted: Some(by), ..report.clone() };
+            assert!(!views.into_iter().any(|view| said(&interrupted, view)), "{verdict:?}, {by:?}");
+            let json: serde_json::Value =
+                serde_json::from_str(&render(&interrupted, View::Json, &ViewLayout::default())).unwrap();
+            assert!(json["verdict"].is_null() && json["holds"] == false);
+        }
+    }
+    let holds = Report { holds: true, ..synthetic() };
+    assert!(!views.into_iter().any(|view| said(&holds, view)));
+}

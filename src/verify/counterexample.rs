@@ -77,7 +77,7 @@ pub fn counterexamples(
         let case = tiles.case(instruction, 0, row, column);
         let code = outputs.get(row * instruction.n + column);
         let found = Answer { device: code, model: evaluator.dot(&case), case };
-        let mut pair = Compared { device, model: evaluator, instruction };
+        let mut pair = Compared { device, model: evaluator, instruction, nans: part.run.nans() };
         let shrunk = if budget.cases > 0 { shrink(&mut pair, spot, &found.case, budget)? } else { None };
         all.push(Counterexample { spot: *spot, regime: sequence.regime(instruction, spot.tile), found, shrunk });
     }

@@ -114,7 +114,8 @@ fn work(
             run.device
         )));
     }
-    let mut engine = engine(device.as_mut(), &Work { instruction: &instruction, sequence: run.sequence(), model })?;
+    let work = Work { instruction: &instruction, sequence: run.sequence(), model };
+    let mut engine = engine(device.as_mut(), &work, run.nans())?;
     let mut pace = Pace::new(PACE.0, PACE.1);
     loop {
         let range = {

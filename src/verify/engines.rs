@@ -6,6 +6,7 @@ use crate::{
     Error, Result,
     arithmetic::Evaluator,
     base::parallel,
+    comparison::Nans,
     device::{Count, Device, Engine, Found, LocalExecution, Spot, Work},
     inputs::Sequence,
     isa::{Codes, Instruction},
@@ -18,19 +19,21 @@ const REMOTE_BATCH: usize = 1 << 16;
 /// Differing outputs that are listed, where a tile has fewer.
 const ROOM: usize = 1 << 12;
 
-/// The engine for `work` on `device`: the device's own where it has one.
+/// The engine for `work` on `device`: the device's own where it has one and codes are compared in every bit.
 ///
 /// # Errors
 /// The device or the model lacks the instruction.
-pub fn engine<'a>(device: &'a mut dyn Device, work: &Work) -> Result<Box<dyn Engine + 'a>> {
+pub fn engine<'a>(device: &'a mut dyn Device, work: &Work, nans: Nans) -> Result<Box<dyn Engine + 'a>> {
     if let Some(execution) = device.local(work.instruction)? {
-        return Ok(Box::new(Local { execution, judge: Judge::new(work)? }));
+        return Ok(Box::new(Local { execution, judge: Judge::new(work, nans)? }));
     }
-    if let Some(own) = device.engine(work)? {
+    if nans == Nans::ByCode
+        && let Some(own) = device.engine(work)?
+    {
         return Ok(own);
     }
     device.has(work.instruction)?;
-    Ok(Box::new(Remote { device, judge: Judge::new(work)? }))
+    Ok(Box::new(Remote { device, judge: Judge::new(work, nans)? }))
 }
 
 /// What is compared with what.
@@ -38,15 +41,17 @@ struct Judge {
     instruction: Instruction,
     sequence: Sequence,
     model: Evaluator,
+    nans: Nans,
     room: usize,
 }
 
 impl Judge {
-    fn new(work: &Work) -> Result<Judge> {
+    fn new(work: &Work, nans: Nans) -> Result<Judge> {
         Ok(Judge {
             instruction: work.instruction.clone(),
             sequence: work.sequence,
             model: work.model.evaluator(work.instruction)?,
+            nans,
             room: ROOM.max(work.instruction.m * work.instruction.n),
         })
     }
@@ -69,8 +74,12 @@ impl Judge {
             let tile = first + at as u64;
             let mut count = Count { compared: (m * n) as u64, differing: 0 };
             if x != y {
-                let places = (0..m * n).filter(|place| device.get(at * m * n + place) != model.get(at * m * n + place));
-                for place in places {
+                let codes = |place: usize| (device.get(at * m * n + place), model.get(at * m * n + place));
+                let differs = |place: &usize| {
+                    let (x, y) = codes(*place);
+                    !self.nans.agree(self.instruction.d, x, y)
+                };
+                for place in (0..m * n).filter(differs) {
                     count.differing += 1;
                     if found.spots.len() < self.room {
                         found.spots.push(Spot { tile, row: (place / n) as u32, column: (place % n) as u32 });

@@ -14,6 +14,7 @@ mod drive;
 mod engines;
 pub mod merge;
 mod part;
+pub mod replay;
 pub mod reports;
 mod run;
 pub mod shrink;

@@ -54,6 +54,7 @@ fn part(row: VerificationRow, regimes: &[RegimeRow], mismatches: &[MismatchRow])
         shard: said("shard", row.shard)?,
         shards: said("shards", row.shards)?,
         tcnum: said("tcnum", row.tcnum)?,
+        any_nan: row.any_nan,
         instruction: row.instruction,
     };
     let counted = (row.compared, row.differing);
@@ -182,6 +183,7 @@ mod tests {
             shard: 1,
             shards: 1,
             tcnum: String::new(),
+            any_nan: shift > 0,
             regimes,
         };
         let mut counts = vec![Count::default(); run.regimes.len()];

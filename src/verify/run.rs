@@ -9,6 +9,7 @@ use crate::{
     Error, Result,
     arithmetic::{Model, Program},
     base::digest,
+    comparison::Nans,
     device::{Device, Identity},
     inputs::{Sequence, exhaustive},
     isa::{self, Instruction},
@@ -51,6 +52,9 @@ pub struct Run {
     pub shards: u64,
     /// The version of the program.
     pub tcnum: String,
+    /// Whether any NaN code counts as equal to any other.
+    #[serde(default)]
+    pub any_nan: bool,
 }
 
 impl Run {
@@ -88,6 +92,7 @@ impl Run {
             shard: 1,
             shards: 1,
             tcnum: env!("CARGO_PKG_VERSION").into(),
+            any_nan: false,
         })
     }
 
@@ -99,6 +104,11 @@ impl Run {
         isa::find(&self.instruction).map_err(|error| {
             Error::request(format!("{error}; one of your own is known by its file: --instr FILE.toml"))
         })
+    }
+
+    /// Which NaN codes are equal.
+    pub fn nans(&self) -> Nans {
+        self.any_nan.into()
     }
 
     /// The operands.

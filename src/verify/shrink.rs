@@ -4,7 +4,7 @@ use crate::{
     Result,
     arithmetic::Evaluator,
     base::parallel,
-    comparison::{Answer, shrink as reduction, shrink::Budget},
+    comparison::{Answer, Nans, shrink as reduction, shrink::Budget},
     device::{Device, Spot, ask},
     isa::{Case, Instruction},
 };
@@ -17,6 +17,8 @@ pub struct Compared<'a> {
     pub model: &'a Evaluator,
     /// The instruction of both.
     pub instruction: &'a Instruction,
+    /// Which NaN codes are equal.
+    pub nans: Nans,
 }
 
 impl Compared<'_> {
@@ -38,7 +40,8 @@ pub fn shrink(pair: &mut Compared, spot: &Spot, case: &Case, budget: impl Into<B
     let (i, budget) = (pair.instruction, budget.into());
     // Cases that share tiles are a shortcut, which the last word, a tile of its own, may not confirm.
     for lanes in [i.m.min(i.n), 1] {
-        let differs = |answer: &Answer| answer.device != answer.model;
+        let nans = pair.nans;
+        let differs = |answer: &Answer| !nans.agree(i.d, answer.device, answer.model);
         let mut first = |cases: &[Case]| Ok(pair.answers(cases, spot, lanes)?.iter().position(differs));
         if let Some(simplest) = reduction::shrink(i, case, budget, &mut first)? {
             let confirmed = pair.answers(&[simplest], spot, 1)?.remove(0);

@@ -52,6 +52,7 @@ fn verification_row(part: &Part) -> VerificationRow {
         shard: Some(run.shard),
         shards: Some(run.shards),
         tcnum: Some(run.tcnum.clone()),
+        any_nan: run.any_nan,
         finished: state.finished,
         next_tile: Some(state.next),
         tiles: None,
@@ -163,7 +164,7 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     if state.finished && state.stopped(run) {
         remarks.push(format!("{i}: the run stopped where {} outputs that differ had been found.", run.max_mismatches));
     }
-    let repeated = |found: &Answer| found.device != found.model;
+    let repeated = |found: &Answer| !run.nans().agree(i.d, found.device, found.model);
     let unrepeated = counterexamples.iter().flatten().filter(|example| !repeated(&example.found)).count();
     if unrepeated > 0 {
         remarks.push(format!(

@@ -10,15 +10,13 @@ use super::shrink::{Compared, shrink};
 use crate::{
     Error, Result,
     arithmetic::{Model, shipped},
-    base::{interrupt, pace::Pace},
-    comparison::{Answer, Cost, Difference, Place, Signature, Subject, VerificationRow, shrink::BUDGET},
-    device::{Device, Execution, Spot},
+    comparison::{Answer, Cost, Difference, Nans, Place, Signature, Subject, VerificationRow, shrink::BUDGET},
+    device::{Batches, Device, Execution, Spot},
+    isa::Case,
     report::grouped,
     trace::Trace,
 };
 
-/// The most tiles that are computed at a time.
-const BATCH: u64 = 4096;
 /// Cases of a signature among which the simplest is looked for.
 const MOST_LOOKED_AT: u64 = 10_000;
 
@@ -39,14 +37,14 @@ pub struct Verification {
 }
 
 /// Compares every recorded output of `trace` with what `judge` computes from the recorded inputs, and keeps the first
-/// `keep` signatures of those that differ. Codes are compared, not values: the signs of zeros and NaN codes count.
+/// `keep` signatures of those that differ. Codes are compared, not values: the signs of zeros count, and NaN codes as `nans` says.
 ///
 /// # Errors
 /// The device does not execute the instruction, fails, or answers short, before an output is compared; an interruption before that.
-pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize) -> Result<Verification> {
+pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize, nans: Nans) -> Result<Verification> {
     let execution = judge.prepare(&trace.instruction)?;
     let (mut tiles, mut differing, mut groups) = (0, 0, Groups::default());
-    let outcome = compare(trace, judge, &mut tiles, &mut |difference| {
+    let outcome = compare(trace, judge, nans, &mut tiles, &mut |difference| {
         differing += 1;
         groups.add(trace, difference, keep);
         true
@@ -64,28 +62,25 @@ pub fn verify(trace: &Trace, judge: &mut dyn Device, keep: usize) -> Result<Veri
 fn compare(
     trace: &Trace,
     judge: &mut dyn Device,
+    nans: Nans,
     tiles: &mut usize,
     found: &mut dyn FnMut(Difference) -> bool,
 ) -> Result<()> {
     let each = trace.m * trace.n;
-    let mut pace = Pace::new(1, BATCH);
+    let mut batches = Batches::default();
     while *tiles < trace.count() {
-        interrupt::check()?;
-        let (from, to) = (*tiles, trace.count().min(*tiles + pace.size() as usize));
+        let (from, to) = (*tiles, trace.count().min(*tiles + batches.size(trace.part().tile_bytes())));
         let part = trace.tiles(from, to);
-        let computed =
-            pace.measure((to - from) as u64, || judge.execute_part(&trace.instruction, trace.m, trace.n, &part))?;
-        if computed.len() != (to - from) * each {
-            let name = &judge.identity().name;
-            return Err(Error::device(format!("{name} answered {} outputs of {}", computed.len(), (to - from) * each)));
-        }
+        let computed = batches.execute(judge, &trace.instruction, (trace.m, trace.n), &part)?;
         *tiles = to;
         let recorded = trace.d.slice(from * each, to * each);
         if recorded == computed {
             continue;
         }
-        for (at, code) in computed.iter().enumerate().filter(|(at, code)| recorded.get(*at) != *code) {
-            if !found(difference(trace, from * each + at, code)) {
+        let differs = |(at, code): &(usize, u64)| !nans.agree(trace.instruction.d, recorded.get(*at), *code);
+        for (at, code) in computed.iter().enumerate().filter(differs) {
+            let answers = (recorded.get(at), code);
+            if !found(difference(trace, from * each + at, answers)) {
                 return Ok(());
             }
         }
@@ -93,18 +88,18 @@ fn compare(
     Ok(())
 }
 
-/// The output numbered `at` of a trace, for which a device computed another code.
-fn difference(trace: &Trace, at: usize, computed: u64) -> Difference {
+/// The output numbered `at` of a trace: a device's code of it, and that of the model.
+pub(super) fn difference(trace: &Trace, at: usize, (device, model): (u64, u64)) -> Difference {
     let part = trace.part();
     let (tile, row, column) = (at / (part.m * part.n), at / part.n % part.m, at % part.n);
     let case = trace.inputs.case(&part, tile, row, column);
     let spot = Spot { tile: tile as u64, row: row as u32, column: column as u32 };
-    Difference::found(Place::Output(spot), Answer { case, device: trace.d.get(at), model: computed })
+    Difference::found(Place::Output(spot), Answer { case, device, model })
 }
 
 /// Differences by their signatures.
 #[derive(Default)]
-struct Groups {
+pub(super) struct Groups {
     /// Where each signature stands in `groups`.
     known: BTreeMap<Signature, usize>,
     groups: Vec<(Cost, Difference)>,
@@ -112,7 +107,7 @@ struct Groups {
 
 impl Groups {
     /// Adds a difference; of more than `keep` signatures the later ones are only counted by the caller.
-    fn add(&mut self, trace: &Trace, difference: Difference, keep: usize) {
+    pub(super) fn add(&mut self, trace: &Trace, difference: Difference, keep: usize) {
         let instruction = &trace.instruction;
         let signature = Signature::of(&Subject::Matrix(instruction), &difference.found);
         let Some(&at) = self.known.get(&signature) else {
@@ -133,7 +128,7 @@ impl Groups {
         simplest.count = count;
     }
 
-    fn differences(self) -> Vec<Difference> {
+    pub(super) fn differences(self) -> Vec<Difference> {
         self.groups.into_iter().map(|(_, difference)| difference).collect()
     }
 }
@@ -146,40 +141,49 @@ impl Groups {
 ///
 /// # Errors
 /// The device fails; an interruption. The differences are then reduced as far as they were until then.
-pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification) -> Result<Option<String>> {
+pub fn reduce(trace: &Trace, judge: &mut dyn Device, found: &mut Verification, nans: Nans) -> Result<Option<String>> {
     if found.differences.is_empty() {
         return Ok(None);
     }
-    let Some(model) = stand_in(trace)? else { return Ok(None) };
+    let Some(model) = stand_in(trace, nans)? else { return Ok(None) };
     let evaluator = model.evaluator(&trace.instruction)?;
-    let outcome = found.differences.iter_mut().try_for_each(|difference| {
+    let mut pair = Compared { device: judge, model: &evaluator, instruction: &trace.instruction, nans };
+    // The model stands in for the device that recorded.
+    let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
+    reduce_with(trace, &mut found.differences, &mut |spot, case| {
+        Ok(shrink(&mut pair, spot, case, BUDGET)?.map(swapped))
+    })?;
+    Ok(Some(model.name))
+}
+
+/// Reduces each difference by `shrink`; those that are reduced to the same case become one. After an error the rest stays as it is.
+pub(super) fn reduce_with(
+    trace: &Trace,
+    differences: &mut Vec<Difference>,
+    shrink: &mut dyn FnMut(&Spot, &Case) -> Result<Option<Answer>>,
+) -> Result<()> {
+    let outcome = differences.iter_mut().try_for_each(|difference| {
         if let Place::Output(spot) = difference.place {
-            let mut pair = Compared { device: judge, model: &evaluator, instruction: &trace.instruction };
-            let case = trace.padded(spot.tile as usize, spot.tile as usize + 1).case(
-                &trace.instruction,
-                0,
-                spot.row as usize,
-                spot.column as usize,
-            );
-            let swapped = |Answer { case, device, model }| Answer { case, device: model, model: device };
-            difference.reduced = shrink(&mut pair, &spot, &case, BUDGET)?.map(swapped);
+            let tile = trace.padded(spot.tile as usize, spot.tile as usize + 1);
+            let case = tile.case(&trace.instruction, 0, spot.row as usize, spot.column as usize);
+            difference.reduced = shrink(&spot, &case)?;
         }
         Ok(())
     });
     let mut reduced: Vec<Difference> = Vec::new();
-    for difference in std::mem::take(&mut found.differences) {
+    for difference in std::mem::take(differences) {
         let same = |other: &&mut Difference| other.reduced.is_some() && other.reduced == difference.reduced;
         match reduced.iter_mut().find(same) {
             Some(other) => other.count += difference.count,
             None => reduced.push(difference),
         }
     }
-    found.differences = reduced;
-    outcome.map(|()| Some(model.name))
+    *differences = reduced;
+    outcome
 }
 
 /// The model that gives every recorded output.
-fn stand_in(trace: &Trace) -> Result<Option<Model>> {
+fn stand_in(trace: &Trace, nans: Nans) -> Result<Option<Model>> {
     let own = trace.metadata.get("device").and_then(|device| device.strip_prefix("model:"));
     let shipped = shipped().map(str::to_string);
     for name in own.map(str::to_string).into_iter().chain(shipped) {
@@ -188,7 +192,7 @@ fn stand_in(trace: &Trace) -> Result<Option<Model>> {
             continue;
         }
         let mut agrees = true;
-        compare(trace, &mut device, &mut 0, &mut |_| {
+        compare(trace, &mut device, nans, &mut 0, &mut |_| {
             agrees = false;
             false
         })?;
@@ -220,7 +224,7 @@ pub fn answer(rows: &[VerificationRow]) -> Option<String> {
 }
 
 /// The row of the table of what was compared for the trace in `file` and a device called `model`.
-pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification) -> VerificationRow {
+pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification, nans: Nans) -> VerificationRow {
     VerificationRow {
         file: Some(file.into()),
         instruction: trace.instruction.name.clone(),
@@ -239,6 +243,7 @@ pub fn row(file: &str, trace: &Trace, model: &str, result: &Verification) -> Ver
         shard: None,
         shards: None,
         tcnum: None,
+        any_nan: nans == Nans::Alike,
         finished: result.stopped.is_none(),
         next_tile: None,
         tiles: Some(trace.count() as u64),

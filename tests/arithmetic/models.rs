@@ -7,6 +7,7 @@ use std::{
 
 use tcnum::{
     arithmetic::{Model, of_target, shipped},
+    comparison::Nans,
     device,
     isa::{self, Instruction, Support},
     trace::Trace,
@@ -117,7 +118,7 @@ fn every_recorded_output_is_that_of_the_model_of_its_generation() {
     for (name, path) in recordings {
         let mut model = device::open(Some(&format!("model:{name}")), Duration::from_secs(60)).unwrap();
         let trace = Trace::read(&path).unwrap();
-        let result = verify(&trace, model.as_mut(), 3).unwrap();
+        let result = verify(&trace, model.as_mut(), 3, Nans::ByCode).unwrap();
         let outcome = (result.compared, result.differing);
         assert_eq!(outcome, (5000, 0), "{name} {}: {:x?}", path.display(), result.differences);
     }
@@ -137,7 +138,7 @@ fn recorded_outputs_are_not_those_of_other_generations() {
                 continue;
             }
             let mut model = device::open(Some(&format!("model:{other}")), Duration::from_secs(60)).unwrap();
-            let result = verify(&trace, model.as_mut(), 1).unwrap();
+            let result = verify(&trace, model.as_mut(), 1, Nans::ByCode).unwrap();
             assert!(result.differing > 0, "{} agrees with {other}", path.display());
         }
     }

@@ -7,6 +7,7 @@ use std::{
 
 use tcnum::{
     comparison::Difference,
+    comparison::Nans,
     device::{self, Device, TraceDevice},
     trace::Trace,
     verify::trace::verify,
@@ -43,7 +44,7 @@ fn every_recorded_output_of_the_h100_is_that_of_the_hopper_model() {
     let mut model = open("model:hopper");
     for (path, line) in vectors().into_iter().filter(|(_, line)| line[1] == "H100") {
         let trace = Trace::read(&path).unwrap();
-        let result = verify(&trace, model.as_mut(), 1).unwrap();
+        let result = verify(&trace, model.as_mut(), 1, Nans::ByCode).unwrap();
         assert_eq!((result.compared, result.differing), (5000, 0), "{line:?}: {:x?}", result.differences);
     }
 }
@@ -54,7 +55,7 @@ fn recorded_outputs_of_other_generations_are_not_those_of_the_hopper_model() {
     let mut model = open("model:hopper");
     for (path, line) in vectors().into_iter().filter(|(_, line)| line[1] != "H100" && line[6] == "f32") {
         let trace = Trace::read(&path).unwrap();
-        let result = verify(&trace, model.as_mut(), 3).unwrap();
+        let result = verify(&trace, model.as_mut(), 3, Nans::ByCode).unwrap();
         assert!(result.differing > 0, "{line:?}");
         assert!((1..=3).contains(&result.differences.len()), "{line:?}");
         let whole = |m: &Difference| m.found.device != m.found.model && m.found.case.a.len() == trace.k;
@@ -95,7 +96,7 @@ fn a_file_of_pythons_safetensors_loads_and_its_exact_sums_agree() {
     assert_eq!(trace.metadata["device"], "exact sums");
     // c of tile 2, row 1, column 0 is 10*2 + 1 - 0 + 1.
     assert_eq!(f32::from_bits(trace.inputs.c.get(2 * 6 + 3) as u32), 22.0);
-    let result = verify(&trace, open("model:hopper").as_mut(), 1).unwrap();
+    let result = verify(&trace, open("model:hopper").as_mut(), 1, Nans::ByCode).unwrap();
     assert_eq!((result.compared, result.differing), (18, 0));
 
     let bytes = trace.to_bytes().unwrap();

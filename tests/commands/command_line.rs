@@ -135,7 +135,7 @@ fn unknown_names_are_answered_with_the_nearest() {
         ("probe --fmt bf17", "'bf16'"),
         ("probe --op acumulate", "'accumulate'"),
         ("probe --instr mma.m16n8k17.f32.bf16.bf16.f32", "'mma.m16n8k16.f32.bf16.bf16.f32'"),
-        ("probe --device mode:hopper", "'model:hopper'"),
+        ("probe --device mode:hopper", "did you mean 'hopper'"),
         ("probe --device model:hoper", "'hopper'"),
         ("probe --device cuda:first", "'cuda:0'"),
         ("verify --model hoper t.safetensors", "'hopper'"),

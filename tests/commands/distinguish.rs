@@ -66,7 +66,7 @@ fn what_cannot_be_told_apart_is_refused_with_one_message() {
             "a recording answers for its own operands alone",
         ),
         (&["model:hopper/mma.m16n8k16.f32.bf16.bf16", "model:ampere"], "unknown instruction"),
-        (&["model:hoper", "model:ampere", "--instr", BF16], "unknown model"),
+        (&["model:hoper", "model:ampere", "--instr", BF16], "'hoper' is not a model"),
         (&[&format!("model:ampere/{BF16}"), other], "the same operands"),
         (&["model:volta", "model:hopper", "--instr", BF16], "does not cover"),
         (&[&format!("model:ampere/{BF16}"), other, "--instr", BF16], "both sides name an instruction"),

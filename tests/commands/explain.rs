@@ -1,6 +1,9 @@
 //! `tcnum explain`: what is cut off, two models side by side, cases of recordings, wrong operands.
 
-use crate::program::{tcnum, validate_report};
+use crate::{
+    machine::has_python,
+    program::{tcnum, validate_report},
+};
 use serde_json::{Value, json};
 
 const HALF: &str = "mma.m16n8k16.f32.f16.f16.f32";
@@ -99,4 +102,43 @@ fn wrong_operands_are_status_2_and_say_why() {
         assert_eq!((run.status, run.stdout.as_str()), (2, ""), "{arguments:?}: {}", run.stderr);
         assert!(run.stderr.contains(expected), "{arguments:?}: {}", run.stderr);
     }
+}
+
+const EXACT: &str = concat!("exec:python3 ", env!("CARGO_MANIFEST_DIR"), "/examples/exec/sequential.py");
+
+#[test]
+fn the_d_of_a_device_stands_beside_the_steps_of_each_model() {
+    if !has_python() {
+        return;
+    }
+    // 1 + 2^-26 is 1, rounded once and cut off.
+    let same = explain(&["--instr", HALF, "--a", "1,0x1p-13", "--b", "1,0x1p-13", "--device", EXACT], 0);
+    assert_eq!(same["device"]["name"], EXACT);
+    let by: Vec<&str> =
+        same["tables"]["results"].as_array().unwrap().iter().map(|row| row["by"].as_str().unwrap()).collect();
+    assert_eq!(by, [EXACT, "model hopper"]);
+    assert!(same["notes"].to_string().contains("does not say which generation"), "{}", same["notes"]);
+    // The sum 1 + 3*2^-24 is rounded up by the program and toward zero by the models.
+    let operands =
+        ["--instr", HALF, "--a", "1,0x1.8p-12", "--b", "1,0x1p-11", "--model", "hopper", "--against", "A100"];
+    let differ = explain(&[&operands[..], &["--device", EXACT]].concat(), 1);
+    let d: Vec<&str> =
+        differ["tables"]["results"].as_array().unwrap().iter().map(|row| row["d"].as_str().unwrap()).collect();
+    assert_eq!(d, ["0x3f800002", "0x3f800001", "0x3f800001"]);
+    // A case of a recording, executed again.
+    let again = explain(&["--trace", FIXTURE, "--tile", "1", "--device", "hopper"], 0);
+    let by: Vec<&str> =
+        again["tables"]["results"].as_array().unwrap().iter().map(|row| row["by"].as_str().unwrap()).collect();
+    assert_eq!(by, ["recorded", "model:hopper", "model hopper"]);
+}
+
+#[test]
+fn a_device_that_lacks_the_instruction_or_fails_is_said() {
+    if !has_python() {
+        return;
+    }
+    let lacks = tcnum(&["explain", "--instr", "mma.m8n8k16.s32.s8.s8.s32", "--device", EXACT]);
+    assert!(lacks.status == 2 && lacks.stderr.contains("s8, s8, s32, s32 are not implemented"), "{}", lacks.stderr);
+    let fails = tcnum(&["explain", "--instr", HALF, "--device", "exec:false"]);
+    assert!(fails.status == 3 && fails.stdout.is_empty() && !fails.stderr.is_empty(), "{}", fails.stderr);
 }

@@ -18,6 +18,7 @@ mod explain;
 mod interruption;
 #[path = "../common/machine.rs"]
 mod machine;
+mod model_names;
 mod models_command;
 mod output_files;
 mod packaging;
@@ -32,3 +33,4 @@ mod report_schema;
 mod reports;
 mod scalar_command;
 mod tree;
+mod verdicts;

@@ -516,6 +516,19 @@ while known and len(head := i.read(4)) == 4 and (t := struct.unpack('<I', head)[
     assert!(run.stderr.contains("cannot be started"), "{}", run.stderr);
 }
 
+/// A unit that rounds at random, with the same random numbers in each session, and that declines without saying by which protocol.
+#[test]
+fn a_unit_that_rounds_at_random_does_not_repeat_itself_and_what_it_declines_is_declined() {
+    if !has_python() {
+        return;
+    }
+    let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/stochastic.py");
+    let failed = failed_checks(&["python3", program]);
+    let checks: Vec<&str> = failed.iter().map(|(check, _)| check.as_str()).collect();
+    assert_eq!(checks, ["repeats itself"], "{failed:?}");
+    assert!(failed[0].1.contains("in another session, after other tiles"), "{failed:?}");
+}
+
 #[test]
 fn a_program_that_goes_on_after_its_session_fails_the_check_of_it() {
     if !has_python() {

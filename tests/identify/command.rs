@@ -73,6 +73,47 @@ fn a_program_that_is_no_function_of_its_operands_is_a_failure_that_names_both_an
 }
 
 #[test]
+fn features_of_a_unit_that_answers_a_tile_in_two_ways_are_a_failure_with_both_outputs() {
+    if !has_python() {
+        return;
+    }
+    let root = env!("CARGO_MANIFEST_DIR");
+    for program in [format!("{root}/tests/exec/stochastic.py"), format!("{root}/tests/exec/hopper.py --fault counter")]
+    {
+        let device = format!("exec:python3 {program}");
+        let run = tcnum(&["identify", "--features", "--instr", "mma.m16n8k16.f32.f16.f16.f32", "--device", &device]);
+        assert_eq!((run.status, run.stdout.as_str()), (3, ""), "{program}");
+        let (_, operands) = run.stderr.split_once("is not a function of its operands: a[").expect(&run.stderr);
+        let (_, answers) = operands.split_once(" gave 0x").expect(operands);
+        let (once, again) = answers.split_once(", and when it was asked again 0x").expect(answers);
+        assert!(once.len() == 8 && once != again.trim_end(), "{program}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn where_nan_codes_are_alike_a_rule_with_another_nan_is_the_known_one() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("unit.toml").to_string_lossy().into_owned();
+    std::fs::write(&unit, include_str!("../../models/hopper.toml").replace("\"0x7fffffff\"", "\"0x7fc12345\""))
+        .unwrap();
+    let chosen = ["identify", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", &unit, "--output", "json"];
+    let arithmetic = |more: &[&str], table: &str, key: &str| {
+        let run = tcnum(&[&chosen[..], more].concat());
+        assert!(run.status <= 1, "{}", run.stderr);
+        let report = validate_report(&run.stdout);
+        let noted = report["notes"].to_string().contains("--any-nan");
+        (report["tables"][table][0][key].as_str().map(String::from), noted, report)
+    };
+    assert_eq!(arithmetic(&["--quick"], "fingerprints", "arithmetic").0, None);
+    let (quick, noted, _) = arithmetic(&["--quick", "--any-nan"], "fingerprints", "arithmetic");
+    assert!(quick.unwrap().contains("hopper") && noted);
+    let (found, noted, report) = arithmetic(&["--any-nan", "--cases", "2000"], "identified", "like");
+    assert!(found.unwrap().starts_with("as ") && noted);
+    let lines = report["tables"]["lines"].as_array().unwrap();
+    assert!(lines.iter().all(|line| line["key"] != "nan"), "{lines:?}");
+}
+
+#[test]
 fn a_rounding_that_no_rule_has_is_approximated_with_its_agreement_and_counterexamples() {
     if !has_python() {
         return;

@@ -2,6 +2,7 @@
 
 use tcnum::{
     arithmetic::{Model, shipped},
+    comparison::Nans,
     identify::{QUICK, quick},
 };
 
@@ -20,7 +21,7 @@ fn every_shipped_arithmetic_is_known_again_in_few_tiles() {
     });
     for (model, i) in all.step_by(amount(58, 3)) {
         let mut device = BlackBox::new(&model);
-        let found = quick(&mut device, i, 0).unwrap();
+        let found = quick(&mut device, i, 0, Nans::ByCode).unwrap();
         let of_model = |(own, _): &(String, String)| *own == model.name;
         assert!(found.matching.iter().flatten().any(of_model), "{} {i}: {found:?}", model.name);
         assert!(found.executions <= QUICK && device.executed <= QUICK as u64, "{} {i}: {found:?}", model.name);
@@ -35,7 +36,7 @@ fn an_arithmetic_that_nobody_has_is_none_of_the_known_ones() {
     for (from, to) in [("bits = 25", "bits = 22"), ("0x7fffffff", "0x7fc00001")] {
         let text = hopper.text().replace(from, to);
         let model = Model::parse(&text, "changed.toml").unwrap();
-        let found = quick(&mut BlackBox::new(&model), i, 0).unwrap();
+        let found = quick(&mut BlackBox::new(&model), i, 0, Nans::ByCode).unwrap();
         assert!(found.matching.is_empty(), "{to}: {found:?}");
         assert!(found.refuted.is_some() && found.executions <= QUICK, "{to}: {found:?}");
     }

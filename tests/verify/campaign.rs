@@ -392,7 +392,7 @@ fn wrong_requests_are_status_2_and_say_why() {
         (&["--shard", "4/3"], "expected I/N"),
         (&["--exhaustive", "multiply", "--position", "8"], "there is no position 8"),
         (&["--exhaustive", "multiply", "--instr", "mma.m8n8k4.f64.f64.f64.f64"], "2^128 pairs"),
-        (&["--model", "hoper"], "unknown model 'hoper'"),
+        (&["--model", "hoper"], "'hoper' is not a model; did you mean 'hopper'?"),
         (&["--device", "trace:x"], "replays recorded tiles only"),
         (&["recording.safetensors"], "recordings are compared as they are"),
         (&["--checkpoint", "/nowhere/file"], "there is no folder /nowhere"),

@@ -101,19 +101,80 @@ fn recorded_differences_are_reduced_where_a_model_gives_every_recorded_output() 
 #[test]
 fn what_is_not_a_recording_is_status_2() {
     for (arguments, expected) in [
-        (&["--device", "cuda:0"][..], "record it first"),
+        (&["--device", "cuda:0"][..], "'cuda:0' executes instructions, and none is named"),
+        (&["--device", "model:hopper"], "or the files of recordings that it executes again"),
         (
-            &["--device", "model:hopper"],
-            "without an instruction verify compares recordings, and 'model:hopper' is not one",
+            &[FIXTURE, "--device", "hopper", "--device", "ampere"],
+            "by one device; model:hopper and model:ampere are named",
         ),
+        (&[FIXTURE, "--device", "volta"], "python_trace.safetensors: "),
+        (&[concat!(env!("CARGO_MANIFEST_DIR"), "/docs")], "has no recording"),
         (&[], "no recording is named"),
         (&["/nowhere/file"], "trace /nowhere/file: cannot be read"),
         (&[FIXTURE, "--model", "hoper"], "'hoper'"),
-        (&[FIXTURE, "--model", "cuda:x"], "unknown device"),
+        (&[FIXTURE, "--model", "cuda:x"], "'cuda:x' is not a device"),
         (&[FIXTURE, "--timeout", "0"], "--timeout"),
     ] {
         let (status, output, errors) = verify(arguments);
         assert_eq!((status, output.as_str()), (Some(2), ""), "{arguments:?}: {errors}");
         assert!(errors.contains(expected), "{arguments:?}: {errors}");
     }
+}
+
+#[test]
+fn nan_codes_are_alike_where_that_is_asked_and_the_result_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let unit = folder.path().join("unit.toml");
+    let text = include_str!("../../models/hopper.toml").replace("\"0x7fffffff\"", "\"0x7fc12345\"");
+    std::fs::write(&unit, text).unwrap();
+    let unit = unit.to_str().unwrap();
+    let recorded = folder.path().join("recorded.safetensors");
+    let instruction = isa::find("mma.m16n8k8.f32.f16.f16.f32").unwrap();
+    let tiles = record_batch(&instruction, 1, 60);
+    let d = device::open(Some(unit), Duration::from_secs(60)).unwrap().execute(&instruction, &tiles).unwrap();
+    Trace::from_run(&instruction, &tiles, d, BTreeMap::new()).unwrap().write(&recorded).unwrap();
+    let recorded = recorded.to_str().unwrap();
+    for arguments in [
+        &["--instr", &instruction.name, "--device", unit, "--cases", "20000"][..],
+        &[recorded],
+        &[recorded, "--device", unit],
+    ] {
+        let all = [arguments, &["--model", "hopper", "--output", "json"]].concat();
+        let (status, json, errors) = verify(&all);
+        let report: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (status, report.pointer("/tables/verification/0/any_nan")),
+            (Some(1), Some(&json!(false))),
+            "{errors}"
+        );
+        let (status, json, errors) = verify(&[&all[..], &["--any-nan"]].concat());
+        let report: Value = serde_json::from_str(&json).unwrap();
+        assert_eq!(
+            (status, report.pointer("/tables/verification/0/any_nan")),
+            (Some(0), Some(&json!(true))),
+            "{errors}"
+        );
+        assert!(report["notes"].to_string().contains("(--any-nan)"), "{}", report["notes"]);
+    }
+}
+
+#[test]
+fn parts_of_a_run_in_which_nan_codes_are_alike_are_merged_with_each_other_only() {
+    let folder = tempfile::tempdir().unwrap();
+    let part = |shard: &str, more: &[&str]| {
+        let out = folder.path().join(format!("{}.json", &shard[..1])).to_str().unwrap().to_string();
+        let run =
+            ["--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "hopper", "--cases", "200000", "--shard", shard];
+        let (status, _, errors) = verify(&[&run[..], &["--output", "json", "--out", &out], more].concat());
+        assert_eq!(status, Some(0), "{errors}");
+        out
+    };
+    let merge = |parts: [&str; 2]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_tcnum")).arg("merge").args(parts).output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (first, second) = (part("1/2", &["--any-nan"]), part("2/2", &["--any-nan"]));
+    assert_eq!(merge([&first, &second]).0, Some(0));
+    let (status, errors) = merge([&first, &part("2/2", &[])]);
+    assert!(status == Some(2) && errors.contains("any_nan is true in the first and false in the second"), "{errors}");
 }

@@ -9,5 +9,6 @@ mod interrupted;
 mod machine;
 #[path = "../common/program.rs"]
 mod program;
+mod replayed;
 mod totals;
 mod wrong_models;

@@ -133,7 +133,7 @@ fn a_thread_begins_no_batch_before_it_has_ended_the_last() {
     let run = Run::new(&i, &device, &model, Sequence::Random { seed: 1 }, Some(4_000_000), 10).unwrap();
     let work = Work { instruction: &i, sequence: run.sequence(), model: &model };
     let pool = rayon::ThreadPoolBuilder::new().num_threads(16).build().unwrap();
-    let found = pool.install(|| engine(&mut device, &work).unwrap().run(run.range(&i)).unwrap());
+    let found = pool.install(|| engine(&mut device, &work, run.nans()).unwrap().run(run.range(&i)).unwrap());
     assert_eq!(found.differing(), 0);
     let spread = depths.lock().unwrap().values().map(|(low, high)| high - low).max().unwrap();
     assert!(spread < 100_000, "the stack grew by {spread} bytes");
@@ -176,7 +176,7 @@ fn drive_interrupted(run: &Run, device: &mut Imaginary, model: &Model, steps: us
         let mut left = if times > 20 { usize::MAX } else { steps };
         let mut state = kept.clone();
         let work = Work { instruction: &i, sequence: run.sequence(), model };
-        let outcome = drive(run, &mut state, engine(device, &work).unwrap().as_mut(), &mut |state| {
+        let outcome = drive(run, &mut state, engine(device, &work, run.nans()).unwrap().as_mut(), &mut |state| {
             kept = state.clone();
             left -= 1;
             if left == 0 { Err(tcnum::Error::device("killed")) } else { Ok(()) }

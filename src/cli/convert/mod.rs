@@ -21,7 +21,7 @@ use crate::{
     convert::{BlockConversion, FileContent, ValueConversion, ValueRead, layout, read},
     format::block::{BlockFormat, Quantizer, find_rule},
     format::{Format, Overflow, Rounding},
-    report::Report,
+    report::{Report, Verdict},
 };
 
 /// Converts values, codes or files of arrays to a format or a block format, with the error of each.
@@ -117,6 +117,7 @@ fn scalars(
     let mut rows = Vec::new();
     let outcome = each_value(arguments, from, |value| rows.push(conversion.row(&value)));
     report.holds = rows.iter().all(|row| row.code.is_some());
+    report.verdict = Verdict::WithoutCode;
     report.answer = conversion.answer(&rows);
     report.tables.push(conversion.table(rows));
     outcome

@@ -8,7 +8,7 @@ use crate::{
     Error, Result,
     base::sorting,
     device::{
-        ChosenAlgorithm, OperandLayout, Problem,
+        ChosenAlgorithm, OperandLayout, Problem, canonical_name,
         cuda::{cublaslt, cublaslt::CublasLt},
     },
     distinguish::tables as told,
@@ -19,7 +19,7 @@ use crate::{
         library::LibrarySchedules,
         tables,
     },
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// The library of which attributes of algorithms are known.
@@ -54,6 +54,7 @@ impl Named {
             }
             named.device = device.into();
         }
+        named.device = canonical_name(&named.device);
         match named.is_library() {
             true if named.schedule.is_some() => Err(Error::request(format!(
                 "--between {text}: a library follows a schedule of its own; algorithm=ID,... names one of its algorithms"
@@ -109,6 +110,7 @@ pub(super) fn run(arguments: &Arguments, sides: [&String; 2], report: &mut Repor
     let outcome = between::between(&mut sides, &factors, &knowledge, &mut found, &|what| progress.step(what));
     let Some(found) = found else { return outcome };
     report.holds = found.differences.differing == 0;
+    report.verdict = Verdict::Differ;
     show(report, [&x.text, &y.text], &found, &factors, &sides);
     outcome?;
     match (&arguments.apart, &found.smallest) {

@@ -18,7 +18,7 @@ use crate::{
             tables::LibraryProductRow,
         },
     },
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// The library of devices whose name begins with this.
@@ -161,6 +161,7 @@ fn single(
     })?;
     let schedule = explained.found.as_ref().or(explained.prediction.as_ref().map(|prediction| &prediction.schedule));
     report.holds = explained.outcome == Outcome::Predicted;
+    report.verdict = Verdict::Unpredicted;
     let row = gemm::library::tables::library_product(1, &explained, campaign.schedules);
     let rows = [row];
     report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
@@ -194,6 +195,7 @@ fn invariance(
         batches(library, schedules, model, layer, arguments.seed, arguments.algorithm.as_ref(), &mut rows)
     });
     report.holds = rows.iter().all(|row| matches!(row.outcome, "first" | "same" | "refused"));
+    report.verdict = Verdict::BatchDependent;
     let of = |layer: &&Layer| rows.iter().filter(|row| row.layer == layer.name).collect::<Vec<_>>();
     let asked = layers.iter().filter(|layer| !of(layer).is_empty()).count();
     let changed = layers.iter().filter(|layer| of(layer).iter().any(|row| row.outcome == "changed")).count();
@@ -214,6 +216,7 @@ fn many(arguments: &Arguments, campaign: &mut Campaign, asked: &[AskedProduct], 
             .push(format!("The device failed {MOST_FAILURES} times in a row; the other products were not asked for."));
     }
     report.holds = rows.iter().all(|row| matches!(row.outcome, "predicted" | "refused"));
+    report.verdict = Verdict::Unpredicted;
     report.answer = gemm::library::tables::answer(&rows, &campaign.library.identity().name);
     let summary = gemm::library::tables::library_summary(&rows);
     report.tables.push(Table::of("Products by what they compute", summary));

@@ -14,7 +14,7 @@ use crate::{
         tables,
     },
     isa::Instruction,
-    report::{Report, Table},
+    report::{Report, Table, Verdict},
 };
 
 /// Finds the schedules that give a D.
@@ -63,6 +63,7 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) 
         Ok(())
     });
     report.holds = !found.found.is_empty();
+    report.verdict = Verdict::Unmatched;
     report.answer = match &mixed {
         Some(mixed) => Some(matching::together(mixed, k, elements)),
         None => matching::answer(&found, k, elements),

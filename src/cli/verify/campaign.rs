@@ -15,7 +15,10 @@ use crate::{
     Error, Interruption, Result,
     arithmetic::Model,
     base::{atomic, interrupt, pace::UNASKED, sorting},
-    comparison::shrink::{BUDGET, Budget},
+    comparison::{
+        Nans,
+        shrink::{BUDGET, Budget},
+    },
     device::{self, Device, ExecutionKind, Work, cuda},
     inputs::Sequence,
     isa::Instruction,
@@ -128,6 +131,7 @@ fn part(
     let cases = Some(arguments.cases.unwrap_or(DEFAULT_CASES));
     let mut run = Run::new(instruction, device, model, sequence(arguments), cases, arguments.max_mismatches)?;
     (run.shard, run.shards) = arguments.shard.unwrap_or((1, 1));
+    run.any_nan = arguments.any_nan;
     Part::new(run, device.identity(), judge)
 }
 
@@ -178,6 +182,9 @@ struct Command<'a> {
 impl Command<'_> {
     /// Lets the device get ready for what is left of all parts while it is at work on the first ones.
     fn announce(&self, device: &mut dyn Device) -> Result<()> {
+        if self.arguments.any_nan {
+            return Ok(());
+        }
         let left = || self.parts.iter().filter(|part| !part.state.finished);
         let instructions = left().map(|part| part.run.instruction()).collect::<Result<Vec<_>>>()?;
         let work =
@@ -238,7 +245,7 @@ impl Command<'_> {
             drive_all(&run, model, &mut state, &names, &open, &mut watch)
         } else {
             let work = Work { instruction: &instruction, sequence: run.sequence(), model };
-            drive(&run, &mut state, engine(device, &work)?.as_mut(), &mut watch)
+            drive(&run, &mut state, engine(device, &work, run.nans())?.as_mut(), &mut watch)
         };
         if enough {
             parts[at].end_here()?;
@@ -304,6 +311,7 @@ impl Command<'_> {
         for part in &self.parts {
             report.notes.extend(tables::remarks(part)?);
         }
+        report.notes.extend(Nans::from(self.arguments.any_nan).note());
         report.notes.extend(self.itself(device));
         report.answer = tables::answer(&self.parts);
         report.holds = self.parts.iter().all(|part| part.state.differing() == 0);
@@ -354,7 +362,10 @@ impl Command<'_> {
             }
             let instruction = part.run.instruction()?;
             let Some(file) = counterexample_file(self.arguments, &instruction) else {
-                notes.push("--counterexamples FILE writes them as a trace, which replays against any model.".into());
+                notes.push(
+                    "--counterexamples FILE keeps them; `tcnum verify FILE --device DEVICE` executes them again."
+                        .into(),
+                );
                 break;
             };
             let metadata = sorting::map([
@@ -373,7 +384,8 @@ impl Command<'_> {
             let file = file.path().display();
             let judge = &self.judge;
             notes.push(format!(
-                "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --model {judge}` replays them."
+                "The counterexamples of {instruction} are in {file}: `tcnum verify {file} --device DEVICE --model {judge}` executes \
+                 them again."
             ));
         }
         Ok(())

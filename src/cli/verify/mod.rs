@@ -2,6 +2,7 @@
 
 mod campaign;
 mod recordings;
+mod replay;
 
 use std::path::PathBuf;
 
@@ -11,7 +12,7 @@ use super::{
     OutputDestination,
     drawings::Drawings,
     gates::Gates,
-    options::{MAX_TIMEOUT, cases, file_or_folder, integer, output_file, shard},
+    options::{MAX_TIMEOUT, cases, device_name, file_or_folder, integer, model_name, output_file, shard},
     select::Selection,
 };
 use crate::{Error, Result, report::Report, verify::MOST_CASES};
@@ -22,23 +23,26 @@ use crate::{Error, Result, report::Report, verify::MOST_CASES};
 ///
 /// Example: tcnum verify --device trace:h100.safetensors --model hopper
 ///
+/// Example: tcnum verify counterexamples.safetensors --device exec:./unit --model hopper
+///
 /// With --instr, --fmt or --all, operands are drawn from adversarial regimes, each of which is counted apart, executed, and
 /// compared. Elements that differ are reduced to minimal ones. Without them, every output of the recordings that are
-/// named is compared. Exit status 1 if something differs.
+/// named is compared; with a device that computes, the device executes their operands again, and its outputs are compared (a
+/// regression suite). Exit status 1 if something differs.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     #[command(flatten)]
     selection: Selection,
     /// The device, or devices of one kind that share the work: cuda:N, cuda:all, cpu, model:NAME, exec:'PROGRAM ARGS'; or a
     /// recording, trace:FILE. May be repeated.
-    #[arg(long = "device", value_name = "DEVICE")]
+    #[arg(long = "device", value_name = "DEVICE", value_parser = device_name)]
     devices: Vec<String>,
-    /// Recordings by their file names: FILE means --device trace:FILE.
-    #[arg(value_name = "FILE")]
+    /// Recordings, or files of counterexamples, by their names; of a folder, all its .safetensors files.
+    #[arg(value_name = "FILE|FOLDER")]
     files: Vec<String>,
     /// What to compare with: a model's name or file; for recordings also any device that computes (exec:'PROGRAM ARGS').
     /// Without it: the model of the device's generation.
-    #[arg(long, value_name = "MODEL")]
+    #[arg(long, value_name = "MODEL", value_parser = model_name)]
     model: Option<String>,
     /// Dot-product-adds to compare for each instruction, rounded up to whole tiles: 1000000, 1e12. [default: 1e6]
     #[arg(long, value_name = "N", value_parser = cases(MOST_CASES), conflicts_with = "exhaustive", help_heading = "Campaign")]
@@ -69,6 +73,9 @@ pub(super) struct Arguments {
     /// the run does not stop).
     #[arg(long, value_name = "COUNT", default_value_t = 10, value_parser = integer(0..=1_000_000u64))]
     max_mismatches: u64,
+    /// Count any NaN code as equal to any other NaN code.
+    #[arg(long)]
+    any_nan: bool,
     /// Seconds that an exec: device may take for one answer.
     #[arg(long, value_name = "SECONDS", default_value_t = 60, value_parser = integer(1..=MAX_TIMEOUT))]
     timeout: u64,
@@ -115,6 +122,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     ];
     match given.iter().find(|(_, given)| *given) {
         Some((flag, _)) => Err(Error::request(format!("{flag} needs an instruction; give --instr, --fmt or --all"))),
+        None if arguments.devices.iter().any(|device| !device.starts_with("trace:")) => replay::run(arguments, report),
         None => recordings::run(arguments, report),
     }
 }

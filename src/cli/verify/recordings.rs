@@ -5,16 +5,13 @@ use std::{collections::BTreeSet, path::Path, time::Duration};
 use super::{super::Progress, Arguments};
 use crate::{
     Error, Result, Stage,
-    base::interrupt,
-    comparison::{Listing, Origin, Subject, VerificationRow},
-    device::{self, Device, Generation, cpu},
+    base::{interrupt, sorting},
+    comparison::{Listing, Nans, Origin, Subject, VerificationRow},
+    device::{self, Device, Generation, is_canonical},
     report::{Report, Table},
     trace::Trace,
     verify::trace::{answer, reduce, row, verify},
 };
-
-/// The kinds of device, as their names begin.
-const KINDS: [&str; 4] = ["model:", "exec:", "trace:", "cuda:"];
 
 /// Compares.
 ///
@@ -32,6 +29,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let Comparison { judges, rows, listing, stand_ins, notes } = comparison;
     report.answer = answer(&rows);
     report.notes.extend(notes);
+    report.notes.extend(Nans::from(arguments.any_nan).note());
     report.notes.extend(listing.notes());
     if !listing.is_empty() {
         report.notes.push(limits(&stand_ins));
@@ -54,9 +52,10 @@ struct Comparison {
 }
 
 impl Comparison {
-    fn compare(&mut self, arguments: &Arguments, files: &[&str], timeout: Duration) -> Result<()> {
+    fn compare(&mut self, arguments: &Arguments, files: &[String], timeout: Duration) -> Result<()> {
         let progress = Progress::new(&arguments.destination);
-        for (number, &file) in files.iter().enumerate() {
+        let nans = Nans::from(arguments.any_nan);
+        for (number, file) in files.iter().enumerate() {
             interrupt::check()?;
             let trace = &Trace::read(Path::new(file))?;
             let at = match &arguments.model {
@@ -77,20 +76,20 @@ impl Comparison {
             let (model, judge) = &mut self.judges[at];
             let what = format!("verifying {file} against {model}");
             progress.at(Stage { what: &what, done: number as u64, total: files.len() as u64 });
-            let mut result = verify(trace, judge.as_mut(), arguments.max_mismatches as usize)?;
+            let mut result = verify(trace, judge.as_mut(), arguments.max_mismatches as usize, nans)?;
             if !result.differences.is_empty() {
                 progress.step(&format!("reducing what differs in {file}"));
             }
             // What was compared is known, whatever becomes of reducing what differs.
             let reduced = match result.stopped.clone() {
-                None => reduce(trace, judge.as_mut(), &mut result),
+                None => reduce(trace, judge.as_mut(), &mut result, nans),
                 Some(error) => Err(error),
             };
             let origin = Origin { file: Some(file), ..Origin::default() };
             for difference in &result.differences {
                 self.listing.add(&Subject::Matrix(&trace.instruction), &origin, difference);
             }
-            self.rows.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result));
+            self.rows.push(row(file, trace, model.strip_prefix("model:").unwrap_or(model), &result, nans));
             self.stand_ins.extend(reduced?);
         }
         Ok(())
@@ -113,28 +112,44 @@ fn limits(stand_ins: &BTreeSet<String>) -> String {
 }
 
 /// A device to compare with, and its name: any device, or a model without `model:`.
-fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn Device>)> {
-    let name = match name == cpu::NAME || KINDS.iter().any(|kind| name.starts_with(kind)) {
-        true => name.to_string(),
-        false => format!("model:{name}"),
-    };
+pub(super) fn judge(name: &str, timeout: Duration) -> Result<(String, Box<dyn Device>)> {
+    let name = if is_canonical(name) { name.to_string() } else { format!("model:{name}") };
     Ok((name.clone(), device::open(Some(&name), timeout)?))
 }
 
-/// The files of the recordings that the arguments name, in their order, devices first.
-fn recordings(arguments: &Arguments) -> Result<Vec<&str>> {
-    let named = arguments.devices.iter().map(|device| {
-        device.strip_prefix("trace:").ok_or_else(|| {
-            Error::request(format!(
-                "without an instruction verify compares recordings, and '{device}' is not one; name one (--instr \
-                 INSTRUCTION --cases N), or record it first (`tcnum record --instr INSTRUCTION --device {device} --out FILE`)"
-            ))
-        })
-    });
-    let files = arguments.files.iter().map(|file| Ok(file.strip_prefix("trace:").unwrap_or(file)));
-    let files = named.chain(files).collect::<Result<Vec<_>>>()?;
+/// The files of the recordings that the arguments name, in their order, devices first; of a folder those in it, by their names.
+///
+/// # Errors
+/// None is named; a folder that has none.
+pub(super) fn recordings(arguments: &Arguments) -> Result<Vec<String>> {
+    let named = arguments.devices.iter().filter_map(|device| device.strip_prefix("trace:"));
+    let named = named.chain(arguments.files.iter().map(|file| file.strip_prefix("trace:").unwrap_or(file)));
+    let mut files = Vec::new();
+    for file in named {
+        match Path::new(file).is_dir() {
+            true => files.extend(in_folder(file)?),
+            false => files.push(file.to_string()),
+        }
+    }
     match files.is_empty() {
         true => Err(Error::request("no recording is named; give --device trace:FILE, or files")),
+        false => Ok(files),
+    }
+}
+
+/// The recordings in a folder, by their names.
+fn in_folder(folder: &str) -> Result<Vec<String>> {
+    let unread = |error: std::io::Error| Error::request(format!("the folder {folder} cannot be read: {error}"));
+    let mut files = Vec::new();
+    for entry in Path::new(folder).read_dir().map_err(unread)? {
+        let path = entry.map_err(unread)?.path();
+        if path.extension().is_some_and(|ending| ending == "safetensors") {
+            files.push(path.to_string_lossy().into_owned());
+        }
+    }
+    sorting::by(&mut files, Ord::cmp);
+    match files.is_empty() {
+        true => Err(Error::request(format!("the folder {folder} has no recording: no file NAME.safetensors"))),
         false => Ok(files),
     }
 }

@@ -11,7 +11,7 @@ use super::{
 use crate::{
     Error, Result,
     base::interrupt,
-    inputs::record_batch,
+    inputs::{Sequence, record_batch},
     isa::{Codes, Instruction, Tiles},
 };
 
@@ -31,11 +31,16 @@ crate::rows! {
 
 /// How many tiles the batches of the checks have, in this order.
 const BATCHES: [usize; 5] = [1, 3, 2, 17, 1];
+/// Elements of D that have to be rounded, of all tiles together, where so many can be drawn: enough for a program that rounds at random
+/// to round one of them otherwise.
+const INEXACT: usize = 256;
+/// Tiles that are drawn for the sake of those, at most.
+const MOST_DRAWN: u64 = 16;
 /// The name of an instruction that no program has.
 const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
 
 /// Checks the program and arguments in `command` on each of `instructions`, whose tiles are drawn from `seed`: what it answers to
-/// the greeting, to batches of several sizes and to zeros; that it answers alike whatever the batches and sessions; that it ends
+/// the greeting, to batches of several sizes and to zeros; that it answers alike whatever the order, batches and sessions; that it ends
 /// at a tile count of 0 and at the end of its input; and that it declines an instruction that it cannot know. It may decline others
 /// of `instructions`, but not all; where `all` is set, none. Each check adds a row to `rows`.
 ///
@@ -56,7 +61,7 @@ pub fn check(
     if words.first().is_none_or(String::is_empty) {
         return Err(Error::request("no program is named; write tcnum exec-check PROGRAM ARGS"));
     }
-    let mut check = Check { words: &words, timeout, seed, rows };
+    let mut check = Check { words: &words, timeout, seed, protocol: None, rows };
     let mut accepted = None;
     for instruction in instructions {
         interrupt::check()?;
@@ -93,6 +98,8 @@ struct Check<'a> {
     words: &'a [String],
     timeout: Duration,
     seed: u64,
+    /// The version of the protocol in which it has accepted an instruction.
+    protocol: Option<u32>,
     rows: &'a mut Vec<ExecCheckRow>,
 }
 
@@ -107,7 +114,7 @@ impl Check<'_> {
     }
 
     fn open(&self, instruction: &Instruction) -> Result<std::result::Result<Session, Refusal>> {
-        match Session::open(&|| Process::start(self.words), instruction, self.timeout, None) {
+        match Session::open(&|| Process::start(self.words), instruction, self.timeout, self.protocol) {
             Err(Refusal::Interrupted(by)) => Err(Error::Interrupted { by }),
             Err(Refusal::NotStarted(error)) => Err(not_started("exec-check", &self.words[0], &error)),
             outcome => Ok(outcome),
@@ -128,12 +135,15 @@ impl Check<'_> {
                 return Ok(false);
             }
         };
+        self.protocol = Some(session.protocol);
         let named = session.name.as_ref().map_or_else(|| "without a name".into(), |name| format!("as '{name}'"));
         let model = session.model.as_ref().map_or_else(String::new, |model| format!(", compared with '{model}'"));
         self.row(&i.name, "greeting", Ok(format!("accepts by protocol {}, {named}{model}", session.protocol)));
-        let tiles = record_batch(i, self.seed, BATCHES.iter().sum());
-        let answers = in_batches(&mut session, &tiles, &BATCHES)?;
-        let sizes = BATCHES.map(|count| count.to_string()).join(", ");
+        let (tiles, inexact) = drawn(i, self.seed);
+        let rest = tiles.count - BATCHES.iter().sum::<usize>();
+        let batches: Vec<usize> = BATCHES.into_iter().chain((rest > 0).then_some(rest)).collect();
+        let answers = in_batches(&mut session, &tiles, &batches)?;
+        let sizes = batches.iter().map(usize::to_string).collect::<Vec<_>>().join(", ");
         self.row(
             &i.name,
             "batches",
@@ -146,13 +156,14 @@ impl Check<'_> {
 
         let again = match self.open(i)? {
             Ok(mut session) => {
-                let whole = in_batches(&mut session, &tiles, &[tiles.count])?;
+                let backward = (0..tiles.count).rev().map(|at| tiles.slice(at, at + 1));
+                let whole = in_batches(&mut session, &joined(i, backward), &[tiles.count])?;
                 self.row(&i.name, "ends at the end of its input", ends(&mut session, false));
                 whole
             }
             Err(refusal) => Err(refusal.to_string()),
         };
-        self.row(&i.name, "repeats itself", again.and_then(|again| alike(i, &once, &again)));
+        self.row(&i.name, "repeats itself", again.and_then(|again| alike(i, &once, &again, inexact)));
         Ok(true)
     }
 
@@ -198,15 +209,49 @@ fn zero(i: &Instruction, d: &Codes) -> Verdict {
     }
 }
 
-fn alike(i: &Instruction, once: &Codes, again: &Codes) -> Verdict {
-    match once.iter().zip(again.iter()).position(|(x, y)| x != y) {
-        None => Ok("the same tiles give the same outputs in another session, and in one batch".into()),
+/// Tiles for the batches, and for enough elements that have to be rounded; with how many have to be.
+fn drawn(i: &Instruction, seed: u64) -> (Tiles, usize) {
+    let count = |tiles: &Tiles| {
+        let places = (0..tiles.count * i.m * i.n).map(|at| (at / (i.m * i.n), at / i.n % i.m, at % i.n));
+        places.filter(|(tile, row, column)| tiles.case(i, *tile, *row, *column).is_inexact(i)).count()
+    };
+    let mut tiles = record_batch(i, seed, BATCHES.iter().sum());
+    let mut inexact = count(&tiles);
+    for more in 0..if i.d.is_integer() { 0 } else { MOST_DRAWN } {
+        if inexact >= INEXACT {
+            break;
+        }
+        let tile = Sequence::Random { seed }.tiles(i, more, 1);
+        inexact += count(&tile);
+        tiles.extend(&tile);
+    }
+    (tiles, inexact)
+}
+
+fn joined(i: &Instruction, parts: impl Iterator<Item = Tiles>) -> Tiles {
+    let mut all = Tiles::zeros(i, 0);
+    parts.for_each(|part| all.extend(&part));
+    all
+}
+
+/// Whether tiles have the same outputs as in the opposite order.
+fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Verdict {
+    let each = i.m * i.n;
+    let last = once.len() / each - 1;
+    let again = |at: usize| backward.get((last - at / each) * each + at % each);
+    match (0..once.len()).find(|at| once.get(*at) != again(*at)) {
+        None if i.d.is_integer() => {
+            Ok("the same tiles give the same outputs in another session and another order".into())
+        }
+        None => Ok(format!(
+            "the same tiles give the same outputs in another session and another order; {inexact} of them rounded"
+        )),
         Some(at) => {
-            let (tile, row, column) = (at / (i.m * i.n), at / i.n % i.m, at % i.n);
+            let (tile, row, column) = (at / each, at / i.n % i.m, at % i.n);
             Err(format!(
-                "tile {tile}, row {row}, column {column}: {:#x}, and in another session, in one batch, {:#x}",
+                "tile {tile}, row {row}, column {column}: {:#x}, and in another session, after other tiles, {:#x}",
                 once.get(at),
-                again.get(at)
+                again(at)
             ))
         }
     }

@@ -1,0 +1,134 @@
+//! Which NaN codes of D are equal.
+
+use crate::{
+    Result,
+    device::{Device, Execution, Generation, Identity, LocalExecution, Work},
+    format::{Format, Real},
+    isa::{Codes, Instruction, Tiles},
+};
+
+/// Which NaN codes of D are equal.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Nans {
+    /// Codes are compared in every bit: two NaN codes are two results.
+    #[default]
+    ByCode,
+    /// Any NaN code equals any other NaN code.
+    Alike,
+}
+
+impl Nans {
+    /// What a reader of results must know, if NaN codes are alike.
+    pub fn note(self) -> Option<String> {
+        let used = "Any NaN code counted as equal to any other NaN code (--any-nan).";
+        (self == Nans::Alike).then(|| used.into())
+    }
+
+    /// Whether two codes of `format` are equal.
+    pub fn agree(self, format: &Format, x: u64, y: u64) -> bool {
+        x == y || self == Nans::Alike && is_nan(format, x) && is_nan(format, y)
+    }
+}
+
+impl From<bool> for Nans {
+    /// Of a flag that asks for NaN codes to be alike.
+    fn from(alike: bool) -> Nans {
+        if alike { Nans::Alike } else { Nans::ByCode }
+    }
+}
+
+fn is_nan(format: &Format, code: u64) -> bool {
+    matches!(format.value(code), Real::Nan)
+}
+
+/// A device with one NaN: the format's canonical NaN stands for every NaN code in D.
+pub struct OneNan(pub Box<dyn Device>);
+
+/// D with the canonical NaN in place of every NaN code.
+pub(crate) fn with_one_nan(format: &Format, mut d: Codes) -> Codes {
+    if let Some(canonical) = format.nan() {
+        let others: Vec<usize> =
+            (0..d.len()).filter(|at| d.get(*at) != canonical && is_nan(format, d.get(*at))).collect();
+        others.into_iter().for_each(|at| d.set(at, canonical));
+    }
+    d
+}
+
+impl Device for OneNan {
+    fn identity(&self) -> &Identity {
+        self.0.identity()
+    }
+
+    fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+        self.0.prepare(instruction)
+    }
+
+    fn has(&mut self, instruction: &Instruction) -> Result<()> {
+        self.0.has(instruction)
+    }
+
+    fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        Ok(with_one_nan(instruction.d, self.0.execute(instruction, tiles)?))
+    }
+
+    fn execute_part(&mut self, instruction: &Instruction, m: usize, n: usize, tiles: &Tiles) -> Result<Codes> {
+        Ok(with_one_nan(instruction.d, self.0.execute_part(instruction, m, n, tiles)?))
+    }
+
+    fn local(&mut self, instruction: &Instruction) -> Result<Option<LocalExecution>> {
+        let format = instruction.d;
+        let local = self.0.local(instruction)?;
+        Ok(local.map(|own| Box::new(move |tiles: &Tiles| with_one_nan(format, own(tiles))) as LocalExecution))
+    }
+
+    fn generation(&self) -> Generation {
+        self.0.generation()
+    }
+
+    fn announce(&mut self, _work: &[Work]) {}
+
+    fn announce_instructions(&mut self, instructions: &[Instruction]) {
+        self.0.announce_instructions(instructions);
+    }
+
+    fn kernels(&self) -> Option<(usize, usize)> {
+        self.0.kernels()
+    }
+
+    fn times(&self) -> Option<String> {
+        self.0.times()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::format::find;
+
+    #[test]
+    fn nan_codes_are_alike_where_that_is_asked_and_no_other_codes_are() {
+        let f16 = find("f16").unwrap();
+        for (x, y, by_code, alike) in [
+            (0x7e00, 0x7e00, true, true),
+            (0x7e00, 0xffff, false, true),
+            (0x7c00, 0x7e00, false, false),
+            (0x0000, 0x8000, false, false),
+        ] {
+            assert_eq!(
+                (Nans::ByCode.agree(f16, x, y), Nans::Alike.agree(f16, x, y)),
+                (by_code, alike),
+                "{x:#x} {y:#x}"
+            );
+        }
+        // Integers have none.
+        assert!(!Nans::Alike.agree(find("s32").unwrap(), 0x7fffffff, 0x7ffffffe));
+    }
+
+    #[test]
+    fn the_canonical_nan_stands_for_every_nan_code() {
+        let f16 = find("f16").unwrap();
+        let codes = Codes::from_bytes(f16, [0x7c01u16, 0xffff, 0x7c00, 0x3c00].map(u16::to_le_bytes).concat()).unwrap();
+        let nan = f16.nan().unwrap();
+        assert_eq!(with_one_nan(f16, codes).iter().collect::<Vec<_>>(), [nan, nan, 0x7c00, 0x3c00]);
+    }
+}

@@ -1,0 +1,196 @@
+//! Replays: the operands of a recording, executed again by a device, each tile a case that a model judges.
+
+use super::{
+    shrink::{Compared, shrink},
+    trace::{Groups, Verification, difference, reduce_with, row},
+};
+use crate::{
+    Result,
+    comparison::{Difference, Nans, Subject, VerificationRow, operands, shrink::BUDGET},
+    device::{Batches, Device, Execution, Identity},
+    trace::Trace,
+};
+
+/// Cases of a file that agree and are listed; beyond, only cases of which something differs are.
+const MOST_LISTED: usize = 1000;
+
+crate::rows! {
+    /// A case of a regression suite: a tile of a recording, executed again and compared with a model.
+    pub struct ReplayedRow in "replayed" {
+        /// The recording.
+        file: String => shown("trace").if_varied().essential(),
+        /// The instruction.
+        instruction: String => shown("instruction").if_varied().essential(),
+        /// The tile of the recording, from 0.
+        tile: u64 => shown("case").essential(),
+        /// What came out: `agrees`, `now agrees` where the recorded outputs differ from the model, `differs`, `now differs` where the recorded outputs agree.
+        verdict: &'static str => shown("verdict").essential(),
+        /// Outputs that were compared.
+        outputs: u64 => shown("outputs"),
+        /// Outputs of the device that differ from the model.
+        differing: u64 => shown("differ").essential(),
+        /// Recorded outputs that differ from the model.
+        recorded_differing: u64 => shown("differed when recorded"),
+        /// The operands of the first output that differs, or that differed when it was recorded; those that are not zero.
+        operands: Option<String> => shown("operands").if_filled().essential(),
+        /// The device's result there.
+        device_d: Option<String> => shown("device's D").if_filled().essential(),
+        /// The model's result.
+        model_d: Option<String> => shown("model's D").if_filled().essential(),
+        /// The recorded result.
+        recorded_d: Option<String> => shown("recorded D").if_filled(),
+    }
+}
+
+/// What a replay of one recording found, as far as it went.
+#[derive(Default)]
+pub struct Replay {
+    /// The cases, of which those that agree are listed up to a number.
+    pub cases: Vec<ReplayedRow>,
+    /// Tiles that were executed and compared.
+    pub tiles: usize,
+    /// Tiles with an output that differs.
+    pub differing_tiles: usize,
+    /// Outputs that differ.
+    pub differing: u64,
+    groups: Groups,
+}
+
+/// How a replay compares.
+#[derive(Debug, Clone, Copy)]
+pub struct ReplayRequest<'a> {
+    /// The file of the recording, for reports.
+    pub file: &'a str,
+    /// Signatures of differences that are kept.
+    pub keep: usize,
+    /// Which NaN codes are equal.
+    pub nans: Nans,
+}
+
+impl Replay {
+    /// Has `device` execute every tile of `trace`, and compares its outputs with those of `judge`.
+    ///
+    /// # Errors
+    /// A device fails, or lacks the instruction; an interruption. What was compared until then is in the replay.
+    pub fn run(
+        &mut self,
+        trace: &Trace,
+        device: &mut dyn Device,
+        judge: &mut dyn Device,
+        request: &ReplayRequest,
+    ) -> Result<()> {
+        let part = (trace.m, trace.n);
+        let (mut executed, mut judged) = (Batches::default(), Batches::default());
+        while self.tiles < trace.count() {
+            let (from, to) =
+                (self.tiles, trace.count().min(self.tiles + executed.size(trace.instruction.tile_bytes())));
+            let tiles = trace.tiles(from, to);
+            let device = executed.execute(device, &trace.instruction, part, &tiles)?;
+            let model = judged.execute(judge, &trace.instruction, part, &tiles)?;
+            for tile in from..to {
+                let at = |place: usize| (tile - from) * trace.m * trace.n + place;
+                self.add(trace, tile, &|place| (device.get(at(place)), model.get(at(place))), request);
+            }
+            self.tiles = to;
+        }
+        Ok(())
+    }
+
+    /// Adds a tile; `answers`: of an output of it, the device's code and the model's.
+    fn add(&mut self, trace: &Trace, tile: usize, answers: &dyn Fn(usize) -> (u64, u64), request: &ReplayRequest) {
+        let d = trace.instruction.d;
+        let each = trace.m * trace.n;
+        let recorded = |place: usize| trace.d.get(tile * each + place);
+        let differs = |place: &usize| !request.nans.agree(d, answers(*place).0, answers(*place).1);
+        let differed = |place: &usize| !request.nans.agree(d, recorded(*place), answers(*place).1);
+        let now: Vec<usize> = (0..each).filter(differs).collect();
+        let before: Vec<usize> = (0..each).filter(differed).collect();
+        for place in &now {
+            self.groups.add(trace, difference(trace, tile * each + place, answers(*place)), request.keep);
+        }
+        self.differing += now.len() as u64;
+        self.differing_tiles += usize::from(!now.is_empty());
+        let shown = now.first().or(before.first()).copied();
+        if shown.is_none() && self.cases.len() >= MOST_LISTED {
+            return;
+        }
+        let code = |of: &dyn Fn(usize) -> u64| shown.map(|place| d.hex(of(place)));
+        self.cases.push(ReplayedRow {
+            file: request.file.into(),
+            instruction: trace.instruction.name.clone(),
+            tile: tile as u64,
+            verdict: match (now.is_empty(), before.is_empty()) {
+                (true, true) => "agrees",
+                (true, false) => "now agrees",
+                (false, false) => "differs",
+                (false, true) => "now differs",
+            },
+            outputs: each as u64,
+            differing: now.len() as u64,
+            recorded_differing: before.len() as u64,
+            operands: shown.map(|place| {
+                let case = trace.inputs.case(&trace.part(), tile, place / trace.n, place % trace.n);
+                operands(&Subject::Matrix(&trace.part()), &case)
+            }),
+            device_d: code(&|place| answers(place).0),
+            model_d: code(&|place| answers(place).1),
+            recorded_d: code(&recorded),
+        });
+    }
+
+    /// The differences, reduced to minimal cases where there is a device to ask and the judge is a model; with what ended the
+    /// reductions early, if something did.
+    pub fn differences(
+        &mut self,
+        trace: &Trace,
+        device: Option<&mut dyn Device>,
+        judge: &dyn Device,
+        nans: Nans,
+    ) -> (Vec<Difference>, Result<()>) {
+        let mut found = std::mem::take(&mut self.groups).differences();
+        let (Some(device), Some(model)) = (device, judge.model()) else { return (found, Ok(())) };
+        let instruction = &trace.instruction;
+        let outcome = model.evaluator(instruction).and_then(|evaluator| {
+            let mut pair = Compared { device, model: &evaluator, instruction, nans };
+            reduce_with(trace, &mut found, &mut |spot, case| shrink(&mut pair, spot, case, BUDGET))
+        });
+        (found, outcome)
+    }
+
+    /// The row of the table of what was compared.
+    pub fn row(
+        &self,
+        trace: &Trace,
+        (device, execution): (&Identity, &Execution),
+        model: &str,
+        request: &ReplayRequest,
+    ) -> VerificationRow {
+        let compared = (self.tiles * trace.m * trace.n) as u64;
+        let result = Verification {
+            compared,
+            differing: self.differing,
+            differences: Vec::new(),
+            execution: execution.clone(),
+            stopped: None,
+        };
+        VerificationRow {
+            device: device.name.clone(),
+            device_description: device.description.clone(),
+            execution: execution.kind.name().into(),
+            opcodes: execution.opcodes.clone(),
+            finished: self.tiles == trace.count(),
+            next_tile: Some(self.tiles as u64),
+            ..row(request.file, trace, model, &result, request.nans)
+        }
+    }
+}
+
+/// Whether a device gives the results of a model, in one sentence.
+pub fn answer(device: &str, model: &str, replays: &[Replay]) -> String {
+    let sum = |count: fn(&Replay) -> usize| replays.iter().map(count).sum::<usize>();
+    match (sum(|replay| replay.tiles), sum(|replay| replay.differing_tiles)) {
+        (1, 0) => format!("{device} gives the result of {model} in the one case."),
+        (cases, 0) => format!("{device} gives the results of {model} in all {cases} cases."),
+        (cases, differing) => format!("{device} differs from {model} in {differing} of {cases} cases."),
+    }
+}
