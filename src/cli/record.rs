@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, pace::UNASKED},
+    base::{atomic, interrupt, pace::UNASKED},
     device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
@@ -112,6 +112,7 @@ fn record_all(
     let progress = Progress::new(&arguments.common.destination);
     let begun = Instant::now();
     for (number, instruction) in instructions.iter().enumerate() {
+        interrupt::check()?;
         progress.step(&format!("recording {instruction} on {}", device.identity().name));
         let unasked = UNASKED.saturating_sub(begun.elapsed()) / (instructions.len() - number) as u32;
         match record::record(device, instruction, &recording(arguments, instruction), unasked, rows) {

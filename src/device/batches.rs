@@ -46,20 +46,44 @@ impl Batches {
         (m, n): (usize, usize),
         tiles: &Tiles,
     ) -> Result<Codes> {
+        interrupt::check()?;
+        let mut all = Codes::zeros(i.d, 0);
+        self.extend(device, i, (m, n), tiles, None, &mut all).map(|()| all)
+    }
+
+    /// Adds the D codes of tiles to `all` until the time `until`, those of one batch at least. Whatever ends it, `all` has the codes
+    /// until then.
+    ///
+    /// # Errors
+    /// Those of the device, which has answered short among them; an interruption between two batches.
+    pub fn extend(
+        &mut self,
+        device: &mut dyn Device,
+        i: &Instruction,
+        (m, n): (usize, usize),
+        tiles: &Tiles,
+        until: Option<Instant>,
+        all: &mut Codes,
+    ) -> Result<()> {
         // A model computes nothing but what is asked; other devices get whole tiles.
         let shape = if device.model().is_some() { (m, n) } else { (i.m, i.n) };
         let bytes = Instruction { m: shape.0, n: shape.1, ..i.clone() }.tile_bytes();
-        let mut all = Codes::zeros(i.d, 0);
         let mut from = 0;
         while from < tiles.count {
+            if from > 0 {
+                interrupt::check()?;
+                if until.is_some_and(|until| Instant::now() >= until) {
+                    break;
+                }
+            }
             let to = tiles.count.min(from + self.size(bytes));
             match to - from == tiles.count {
-                true => return self.one(device, i, (m, n), tiles),
+                true => all.extend(&self.one(device, i, (m, n), tiles)?),
                 false => all.extend(&self.one(device, i, (m, n), &tiles.slice(from, to))?),
             }
             from = to;
         }
-        Ok(all)
+        Ok(())
     }
 
     /// The D codes of one batch.
@@ -70,7 +94,6 @@ impl Batches {
         (m, n): (usize, usize),
         batch: &Tiles,
     ) -> Result<Codes> {
-        interrupt::check()?;
         let start = Instant::now();
         let codes = match (m, n) == (i.m, i.n) {
             true => device.execute(i, batch)?,

@@ -82,13 +82,15 @@ pub fn run(device: &mut dyn Device, request: &SweepRequest, results: &mut Vec<Sw
     ended
 }
 
-/// Sweeps chunks, as many at a time as take about a second: what was found in which of them until something ended it.
+/// Sweeps chunks, as many at a time as take about a second, the first one whatever comes: what was found in which of them until
+/// something ended it.
 fn paced(all: Chunks, sweep: &mut dyn FnMut(Chunks) -> Result<Swept>) -> (Swept, Chunks, Result<()>) {
     let (mut swept, mut done) = (Swept::nothing(), 0);
     let mut pace = Pace::new(1, all.count);
     while done < all.count {
         let part = Chunks { first: all.first + done * all.step, count: pace.size().min(all.count - done), ..all };
-        match interrupt::check().and_then(|()| pace.measure(part.count, || sweep(part))) {
+        let begun = if done > 0 { interrupt::check() } else { Ok(()) };
+        match begun.and_then(|()| pace.measure(part.count, || sweep(part))) {
             Ok(found) => swept.add(found),
             Err(error) => return (swept, Chunks { count: done, ..all }, Err(error)),
         }

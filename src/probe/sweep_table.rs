@@ -115,12 +115,7 @@ pub fn answer(rows: &[SweepRow], device: &str) -> Option<String> {
 
 /// What the reader of the numbers must know: which instructions the device lacks, and whether anything was simulated.
 pub fn notes(absent: &[&str], simulated: bool) -> Vec<String> {
-    let mut notes = vec![
-        "compared: results of single lanes. Each is compared bit for bit, NaNs too, with the rule of the instruction. digest: of \
-         all inputs and the registers they give, in chunks of 65536 inputs; equal digests mean equal results. Sampled inputs \
-         depend on the seed. Of results that differ the first of each combination of classes of operands and results is listed."
-            .to_string(),
-    ];
+    let mut notes = Vec::new();
     if simulated {
         notes.push(
             "No hardware ran: the rule's exact evaluation was compared with the engine's, on a part of the inputs unless --cases \

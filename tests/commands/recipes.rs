@@ -71,6 +71,11 @@ fn the_page_on_changes_prints_what_its_commands_print() {
 }
 
 #[test]
+fn the_page_on_probes_prints_what_its_command_prints() {
+    assert_eq!(hold("probe.md"), 1);
+}
+
+#[test]
 fn what_is_left_out_is_marked() {
     let printed = ["a", "b", "c", "d"];
     for shown in [&["a", "b", "c", "d"][..], &["...", "c", "d"], &["a", "...", "d"], &["...", "b", "..."], &["..."]] {

@@ -137,7 +137,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut all: Vec<Compared> = Vec::new();
     let outcome = compare(arguments, (&instructions, op, &values), device.as_mut(), &model, &mut all);
     report.answer = bit_table::answer(&all);
-    report.notes.push(bit_table::note());
     report.holds = all
         .iter()
         .flat_map(|own| &own.result.agreements)

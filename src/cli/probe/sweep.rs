@@ -102,7 +102,9 @@ impl SweptForms {
         self.refusals.extend(refusals.iter().map(|(_, error)| format!("Not compiled, against the table: {error}")));
         let refused: Vec<&str> = refusals.iter().map(|(form, _)| form.ptx.as_str()).collect();
         for form in forms.into_iter().filter(|form| !refused.contains(&form.ptx.as_str())) {
-            interrupt::check()?;
+            if !self.rows.is_empty() {
+                interrupt::check()?;
+            }
             let request = SweepRequest {
                 form,
                 seed: arguments.common.seed,
