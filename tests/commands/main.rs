@@ -28,6 +28,7 @@ mod progress;
 mod published_figures;
 mod quantise_files;
 mod recipes;
+mod recordings;
 mod report_page;
 mod report_schema;
 mod reports;

@@ -237,6 +237,32 @@ proptest! {
 }
 
 #[test]
+fn a_run_that_is_ended_early_is_a_whole_run_of_the_cases_that_were_compared() {
+    let (i, model) = (isa::find(NAME).unwrap(), hopper());
+    let at = |tile: u64| Spot { tile, row: 3, column: 4 };
+    for spots in [vec![], vec![at(0)], vec![at(0), at(5), at(70)], vec![at(600)]] {
+        let mut device = Imaginary::new(&Arc::new(spots), 10);
+        let run = whole(&device, &model, 4 * UNIT * 128, 10);
+        let mut part = Part::new(run.clone(), &device.identity, "hopper").unwrap();
+        part.begin(&device.prepare(&i).unwrap());
+        let work = Work { instruction: &i, sequence: run.sequence(), model: &model };
+        let mut left = 3;
+        let outcome =
+            drive(&run, &mut part.state, engine(&mut device, &work, run.nans()).unwrap().as_mut(), &mut |_| {
+                left -= 1;
+                if left == 0 { Err(tcnum::Error::device("enough")) } else { Ok(()) }
+            });
+        assert!(outcome.is_err() && !part.state.finished && part.state.next > 0);
+        part.end_here().unwrap();
+        part.check_whole().unwrap();
+        let asked = Run { cases: part.run.cases, ..run };
+        let other = drive_interrupted(&asked, &mut device, &model, usize::MAX);
+        assert_eq!(totals(&part.state), totals(&other));
+        assert_eq!((&part.run, &part.state.marks), (&asked, &other.marks));
+    }
+}
+
+#[test]
 fn parts_cover_the_tiles_of_the_run_once_each_and_by_whole_units() {
     let model = hopper();
     let run = whole(&Imaginary::new(&Arc::default(), 0), &model, 10 * UNIT * 128 + 1, 1);

@@ -1,0 +1,61 @@
+//! Recordings that are interrupted: the tiles until then are kept, and say so; no file is replaced by nothing.
+
+use std::{fs, path::Path};
+
+use tcnum::{Error, Interruption, cli, interruptible, report::Report, trace::Trace};
+
+use crate::machine::has_python;
+
+const J: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
+
+/// What the program was asked for: the tiles of all batches.
+fn asked(tally: &Path) -> u64 {
+    let text = fs::read_to_string(tally).unwrap_or_default();
+    // The last line may not be whole yet.
+    text.lines().filter_map(|line| line.parse::<u64>().ok()).sum()
+}
+
+/// Records tiles of a program, and is interrupted once it was asked for so many.
+fn record(folder: &Path, out: &str, until: u64) -> Result<Report, Error> {
+    let tally = folder.join("tally");
+    let device = format!("exec:python3 tests/exec/hopper.py --tally {}", tally.display());
+    let words = ["tcnum", "record", "--instr", J, "--device", &device, "--tiles", "40", "--out", out];
+    let words = words.iter().map(Into::into).collect();
+    let stop = move || (asked(&tally) >= until).then_some(Interruption::Term);
+    let (report, error) = interruptible(stop, || cli::report(words))?;
+    assert_eq!(error, None);
+    Ok(report)
+}
+
+#[test]
+fn an_interrupted_recording_has_the_tiles_until_then_and_replaces_nothing_by_nothing() {
+    if !has_python() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("t.safetensors");
+    let out = path.to_string_lossy().into_owned();
+    let whole = record(folder.path(), &out, u64::MAX).unwrap();
+    assert!(whole.interrupted.is_none() && whole.answer.unwrap().starts_with("Recorded all 40 tiles"));
+    let complete = Trace::read(&path).unwrap();
+    assert!(complete.count() == 40 && !complete.metadata.contains_key("incomplete"));
+
+    // Before the first answer there is nothing to keep.
+    let before = fs::read(&path).unwrap();
+    assert_eq!(record(folder.path(), &out, 0).unwrap_err(), Error::Interrupted { by: Interruption::Term });
+    assert_eq!(fs::read(&path).unwrap(), before);
+
+    // The program is asked for a second time once it has answered.
+    let partial = record(folder.path(), &out, asked(&folder.path().join("tally")) + 2).unwrap();
+    assert_eq!(partial.interrupted, Some(Interruption::Term));
+    let trace = Trace::read(&path).unwrap();
+    let count = trace.count();
+    assert!((1..40).contains(&count), "{count}");
+    assert_eq!(trace.metadata["incomplete"], format!("{count} of 40 tiles: interrupted by SIGTERM"));
+    assert_eq!(
+        partial.answer.unwrap(),
+        format!("Recorded {count} of 40 tiles of {J} on {} in {out}.", trace.metadata["device"])
+    );
+    let each = count * trace.m * trace.n;
+    assert_eq!((trace.inputs, trace.d), (complete.inputs.slice(0, count), complete.d.slice(0, each)));
+}
