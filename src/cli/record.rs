@@ -119,6 +119,12 @@ fn record_all(
             Err(error) if arguments.available && error.is_unavailable() => notes.push(error.to_string()),
             outcome => outcome?,
         }
+        notes.extend(rows.last().filter(|row| row.instruction == instruction.name && row.tiles < row.tiles_asked).map(|row| {
+            format!(
+                "{instruction}: {} of the {} tiles of a recording by default fit into a minute; --tiles N records N.",
+                row.tiles, row.tiles_asked
+            )
+        }));
     }
     Ok(())
 }

@@ -161,7 +161,7 @@ pub fn remarks(part: &Part) -> Result<Vec<String>> {
     let Part { run, state, counterexamples, .. } = part;
     let i = run.instruction()?;
     let mut remarks = Vec::new();
-    if state.finished && state.stopped(run) {
+    if state.finished && state.next < run.range(&i).end {
         remarks.push(format!("{i}: the run stopped where {} outputs that differ had been found.", run.max_mismatches));
     }
     let repeated = |found: &Answer| !run.nans().agree(i.d, found.device, found.model);

@@ -1,6 +1,6 @@
 //! A run on a slow device that is interrupted: what was compared until then is kept, and counts when it goes on.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::Path};
 
 use serde_json::Value;
 use tcnum::{
@@ -15,7 +15,7 @@ const HALF: &str = "mma.m16n8k8.f32.f16.f16.f32";
 const TILES: u64 = 40;
 
 /// The tiles that the program was asked for, in all sessions.
-fn asked(tally: &PathBuf) -> u64 {
+fn asked(tally: &Path) -> u64 {
     let text = fs::read_to_string(tally).unwrap_or_default();
     // The last line may not be whole yet.
     text.lines().filter_map(|line| line.parse::<u64>().ok()).sum()
@@ -23,8 +23,8 @@ fn asked(tally: &PathBuf) -> u64 {
 
 /// The report of a command as JSON, without times and the command line; with an interruption once the program was asked for so many
 /// tiles.
-fn report(words: &[&str], tally: &PathBuf, until: u64) -> (Value, Option<Error>) {
-    let (words, tally) = (words.iter().map(Into::into).collect(), tally.clone());
+fn report(words: &[&str], tally: &Path, until: u64) -> (Value, Option<Error>) {
+    let (words, tally) = (words.iter().map(Into::into).collect(), tally.to_path_buf());
     let stop = move || (asked(&tally) >= until).then_some(Interruption::Int);
     let (report, error) = interruptible(stop, || cli::report(words)).unwrap();
     let mut report = validate_report(&render(&report, View::Json, &ViewLayout::default()));
