@@ -15,7 +15,7 @@ const LOOK: Timespec = Timespec { tv_sec: 0, tv_nsec: 50_000_000 };
 /// Bytes of a line or a word, at most.
 const LONGEST: usize = 4 << 20;
 /// Lines or words of standard input that become rows of a report, at most: they all stay in memory.
-pub(crate) const MOST_ROWS: usize = 1 << 22;
+pub(crate) const MOST_ROWS: usize = 2_000_000;
 
 /// Standard input without a buffer: what is not read stays with whoever writes it. An interruption ends the reading with an error
 /// from which [`Error::reading`] makes [`Error::Interrupted`].

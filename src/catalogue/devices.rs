@@ -42,8 +42,8 @@ crate::rows! {
         name: String => shown("name").essential(),
         /// Its vendor, family, model and stepping.
         signature: String => shown("signature").essential(),
-        /// The target whose instructions it has.
-        architecture: Option<&'static str> => shown("architecture").essential(),
+        /// Its architecture, where its family and model are certain to name it: not in a virtual machine.
+        architecture: Option<&'static str> => shown("architecture").if_filled().essential(),
         /// The model of its generation.
         model: Option<&'static str> => shown("model").essential(),
         /// Its units that the program may use.
@@ -112,13 +112,12 @@ pub(crate) fn devices() -> Result<(Vec<Table>, Option<String>)> {
 
 /// The processor of this machine, and the units that it cannot use.
 fn processor(processor: &Processor) -> [Table; 2] {
-    let target = cpu::target().map(|target| target.name);
     let row = ProcessorRow {
         device: cpu::NAME,
         name: processor.name.clone(),
         signature: processor.signature.clone(),
-        architecture: target,
-        model: target.and_then(of_target),
+        architecture: processor.architecture().map(|target| target.name),
+        model: processor.instructions().and_then(|target| of_target(target.name)),
         units: processor.units().map(|unit| unit.name.to_string()).collect(),
         microcode: processor.microcode.clone(),
     };

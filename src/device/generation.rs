@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::cpu;
 use crate::{
     Error, Result,
     arithmetic::{named, of_target, shipped},
@@ -33,6 +34,11 @@ impl Generation {
         }
         if let Some(target) = targets::find(said("architecture")) {
             return Generation::Target(target);
+        }
+        // One model describes all processors.
+        if said("device") == cpu::NAME {
+            let processors = targets::all().iter().find(|target| !target.processors.is_empty());
+            return processors.map_or(Generation::Unknown, Generation::Target);
         }
         let named = |target: &&Target| ["device", "description"].iter().any(|key| target.is_named_in(said(key)));
         let mut named = targets::all().iter().filter(named);
@@ -98,6 +104,8 @@ mod tests {
         assert_eq!(recorded(&[("device", "cuda:0"), ("architecture", "sm_87")]), Some("sm_86"));
         assert_eq!(recorded(&[("device", "NVIDIA A100-SXM4-80GB")]), Some("sm_80"));
         assert_eq!(recorded(&[("device", "cuda:0"), ("description", "NVIDIA L40S")]), Some("sm_89"));
+        let processor = [("device", "cpu"), ("description", "AMD EPYC (AuthenticAMD 26.2.1)")];
+        assert_eq!(recorded(&processor).and_then(of_target), Some("x86"));
         // Neither a part of another name, nor two generations, decide.
         for undecided in ["my RTL of XA100", "H100 beside A100", "model:mine.toml", ""] {
             assert_eq!(recorded(&[("device", undecided)]), None, "{undecided}");

@@ -70,21 +70,26 @@ pub fn find(name: &str) -> Option<&'static Target> {
     all().iter().find(|target| target.name == name || target.capabilities.iter().any(|(_, own)| *own == name))
 }
 
-/// The target that a processor is, by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`): the one that names it, else
-/// of all targets of processors the one with the most matrix instructions that `has` says are there.
-pub fn of_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'static Target> {
+/// The target that names a processor by its vendor, family, model and stepping (`AuthenticAMD 26.2.1`), unless the processor has a
+/// matrix instruction that the target lacks, as `has` says: then something else gave it that name.
+pub fn named_processor(signature: &str, has: impl Fn(&str) -> bool) -> Option<&'static Target> {
     let named = |target: &&Target| target.processors.iter().any(|known| pattern::matches(known, signature));
+    let target = all().iter().find(named)?;
+    let lacks = |(_, support): &(&str, &[Support])| !support.iter().any(|own| own.architecture == target.name);
+    let more = MATRIX.iter().filter(|row| lacks(row)).any(|(name, _)| has(name));
+    (!more).then_some(target)
+}
+
+/// The target of processors with the most matrix instructions, all of which `has` says are there.
+pub fn of_instructions(has: impl Fn(&str) -> bool) -> Option<&'static Target> {
     let own = |target: &Target| {
         let of = |(name, support): &(&'static str, &'static [Support])| {
             support.iter().any(|support| support.architecture == target.name).then_some(*name)
         };
         MATRIX.iter().filter_map(of).collect::<Vec<_>>()
     };
-    let like = || {
-        let processors = all().iter().filter(|target| !target.processors.is_empty());
-        processors.filter(|target| own(target).into_iter().all(&has)).max_by_key(|target| own(target).len())
-    };
-    all().iter().find(named).or_else(like)
+    let processors = all().iter().filter(|target| !target.processors.is_empty());
+    processors.filter(|target| own(target).into_iter().all(&has)).max_by_key(|target| own(target).len())
 }
 
 /// The targets that have the matrix instruction of this canonical name, in the order of [`all`].
@@ -108,14 +113,23 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_processor_is_the_target_that_names_it_or_else_the_one_whose_instructions_it_has() {
-        let name = |signature: &str, has: fn(&str) -> bool| of_processor(signature, has).map(|target| target.name);
+    fn a_processor_is_the_target_that_names_it_unless_it_has_what_that_lacks() {
+        let name = |signature: &str, has: fn(&str) -> bool| named_processor(signature, has).map(|target| target.name);
         assert_eq!(name("AuthenticAMD 26.2.1", |_| false), Some("znver5"));
         assert_eq!(name("AuthenticAMD 25.17.1", |_| false), Some("znver4"));
         assert_eq!(name("AuthenticAMD 25.1.1", |_| false), Some("haswell"));
-        assert_eq!(name("GenuineIntel 6.143.8", |_| false), Some("sapphirerapids"));
         assert_eq!(name("GenuineIntel 6.85.11", |_| false), Some("cooperlake"));
-        assert_eq!(name("SomeoneElse 1.2.3", |_| true), Some("graniterapids"));
-        assert_eq!(name("SomeoneElse 1.2.3", |_| false), None);
+        let has_tiles = |name: &str| name.starts_with("tdpb");
+        assert_eq!(name("GenuineIntel 6.143.8", has_tiles), Some("sapphirerapids"));
+        assert_eq!(name("GenuineIntel 6.85.7", has_tiles), None);
+        assert_eq!(name("SomeoneElse 1.2.3", |_| true), None);
+    }
+
+    #[test]
+    fn a_processor_has_the_instructions_of_a_target_whatever_it_is_called() {
+        assert_eq!(of_instructions(|_| true).map(|target| target.name), Some("graniterapids"));
+        let fused = of_instructions(|name| name.starts_with("vfmadd.") && !name.contains("f16"));
+        assert!(fused.is_some_and(|target| ["haswell", "skylake-avx512"].contains(&target.name)));
+        assert_eq!(of_instructions(|_| false), None);
     }
 }

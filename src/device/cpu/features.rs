@@ -39,7 +39,16 @@ pub struct Features {
     pub tiles: Result<(), i64>,
 }
 
+/// Set where a hypervisor runs the machine.
+const HYPERVISOR: Feature =
+    Feature { name: "hypervisor", leaf: (1, 0), register: 2, bit: 31, state: StateComponents(0) };
+
 impl Features {
+    /// Whether the machine is a virtual one, which may give the processor any family and model.
+    pub fn is_virtual(&self) -> bool {
+        self.has(&HYPERVISOR)
+    }
+
     /// Whether the processor has a feature.
     pub fn has(&self, feature: &Feature) -> bool {
         let of_leaf = |(leaf, _): &&((u32, u32), [u32; 4])| *leaf == feature.leaf;

@@ -26,7 +26,7 @@ use super::{Meter, Metered};
 use crate::{
     Error, Result,
     base::parallel,
-    isa::{Codes, Instruction, Target, Tiles, scalar::Form, targets},
+    isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 use processor::Processor;
 use route::{Machine, Route};
@@ -59,16 +59,10 @@ pub fn identity() -> Identity {
     };
     let microcode = processor.microcode.iter().map(|version| ("microcode".to_string(), version.clone()));
     let mut details: Vec<(String, String)> = microcode.collect();
-    details.extend(target().map(|target| ("architecture".to_string(), target.name.to_string())));
+    details.extend(processor.architecture().map(|target| ("architecture".to_string(), target.name.to_string())));
     let units: Vec<&str> = processor.units().map(|unit| unit.name).collect();
     details.push(("features".to_string(), units.join(" ")));
     Identity { name, description: format!("{} ({})", processor.name, processor.signature), details }
-}
-
-/// The target that the processor is.
-pub fn target() -> Option<&'static Target> {
-    let processor = Processor::here()?;
-    targets::of_processor(&processor.signature, |instruction| route(instruction).is_ok())
 }
 
 /// Whether the processor executes a matrix instruction.
@@ -148,7 +142,7 @@ impl Device for CpuDevice {
     }
 
     fn generation(&self) -> Generation {
-        target().map_or(Generation::Unknown, Generation::Target)
+        Processor::here().and_then(Processor::instructions).map_or(Generation::Unknown, Generation::Target)
     }
 
     fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {

@@ -2,8 +2,10 @@
 
 use super::{
     features::Features,
+    route::Route,
     unit::{UNITS, Unit},
 };
+use crate::isa::{Target, targets};
 
 /// A processor.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -28,6 +30,22 @@ impl Processor {
     /// The units that it has and the program may use.
     pub fn units(&self) -> impl Iterator<Item = &'static Unit> + '_ {
         UNITS.into_iter().filter(|unit| unit.check(&self.features).is_ok())
+    }
+
+    /// The architecture that its family and model name, where that is certain: in no virtual machine, and in none that has more than
+    /// the architecture.
+    pub fn architecture(&self) -> Option<&'static Target> {
+        let named = || targets::named_processor(&self.signature, |instruction| self.has(instruction));
+        if self.features.is_virtual() { None } else { named() }
+    }
+
+    /// The target with the most matrix instructions, all of which it has.
+    pub fn instructions(&self) -> Option<&'static Target> {
+        targets::of_instructions(|instruction| self.has(instruction))
+    }
+
+    fn has(&self, instruction: &str) -> bool {
+        Route::choose(instruction, |unit| unit.check(&self.features)).is_ok()
     }
 }
 
@@ -145,6 +163,41 @@ mod tests {
         // Zen 5, Sapphire Rapids, Haswell.
         for (version, expected) in [(0x00b0_0f21, "26.2.1"), (0x0008_06f8, "6.143.8"), (0x0003_06c3, "6.60.3")] {
             assert_eq!(family_model_stepping(version), expected);
+        }
+    }
+
+    #[cfg(target_arch = "x86_64")]
+    #[test]
+    fn an_architecture_is_named_only_where_nothing_speaks_against_it() {
+        use super::super::unit::{AMX_BF16, AVX512_VNNI, FMA, leaves};
+        let processor = |signature: &str, units: &[&Unit], is_virtual: bool| {
+            let mut leaves: Vec<((u32, u32), [u32; 4])> = leaves().into_iter().map(|leaf| (leaf, [0; 4])).collect();
+            let mut set = |leaf: (u32, u32), register: usize, bit: u32| {
+                leaves.iter_mut().filter(|(own, _)| *own == leaf).for_each(|(_, own)| own[register] |= 1 << bit);
+            };
+            for feature in units.iter().flat_map(|unit| unit.features) {
+                set(feature.leaf, feature.register, feature.bit);
+            }
+            if is_virtual {
+                set((1, 0), 2, 31);
+            }
+            let features = Features { leaves, state: u64::MAX, tiles: Ok(()) };
+            Processor { name: "X".into(), signature: signature.into(), microcode: None, features }
+        };
+        let cascade_lake: &[&Unit] = &[&FMA, &AVX512_VNNI];
+        for (signature, units, is_virtual, architecture, instructions) in [
+            ("GenuineIntel 6.85.7", cascade_lake, false, Some("cascadelake"), Some("cascadelake")),
+            // Bits of a virtual machine that has the model of one processor and the tiles of another.
+            ("GenuineIntel 6.85.7", &[&FMA, &AVX512_VNNI, &AMX_BF16], false, None, Some("cascadelake")),
+            ("GenuineIntel 6.85.7", cascade_lake, true, None, Some("cascadelake")),
+            // What firmware or the kernel takes away leaves the name.
+            ("GenuineIntel 6.143.8", cascade_lake, false, Some("sapphirerapids"), Some("cascadelake")),
+            ("SomeoneElse 1.2.3", cascade_lake, false, None, Some("cascadelake")),
+            ("SomeoneElse 1.2.3", &[], false, None, None),
+        ] {
+            let processor = processor(signature, units, is_virtual);
+            assert_eq!(processor.architecture().map(|target| target.name), architecture, "{signature}, {is_virtual}");
+            assert_eq!(processor.instructions().map(|target| target.name), instructions, "{signature}, {is_virtual}");
         }
     }
 
