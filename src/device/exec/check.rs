@@ -123,12 +123,12 @@ impl Check<'_> {
         let Ok(once) = answers else { return Ok(true) };
         let zeros = in_batches(&mut session, &Tiles::zeros(i, 2), &[2])?;
         self.row(&i.name, "zeros", zeros.and_then(|d| zero(i, &d)));
-        self.row(&i.name, "ends at a tile count of 0", ends(&mut session, true));
+        self.row(&i.name, "ends at a tile count of 0", ends(&mut session, true, self.timeout));
 
         let again = match self.open(i)? {
             Ok(mut session) => {
                 let whole = in_batches(&mut session, &tiles, &[tiles.count])?;
-                self.row(&i.name, "ends at the end of its input", ends(&mut session, false));
+                self.row(&i.name, "ends at the end of its input", ends(&mut session, false, self.timeout));
                 whole
             }
             Err(refusal) => Err(refusal.to_string()),
@@ -193,8 +193,8 @@ fn alike(i: &Instruction, once: &Codes, again: &Codes) -> Verdict {
     }
 }
 
-fn ends(session: &mut Session, farewell: bool) -> Verdict {
-    match session.close(farewell) {
+fn ends(session: &mut Session, farewell: bool, patience: Duration) -> Verdict {
+    match session.close(farewell, patience) {
         Ok(true) => Ok("ends".into()),
         Ok(false) => Err("goes on running".into()),
         Err(what) => Err(what),
