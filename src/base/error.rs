@@ -26,41 +26,48 @@ pub enum Error {
         /// What failed, how far it got, and what to do about it: one or two sentences.
         message: String,
     },
-    /// A signal stopped the work before it had a result. Exit status 130 or 143.
+    /// The work was stopped before its end. Exit status 130, 143 or 1.
     Interrupted {
-        /// The signal.
+        /// What stopped it.
         by: Interruption,
     },
 }
 
-/// A signal that asks the program to stop.
+/// What asks the program to stop: a signal, or the limit of time that the user gave.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interruption {
     /// SIGINT: Ctrl-C.
     Int,
     /// SIGTERM: a scheduler's time limit, `kill`.
     Term,
+    /// `--time-limit`.
+    TimeLimit,
 }
 
 impl Interruption {
-    /// The signal's name.
+    /// Every interruption.
+    pub(crate) const ALL: [Interruption; 3] = [Interruption::Int, Interruption::Term, Interruption::TimeLimit];
+
+    /// The signal's name, or `--time-limit`.
     pub fn name(self) -> &'static str {
         match self {
             Interruption::Int => "SIGINT",
             Interruption::Term => "SIGTERM",
+            Interruption::TimeLimit => "--time-limit",
         }
     }
 
-    /// The exit status of a run that it stopped: 128 and the signal's number.
+    /// The exit status of a run that was stopped: 128 plus the signal's number; 1 at the limit of time.
     pub fn exit_status(self) -> u8 {
-        128 + self.number() as u8
+        self.signal().map_or(1, |number| 128 + number as u8)
     }
 
     /// The signal's number.
-    pub(crate) fn number(self) -> usize {
+    pub(crate) fn signal(self) -> Option<usize> {
         match self {
-            Interruption::Int => 2,
-            Interruption::Term => 15,
+            Interruption::Int => Some(2),
+            Interruption::Term => Some(15),
+            Interruption::TimeLimit => None,
         }
     }
 }
@@ -89,7 +96,12 @@ impl Error {
         Error::Device { message: message.into() }
     }
 
-    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device, 130 or 143 after a signal.
+    /// The meaning of a failure to read what is at `place`: where a reader was interrupted, the interruption.
+    pub(crate) fn reading(error: std::io::Error, place: impl fmt::Display) -> Self {
+        error.downcast().unwrap_or_else(|error| Error::request(format!("{place}: {error}")))
+    }
+
+    /// The exit status of the command line: 2 for a wrong request, 3 for a failed device, that of the interruption otherwise.
     pub fn exit_status(&self) -> u8 {
         match self {
             Error::Request { .. } | Error::Unavailable { .. } => 2,

@@ -1,15 +1,24 @@
-//! Signals that ask the program to stop: work that watches for them ends at its next unit, and what is done is reported.
+//! Requests to stop, by a signal or a limit of time: work that checks for them ends at its next unit, and what is done is reported.
 
 use std::{
     cell::{Cell, RefCell},
     rc::Rc,
-    sync::atomic::{AtomicUsize, Ordering},
+    sync::{
+        LazyLock,
+        atomic::{AtomicU64, AtomicUsize, Ordering},
+    },
+    time::{Duration, Instant},
 };
 
 use super::error::{Error, Interruption, Result};
 
 /// The number of the signal that has arrived and is not yet answered; 0: none.
 pub(super) static PENDING: AtomicUsize = AtomicUsize::new(0);
+
+/// When the program began to look at the clock.
+static BEGUN: LazyLock<Instant> = LazyLock::new(Instant::now);
+/// When the limit of time is reached, in milliseconds after [`BEGUN`]; 0: there is none.
+static LIMIT: AtomicU64 = AtomicU64::new(0);
 
 /// Says whether the program that this one is a part of wants the work to stop.
 type Asked = Rc<dyn Fn() -> Option<Interruption>>;
@@ -51,19 +60,39 @@ pub(super) fn is_asked() -> bool {
     ASKED.with_borrow(Option::is_some)
 }
 
-/// The signal that has arrived and is not yet answered.
+/// The interruption that has arrived and is not yet answered.
 pub(crate) fn pending() -> Option<Interruption> {
-    if let Some(asked) = ASKED.with_borrow(Option::clone) {
-        SAID.set(SAID.get().or_else(|| asked()));
-        return SAID.get();
-    }
-    let number = PENDING.load(Ordering::Relaxed);
-    [Interruption::Int, Interruption::Term].into_iter().find(|signal| signal.number() == number)
+    let told = match ASKED.with_borrow(Option::clone) {
+        Some(asked) => {
+            SAID.set(SAID.get().or_else(|| asked()));
+            SAID.get()
+        }
+        None => {
+            let number = PENDING.load(Ordering::Relaxed);
+            Interruption::ALL.into_iter().find(|own| number > 0 && own.signal() == Some(number))
+        }
+    };
+    told.or_else(|| (remaining() == Some(Duration::ZERO)).then_some(Interruption::TimeLimit))
 }
 
-/// The signal has been handled: the rest of the program ends normally.
+/// Stops the work so long from now, until the interruption is [`answered`].
+pub(crate) fn limit(time: Duration) {
+    let end = BEGUN.elapsed().saturating_add(time).as_millis();
+    LIMIT.store(u64::try_from(end).unwrap_or(u64::MAX).max(1), Ordering::Relaxed);
+}
+
+/// The time that is left until the limit; nothing where there is none.
+pub(crate) fn remaining() -> Option<Duration> {
+    match LIMIT.load(Ordering::Relaxed) {
+        0 => None,
+        end => Some(Duration::from_millis(end).saturating_sub(BEGUN.elapsed())),
+    }
+}
+
+/// The interruption has been handled: the rest of the program ends normally.
 pub(crate) fn answered() {
     PENDING.store(0, Ordering::Relaxed);
+    LIMIT.store(0, Ordering::Relaxed);
     SAID.set(None);
 }
 

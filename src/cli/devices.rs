@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{OutputDestination, invocation};
+use super::OutputDestination;
 use crate::{Result, catalogue, report::Report};
 
 /// Lists what can execute matrix instructions: GPUs, shipped models, and the other kinds of device.
@@ -21,11 +21,9 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// A shipped model that cannot be read. A missing driver or GPU is not an error: the report says so.
-pub(super) fn run(_: &Arguments) -> Result<Report> {
+pub(super) fn run(_: &Arguments, report: &mut Report) -> Result<()> {
     let (tables, problem) = catalogue::devices()?;
-    Ok(Report {
-        notes: problem.map(|message| format!("no GPU: {message}")).into_iter().collect(),
-        tables,
-        ..Report::new("devices", invocation())
-    })
+    report.notes.extend(problem.map(|message| format!("no GPU: {message}")));
+    report.tables = tables;
+    Ok(())
 }

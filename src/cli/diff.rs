@@ -6,18 +6,15 @@ use clap::Args;
 
 use super::{
     OutputDestination, Progress,
-    distinguish::{DEFAULT_CASES, Two},
+    distinguish::{Two, search},
     gates::Gates,
-    invocation,
     options::{MAX_TIMEOUT, cases, integer},
     select::{Selection, with_instruction},
 };
 use crate::{
     Error, Result,
-    base::signals,
     device::cpu,
     diff::{self, tables},
-    distinguish::Search,
     report::{self, Report},
     tables::declared,
     verify::MOST_CASES,
@@ -76,20 +73,18 @@ fn is_device(text: &str) -> bool {
 /// # Errors
 /// A file that is no result, or of another version of the schema; results without a common table; a result and a device; as `tcnum
 /// distinguish` of devices.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
-    let mut report = Report::new("diff", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let [first, second] = &arguments.sides[..] else { unreachable!("clap counts them") };
     match [first, second].map(|side| is_device(side)) {
-        [false, false] => results(arguments, [first, second], &mut report)?,
-        [true, true] => devices(arguments, [first, second], &mut report)?,
+        [false, false] => results(arguments, [first, second], report)?,
+        [true, true] => devices(arguments, [first, second], report)?,
         _ => {
             return Err(Error::request(format!(
                 "of {first} and {second} one is a device and one a file; name two results, or two devices"
             )));
         }
     }
-    Ok(report)
+    Ok(())
 }
 
 /// What changed between two results.
@@ -135,9 +130,10 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     selection.all |= !named && selection.instructions.is_empty() && selection.formats.is_empty();
     let mut two = Two::open(sides, &selection, timeout, &mut report.notes)?;
     let progress = Progress::new(&arguments.destination);
-    let search = Search { cases: arguments.cases.unwrap_or(DEFAULT_CASES), seed: arguments.seed.unwrap_or(0) };
+    let search = search(arguments.cases, arguments.seed);
     report.seed = Some(search.seed);
-    let told = two.distinguish(&search, &progress, report)?;
+    let mut told = Vec::new();
+    two.distinguish(&search, &progress, report, &mut told)?;
     let mut pairs = Vec::new();
     for [one, other] in &told {
         progress.step(&format!("measuring the features of {one}"));

@@ -7,13 +7,11 @@ use clap::Args;
 use super::{
     OutputDestination, Progress,
     drawings::Drawings,
-    invocation,
     options::{MAX_TIMEOUT, integer},
     select,
 };
 use crate::{
     Error, Result,
-    base::signals,
     device::{self, Device, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
     experiment::table::devices as table_of_devices,
@@ -72,6 +70,16 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures: a scheme computes no integers.
+    ///
+    /// # Errors
+    /// A scheme that cannot be read.
+    pub(super) fn has_figures(&self) -> Result<bool> {
+        Ok(schemes(&self.schemes)?.iter().any(|scheme| !scheme.is_integer()))
+    }
+}
+
 /// Parses m, n and k.
 fn shape(text: &str) -> std::result::Result<Shape, String> {
     let numbers: Option<Vec<usize>> = text.split([',', 'x']).map(|number| number.trim().parse().ok()).collect();
@@ -85,10 +93,8 @@ fn shape(text: &str) -> std::result::Result<Shape, String> {
 ///
 /// # Errors
 /// A scheme that is none, a device that lacks an instruction; those of the devices.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let progress = Progress::new(&arguments.destination);
-    let mut report = Report::new("emulate", invocation());
     report.seed = Some(arguments.seed);
     let like = arguments.instruction.as_deref().map(isa::resolve).transpose()?;
     let schemes = schemes(&arguments.schemes)?;
@@ -111,21 +117,22 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         rows: arguments.rows,
         schemes,
     };
-    let (done, interrupted) = emulate::run(&mut devices, &request, &mut |stage| progress.at(stage))?;
-    report.until_interrupted(interrupted.map_or(Ok(()), |by| Err(Error::Interrupted { by })))?;
+    let mut done = Vec::new();
+    let outcome = emulate::run(&mut devices, &request, &mut done, &mut |stage| progress.at(stage));
+    report.answer = table::answer(&request, &devices, &done);
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
     if let [device] = &devices[..] {
         report.device = Some(device.identity().clone());
     }
-    if done.is_empty() {
-        devices.iter().for_each(|device| select::nothing(&mut report, device.as_ref()));
+    if done.is_empty() && outcome.is_ok() {
+        devices.iter().for_each(|device| select::nothing(report, device.as_ref()));
     }
     report.tables = table::tables(&request, &devices, &done);
-    if devices.len() > 1 {
+    if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
-    Ok(report)
+    outcome
 }
 
 /// The schemes that are named, each once, or all that are shipped.

@@ -5,12 +5,11 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{
-    OutputDestination, Progress, invocation,
+    OutputDestination, Progress,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
     Error, Result,
-    base::signals,
     device::exec_check,
     isa::{self, Instruction},
     report::{Report, Table},
@@ -71,8 +70,7 @@ fn offer(name: &str) -> Result<Instruction> {
 ///
 /// # Errors
 /// Unknown instructions; a program that cannot be started.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let named: Vec<&str> = arguments.instructions.iter().map(String::as_str).collect();
     let offered = if named.is_empty() { &OFFERED[..] } else { &named };
     let instructions = offered.iter().map(|name| offer(name)).collect::<Result<Vec<_>>>()?;
@@ -80,7 +78,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     progress.step(&format!("checking {}", arguments.command.join(" ")));
     let timeout = Duration::from_secs(arguments.timeout);
     let rows = exec_check(&arguments.command, timeout, &instructions, !named.is_empty(), arguments.seed)?;
-    let mut report = Report::new("exec-check", invocation());
     report.seed = Some(arguments.seed);
     report.holds = rows.iter().all(|row| row.passed);
     let failed = rows.iter().filter(|row| !row.passed).count();
@@ -89,5 +86,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         _ => format!("The program fails {failed} of {} checks; docs/exec.md describes the protocol.", rows.len()),
     });
     report.tables.push(Table::of("Checks of the exec protocol", rows));
-    Ok(report)
+    Ok(())
 }

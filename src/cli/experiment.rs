@@ -8,12 +8,10 @@ use super::{
     OutputDestination, Progress,
     drawings::Drawings,
     gates::Gates,
-    invocation,
     options::{MAX_TIMEOUT, integer},
 };
 use crate::{
     Result,
-    base::signals,
     device::{self, cuda},
     experiment::{self, Experiment, Options},
     report::Report,
@@ -58,23 +56,31 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures.
+    ///
+    /// # Errors
+    /// A file that is not an experiment.
+    pub(super) fn has_figures(&self) -> Result<bool> {
+        let Experiment { chain, products, bits, .. } = Experiment::read(&self.file)?;
+        Ok(chain.is_some() || products.is_some() || bits.is_some())
+    }
+}
+
 /// Runs the experiment.
 ///
 /// # Errors
 /// A file that is not an experiment; a device that cannot be opened, has none of the instructions, or fails.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let experiment = Experiment::read(&arguments.file)?;
     let timeout = Duration::from_secs(arguments.timeout);
     let names = names(&arguments.devices, &experiment.devices);
     let mut devices = names.iter().map(|name| device::open(Some(name), timeout)).collect::<Result<Vec<_>>>()?;
-    let mut report = Report::new("experiment", invocation());
     let options =
         Options { seed: arguments.seed, samples: arguments.samples, published_samples: arguments.published_samples };
     let progress = Progress::new(&arguments.destination);
     progress.step(&format!("repeating {}", arguments.file.display()));
-    experiment::run(&experiment, &mut devices, options, &mut report, &mut |stage| progress.at(stage))?;
-    Ok(report)
+    experiment::run(&experiment, &mut devices, options, report, &mut |stage| progress.at(stage))
 }
 
 /// The devices that were named; without any the first GPU and those of the file, or the default one.

@@ -7,7 +7,7 @@ use std::{
 
 use clap::Args;
 
-use super::{OutputDestination, invocation, options::integer};
+use super::{OutputDestination, options::integer};
 use crate::{
     Error, Result,
     arithmetic::{Model, of_target},
@@ -80,7 +80,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// Unknown names; a model that does not cover the instruction; operands that are not numbers, too many of them, or none recorded there.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let mut default = (DEFAULT_MODEL.to_string(), None);
     let (instruction, case, recorded) = match &arguments.trace {
         Some(file) => {
@@ -112,15 +112,12 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
     let said = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
     let results: Vec<(&str, u64)> = recorded.map(|code| ("recorded", code)).into_iter().chain(said).collect();
     let title = format!("{instruction}: {}", operands(&Subject::Matrix(&instruction), &case));
-    Ok(Report {
-        holds: results.windows(2).all(|pair| pair[0].1 == pair[1].1),
-        notes: rounded(&instruction, arguments)?.into_iter().chain(undecided).collect(),
-        tables: vec![
-            explain::results(title, instruction.d, results),
-            explain::table(&titles, explain::rows(None, &explanations)),
-        ],
-        ..Report::new("explain", invocation())
-    })
+    report.holds = results.windows(2).all(|pair| pair[0].1 == pair[1].1);
+    report.notes.extend(rounded(&instruction, arguments)?.into_iter().chain(undecided));
+    let steps = explain::rows(None, &explanations);
+    report.answer = Some(explain::answer(instruction.d, &results, &steps));
+    report.tables = vec![explain::results(title, instruction.d, results), explain::table(&titles, steps)];
+    Ok(())
 }
 
 /// The model of all targets that have the instruction, where they share one.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{OutputDestination, invocation};
+use super::OutputDestination;
 use crate::{
     Result,
     catalogue::{self, Detail},
@@ -48,10 +48,9 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// An unknown format.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let mut report = Report::new("formats", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.published {
-        catalogue::published(&mut report);
+        catalogue::published(report);
     } else if let Some(format) = arguments.format.as_deref().and_then(block::find) {
         report.tables.push(catalogue::blocks([format]));
         report.tables.push(catalogue::records([format.element.format, format.scale], Detail::Full));
@@ -66,5 +65,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         report.tables.push(catalogue::records(FORMATS, Detail::Brief));
         report.tables.push(catalogue::blocks(BLOCK_FORMATS));
     }
-    Ok(report)
+    Ok(())
 }

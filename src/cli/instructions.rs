@@ -4,11 +4,8 @@ use std::time::Duration;
 
 use clap::Args;
 
-use super::{
-    invocation,
-    options::{MAX_TIMEOUT, OutputDestination, integer},
-};
-use crate::{Result, base::signals, catalogue, report::Report};
+use super::options::{MAX_TIMEOUT, OutputDestination, integer};
+use crate::{Result, catalogue, report::Report};
 
 /// Lists the instructions, matrix and scalar ones: where each exists, and whether a GPU executes it here.
 ///
@@ -37,11 +34,9 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// A request error if no instruction matches, or the device executes none of them; the errors of the device.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let pattern = arguments.pattern.as_deref().unwrap_or("").to_lowercase();
-    let mut report = Report::new("instructions", invocation());
     let timeout = Duration::from_secs(arguments.timeout);
-    catalogue::instructions(&pattern, arguments.device.as_deref(), timeout, &mut report)?;
-    Ok(report)
+    catalogue::instructions(&pattern, arguments.device.as_deref(), timeout, report)?;
+    Ok(())
 }

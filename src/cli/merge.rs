@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use serde::{Deserialize, de::IgnoredAny};
 
-use super::{OutputDestination, invocation};
+use super::OutputDestination;
 use crate::{
     Error, Result,
     arithmetic::Model,
@@ -49,7 +49,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// A file that is neither a report nor a checkpoint; parts that do not make a run.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     // From here on they are found by their names.
     arguments.instructions.iter().try_for_each(|file| isa::resolve(file).map(drop))?;
     let mut sources = Vec::new();
@@ -58,7 +58,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         sources.extend(read(path)?.into_iter().map(|part| PartFile { file: file.clone(), part }));
     }
     let (parts, notes) = merge(&sources, arguments.partial)?;
-    let mut report = Report { notes, ..Report::new("merge", invocation()) };
+    report.notes = notes;
     for part in &parts {
         report.notes.extend(tables::remarks(part)?);
     }
@@ -68,6 +68,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         tables::differences(&parts, model.as_ref().map(|model| (&model.name[..], model)), None)?;
     report.tables.extend(differences);
     report.notes.extend(signatures);
+    report.answer = tables::answer(&parts);
     report.holds = parts.iter().all(|part| part.state.differing() == 0);
     if parts.iter().all(|part| part.state.compared() == 0) {
         report.holds = false;
@@ -81,7 +82,7 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             details: Vec::new(),
         });
     }
-    Ok(report)
+    Ok(())
 }
 
 /// The parts in a file.

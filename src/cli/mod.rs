@@ -35,21 +35,22 @@ mod select;
 mod tree;
 mod verify;
 
-use std::{cell::RefCell, ffi::OsString, io::Write, process::ExitCode};
+use std::{cell::RefCell, ffi::OsString, io::Write, process::ExitCode, time::Duration};
 
 use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::{
     Error, Interruption, Result,
     base::{
-        threads,
+        interrupt, signals,
         visible::{visible, without_middle},
     },
     report::Report,
 };
-use drawings::Drawings;
+use drawings::Figures;
 use gates::Gates;
 pub use options::{Common, OutputDestination};
+use options::{MAX_TIMEOUT, integer};
 use progress::{Bar, Progress};
 
 /// Profiles the numeric behaviour of low-precision formats and of the matrix instructions of GPUs.
@@ -58,12 +59,15 @@ use progress::{Bar, Progress};
 ///
 /// With no --device, the first NVIDIA GPU is used; where there is none, this machine's processor (cpu), if it has an instruction for
 /// what was asked; else the simulated device model:hopper.
-/// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found; 2 the request or its
-/// input was wrong; 3 the device failed; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report says what
-/// was done until then. A second signal ends it at once.
+/// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found, or --time-limit was reached; 2 the request or its
+/// input was wrong; 3 the device failed, or memory ran out; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report covers the work done
+/// before it. A second signal ends the program at once.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
 struct Cli {
+    /// Stop after this many seconds, and report what was found until then (exit status 1).
+    #[arg(long, global = true, value_name = "SECONDS", value_parser = integer(1..=MAX_TIMEOUT), help_heading = "Limits")]
+    time_limit: Option<u64>,
     #[command(subcommand)]
     request: Request,
 }
@@ -114,6 +118,7 @@ thread_local! {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
+    signals::outlive_limits();
     ExitCode::from(status(std::env::args_os().collect()))
 }
 
@@ -127,8 +132,11 @@ pub fn status(words: Vec<OsString>) -> u8 {
     let done = distinct(&command, &matches).and_then(|()| match cli.request {
         Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
         Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(arguments) => threads::start_pool().and_then(|()| report::run(&arguments)),
-        Request::Command(command) => threads::start_pool().and_then(|()| run(*command)),
+        Request::Report(arguments) => {
+            begin(cli.time_limit);
+            report::run(&arguments)
+        }
+        Request::Command(command) => run(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit),
     });
     done.unwrap_or_else(|error| fail(&error))
 }
@@ -150,7 +158,7 @@ pub fn report(words: Vec<OsString>) -> Result<(Report, Option<Error>)> {
         return Err(Error::request("this command writes documents, and has no report"));
     };
     let destination = command.destination();
-    let (report, failure) = complete(&command, &destination)?;
+    let (report, failure) = complete(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit)?;
     match destination.out {
         Some(_) => destination.write(&report)?,
         None => destination.write_also(&report)?,
@@ -211,20 +219,23 @@ fn command() -> clap::Command {
 }
 
 impl Command {
-    /// Where the figures of the result go, if it may have some.
-    fn drawings(&self) -> Option<&Drawings> {
-        match self {
-            Command::Quantise(a) => Some(&a.drawings),
-            Command::Probe(a) => Some(&a.drawings),
-            Command::Verify(a) => Some(&a.drawings),
-            Command::Distinguish(a) => Some(&a.drawings),
-            Command::Chain(a) => Some(&a.drawings),
-            Command::Gemm(a) => Some(&a.drawings),
-            Command::Emulate(a) => Some(&a.drawings),
-            Command::Cost(a) => Some(&a.drawings),
-            Command::Experiment(a) => Some(&a.drawings),
-            _ => None,
-        }
+    /// The figures of the result, if the command may have some.
+    ///
+    /// # Errors
+    /// A file that says which figures there are, and cannot be read.
+    fn figures(&self) -> Result<Option<Figures<'_>>> {
+        Ok(Some(match self {
+            Command::Quantise(a) => a.drawings.of("errors by format", true),
+            Command::Probe(a) => a.drawings.of("errors of matrix instructions", a.has_figures()),
+            Command::Verify(a) => a.drawings.of("rates of campaigns (--instr, --fmt, --all)", a.has_figures()),
+            Command::Distinguish(a) => a.drawings.of("which models compute alike, without devices", a.has_figures()),
+            Command::Chain(a) => a.drawings.of("errors by length", true),
+            Command::Gemm(a) => a.drawings.of("how far a product that is computed is from the exact one", a.has_figures()),
+            Command::Emulate(a) => a.drawings.of("errors of products in f32", a.has_figures()?),
+            Command::Cost(a) => a.drawings.of("rates by warps and independent runs", true),
+            Command::Experiment(a) => a.drawings.of("errors of chains and products, and agreement bit by bit", a.has_figures()?),
+            _ => return Ok(None),
+        }))
     }
 
     /// Where the result goes; nowhere of a command that makes a document.
@@ -272,58 +283,87 @@ impl Command {
     }
 }
 
-/// The exit status: 0 if what the command claims holds, else 1; if a signal stopped it, that of the signal.
-fn run(command: Command) -> Result<u8> {
+/// Does what a command asks for and delivers its result; the exit status.
+fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
     let destination = command.destination();
-    let gates = command.gates();
-    let drawings = command.drawings().cloned();
-    let (report, failure) = complete(&command, &destination)?;
-    if let Some((gates, source)) = gates {
-        gates.write(&report, source.as_deref())?;
-    }
-    destination.write(&report)?;
-    drawings.map_or(Ok(()), |drawings| drawings.write(&report))?;
+    let (report, failure) = complete(command, name, limit)?;
+    let gates = command.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref()));
+    let whole = failure.is_none() && report.interrupted.is_none();
+    let drawings = command.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole)));
+    // What cannot be delivered somewhere keeps nothing back from elsewhere.
+    let problems = [failure.map_or(Ok(()), Err), destination.write(&report), gates, drawings];
+    let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();
     let status = report.interrupted.map_or(u8::from(!report.holds), Interruption::exit_status);
-    failure.map_or(Ok(status), Err)
+    Ok(problems.iter().map(fail).max().unwrap_or(status))
 }
 
-/// What a command reports, with what its flags add.
-fn complete(command: &Command, destination: &OutputDestination) -> Result<(Report, Option<Error>)> {
+/// The report of a command, and what stopped it where there still is something to report. Whatever ends the work early ends it
+/// here: the result that there is until then is a result, and says what ended it.
+///
+/// # Errors
+/// Output that cannot be written as requested; what stopped a command that has nothing to report.
+fn complete(command: &Command, name: &str, limit: Option<u64>) -> Result<(Report, Option<Error>)> {
+    let destination = command.destination();
     destination.check()?;
-    let (mut report, failure) = reported(command)?;
+    command.figures()?.map_or(Ok(()), |figures| figures.check())?;
+    begin(limit);
+    let mut report = Report::new(name.to_string(), invocation());
+    let outcome = reported(command, &mut report);
+    let empty = report.tables.iter().all(|table| table.rows.is_empty());
+    let failure = match outcome {
+        Err(error) if empty => {
+            interrupt::answered();
+            return Err(error);
+        }
+        outcome => report.until_interrupted(outcome).err(),
+    };
+    interrupt::answered();
+    if let Some(error) = &failure {
+        report.notes.insert(0, format!("The result covers the work done before this: {error}"));
+    }
     report.annotations = destination.annotations.clone();
     report.notes.extend(destination.without_columns(&report));
     Ok((report, failure))
 }
 
-/// What a command reports; with it what stopped one that still has something to report.
-fn reported(command: &Command) -> Result<(Report, Option<Error>)> {
-    let report = match command {
-        Command::Formats(a) => formats::run(a),
-        Command::Convert(a) => convert::run(a),
-        Command::Quantise(a) => return quantise::run(a),
-        Command::Calc(a) => return calc::run(a),
-        Command::Instructions(a) => instructions::run(a),
-        Command::Models(a) => models::run(a),
-        Command::Devices(a) => devices::run(a),
-        Command::Probe(a) => probe::run(a),
-        Command::Record(a) => record::run(a),
-        Command::Verify(a) => verify::run(a),
-        Command::Explain(a) => explain::run(a),
-        Command::Merge(a) => merge::run(a),
-        Command::ExecCheck(a) => exec_check::run(a),
-        Command::Power(a) => power::run(a),
-        Command::Identify(a) => return identify::run(a),
-        Command::Distinguish(a) => distinguish::run(a),
-        Command::Chain(a) => chain::run(a),
-        Command::Tree(a) => tree::run(a),
-        Command::Gemm(a) => gemm::run(a),
-        Command::Emulate(a) => emulate::run(a),
-        Command::Cost(a) => cost::run(a),
-        Command::Experiment(a) => experiment::run(a),
-        Command::Diff(a) => diff::run(a),
-    };
-    Ok((report?, None))
+/// Lets signals, and the limit of time in seconds, interrupt what follows.
+fn begin(limit: Option<u64>) {
+    signals::watch();
+    if let Some(seconds) = limit {
+        interrupt::limit(Duration::from_secs(seconds));
+    }
+}
+
+/// Has a command fill its report: as much of it as is known, whatever ends the work.
+///
+/// # Errors
+/// Those of the command; [`Error::Interrupted`] where an interruption ended it.
+fn reported(command: &Command, report: &mut Report) -> Result<()> {
+    match command {
+        Command::Formats(a) => formats::run(a, report),
+        Command::Convert(a) => convert::run(a, report),
+        Command::Quantise(a) => quantise::run(a, report),
+        Command::Calc(a) => calc::run(a, report),
+        Command::Instructions(a) => instructions::run(a, report),
+        Command::Models(a) => models::run(a, report),
+        Command::Devices(a) => devices::run(a, report),
+        Command::Probe(a) => probe::run(a, report),
+        Command::Record(a) => record::run(a, report),
+        Command::Verify(a) => verify::run(a, report),
+        Command::Explain(a) => explain::run(a, report),
+        Command::Merge(a) => merge::run(a, report),
+        Command::ExecCheck(a) => exec_check::run(a, report),
+        Command::Power(a) => power::run(a, report),
+        Command::Identify(a) => identify::run(a, report),
+        Command::Distinguish(a) => distinguish::run(a, report),
+        Command::Chain(a) => chain::run(a, report),
+        Command::Tree(a) => tree::run(a, report),
+        Command::Gemm(a) => gemm::run(a, report),
+        Command::Emulate(a) => emulate::run(a, report),
+        Command::Cost(a) => cost::run(a, report),
+        Command::Experiment(a) => experiment::run(a, report),
+        Command::Diff(a) => diff::run(a, report),
+    }
 }
 
 /// The command line that runs on this thread, or that of this process, with the program's own name in front, quoted for a shell.

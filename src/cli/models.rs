@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{OutputDestination, invocation};
+use super::OutputDestination;
 use crate::{
     Result,
     arithmetic::{Evaluator, Model, shipped},
@@ -35,8 +35,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// An unknown model; a file that is not one (with file, line, key and what is allowed).
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    let mut report = Report::new("models", invocation());
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.keys {
         report.tables.extend([catalogue::keys(), catalogue::node_keys()]);
     } else if let (Some(name), false) = (&arguments.model, arguments.instructions.is_empty()) {
@@ -50,5 +49,5 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
         let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
         report.tables.push(catalogue::models(&models));
     }
-    Ok(report)
+    Ok(())
 }

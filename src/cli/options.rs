@@ -154,38 +154,47 @@ impl OutputDestination {
         self.out.as_deref().filter(|path| is_folder(path))
     }
 
-    /// Renders `report` to the file, to files in the folder, or to standard output.
+    /// Renders `report` to the file, to files in the folder, or to standard output, and to the files of `--also`. Where the file
+    /// of `--out` cannot be written, the result goes to standard output.
     ///
     /// # Errors
-    /// A request error if a file cannot be written; the old file, if any, is then untouched.
+    /// A request error if a file cannot be written, after everything else is; the old file, if any, is then untouched.
     pub fn write(&self, report: &Report) -> Result<()> {
-        if let Some(folder) = self.folder() {
-            self.write_also(report)?;
-            std::fs::create_dir_all(folder)
-                .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
-            return report::write_csv_files(report, folder);
-        }
-        self.write_also(report)?;
-        let text = report::render(report, self.output.into(), &self.layout());
-        match &self.out {
-            Some(path) => crate::base::atomic::write(path, text.as_bytes()),
-            None => {
-                let mut stdout = std::io::stdout();
-                stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
+        let also = self.write_also(report);
+        let own = match (&self.out, self.folder()) {
+            (None, _) => self.print(report),
+            (Some(_), Some(folder)) => std::fs::create_dir_all(folder)
+                .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))
+                .and_then(|()| report::write_csv_files(report, folder)),
+            (Some(path), None) => {
+                let text = report::render(report, self.output.into(), &self.layout());
+                atomic::write(path, text.as_bytes())
             }
-        }
+        };
+        let own = own.or_else(|error| match &self.out {
+            Some(_) => self.print(report).and(Err(error.within("the result is on standard output, not in --out"))),
+            None => Err(error),
+        });
+        own.and(also)
     }
 
-    /// Renders `report` to the files of `--also`.
+    fn print(&self, report: &Report) -> Result<()> {
+        let text = report::render(report, self.output.into(), &self.layout());
+        let mut stdout = std::io::stdout();
+        stdout.write_all(text.as_bytes()).and_then(|()| stdout.flush()).or_else(|error| stdout_failed(&error))
+    }
+
+    /// Renders `report` to the files of `--also`: to each that can be written.
     ///
     /// # Errors
-    /// A request error if one cannot be written.
+    /// A request error for the first that cannot be written.
     pub fn write_also(&self, report: &Report) -> Result<()> {
         let layout = ViewLayout { columns: self.columns.clone(), brief: self.brief, width: WIDTH };
         let views = self.also.iter().filter_map(|path| Some((path, ending_view(path)?)));
-        views.into_iter().try_for_each(|(path, view)| {
-            crate::base::atomic::write(path, report::render(report, view.into(), &layout).as_bytes())
-        })
+        let write = |(path, view): (&PathBuf, ViewName)| {
+            atomic::write(path, report::render(report, view.into(), &layout).as_bytes())
+        };
+        views.map(write).fold(Ok(()), |first, written| first.and(written))
     }
 
     fn layout(&self) -> ViewLayout {

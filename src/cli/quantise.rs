@@ -4,11 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{OutputDestination, Progress, drawings::Drawings, invocation, options::integer, progress::Bar, rounding};
+use super::{OutputDestination, Progress, drawings::Drawings, options::integer, progress::Bar, rounding};
 use crate::{
     Error, Result,
     array::{ArrayFile, StreamedArray},
-    base::signals,
     format::Rounding,
     quantise::{Activations, Choice, Found, Quantisation, targets},
     report::Report,
@@ -69,7 +68,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// What is wrong with the request or its files, before work starts.
-pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let targets = targets(&arguments.to, &arguments.rules, &arguments.per)?;
     let rounding = rounding::of_elements(&arguments.round)?;
     let files = arguments.files.iter().map(|path| ArrayFile::open(path)).collect::<Result<Vec<_>>>()?;
@@ -92,7 +91,6 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
         activations: activations.as_ref(),
     };
     how.check(chosen.iter().map(|(_, array)| *array))?;
-    signals::watch();
     let progress = Progress::new(&arguments.destination);
     let total = chosen.iter().map(|(_, array)| array.len() as u64).sum();
     let bar = Bar::new(&progress, "values", total, 0, 1);
@@ -110,14 +108,9 @@ pub(super) fn run(arguments: &Arguments) -> Result<(Report, Option<Error>)> {
     };
     let outcome = chosen.into_iter().try_for_each(&mut one);
     drop(progress);
-    let mut report = Report::new("quantise", invocation());
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(arguments.seed);
-    let stopped = report.until_interrupted(outcome).err();
-    match stopped {
-        Some(error) if found.counted.0 == 0 => Err(error),
-        stopped => {
-            report.tables = found.tables(&how);
-            Ok((report, stopped))
-        }
+    if found.counted.0 > 0 {
+        report.tables = found.tables(&how);
     }
+    outcome
 }

@@ -1,6 +1,10 @@
 //! `tcnum record`.
 
-use std::{ffi::OsStr, path::PathBuf, time::Duration};
+use std::{
+    ffi::OsStr,
+    path::PathBuf,
+    time::{Duration, Instant},
+};
 
 use clap::Args;
 
@@ -11,11 +15,11 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::{atomic, signals},
+    base::{atomic, pace::UNASKED},
     device::{self, Device},
     inputs::{Distribution, Op},
     isa::Instruction,
-    record::{self, RecordedTiles, Recording},
+    record::{self, RecordedTiles, Recording, RecordingRow},
     report::Report,
     trace::TraceKind,
 };
@@ -37,7 +41,7 @@ pub(super) struct Arguments {
     /// Write one file for each instruction to this folder, NAME.safetensors, instead of the one of --out.
     #[arg(long, value_name = "FOLDER", conflicts_with = "out")]
     folder: Option<PathBuf>,
-    /// Tiles, corners first; without it all corners and about 32 KiB of random tiles.
+    /// Tiles, corners first; without it all corners and about 32 KiB of random tiles, as many as an exec: device answers in a minute.
     #[arg(long, value_name = "N", value_parser = integer(1..=1u32 << 20), conflicts_with = "op")]
     tiles: Option<u32>,
     /// Record the tiles of a probe of this operation instead.
@@ -61,8 +65,7 @@ pub(super) struct Arguments {
 ///
 /// # Errors
 /// Unknown names, a device that cannot be opened or fails, a file that cannot be written.
-pub(super) fn run(arguments: &Arguments) -> Result<Report> {
-    signals::watch();
+pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let name = arguments.selection.device(&[], arguments.common.device.as_deref());
     let mut instructions = arguments.selection.instructions(&[], Some(&name))?;
     let file = arguments.common.destination.out.as_deref();
@@ -82,30 +85,41 @@ pub(super) fn run(arguments: &Arguments) -> Result<Report> {
             .map_err(|e| Error::request(format!("the folder {} cannot be made: {e}", folder.display())))?;
     }
     let mut device = device::open(Some(&name), Duration::from_secs(arguments.common.timeout))?;
-    let mut report = Report::new("record", invocation());
     report.seed = Some(arguments.common.seed);
     if arguments.available {
         select::available(&mut instructions, device.as_ref(), None, &mut report.notes);
     }
     check(arguments, &instructions, device.as_mut())?;
     let mut rows = Vec::new();
-    let progress = Progress::new(&arguments.common.destination);
-    for instruction in &instructions {
-        progress.step(&format!("recording {instruction} on {}", device.identity().name));
-        let recorded = record::record(device.as_mut(), instruction, &recording(arguments, instruction));
-        match report.until_interrupted(recorded) {
-            Ok(Some(row)) => rows.push(row),
-            Ok(None) => break,
-            Err(error) if arguments.available && error.is_unavailable() => report.notes.push(error.to_string()),
-            Err(error) => return Err(error),
-        }
-    }
+    let outcome = record_all(arguments, &instructions, device.as_mut(), &mut report.notes, &mut rows);
     report.device = Some(device.identity().clone());
-    if rows.is_empty() {
-        select::nothing(&mut report, device.as_ref());
+    report.answer = record::answer(&device.identity().name, &rows);
+    if rows.is_empty() && outcome.is_ok() {
+        select::nothing(report, device.as_ref());
     }
     report.tables.push(record::table(rows));
-    Ok(report)
+    outcome
+}
+
+/// Records each instruction; `rows` has those that were recorded, whatever ends the work.
+fn record_all(
+    arguments: &Arguments,
+    instructions: &[Instruction],
+    device: &mut dyn Device,
+    notes: &mut Vec<String>,
+    rows: &mut Vec<RecordingRow>,
+) -> Result<()> {
+    let progress = Progress::new(&arguments.common.destination);
+    let begun = Instant::now();
+    for (number, instruction) in instructions.iter().enumerate() {
+        progress.step(&format!("recording {instruction} on {}", device.identity().name));
+        let unasked = UNASKED.saturating_sub(begun.elapsed()) / (instructions.len() - number) as u32;
+        match record::record(device, instruction, &recording(arguments, instruction), unasked, rows) {
+            Err(error) if arguments.available && error.is_unavailable() => notes.push(error.to_string()),
+            outcome => outcome?,
+        }
+    }
+    Ok(())
 }
 
 /// Refuses, before anything is recorded, files that would overwrite others, and instructions that the device does not have.

@@ -17,7 +17,7 @@ use crate::{
     Error, Result, Stage,
     base::{
         atomic::{self, DerivedKind},
-        interrupt, signals,
+        interrupt,
     },
     device::cpu,
     document::{self, Document, PaperFile, Results},
@@ -156,7 +156,6 @@ impl DerivedKind for PaperKind {
 /// # Errors
 /// No result can be read; the document cannot be written, or has another ending.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
-    signals::watch();
     let form = Form::of(&arguments.out)?;
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();

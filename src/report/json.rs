@@ -22,6 +22,7 @@ pub(super) fn render(report: &Report) -> String {
         ("schema", json!(schema::VERSION)),
         ("command", json!(report.command)),
         ("invocation", json!(report.invocation)),
+        ("answer", json!(report.answer)),
         ("device", device),
         ("seed", json!(report.seed)),
         ("annotations", object(&report.annotations)),

@@ -15,6 +15,9 @@ const ROOM: Room = Room { width: 74, gap: 2, longest: 36, measure: printed_width
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let mut text = comment(&format!("tcnum {}: {}", human::program(), report.invocation));
+    if let Some(answer) = human::answer(report) {
+        text += &comment(&answer);
+    }
     for (key, value) in human::provenance(report) {
         text += &comment(&format!("{key}: {value}"));
     }

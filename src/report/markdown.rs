@@ -7,6 +7,9 @@ use super::{
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let mut text = format!("# tcnum {}\n\n", escaped(&report.command));
+    if let Some(answer) = human::answer(report) {
+        text += &format!("**{}**\n\n", escaped(&answer));
+    }
     text += &format!("- command: {}\n- tcnum: {}\n", code(&report.invocation), human::program());
     for (key, value) in human::provenance(report) {
         text += &format!("- {}: {}\n", escaped(&key), escaped(&value));

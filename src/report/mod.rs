@@ -23,7 +23,7 @@ use crate::base::atomic;
 pub use cell::{Cell, CellValue, Kind};
 pub(crate) use csv::TableFile;
 pub use declare::{Column, Declaration, Field, Look, Row, Where, hidden, shown};
-pub(crate) use human::{Shown, grouped, plain, three_digits};
+pub(crate) use human::{Shown, counted, grouped, plain, three_digits};
 pub(crate) use read::{Kept, result};
 
 use crate::{Error, Interruption, Result, base::interrupt};
@@ -110,6 +110,8 @@ pub struct Report {
     pub invocation: String,
     /// The device that ran it, if one did.
     pub device: Option<crate::device::Identity>,
+    /// The answer to what was asked, in one sentence.
+    pub answer: Option<String>,
     /// The seed of the random inputs, if there were any.
     pub seed: Option<u64>,
     /// Sentences that the reader of the numbers must know.
@@ -120,8 +122,8 @@ pub struct Report {
     pub tables: Vec<Table>,
     /// Whether what the command claims holds: false makes the exit status 1.
     pub holds: bool,
-    /// The signal that stopped the command, if one did: the results are those of the work that was done until then, and the exit
-    /// status is 130 or 143.
+    /// What stopped the command, if something did: the results are those of the work that was done until then, and the exit
+    /// status is that of the interruption.
     pub interrupted: Option<Interruption>,
 }
 
@@ -147,6 +149,7 @@ impl Report {
             command: command.into(),
             invocation: invocation.into(),
             device: None,
+            answer: None,
             seed: None,
             notes: Vec::new(),
             annotations: Vec::new(),
@@ -158,7 +161,7 @@ impl Report {
 }
 
 impl Report {
-    /// Takes in what some of the work came to: its result, or nothing where a signal stopped it, which is then answered and
+    /// Takes in what some of the work came to: its result, or nothing where it was interrupted, which is then answered and
     /// stands in the report.
     ///
     /// # Errors
@@ -169,7 +172,8 @@ impl Report {
             Err(Error::Interrupted { by }) => {
                 interrupt::answered();
                 if self.interrupted.is_none() {
-                    self.notes.insert(0, format!("Interrupted by {}: this is what was done until then.", by.name()));
+                    self.notes
+                        .insert(0, format!("Interrupted by {}: the result covers the work done before it.", by.name()));
                 }
                 self.interrupted = Some(by);
                 Ok(None)

@@ -78,13 +78,14 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
     let command = words("command").ok_or("it does not say which command gave it")?;
     let mut report = Report::new(command, words("invocation").unwrap_or_default());
     report.device = document["device"].is_object().then(|| identity(&document["device"]));
+    report.answer = words("answer");
     report.seed = document["seed"].as_u64();
     report.annotations = pairs(&document["annotations"]);
     let notes = document["notes"].as_array().into_iter().flatten();
     report.notes = notes.filter_map(|note| note.as_str().map(str::to_string)).collect();
     report.holds = document["holds"].as_bool().ok_or("it does not say whether it holds")?;
-    let signal = document["interrupted"].as_str();
-    report.interrupted = [Interruption::Int, Interruption::Term].into_iter().find(|own| signal == Some(own.name()));
+    let stopped = document["interrupted"].as_str();
+    report.interrupted = Interruption::ALL.into_iter().find(|own| stopped == Some(own.name()));
     let (mut tables, mut unknown) = (Vec::new(), Vec::new());
     for (key, rows) in document["tables"].as_object().into_iter().flatten() {
         let rows = rows.as_array().ok_or_else(|| format!("tables.{key} is not an array of rows"))?;

@@ -15,6 +15,7 @@ mod distinguish;
 mod documents;
 mod experiments;
 mod explain;
+mod interruption;
 #[path = "../common/machine.rs"]
 mod machine;
 mod models_command;

@@ -2,10 +2,9 @@
 
 use std::path::Path;
 
-use super::{Arguments, Bar, Progress, invocation, quantizer, refuse_block_flags};
+use super::{Arguments, Bar, Progress, quantizer, refuse_block_flags};
 use crate::{
     Error, Result,
-    base::signals,
     convert::{ConversionTarget, FileContent, FileConversion},
     format::{Format, Rounding, find},
     report::Report,
@@ -18,9 +17,9 @@ use crate::{
 pub(super) fn run(
     arguments: &Arguments,
     input: &Path,
-    from: Option<FileContent>,
-    to: Option<FileContent>,
-) -> Result<Report> {
+    [from, to]: [Option<FileContent>; 2],
+    report: &mut Report,
+) -> Result<()> {
     if arguments.rounding.random.is_some() {
         return Err(Error::request(
             "--random is one number, by which all values of a file would be rounded alike; --round SR takes random bits for each, from --seed",
@@ -40,16 +39,15 @@ pub(super) fn run(
         names: arguments.tensors.clone(),
         seed: arguments.seed.unwrap_or(0),
     };
-    signals::watch();
-    let mut report = Report::new("convert", invocation());
     report.seed = matches!(arguments.elements()?, Rounding::Sr { .. }).then_some(conversion.seed);
     let progress = Progress::new(&arguments.destination);
     let mut bar = None;
-    let table = conversion.run(input, output, &mut |done, total| {
+    let rows = conversion.run(input, output, &mut |done, total| {
         bar.get_or_insert_with(|| Bar::new(&progress, "values", total, 0, 1)).show(done, 0);
     })?;
-    report.tables.push(table);
-    Ok(report)
+    report.answer = Some(conversion.answer(&rows));
+    report.tables.push(conversion.table(rows));
+    Ok(())
 }
 
 fn scalar(arguments: &Arguments, format: &'static Format) -> Result<ConversionTarget> {

@@ -1,0 +1,134 @@
+//! Every verb, interrupted at one point after another: what was done until then is reported, marked, or nothing is.
+
+use std::{cell::Cell, collections::BTreeSet, rc::Rc};
+
+use tcnum::{Error, Interruption, cli, interruptible};
+
+use crate::program::tcnum;
+
+/// How a verb meets an interruption.
+enum Meets {
+    /// A command line whose work has several units, each with a result: `{OUT}` is a folder to write to.
+    Units(&'static str),
+    /// A command line whose work has one result, which there is or is not.
+    Whole(&'static str),
+    /// It ends by itself at once, or prints nothing but text about the command line.
+    Short,
+    /// Tested by what it makes, in another file.
+    Elsewhere,
+}
+
+use Meets::{Elsewhere, Short, Units, Whole};
+
+const I: &str = "mma.m8n8k4.f16.f16.f16.f16";
+const J: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
+
+/// Every verb that the program has.
+const VERBS: &[(&str, Meets)] = &[
+    ("formats", Short),
+    ("convert", Whole("convert --to e4m3 --input {OUT}/w.npy --out {OUT}/w.safetensors")),
+    ("quantise", Units("quantise {OUT}/w.npy {OUT}/w.npy --to e4m3")),
+    ("calc", Units("calc --fmt bf16 --op add 1 2 3 4")),
+    ("instructions", Units("instructions mma.m16n8k16.f32 --device model:hopper")),
+    ("models", Short),
+    ("devices", Short),
+    ("probe", Units("probe --fmt f16 --op accumulate --samples 2000 --device model:hopper")),
+    ("record", Units("record --fmt f16 --tiles 2 --device model:hopper --folder {OUT}")),
+    ("verify", Units("verify --instr I --instr J --cases 1e4 --device model:hopper --model ampere")),
+    ("explain", Short),
+    ("merge", Short),
+    ("exec-check", Units("exec-check -- python3 tests/exec/hopper.py")),
+    ("power", Units("power --instr I --instr J --model hopper --cases 100")),
+    ("identify", Units("identify --instr I --instr J --device model:hopper --cases 1000")),
+    ("distinguish", Units("distinguish model:hopper model:volta --instr I --cases 1000")),
+    ("chain", Units("chain --instr J --chains 2 --length 3 --device model:hopper")),
+    ("tree", Units("tree --instr I --instr J --device model:hopper")),
+    ("gemm", Whole("gemm --instr J --shape 16,16,64 --device model:hopper")),
+    ("emulate", Units("emulate --size 32 --scheme bf16x3 --scheme bf16x9 --device model:hopper")),
+    ("cost", Units("cost --device cpu --fmt bf16")),
+    ("experiment", Units("experiment experiments/table-12.toml --device model:hopper --samples 20")),
+    ("diff", Units("diff model:hopper model:volta --instr I --cases 100")),
+    ("report", Elsewhere),
+    ("completions", Short),
+    ("help", Short),
+];
+
+#[test]
+fn every_verb_is_in_the_table_of_interruptions() {
+    let help = tcnum(&["--help"]).stdout;
+    let lines = help.lines().skip_while(|line| !line.starts_with("Commands:")).skip(1);
+    let listed: BTreeSet<String> = lines
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| Some(line.split_whitespace().next()?.to_string()))
+        .collect();
+    let known: BTreeSet<String> = VERBS.iter().map(|(verb, _)| verb.to_string()).collect();
+    assert_eq!(listed, known);
+}
+
+/// What a command came to that was interrupted at its check number `at`.
+enum Came {
+    /// It ended by itself.
+    Done,
+    /// Nothing was reported.
+    Nothing,
+    /// The rows of its marked report.
+    Rows(usize),
+}
+
+fn interrupted(words: &[String], at: u64) -> Came {
+    let checks = Rc::new(Cell::new(0));
+    let stop = move || {
+        checks.set(checks.get() + 1);
+        (checks.get() >= at).then_some(Interruption::Term)
+    };
+    let words = words.iter().map(Into::into).collect();
+    match interruptible(stop, || cli::report(words)) {
+        Err(Error::Interrupted { by: Interruption::Term }) => Came::Nothing,
+        Err(error) => panic!("check {at}: {error}"),
+        Ok((_, Some(error))) => panic!("check {at}: {error}"),
+        Ok((report, None)) => match report.interrupted {
+            None => Came::Done,
+            Some(_) => Came::Rows(report.tables.iter().map(|table| table.rows.len()).sum()),
+        },
+    }
+}
+
+/// Interrupts a command at its checks number 1, 2, 4 and so on until it ends by itself: the interruptions, and those with rows.
+fn interruptions(line: &str) -> (usize, usize) {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::copy("tests/fixtures/numpy_f32.npy", folder.path().join("w.npy")).unwrap();
+    let line = line.replace("{OUT}", folder.path().to_str().unwrap());
+    let name = |word: &str| match word {
+        "I" => I.to_string(),
+        "J" => J.to_string(),
+        other => other.to_string(),
+    };
+    let words: Vec<String> = std::iter::once("tcnum".into()).chain(line.split(' ').map(name)).collect();
+    let (mut count, mut with_rows) = (0, 0);
+    for at in (0..24).map(|power| 1 << power) {
+        match interrupted(&words, at) {
+            Came::Done => return (count, with_rows),
+            Came::Nothing => count += 1,
+            Came::Rows(rows) => {
+                assert!(rows > 0, "tcnum {line}, check {at}: a marked report without rows");
+                (count, with_rows) = (count + 1, with_rows + 1);
+            }
+        }
+    }
+    panic!("tcnum {line} does not end");
+}
+
+#[test]
+fn an_interrupted_verb_reports_what_was_done_until_then() {
+    for (verb, meets) in VERBS {
+        match meets {
+            Units(line) => {
+                let (count, with_rows) = interruptions(line);
+                assert!(count > 0 && with_rows > 0, "{verb}: {count} interruptions, {with_rows} with a result");
+            }
+            Whole(line) => assert!(interruptions(line).0 > 0, "{verb} cannot be interrupted"),
+            Short | Elsewhere => {}
+        }
+    }
+}
