@@ -35,36 +35,37 @@ fn children() -> Vec<String> {
     statuses.filter(is_child).map(|status| status.lines().take(3).collect::<Vec<_>>().join(", ")).collect()
 }
 
+/// What `look` finds, as soon as it finds something; fails with `otherwise` after five minutes.
+fn awaited<T>(look: impl Fn() -> Option<T>, otherwise: &str) -> T {
+    let looks = std::iter::repeat_with(|| {
+        std::thread::sleep(Duration::from_millis(10));
+        look()
+    });
+    looks.take(30_000).flatten().next().unwrap_or_else(|| panic!("{otherwise}"))
+}
+
 /// Waits until the process of this number is gone, or a zombie that its parent may still fetch.
 fn wait_for_the_end_of(pid: &str) {
-    let runs = || {
+    let gone = || {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
+        let runs = status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'));
+        (!runs).then_some(())
     };
-    let mut patience = 2000;
-    while runs() {
-        patience -= 1;
-        assert!(patience > 0, "process {pid} lives on");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    awaited(gone, &format!("process {pid} lives on"));
 }
 
 /// The number that a program writes to `file`, once it is there.
 fn pid_in(file: &std::path::Path) -> String {
-    let mut patience = 2000;
-    loop {
-        match fs::read_to_string(file) {
-            Ok(text) if text.ends_with('\n') => return text.trim().to_string(),
-            _ => patience -= 1,
-        }
-        assert!(patience > 0, "no program was started");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    let number = || {
+        let text = fs::read_to_string(file).ok()?;
+        text.ends_with('\n').then(|| text.trim().to_string())
+    };
+    awaited(number, "no program was started")
 }
 
 /// How long to wait for an answer: little where none comes.
 fn timeout(options: &str) -> Duration {
-    Duration::from_millis(if matches!(options, "--hang" | "--deaf") { 500 } else { 2000 })
+    if matches!(options, "--hang" | "--deaf") { Duration::from_millis(500) } else { Duration::from_secs(300) }
 }
 
 #[test]
@@ -159,7 +160,7 @@ fn every_program_is_stopped_and_reaped() {
     }
 
     // One program at a time: another instruction ends the session of the first.
-    let mut device = ExecDevice::new(&format!("python3 '{program}'"), Duration::from_secs(30)).unwrap();
+    let mut device = ExecDevice::new(&format!("python3 '{program}'"), timeout("")).unwrap();
     for name in ["mma.m8n8k16.s32.s8.s8.s32", "mma.m8n8k4.f64.f64.f64.f64", "mma.m16n8k8.f32.f16.f16.f32"] {
         device.prepare(&isa::find(name).unwrap()).unwrap();
         assert_eq!(children().len(), 1, "{:?}", children());

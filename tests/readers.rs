@@ -442,7 +442,7 @@ fn answers_of_programs() {
             // Where there is no line, the program ends: that it waits for the batch would cost the whole time that it has.
             let answers = "read offer; head -n 1 \"$0\"; [ $(wc -l < \"$0\") -gt 0 ] || exit; head -c 4 > /dev/null; tail -n +2 \"$0\"";
             let command = format!("sh -c '{answers}' '{}'", path.display());
-            let mut device = ExecDevice::new(&command, Duration::from_secs(20))?;
+            let mut device = ExecDevice::new(&command, Duration::from_secs(300))?;
             device.execute(&instruction, &Tiles::zeros(&instruction, 1)).map(drop)
         })
     });

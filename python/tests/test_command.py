@@ -4,7 +4,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 
 import tcnum
 
@@ -29,15 +28,16 @@ def test_exit_statuses_are_those_of_the_command():
 
 def test_an_interrupt_ends_the_command():
     words = ["verify", "--instr", "mma.m16n8k8.f32.f16.f16.f32", "--device", "model:hopper", "--model", "hopper", "--cases", "1e11"]
-    process = subprocess.Popen([sys.executable, "-m", "tcnum", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    time.sleep(2)
+    often = os.environ | {"TCNUM_PROGRESS_SECONDS": "0.01"}
+    process = subprocess.Popen([sys.executable, "-m", "tcnum", *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=often)
+    # What is left is said once something was done.
+    while b" s left" not in (line := process.stderr.readline()):
+        assert line, "it ended"
     process.send_signal(signal.SIGINT)
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=600)
     assert process.returncode == 130 and b"Interrupted by SIGINT" in out
 
 
-def test_the_module_is_imported_quickly():
-    """Without NumPy, which is imported when it is first needed. The best of some: others use the machine, too."""
-    code = "import time; t = time.perf_counter(); import tcnum; print(time.perf_counter() - t); import sys; assert 'numpy' not in sys.modules"
-    seconds = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=os.environ).stdout) for _ in range(5)]
-    assert min(seconds) < 0.1
+def test_the_module_is_imported_without_numpy_which_takes_longer_than_all_the_rest():
+    """NumPy is imported when it is first needed."""
+    subprocess.run([sys.executable, "-c", "import sys, tcnum; assert 'numpy' not in sys.modules"], check=True)

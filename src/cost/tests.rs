@@ -1,4 +1,5 @@
 use super::*;
+use crate::device::Timing;
 
 fn way(independent: u32, machine: &[(&str, u32)]) -> Way {
     let role = |opcode: &str| match opcode {
@@ -46,4 +47,57 @@ fn a_rate_converges_with_the_fewest_runs_that_come_near_to_the_best() {
     assert_eq!(converged(&points, 4).unwrap().independent, 2);
     assert_eq!(best(&points).unwrap().independent, 1);
     assert_eq!(converged(&points, 6), None);
+}
+
+/// A unit that takes 8 clocks of 1 GHz for a run and begins one every 2 clocks, for each of 4 multiprocessors.
+struct Unit {
+    ways: Vec<Way>,
+}
+
+impl Meter for Unit {
+    fn ways(&self) -> &[Way] {
+        &self.ways
+    }
+
+    fn warps_together(&self) -> u32 {
+        1
+    }
+
+    fn work(&self) -> u64 {
+        256
+    }
+
+    fn multiprocessors(&self) -> u32 {
+        4
+    }
+
+    fn time(&mut self, load: &Load) -> Result<Timing> {
+        let Way { independent, runs, .. } = self.ways[load.way];
+        let together = u64::from(load.warps * independent);
+        let turns = load.rounds * u64::from(runs / independent);
+        let clocks = turns * (2 * together).max(8);
+        let seconds = clocks as f64 * 1e-9;
+        Ok(Timing { clocks, seconds, whole: seconds })
+    }
+
+    fn sustain(&mut self, load: &Load, _: f64) -> Result<(Timing, DeviceState)> {
+        Ok((self.time(load)?, self.state()))
+    }
+
+    fn state(&self) -> DeviceState {
+        DeviceState::default()
+    }
+}
+
+#[test]
+fn latency_and_rates_are_those_of_the_unit_that_is_timed() {
+    let ways = [1, 2, 4, 8].map(|independent| Way { most_warps: 4, ..way(independent, &[]) });
+    let mut unit = Unit { ways: ways.to_vec() };
+    let Measured { points, latency, waited } = measured(&mut unit, OperandValues::Zeros).unwrap();
+    assert_eq!((latency, waited, points.len()), (Some(8.0), None, 12));
+    let most = best(&points).unwrap();
+    assert_eq!(most, Point { warps: 1, independent: 4, clocks: 8.0, rate: 128.0 });
+    assert_eq!(converged(&points, 4).unwrap().independent, 1);
+    let whole = whole(&mut unit, &most, OperandValues::Zeros, None).unwrap();
+    assert!((whole.tera - 2.0 * 4.0 * 128.0 * 1e-3).abs() < 1e-9 && (whole.clock - 1000.0).abs() < 1e-6, "{whole:?}");
 }

@@ -114,7 +114,7 @@ mod tests {
         assert_eq!(deviation("s8", 127.0, 1000.5, 0.0).unwrap().ulps, 873.5);
         assert_eq!(deviation("f64", 0.0, f64::MIN_POSITIVE, 0.0).unwrap().ulps, 2f64.powi(52));
         assert_eq!(deviation("f64", 1.0, 1.0, 2f64.powi(-1000)).unwrap().absolute, 2f64.powi(-1020));
-        assert_eq!(deviation("f64", 0.0, 0.0, 2f64.powi(-1060)), exactly(0.0, Some(1.0), 2f64.powi(-6)));
+        assert_eq!(deviation("f64", 0.0, 0.0, ldexp(1.0, -1060)), exactly(0.0, Some(1.0), 2f64.powi(-6)));
     }
 
     #[test]

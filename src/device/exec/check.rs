@@ -152,13 +152,13 @@ impl Check<'_> {
         let Ok(once) = answers else { return Ok(true) };
         let zeros = in_batches(&mut session, &Tiles::zeros(i, 2), &[2])?;
         self.row(&i.name, "zeros", zeros.and_then(|d| zero(i, &d)));
-        self.row(&i.name, "ends at a tile count of 0", ends(&mut session, true));
+        self.row(&i.name, "ends at a tile count of 0", ends(&mut session, true, self.timeout));
 
         let again = match self.open(i)? {
             Ok(mut session) => {
                 let backward = (0..tiles.count).rev().map(|at| tiles.slice(at, at + 1));
                 let whole = in_batches(&mut session, &joined(i, backward), &[tiles.count])?;
-                self.row(&i.name, "ends at the end of its input", ends(&mut session, false));
+                self.row(&i.name, "ends at the end of its input", ends(&mut session, false, self.timeout));
                 whole
             }
             Err(refusal) => Err(refusal.to_string()),
@@ -257,8 +257,8 @@ fn alike(i: &Instruction, once: &Codes, backward: &Codes, inexact: usize) -> Ver
     }
 }
 
-fn ends(session: &mut Session, farewell: bool) -> Verdict {
-    match session.close(farewell) {
+fn ends(session: &mut Session, farewell: bool, patience: Duration) -> Verdict {
+    match session.close(farewell, patience) {
         Ok(true) => Ok("ends".into()),
         Ok(false) => Err("goes on running".into()),
         Err(what) => Err(what),

@@ -30,6 +30,9 @@ const BATCH_BYTES: usize = 8 << 20;
 /// for more than it can do before the timeout.
 const FIRST_TILES: usize = 16;
 
+/// The longest that a program may take to end after its session.
+const FAREWELL: Duration = Duration::from_secs(2);
+
 /// A program that computes tiles. It is started for the first instruction, and again for each further one.
 pub struct ExecDevice {
     identity: Identity,
@@ -108,7 +111,7 @@ impl ExecDevice {
     }
 
     fn close(&mut self) -> Result<()> {
-        match self.session.take().map(|mut session| session.close(true)) {
+        match self.session.take().map(|mut session| session.close(true, FAREWELL)) {
             Some(Err(what)) => {
                 Err(Error::device(format!("{}: after its last answer the program {what}", self.identity.name)))
             }

@@ -19,8 +19,8 @@ const PIECE: usize = 1 << 16;
 const PIECES: usize = 16;
 /// Bytes of standard error that are kept: its end.
 const ERRORS_KEPT: usize = 4096;
-/// How long a program whose output has ended may take to exit, and its standard error to be read to the end.
-const EXIT_PATIENCE: Duration = Duration::from_secs(1);
+/// How long the end of its standard error is waited for after a program has ended. One that it has started may keep it open.
+const ERRORS_PATIENCE: Duration = Duration::from_secs(10);
 
 /// How long a wait lasts at most before a signal that has arrived is noticed.
 const NOTICE: Duration = Duration::from_millis(50);
@@ -112,9 +112,9 @@ impl Process {
     }
 
     /// How the program ended, in words for a message, after it has closed its output; it is killed if it
-    /// does not end.
-    pub(super) fn ending(&mut self) -> String {
-        let how = match self.exit_within(EXIT_PATIENCE) {
+    /// does not end before `patience` does.
+    pub(super) fn ending(&mut self, patience: Duration) -> String {
+        let how = match self.exit_within(patience) {
             Some(status) => status.to_string(),
             None => "it closed its standard output and kept running".into(),
         };
@@ -125,7 +125,7 @@ impl Process {
     /// The last line of the program's standard error, introduced for a message; empty if there is none.
     pub(super) fn complaint(&self) -> String {
         // Whether or not the end came in time, what is there is shown.
-        let _ = self.errors_end.recv_timeout(EXIT_PATIENCE);
+        let _ = self.errors_end.recv_timeout(ERRORS_PATIENCE);
         let kept = self.errors.lock().unwrap_or_else(PoisonError::into_inner);
         let text = String::from_utf8_lossy(&kept);
         match text.lines().map(str::trim).rfind(|line| !line.is_empty()) {

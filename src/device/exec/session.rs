@@ -19,8 +19,6 @@ const FIRST: u32 = 1;
 const SECOND: u32 = 2;
 /// The longest first line that is read from a program.
 const LONGEST_GREETING: usize = 1 << 16;
-/// The longest that a program may take to end when its session does.
-const FAREWELL: Duration = Duration::from_secs(2);
 /// How long bytes after a complete answer are listened for.
 const SURPLUS: Duration = Duration::from_millis(1);
 
@@ -151,7 +149,6 @@ impl Session {
         let i = &self.instruction;
         let tile_bytes = i.m * i.n * i.d.bytes();
         let expected = batch.count * tile_bytes;
-        let mut answer = Vec::with_capacity(expected);
         let fail =
             |answered: &[u8], what| Failure::Program { answered: (answered.len() / tile_bytes).min(batch.count), what };
         if let Arrival::Bytes(_) = self.process.receive(Instant::now()) {
@@ -162,13 +159,13 @@ impl Session {
         batch.arrays().for_each(|(_, codes)| message.extend_from_slice(codes.as_bytes()));
         self.process.send(message);
         let deadline = Instant::now() + self.timeout;
-        while answer.len() < expected {
-            match self.process.receive(deadline) {
-                Arrival::Bytes(bytes) => answer.extend_from_slice(&bytes),
-                Arrival::End => return Err(fail(&answer, format!("ended ({})", self.process.ending()))),
-                Arrival::Nothing => return Err(fail(&answer, self.silent(!answer.is_empty()))),
-                Arrival::Signal(signal) => return Err(Failure::Interrupted(signal)),
-            }
+        let enough = |answer: &[u8]| answer.len() >= expected;
+        let (answer, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
+        match end {
+            None => {}
+            Some(Silence::End) => return Err(fail(&answer, format!("ended ({})", self.process.ending(self.timeout)))),
+            Some(Silence::Late) => return Err(fail(&answer, self.silent(!answer.is_empty()))),
+            Some(Silence::Signal(signal)) => return Err(Failure::Interrupted(signal)),
         }
         let surplus = || self.process.receive(Instant::now() + SURPLUS);
         if answer.len() > expected || matches!(surplus(), Arrival::Bytes(_)) {
@@ -178,19 +175,19 @@ impl Session {
     }
 
     /// Ends the session, with a tile count of 0 or by closing the program's input alone, and waits for the program to end: whether
-    /// it did by itself, or what it did wrong meanwhile.
-    pub(super) fn close(&mut self, farewell: bool) -> Result<bool, String> {
+    /// it did by itself before `patience` ended, or what it did wrong meanwhile.
+    pub(super) fn close(&mut self, farewell: bool, patience: Duration) -> Result<bool, String> {
         if farewell {
             self.process.send(0u32.to_le_bytes().to_vec());
         }
-        let ended = self.process.finish(self.timeout.min(FAREWELL));
+        let ended = self.process.finish(patience.min(self.timeout));
         ended.ok_or_else(|| self.too_much())
     }
 
     /// Offers the instruction, and reads the program's first line.
     fn greet(&mut self, protocol: u32) -> Result<Outcome, Refusal> {
         self.process.send(offer(&self.instruction, protocol));
-        let Some(line) = self.line()? else { return Ok(Outcome::Ended(self.process.ending())) };
+        let Some(line) = self.line()? else { return Ok(Outcome::Ended(self.process.ending(self.timeout))) };
         let greeting = serde_json::from_slice(&line).map_err(|error| {
             let start: String = String::from_utf8_lossy(&line).chars().take(80).collect();
             Refusal::Failed(format!(
@@ -203,32 +200,27 @@ impl Session {
 
     /// The program's first line, without its end; `None` if it ended before that.
     fn line(&mut self) -> Result<Option<Vec<u8>>, Refusal> {
-        let mut line = Vec::new();
         let deadline = Instant::now() + self.timeout;
-        loop {
-            match self.process.receive(deadline) {
-                Arrival::Bytes(bytes) => line.extend_from_slice(&bytes),
-                Arrival::End => return Ok(None),
-                Arrival::Nothing => {
-                    let what = self.silent(!line.is_empty());
-                    return Err(Refusal::Failed(format!("before its first line it {what}")));
-                }
-                Arrival::Signal(signal) => return Err(Refusal::Interrupted(signal)),
+        let enough = |line: &[u8]| line.contains(&b'\n') || line.len() > LONGEST_GREETING;
+        let (mut line, end) = gathered(deadline, |deadline| self.process.receive(deadline), enough);
+        match end {
+            None => {}
+            Some(Silence::End) => return Ok(None),
+            Some(Silence::Late) => {
+                let what = self.silent(!line.is_empty());
+                return Err(Refusal::Failed(format!("before its first line it {what}")));
             }
-            match line.iter().position(|byte| *byte == b'\n') {
-                Some(end) if end + 1 < line.len() => {
-                    return Err(Refusal::Failed(format!("after its first line it {}", self.too_much())));
-                }
-                Some(end) => {
-                    line.truncate(end);
-                    return Ok(Some(line));
-                }
-                None if line.len() > LONGEST_GREETING => {
-                    let what = format!("its first line does not end within {LONGEST_GREETING} bytes");
-                    return Err(Refusal::Failed(what));
-                }
-                None => {}
+            Some(Silence::Signal(signal)) => return Err(Refusal::Interrupted(signal)),
+        }
+        match line.iter().position(|byte| *byte == b'\n') {
+            Some(end) if end + 1 < line.len() => {
+                Err(Refusal::Failed(format!("after its first line it {}", self.too_much())))
             }
+            Some(end) => {
+                line.truncate(end);
+                Ok(Some(line))
+            }
+            None => Err(Refusal::Failed(format!("its first line does not end within {LONGEST_GREETING} bytes"))),
         }
     }
 
@@ -246,6 +238,38 @@ impl Session {
         self.process.stop();
         format!("wrote bytes where the protocol has none and was stopped{}", self.process.complaint())
     }
+}
+
+/// Why no more bytes come.
+enum Silence {
+    /// The program has closed its output.
+    End,
+    /// The deadline is over.
+    Late,
+    /// A signal came first.
+    Signal(Interruption),
+}
+
+/// The bytes that arrive until there are `enough`, all of them before one deadline; and why there are not enough.
+fn gathered(
+    deadline: Instant,
+    mut receive: impl FnMut(Instant) -> Arrival,
+    enough: impl Fn(&[u8]) -> bool,
+) -> (Vec<u8>, Option<Silence>) {
+    let mut all = Vec::new();
+    while !enough(&all) {
+        let silence = match receive(deadline) {
+            Arrival::Bytes(bytes) => {
+                all.extend_from_slice(&bytes);
+                continue;
+            }
+            Arrival::End => Silence::End,
+            Arrival::Nothing => Silence::Late,
+            Arrival::Signal(signal) => Silence::Signal(signal),
+        };
+        return (all, Some(silence));
+    }
+    (all, None)
 }
 
 /// The line that offers an instruction.
@@ -286,6 +310,52 @@ mod tests {
 
     use super::*;
     use crate::isa;
+
+    #[test]
+    fn a_deadline_is_for_the_whole_of_what_is_awaited_however_often_something_comes() {
+        let begin = Instant::now();
+        let mut clock = begin;
+        let every_second = |deadline| {
+            clock += Duration::from_secs(1);
+            if clock > deadline { Arrival::Nothing } else { Arrival::Bytes(vec![7]) }
+        };
+        let (bytes, silence) = gathered(begin + Duration::from_secs(60), every_second, |_| false);
+        assert_eq!(bytes, [7; 60]);
+        assert!(matches!(silence, Some(Silence::Late)));
+    }
+
+    /// A program that accepts an instruction and does nothing more.
+    #[cfg(unix)]
+    fn idle(instruction: &Instruction) -> Session {
+        let script = "read offer; echo '{\"ok\": true}'; exec sleep 1000";
+        let words = ["sh", "-c", script].map(String::from);
+        let open = Session::open(&|| Process::start(&words), instruction, Duration::from_secs(300), None);
+        open.unwrap_or_else(|refusal| panic!("{refusal}"))
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_does_not_answer_or_never_reads_is_stopped_after_the_timeout() {
+        // Of the second, there is more input than a pipe holds.
+        for (name, count) in [("mma.m8n8k16.s32.s8.s8.s32", 10), ("wgmma.m64n256k16.f32.f16.f16", 40)] {
+            let instruction = isa::find(name).unwrap();
+            let mut session = idle(&instruction);
+            session.timeout = Duration::from_millis(100);
+            let Err(Failure::Program { answered, what }) = session.answer(&Tiles::zeros(&instruction, count)) else {
+                panic!("{name} is answered");
+            };
+            assert_eq!((answered, what.as_str()), (0, "gave no answer for 0.1 s (--timeout) and was stopped"));
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_program_that_goes_on_after_its_session_has_not_ended_by_itself() {
+        for farewell in [true, false] {
+            let mut session = idle(&isa::find("mma.m8n8k4.f64.f64.f64.f64").unwrap());
+            assert_eq!(session.close(farewell, Duration::from_millis(100)), Ok(false));
+        }
+    }
 
     /// Instructions that differ in where A lies (`.rs`) are told apart by `name` alone, which no arithmetic depends on.
     #[test]
