@@ -15,6 +15,7 @@ pub use instruction::{Chunk, Instruction, Kernel, Scale};
 pub(crate) use own::{can_be_drawn, text as description};
 pub use own::{described, gemm, resolve};
 pub use table::{all, find};
+pub(crate) use table::known;
 pub use targets::{Support, Target};
 pub(crate) use tile::CodesView;
 pub use tile::{Codes, Operand, Tiles, operands};
