@@ -42,7 +42,7 @@ use clap::{ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::{
     Error, Interruption, Result,
     base::{
-        interrupt, signals, threads,
+        interrupt, signals,
         visible::{visible, without_middle},
     },
     report::Report,
@@ -60,7 +60,7 @@ use progress::{Bar, Progress};
 /// With no --device, the first NVIDIA GPU is used; where there is none, this machine's processor (cpu), if it has an instruction for
 /// what was asked; else the simulated device model:hopper.
 /// Exit status: 0 done and what was claimed holds; 1 done, and a mismatch was found, or --time-limit was reached; 2 the request or its
-/// input was wrong; 3 the device failed; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report covers the work done
+/// input was wrong; 3 the device failed, or memory ran out; 130 or 143: a signal (SIGINT, SIGTERM) stopped it, and the report covers the work done
 /// before it. A second signal ends the program at once.
 #[derive(Parser)]
 #[command(version, max_term_width = 110)]
@@ -118,6 +118,7 @@ thread_local! {
 
 /// Runs the command line of this process: results on standard output, errors on standard error.
 pub fn main() -> ExitCode {
+    signals::outlive_limits();
     ExitCode::from(status(std::env::args_os().collect()))
 }
 
@@ -131,12 +132,11 @@ pub fn status(words: Vec<OsString>) -> u8 {
     let done = distinct(&command, &matches).and_then(|()| match cli.request {
         Request::Completions(arguments) => completions::run(&arguments).map(|()| 0),
         Request::Manual(arguments) => manual::run(&arguments).map(|()| 0),
-        Request::Report(arguments) => threads::start_pool().and_then(|()| {
+        Request::Report(arguments) => {
             begin(cli.time_limit);
             report::run(&arguments)
-        }),
-        Request::Command(command) => threads::start_pool()
-            .and_then(|()| run(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit)),
+        }
+        Request::Command(command) => run(&command, matches.subcommand_name().unwrap_or_default(), cli.time_limit),
     });
     done.unwrap_or_else(|error| fail(&error))
 }

@@ -1,6 +1,7 @@
 //! Devices: anything that executes matrix instructions, behind one small trait.
 
 mod ask;
+mod batches;
 mod chains;
 mod engine;
 mod exec;
@@ -16,6 +17,7 @@ mod sweep;
 mod trace;
 
 pub use ask::ask;
+pub use batches::Batches;
 pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
 pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};

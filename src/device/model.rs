@@ -22,13 +22,19 @@ impl ModelDevice {
     /// # Errors
     /// As [`Model::load`].
     pub fn open(name: &str) -> Result<ModelDevice> {
-        let model = Model::load(name)?;
+        let mut device = ModelDevice::of(Model::load(name)?);
+        device.identity.name = format!("model:{name}");
+        Ok(device)
+    }
+
+    /// The device that simulates a model.
+    pub(crate) fn of(model: Model) -> ModelDevice {
         let identity = Identity {
-            name: format!("model:{name}"),
+            name: format!("model:{}", model.name),
             description: format!("arithmetic model of {}, simulated", model.title),
             details: vec![("model_version".into(), model.version.to_string())],
         };
-        Ok(ModelDevice { identity, model, evaluators: HashMap::new() })
+        ModelDevice { identity, model, evaluators: HashMap::new() }
     }
 
     fn evaluator(&mut self, instruction: &Instruction) -> Result<&Evaluator> {

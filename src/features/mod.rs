@@ -6,6 +6,7 @@
 //! not guessed: its cell is `-`, with the reason.
 
 mod alignment;
+mod asking;
 mod bench;
 mod direction;
 mod integers;
@@ -18,16 +19,16 @@ mod specials;
 mod steps;
 pub mod tables;
 
+pub use asking::{measure, measure_all};
 pub use list::{FEATURES, Feature};
 pub use order::{entry_of_c, words as order_words};
 
 use crate::{
     Error, Result,
-    device::Device,
     isa::{Case, Instruction},
     tree,
 };
-use bench::{Answer, Bench};
+use bench::{Answer, Ask, Bench};
 use steps::Steps;
 
 /// A feature that was measured.
@@ -84,16 +85,11 @@ fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
     Ok((words.into(), Some(answer.into())))
 }
 
-/// Measures the features of `instruction` on `device`.
-///
-/// # Errors
-/// The device lacks the instruction, or fails; a signal.
-pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
-    device.prepare(instruction)?;
-    let (element, position) = order::position(device, instruction)?;
-    let mut bench = Bench::new(device, instruction, element);
+/// The features of an instruction whose cases `ask` answers, with what is found of positions.
+fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> Result<Features> {
+    let mut bench = Bench::new(i, ask);
     let mut table = Table::default();
-    if instruction.d.is_integer() {
+    if i.d.is_integer() {
         integers::measure(&mut bench, &mut table)?;
     } else {
         floating(&mut bench, &mut table)?;
@@ -101,7 +97,7 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
     table.put("position", position);
     let of = |feature: &'static Feature| table.cells.iter().find(|cell| cell.feature == feature).cloned();
     let cells = FEATURES.iter().filter_map(of).collect();
-    Ok(Features { instruction: instruction.clone(), cells, asked: bench.asked })
+    Ok(Features { instruction: i.clone(), cells, asked: bench.asked })
 }
 
 /// The features of sums of floating-point numbers.

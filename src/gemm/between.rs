@@ -408,7 +408,7 @@ fn arithmetics(
     let told = distinguish::distinguish(
         distinguish::Side { device: one, instruction: x.1 },
         distinguish::Side { device: other, instruction: y.1 },
-        &Search { cases: CASES, seed: 0 },
+        &Search { cases: CASES, seed: 0, time: None },
     );
     match told {
         Ok(told) => Ok(Some(Ok(told))),
