@@ -143,11 +143,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ends.extend(table::curves(name, &runner.curves, &runner.executions));
         points.extend(table::points(name, &runner.curves));
     }
-    let device = match &runners[..] {
-        [one] => one.device.identity().name.clone(),
-        several => format!("{} devices", several.len()),
-    };
-    report.answer = table::answer(&ends, &device);
+    let names: Vec<&str> = runners.iter().map(|runner| runner.device.identity().name.as_str()).collect();
+    report.answer = table::answer(&ends, &names);
     if several && !ends.is_empty() {
         report.tables.push(devices(runners.iter().map(|runner| runner.device.identity())));
     }
