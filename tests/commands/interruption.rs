@@ -129,6 +129,30 @@ fn interruptions(line: &str) -> (usize, usize) {
 }
 
 #[test]
+fn a_plot_of_an_interrupted_run_is_drawn_or_left_out_and_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("plot.svg");
+    let line = "tcnum emulate -q --size 16 --scheme l8-r4 --scheme bf16x3 --device model:hopper --plot PLOT --out OUT";
+    let statuses = (0..8).map(|power| {
+        let checks = Cell::new(0u64);
+        let stop = move || {
+            checks.set(checks.get() + 1);
+            (checks.get() >= 1 << power).then_some(Interruption::Term)
+        };
+        let words = line.split(' ').map(|word| match word {
+            "PLOT" => plot.clone().into_os_string(),
+            "OUT" => folder.path().join("out.txt").into_os_string(),
+            word => word.into(),
+        });
+        let words = words.collect();
+        interruptible(stop, || cli::status(words))
+    });
+    let statuses: Vec<u8> = statuses.collect();
+    assert!(statuses[0] == 143 && statuses[7] == 0, "{statuses:?}");
+    assert!(statuses.iter().all(|status| matches!(status, 0 | 143)) && plot.exists(), "{statuses:?}");
+}
+
+#[test]
 fn an_interrupted_verb_reports_what_was_done_until_then() {
     for (verb, meets) in VERBS {
         match meets {
