@@ -128,14 +128,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
             .first()
             .map_or_else(Vec::new, |first| table::notes(&ChainRequest { curves: all, ..first.plan(arguments) })),
     );
-    match &runners[..] {
-        [one] => {
-            report.device = Some(one.device.identity().clone());
-            if one.asked.is_empty() {
-                select::nothing(report, one.device.as_ref());
-            }
+    if let [one] = &runners[..] {
+        report.device = Some(one.device.identity().clone());
+        if one.asked.is_empty() {
+            select::nothing(report, one.device.as_ref());
         }
-        _ => (),
     }
     let (mut ends, mut points) = (Vec::new(), Vec::new());
     for runner in &runners {

@@ -120,7 +120,7 @@ fn a_file_that_is_too_large_for_a_result_is_refused_by_its_size() {
     let folder = tempfile::tempdir().unwrap();
     let file = std::fs::File::create(folder.path().join("sparse.json")).unwrap();
     file.set_len(1 << 40).unwrap();
-    let run = run("diff sparse.json sparse.json", folder.path());
+    let run = run("diff DIR/sparse.json DIR/sparse.json", folder.path());
     assert!(run.status == 2 && run.stderr.contains("has more than 1024 MiB"), "{}", run.stderr);
 }
 
