@@ -122,12 +122,11 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if outcome.is_ok() {
         report.notes.extend(runners.iter().filter_map(|runner| fewer(runner, &runner.plan(arguments))));
     }
-    let all = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
-    report.notes.extend(
-        runners
-            .first()
-            .map_or_else(Vec::new, |first| table::notes(&ChainRequest { curves: all, ..first.plan(arguments) })),
-    );
+    let curves = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
+    let chains = runners.iter().flat_map(|runner| &runner.curves).map(Curve::chains).max().unwrap_or_default();
+    if let Some(first) = runners.first() {
+        report.notes.extend(table::notes(&ChainRequest { curves, chains, ..first.plan(arguments) }));
+    }
     if let [one] = &runners[..] {
         report.device = Some(one.device.identity().clone());
         if one.asked.is_empty() {

@@ -223,6 +223,7 @@ pub(super) fn run(
             shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
             draw: Some(plan.values),
             seed: options.seed.wrapping_add(draw),
+            within: None,
             rows: Some(rows),
         };
         let mut done = Vec::new();
@@ -230,7 +231,7 @@ pub(super) fn run(
             progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
         });
         done.into_iter().for_each(|own| take(&mut measured, own));
-        outcome
+        outcome.map(drop)
     });
     report.notes.push(format!(
         "Products have {rows} x {columns} elements, which stand for those of square ones; A and B are {}, drawn anew {draws} times. V_f32 is \
