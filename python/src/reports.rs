@@ -22,6 +22,7 @@ pub(crate) fn python_report<'py>(py: Python<'py>, report: &Report) -> PyResult<B
     });
     own.set_item("device", device.transpose()?)?;
     own.set_item("seed", report.seed)?;
+    own.set_item("answer", &report.answer)?;
     own.set_item("notes", &report.notes)?;
     own.set_item("holds", report.holds)?;
     own.set_item("verdict", report.found().map(Verdict::name))?;

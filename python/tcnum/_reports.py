@@ -73,9 +73,9 @@ class Table(Sequence):
 class Report:
     """What a command found.
 
-    command: its name; invocation: its command line; device: what ran it; seed: of its random inputs; notes: what the reader of the numbers
-    must know; holds: whether what the command claims holds (a mismatch that was found makes it False); verdict: what was found where it does not
-    ("they differ"); tables: by their keys.
+    command: its name; invocation: its command line; device: what ran it; answer: what was found, in a sentence, if there is one; seed: of
+    its random inputs; notes: what the reader of the numbers must know; holds: whether what the command claims holds (a mismatch that was
+    found makes it False); verdict: what was found where it does not ("they differ"); tables: by their keys.
     """
 
     def __init__(self, made: dict[str, Any]) -> None:
@@ -83,6 +83,7 @@ class Report:
         self.command: str = made["command"]
         self.invocation: str = made["invocation"]
         self.device: dict[str, Any] | None = made["device"]
+        self.answer: str | None = made["answer"]
         self.seed: int | None = made["seed"]
         self.notes: list[str] = made["notes"]
         self.holds: bool = made["holds"]
@@ -99,6 +100,7 @@ class Report:
             "command": self.command,
             "invocation": self.invocation,
             "device": self.device,
+            "answer": self.answer,
             "seed": self.seed,
             "notes": self.notes,
             "holds": self.holds,
@@ -119,7 +121,8 @@ class Report:
         return f"<tcnum.Report of {self.command}: {self.verdict or ('holds' if self.holds else 'interrupted')}; {tables or 'no tables'}>"
 
     def _repr_html_(self) -> str:
-        lines = [] if self.device is None else [f"device: {self.device['name']}, {self.device['description']}"]
+        lines = [] if self.answer is None else [self.answer]
+        lines += [] if self.device is None else [f"device: {self.device['name']}, {self.device['description']}"]
         lines += self.notes
         said = "".join(f"<p style='white-space: pre-wrap'>{html.escape(line)}</p>" for line in lines)
         mismatch = "" if self.verdict is None else f"<p><b>{html.escape(self.verdict[0].upper() + self.verdict[1:])}.</b></p>"

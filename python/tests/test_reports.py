@@ -25,13 +25,13 @@ def test_what_comes_from_elsewhere_is_escaped():
     from tcnum._reports import Report
 
     made = {
-        "command": "x", "invocation": "", "device": None, "seed": None, "notes": ["<b>&"], "holds": False, "text": "",
+        "command": "x", "invocation": "", "device": None, "answer": "<u>", "seed": None, "notes": ["<b>&"], "holds": False, "text": "",
         "tables": [{"key": "t", "title": "<i>", "brief": False, "rows": [["<a>", 1.5]], "columns": [
             {"key": "k", "meaning": '"<m>', "heading": "<h>", "unit": "", "essential": True, "shown": "everywhere"},
             {"key": "v", "meaning": "", "heading": "v", "unit": "s", "essential": True, "shown": "filled"}]}],
     }
     html = Report(made)._repr_html_()
-    assert not any(tag in html for tag in ("<b>&", "<i>", "<a>", "<h>", '"<m>'))
+    assert not any(tag in html for tag in ("<b>&", "<u>", "<i>", "<a>", "<h>", '"<m>'))
 
 
 def test_tables_go_to_pandas():

@@ -31,15 +31,19 @@ pub(crate) fn open(path: &Path) -> std::result::Result<(File, u64), String> {
 /// What is wrong, without the name of the file.
 pub(crate) fn bytes(path: &Path, most: u64) -> std::result::Result<Vec<u8>, String> {
     let (file, length) = open(path)?;
+    let too_long = || Err(format!("has more than {} MiB", most >> 20));
+    if length > most {
+        return too_long();
+    }
     let mut bytes = Vec::new();
-    let reserved = usize::try_from(length.min(most)).ok().map(|length| bytes.try_reserve_exact(length));
+    let reserved = usize::try_from(length).ok().map(|length| bytes.try_reserve_exact(length));
     if !matches!(reserved, Some(Ok(()))) {
         return Err(format!("does not fit into memory ({length} bytes)"));
     }
     // Some files (under /proc) say that they have no bytes.
     file.take(most.saturating_add(1)).read_to_end(&mut bytes).map_err(|error| format!("cannot be read: {error}"))?;
     match bytes.len() as u64 > most {
-        true => Err(format!("has more than {} MiB", most >> 20)),
+        true => too_long(),
         false => Ok(bytes),
     }
 }

@@ -124,7 +124,11 @@ pub fn curves<'a>(
 }
 
 /// What became of the error of chains, in a sentence; `None` without a curve.
-pub fn answer(rows: &[CurveRow], device: &str) -> Option<String> {
+pub fn answer(rows: &[CurveRow], devices: &[&str]) -> Option<String> {
+    let device = match devices {
+        [one] => one.to_string(),
+        several => format!("{} devices", several.len()),
+    };
     let last = |row: &&CurveRow| Some((row.last_error?, row.last_length?));
     let named = |row: &CurveRow| {
         let on = row.device.as_ref().map_or(String::new(), |device| format!(" on {device}"));

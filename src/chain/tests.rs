@@ -1,5 +1,6 @@
 use super::*;
 use crate::{
+    Error,
     device::{Execution, ExecutionKind, Identity},
     format::{self, Overflow, Rounding},
     isa::{self, Codes, Tiles},
@@ -45,13 +46,16 @@ fn plan(name: &str, inits: &[Init], length: usize, chains: u64) -> ChainRequest 
         curves: inits.iter().map(|&init| (instruction.clone(), init)).collect(),
         length,
         chains,
+        within: None,
         seed: 7,
         scaling: Scaling::None,
     }
 }
 
 fn compute(plan: &ChainRequest) -> Vec<Curve> {
-    run(&mut Host::new(), plan, &mut |_| ()).unwrap().0
+    let mut curves = Vec::new();
+    run(&mut Host::new(), plan, &mut curves, &mut |_| ()).unwrap();
+    curves
 }
 
 /// An instruction whose result is wide enough to be exact after one link.
@@ -111,7 +115,7 @@ fn the_number_of_threads_does_not_matter() {
     let plan = plan("mma.m16n8k16.f32.e4m3.e5m2.f32", &[Init::Low, Init::Fp32], 6, 40);
     let with = |threads| {
         let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
-        pool.install(|| run(&mut Host::new(), &plan, &mut |_| ()).unwrap())
+        pool.install(|| compute(&plan))
     };
     assert_eq!(with(1), with(3));
 }
@@ -188,9 +192,39 @@ fn a_device_that_answers_short_is_a_device_error() {
             self.0.execute(instruction, tiles).map(|d| d.slice(0, d.len() - 1))
         }
     }
-    let error = run(&mut Short(Host::new()), &plan(DEFAULTS[0], &[Init::Low], 1, 3), &mut |_| ()).unwrap_err();
+    let plan = plan(DEFAULTS[0], &[Init::Low], 1, 3);
+    let error = run(&mut Short(Host::new()), &plan, &mut Vec::new(), &mut |_| ()).unwrap_err();
     assert_eq!(error.exit_status(), 3);
-    assert!(error.to_string().contains("383 of 384"), "{error}");
+    assert!(error.to_string().contains("127 of 128"), "{error}");
+}
+
+#[test]
+fn the_chains_until_a_device_fails_are_kept() {
+    /// A device that fails after so many links.
+    struct Failing(Host, usize);
+    impl Device for Failing {
+        fn identity(&self) -> &Identity {
+            self.0.identity()
+        }
+        fn prepare(&mut self, instruction: &Instruction) -> Result<Execution> {
+            self.0.prepare(instruction)
+        }
+        fn execute(&mut self, instruction: &Instruction, tiles: &Tiles) -> Result<Codes> {
+            self.1 = self.1.checked_sub(1).ok_or_else(|| Error::device("it is gone"))?;
+            self.0.execute(instruction, tiles)
+        }
+    }
+    let plan = plan(DEFAULTS[0], &[Init::Low, Init::Fp32], 4, 3);
+    let whole = compute(&ChainRequest { chains: 1, ..plan.clone() });
+    for links in 1..4 {
+        let mut curves = Vec::new();
+        let error = run(&mut Failing(Host::new(), links), &plan, &mut curves, &mut |_| ()).unwrap_err();
+        assert_eq!(error.exit_status(), 3);
+        // Both share the chain that the device has computed so far.
+        for (curve, whole) in curves.iter().zip(&whole) {
+            assert_eq!(curve.points[..], whole.points[..links]);
+        }
+    }
 }
 
 #[test]

@@ -122,20 +122,16 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if outcome.is_ok() {
         report.notes.extend(runners.iter().filter_map(|runner| fewer(runner, &runner.plan(arguments))));
     }
-    let all = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
-    report.notes.extend(
-        runners
-            .first()
-            .map_or_else(Vec::new, |first| table::notes(&ChainRequest { curves: all, ..first.plan(arguments) })),
-    );
-    match &runners[..] {
-        [one] => {
-            report.device = Some(one.device.identity().clone());
-            if one.asked.is_empty() {
-                select::nothing(report, one.device.as_ref());
-            }
+    let curves = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
+    let chains = runners.iter().flat_map(|runner| &runner.curves).map(Curve::chains).max().unwrap_or_default();
+    if let Some(first) = runners.first() {
+        report.notes.extend(table::notes(&ChainRequest { curves, chains, ..first.plan(arguments) }));
+    }
+    if let [one] = &runners[..] {
+        report.device = Some(one.device.identity().clone());
+        if one.asked.is_empty() {
+            select::nothing(report, one.device.as_ref());
         }
-        _ => (),
     }
     let (mut ends, mut points) = (Vec::new(), Vec::new());
     for runner in &runners {
@@ -143,11 +139,8 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         ends.extend(table::curves(name, &runner.curves, &runner.executions));
         points.extend(table::points(name, &runner.curves));
     }
-    let device = match &runners[..] {
-        [one] => one.device.identity().name.clone(),
-        several => format!("{} devices", several.len()),
-    };
-    report.answer = table::answer(&ends, &device);
+    let names: Vec<&str> = runners.iter().map(|runner| runner.device.identity().name.as_str()).collect();
+    report.answer = table::answer(&ends, &names);
     if several && !ends.is_empty() {
         report.tables.push(devices(runners.iter().map(|runner| runner.device.identity())));
     }

@@ -109,14 +109,7 @@ fn results(arguments: &Arguments, files: [&str; 2], report: &mut Report) -> Resu
     let changes = diff::compare_kept(&first, &second)?;
     report.holds = changes.is_none();
     report.verdict = Verdict::Differ;
-    report.notes.push(match changes.is_none() {
-        true => "Nothing changed.".into(),
-        false => format!(
-            "{} values changed, and {} rows are in one result alone.",
-            changes.tables.iter().map(|table| table.cells.len()).sum::<usize>(),
-            changes.tables.iter().flat_map(|table| &table.only).map(Vec::len).sum::<usize>()
-        ),
-    });
+    report.answer = Some(tables::answer(&changes, files));
     report.tables = tables::changes(&changes);
     Ok(())
 }
@@ -135,15 +128,14 @@ fn devices(arguments: &Arguments, sides: [&str; 2], report: &mut Report) -> Resu
     let mut told = Vec::new();
     two.distinguish(&search, &progress, report, &mut told)?;
     let mut pairs = Vec::new();
-    for [one, other] in &told {
+    let outcome = told.iter().try_for_each(|[one, other]| {
         progress.step(&format!("measuring the features of {one}"));
         let [first, second] = &mut two.devices;
-        let measured = diff::features([first.as_mut(), second.as_mut()], [one, other]);
-        let Some(measured) = report.until_interrupted(measured)? else { break };
-        pairs.extend(measured);
-    }
+        pairs.extend(diff::features([first.as_mut(), second.as_mut()], [one, other])?);
+        Ok(())
+    });
     report.holds &= pairs.iter().all(diff::FeaturePair::is_same);
     report.verdict = Verdict::Differ;
     report.tables.push(tables::features(&pairs));
-    Ok(())
+    outcome
 }

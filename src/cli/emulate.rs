@@ -12,13 +12,18 @@ use super::{
 };
 use crate::{
     Error, Result,
-    device::{self, Device, cpu::CpuDevice},
+    base::pace::UNASKED,
+    device::{self, Device, ExecutionKind, cpu::CpuDevice},
     emulate::{self, Draw, EmulateRequest, Scheme, Shape, Unit, table},
     experiment::table::devices as table_of_devices,
     gemm::library::checked_shape,
     isa::{self, Instruction},
     report::{Report, Verdict},
 };
+
+/// The size of products where nobody names one; of a program, which may be slow.
+const USUAL: usize = 1024;
+const SMALL: usize = 32;
 
 /// Computes matrix products of more precision than the unit's operands, each made of several products of low precision, and measures them.
 ///
@@ -36,7 +41,7 @@ pub(super) struct Arguments {
     /// The schemes: names, or files FILE.toml. [default: all that the devices have instructions for]
     #[arg(long = "scheme", value_name = "NAME|FILE", num_args = 1..)]
     schemes: Vec<String>,
-    /// Square matrices of this size; may be repeated. [default: 1024]
+    /// Square matrices of this size; may be repeated. [default: 1024; of an exec: device 32, as many products as it computes in a minute]
     #[arg(long = "size", value_name = "N", num_args = 1.., value_parser = integer(1..=16384usize))]
     sizes: Vec<usize>,
     /// Other shapes; may be repeated.
@@ -109,17 +114,26 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         let device = &device.identity().name;
         report.notes.push(format!("Left out on {device}, for want of an instruction: {}.", names.join(", ")));
     }
+    // Nobody has asked a program, which may be slow, for large products.
+    let executions = units.iter().flatten().flatten().flat_map(|unit| &unit.executions);
+    let external = executions.into_iter().any(|kind| *kind == ExecutionKind::External);
+    let asked_for_none = arguments.sizes.is_empty() && arguments.shapes.is_empty();
     let request = EmulateRequest {
         units,
-        shapes: shapes(arguments),
+        shapes: shapes(arguments, external),
         draw: arguments.dist,
         seed: arguments.seed,
+        within: (asked_for_none && external).then_some(UNASKED),
         rows: arguments.rows,
         schemes,
     };
     let mut done = Vec::new();
     let outcome = emulate::run(&mut devices, &request, &mut done, &mut |stage| progress.at(stage));
     report.answer = table::answer(&request, &devices, &done);
+    if let Ok(false) = outcome {
+        let count = done.len();
+        report.notes.push(format!("{count} products were computed in a minute; --size N computes all, of that size."));
+    }
     report.notes.extend(table::notes(&request, &done));
     report.holds = table::holds(&done);
     report.verdict = Verdict::Inexact;
@@ -133,7 +147,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if devices.len() > 1 && !done.is_empty() {
         report.tables.push(table_of_devices(devices.iter().map(|device| device.identity())));
     }
-    outcome
+    outcome.map(drop)
 }
 
 /// The schemes that are named, each once, or all that are shipped.
@@ -154,8 +168,8 @@ fn schemes(named: &[String]) -> Result<Vec<Scheme>> {
     Ok(schemes)
 }
 
-/// The shapes, each once.
-fn shapes(arguments: &Arguments) -> Vec<Shape> {
+/// The shapes, each once; where none is named a square one, small if a program computes it.
+fn shapes(arguments: &Arguments, external: bool) -> Vec<Shape> {
     let square = |size: &usize| Shape { m: *size, n: *size, k: *size };
     let mut shapes: Vec<Shape> = Vec::new();
     for shape in arguments.sizes.iter().map(square).chain(arguments.shapes.iter().copied()) {
@@ -163,7 +177,7 @@ fn shapes(arguments: &Arguments) -> Vec<Shape> {
             shapes.push(shape);
         }
     }
-    if shapes.is_empty() { vec![square(&1024)] } else { shapes }
+    if shapes.is_empty() { vec![square(if external { &SMALL } else { &USUAL })] } else { shapes }
 }
 
 /// The devices that are named, each once, or the default one: this processor only where it has instructions for all schemes.

@@ -11,13 +11,14 @@ use super::options::is_folder;
 use crate::{
     Error, Result,
     base::atomic::{self, DerivedKind},
+    device,
     gemm::ArrayFile,
     report::{self, TableFile},
     tables,
 };
 
-/// The arguments that name a file to write.
-const OUTPUTS: [&str; 12] = [
+/// The arguments that name a file to write, or a folder of files.
+const OUTPUTS: [&str; 14] = [
     "out",
     "also",
     "plot",
@@ -30,9 +31,11 @@ const OUTPUTS: [&str; 12] = [
     "apart",
     "junit",
     "sarif",
+    "plots",
+    "folder",
 ];
-/// The prefixes of a file's name in an argument that names a device.
-const KINDS: [&str; 2] = ["model:", "trace:"];
+/// The prefixes of what names a device.
+const KINDS: [&str; 3] = ["exec:", "model:", "trace:"];
 
 /// Refuses a command that would write a file over one that it reads, or over another that it writes; `given` are the values
 /// of its arguments.
@@ -54,9 +57,7 @@ pub(super) fn distinct(command: &Command, given: &ArgMatches) -> Result<()> {
     }
     for (at, (output, path)) in named.iter().enumerate().filter(|(_, (id, _))| OUTPUTS.contains(id)) {
         let Some(file) = resolved(Path::new(path)) else { continue };
-        let same = |(other, (_, value)): &(usize, &(&str, &OsStr))| {
-            *other != at && resolved(&path_in(value)).as_ref() == Some(&file)
-        };
+        let same = |(other, (_, value)): &(usize, &(&str, &OsStr))| *other != at && names(value, &file);
         if let Some((_, (other, _))) = named.iter().enumerate().find(same) {
             let what = if OUTPUTS.contains(other) { "another file that is written" } else { "a file that is read" };
             return Err(Error::request(format!(
@@ -83,7 +84,7 @@ fn table_files(folder: &Path) -> impl Iterator<Item = (PathBuf, TableFile)> {
 /// A request error that names both.
 pub(super) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
     let Some(file) = resolved(path) else { return Ok(()) };
-    match used.iter().find(|value| resolved(&path_in(value)).as_ref() == Some(&file)) {
+    match used.iter().find(|value| names(value, &file)) {
         Some(other) => Err(Error::request(format!(
             "{} would be written too, and would be lost or take the place of {}; give that another name",
             path.display(),
@@ -93,14 +94,48 @@ pub(super) fn apart(path: &Path, used: &[&OsStr]) -> Result<()> {
     }
 }
 
-/// The path in the value of an argument.
-fn path_in(value: &OsStr) -> PathBuf {
-    let text = value.to_string_lossy();
-    match KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
-        Some(path) => path.into(),
-        // An array of a file.
-        None => ArrayFile::parse(&text).path,
+/// Whether the value of an argument names a file.
+fn names(value: &OsStr, file: &Path) -> bool {
+    files_in(value).iter().any(|own| resolved(own).as_deref() == Some(file))
+}
+
+/// The files that the value of an argument may name.
+fn files_in(value: &OsStr) -> Vec<PathBuf> {
+    let mut files = vec![PathBuf::from(value)];
+    add_files(&value.to_string_lossy(), &mut files);
+    files
+}
+
+/// Adds the files that a text may name: itself, an array of a file, what stands behind the kind of a device, the words of a program, a
+/// device before an instruction, and the instruction or schedule behind a device.
+fn add_files(text: &str, files: &mut Vec<PathBuf>) {
+    files.push(ArrayFile::parse(text).path);
+    let is_device = KINDS.iter().any(|kind| text.starts_with(kind));
+    if let Some((device, what)) = text.rsplit_once('@') {
+        if is_device {
+            add_files(device, files);
+        }
+        if what.ends_with(".toml") {
+            files.push(what.into());
+        }
     }
+    if let Some(program) = text.strip_prefix("exec:") {
+        for word in device::program_words(program).unwrap_or_default() {
+            add_files(&word, files);
+            files.extend(word.split_once('=').map(|(_, value)| value.into()));
+        }
+        return;
+    }
+    if let Some(path) = KINDS.iter().find_map(|kind| text.strip_prefix(kind)) {
+        add_files(path, files);
+    }
+    if let Some((device, instruction)) = text.split_once('/')
+        && !device.is_empty()
+        && !Path::new(device).is_dir()
+    {
+        files.push(instruction.into());
+    }
+    files.extend(text.rsplit_once('/').map(|(device, _)| PathBuf::from(device)).filter(|device| device.is_file()));
 }
 
 /// The file that a path leads to, whether it exists or not; `None` for anything but a regular file, which nothing overwrites.
@@ -112,5 +147,114 @@ fn resolved(path: &Path) -> Option<PathBuf> {
             let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
             Some(folder.canonicalize().ok()?.join(path.file_name()?))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cli::command;
+
+    /// The arguments that name a file or a folder to read.
+    const INPUTS: [&str; 20] = [
+        "a",
+        "activations",
+        "b",
+        "batches",
+        "bias",
+        "c",
+        "compare",
+        "file",
+        "files",
+        "input",
+        "instructions",
+        "matched",
+        "results",
+        "scale_a",
+        "scale_b",
+        "schedule",
+        "schemes",
+        "shapes",
+        "sides",
+        "trace",
+    ];
+
+    #[test]
+    fn every_argument_that_names_a_file_is_known_to_be_read_or_written() {
+        let command = command();
+        let mut named = std::collections::BTreeSet::new();
+        for argument in command.get_subcommands().flat_map(clap::Command::get_arguments) {
+            let words = argument.get_value_names().unwrap_or_default();
+            let names_file =
+                |name: &clap::builder::Str| ["FILE", "FOLDER", "PATH", "RESULT"].iter().any(|word| name.contains(word));
+            if argument.get_action().takes_values() && words.iter().any(names_file) {
+                named.insert(argument.get_id().as_str());
+            }
+        }
+        let known: std::collections::BTreeSet<&str> = OUTPUTS.into_iter().chain(INPUTS).collect();
+        assert_eq!(named, known, "is the file read or written?");
+    }
+
+    #[test]
+    fn no_argument_that_writes_a_file_takes_one_that_another_names() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = |name: &str| folder.path().join(name).to_str().unwrap().to_string();
+        let mut tried = 0;
+        for verb in command().get_subcommands().map(|verb| verb.clone().ignore_errors(true)) {
+            let arguments: Vec<&clap::Arg> = verb.get_arguments().collect();
+            let written = arguments.iter().filter(|argument| OUTPUTS.contains(&argument.get_id().as_str()));
+            for output in written.filter(|argument| argument.get_long().is_some()) {
+                // The ending that the argument wants.
+                let file =
+                    ["x.json", "x.svg", "x.html", "x.toml", "x.safetensors", "x"].map(path).into_iter().find(|file| {
+                        std::fs::write(file, "").unwrap();
+                        let flag = format!("--{}", output.get_long().unwrap_or_default());
+                        let given = verb.clone().try_get_matches_from([verb.get_name(), &flag, file]);
+                        given.is_ok_and(|given| given.try_get_raw(output.get_id().as_str()).ok().flatten().is_some())
+                    });
+                let Some(file) = file else { continue };
+                let flag = format!("--{}", output.get_long().unwrap_or_default());
+                for form in [
+                    file.clone(),
+                    format!("exec:python3 {file} --seed 1"),
+                    format!("exec:./run --model={file}"),
+                    format!("exec:{file}/mma.m8n8k4.f16.f16.f16.f16"),
+                    format!("model:{file}"),
+                    format!("trace:{file}"),
+                    format!("{file}/mma.m8n8k4.f16.f16.f16.f16"),
+                    format!("model:{file}@rows=4"),
+                ] {
+                    let takes =
+                        |argument: &&&clap::Arg| argument.get_long() == Some("device") || argument.is_positional();
+                    for input in arguments.iter().filter(takes) {
+                        let mut words = vec![verb.get_name().to_string(), flag.clone(), file.clone()];
+                        words.extend(input.get_long().map(|long| format!("--{long}")));
+                        words.push(form.clone());
+                        let given = verb.clone().try_get_matches_from(&words).unwrap();
+                        if given.try_get_raw(input.get_id().as_str()).ok().flatten().is_none() {
+                            continue;
+                        }
+                        assert!(distinct(&verb, &given).is_err(), "{}", words.join(" "));
+                        tried += 1;
+                    }
+                }
+            }
+        }
+        assert!(tried > 500, "{tried}");
+    }
+
+    #[test]
+    fn a_schedule_and_an_instruction_behind_a_device_are_files_too() {
+        let files = |text: &str| files_in(OsStr::new(text));
+        for (text, file) in [
+            ("model:hopper@own/split.toml", "own/split.toml"),
+            ("cpu/own/mine.toml", "own/mine.toml"),
+            ("x.safetensors:w", "x.safetensors"),
+            ("exec:python3 './my dir/ex.py'", "./my dir/ex.py"),
+        ] {
+            assert!(files(text).contains(&PathBuf::from(file)), "{text}");
+        }
+        // A name in a folder that is there is no name without it.
+        assert!(!files("src/lib.rs").contains(&PathBuf::from("lib.rs")));
     }
 }

@@ -252,9 +252,6 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if let Some((flag, _)) = given.iter().find(|(_, given)| *given && !searches) {
         return Err(Error::request(format!("{flag} is for --match and --between")));
     }
-    if let Some(extents) = extents(arguments)? {
-        extents.fit()?;
-    }
     if let Some(file) = &arguments.matched {
         return matched::run(arguments, file, report);
     }
@@ -342,23 +339,27 @@ fn write_schedule(arguments: &Arguments, schedule: Option<&Schedule>) -> Result<
     atomic::write(path, schedule.to_toml().as_bytes()).map_err(|error| error.within("--schedule-out"))
 }
 
-/// The shapes of the matrices, of which no data are read yet; `None` where A and B are not both files.
-fn extents(arguments: &Arguments) -> Result<Option<Extents>> {
+/// Refuses files whose matrices do not fit together, before any data are read.
+fn check_extents(arguments: &Arguments) -> Result<()> {
     let read = |flag: &str, file: &ArrayFile| file.extent().map_err(|error| error.within(flag));
     let optional = |flag: &str, file: &Option<ArrayFile>| file.as_ref().map(|file| read(flag, file)).transpose();
     let turned = |(rows, columns), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
-    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
-    let d = match &arguments.matched {
-        Some(_) => optional("--match", &arguments.matched)?,
-        None => optional("--compare", &arguments.compare)?,
-    };
-    Ok(Some(Extents {
+    let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(()) };
+    let extents = Extents {
         a: turned(read("--a", a)?, arguments.transpose_a),
         b: turned(read("--b", b)?, arguments.transpose_b),
         c: optional("--c", &arguments.c)?,
         bias: optional("--bias", &arguments.bias)?,
-        d,
-    }))
+        d: optional("--match", &arguments.matched)?,
+    };
+    extents.fit()?;
+    let [rows, columns] = [extents.a.0, extents.b.1];
+    match optional("--compare", &arguments.compare)?.filter(|own| *own != (rows, columns)) {
+        Some((own_rows, own_columns)) => Err(Error::request(format!(
+            "--compare: it is {own_rows} x {own_columns}, and D is {rows} x {columns}: only matrices of one shape and format are compared"
+        ))),
+        None => Ok(()),
+    }
 }
 
 /// Parses m, n and k.
@@ -413,6 +414,7 @@ fn multiplied(
         };
         return Ok([own(m, k, a, 0), own(k, n, b, 1)]);
     }
+    check_extents(arguments)?;
     let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
     let mut read = |flag: &str, file: &Option<ArrayFile>, format: &'static Format, turn: bool| -> Result<Matrix> {
         let file = file.as_ref().ok_or_else(|| Error::request("give --a and --b, or --shape"))?;

@@ -1,9 +1,10 @@
 //! `tcnum report`.
 
+mod measured;
+
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
-    process::{Command, Stdio},
 };
 
 use clap::Args;
@@ -14,16 +15,16 @@ use super::{
     options::{device_name, is_folder, output_path},
 };
 use crate::{
-    Error, Result, Stage,
+    Error, Result,
     base::{
         atomic::{self, DerivedKind},
         interrupt,
     },
     device::cpu,
     document::{self, Document, PaperFile, Results},
-    report::{self, Kept},
-    tables,
+    report, tables,
 };
+use measured::{Measured, measured};
 
 /// Makes one document of kept results: a page, a text or a paper, with tables and figures.
 ///
@@ -34,6 +35,7 @@ use crate::{
 /// The document says which chip it is about, which instructions are native, what the arithmetic of each is, how that was proven, what
 /// cannot be known, how it differs from its neighbours, its errors, and every command, seed and version. A result is what a command
 /// wrote with --output json. One that cannot be read is left out: exit status 1. A document that is there is then not replaced.
+/// A signal and --time-limit stop the command that runs on the device; the document covers the work done before, and says so.
 #[derive(Args, Debug)]
 pub(super) struct Arguments {
     /// A result, as --output json --out FILE wrote it.
@@ -81,34 +83,6 @@ fn preset(name: &str) -> std::result::Result<Preset, String> {
     all.remove(name).ok_or_else(|| format!("the presets are {}", all.into_keys().collect::<Vec<_>>().join(" and ")))
 }
 
-/// Runs the commands of a preset, each by this program, and reads their results; what went wrong with the others.
-///
-/// # Errors
-/// This program cannot be started; a signal.
-fn measured(device: &str, preset: &Preset, progress: &Progress) -> Result<(Vec<Kept>, Vec<Error>)> {
-    let unusable = |error: std::io::Error| Error::request(format!("--device: what it takes cannot be run: {error}"));
-    let folder = tempfile::tempdir().map_err(unusable)?;
-    let program = std::env::current_exe().map_err(unusable)?;
-    let declared = tables::declared();
-    let (mut kept, mut wrong) = (Vec::new(), Vec::new());
-    let commands = preset.of(device);
-    for (number, command) in commands.iter().enumerate() {
-        let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
-        let what = format!("running {command} ({} of {})", number + 1, commands.len());
-        progress.at(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
-        let mut run = Command::new(&program);
-        run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
-        let output = run.stdin(Stdio::null()).output().map_err(unusable)?;
-        interrupt::check()?;
-        let said = String::from_utf8_lossy(&output.stderr);
-        match report::result(&out, &declared) {
-            Ok(result) => kept.push(result),
-            Err(_) => wrong.push(Error::request(format!("tcnum {command} --device {device}: {}", said.trim()))),
-        }
-    }
-    Ok((kept, wrong))
-}
-
 /// What a document is written as.
 #[derive(Clone, Copy)]
 enum Form {
@@ -154,21 +128,29 @@ impl DerivedKind for PaperKind {
 /// Makes the document; the exit status.
 ///
 /// # Errors
-/// No result can be read; the document cannot be written, or has another ending.
+/// No result can be read; the document cannot be written, or has another ending; an interruption before there is a result.
 pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     let form = Form::of(&arguments.out)?;
     let progress = Progress::quiet_if(arguments.quiet);
     let declared = tables::declared();
-    let (mut kept, mut wrong) = match &arguments.device {
-        Some(device) => measured(device, &arguments.preset, &progress)?,
-        None => (Vec::new(), Vec::new()),
+    let commands = arguments.device.as_deref().map_or_else(Vec::new, |device| arguments.preset.of(device));
+    let Measured { mut kept, mut wrong, interrupted } = match &arguments.device {
+        Some(device) => measured(device, &commands, &declared, &progress)?,
+        None => Measured::default(),
     };
+    let measured_some = !kept.is_empty();
+    match interrupted {
+        // The document is made of what there is.
+        Some(_) if measured_some => interrupt::answered(),
+        _ => interrupt::check()?,
+    }
     for path in &arguments.results {
         progress.step(&format!("reading {}", path.display()));
         match report::result(path, &declared) {
             Ok(result) => kept.push(result),
             Err(error) => wrong.push(error),
         }
+        interrupt::check().or_else(|error| if measured_some { Ok(()) } else { Err(error) })?;
     }
     progress.step("composing");
     drop(progress);
@@ -176,17 +158,48 @@ pub(super) fn run(arguments: &Arguments) -> Result<u8> {
     if kept.is_empty() {
         return Err(Error::request("none of the results can be read; no document was written"));
     }
-    let main = match form {
-        Form::Paper => arguments.out.join("main.tex"),
-        Form::Page | Form::Text => arguments.out.clone(),
-    };
-    if !wrong.is_empty() && main.exists() {
-        let main = main.display();
-        super::warn(&Error::request(format!("{main} stays as it was: this document would lack some of the results")));
-        return Ok(1);
+    let mut document = document::compose(&Results::new(kept));
+    if let Some((by, done)) = interrupted {
+        document.begin_with(format!(
+            "Interrupted by {}: this document covers the work done before it, {done} of {} commands and part of the next.",
+            by.name(),
+            commands.len()
+        ));
     }
-    write(&document::compose(&Results::new(kept)), form, &arguments.out)?;
-    Ok(u8::from(!wrong.is_empty()))
+    let lacks = !wrong.is_empty() || interrupted.is_some();
+    let main = |out: &Path| match form {
+        Form::Paper => out.join("main.tex"),
+        Form::Page | Form::Text => out.to_path_buf(),
+    };
+    let out = match lacks && main(&arguments.out).exists() {
+        true => {
+            let own = measured_some.then(|| partial(&arguments.out, &main));
+            let kept = main(&arguments.out);
+            let instead = own.as_ref().map_or(String::new(), |own| format!("; it is {}", own.display()));
+            super::warn(&Error::request(format!(
+                "{} stays as it was: this document would lack some of the results{instead}",
+                kept.display()
+            )));
+            own
+        }
+        false => Some(arguments.out.clone()),
+    };
+    if let Some(out) = out {
+        write(&document, form, &out)?;
+    }
+    Ok(interrupted.map_or(u8::from(lacks), |(by, _)| by.exit_status()))
+}
+
+/// Where a document that lacks results goes, in place of the one that is there: `FILE.partial.html`, or another that is free.
+fn partial(out: &Path, main: &dyn Fn(&Path) -> PathBuf) -> PathBuf {
+    let name = out.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let ending = out.extension().map_or(String::new(), |ending| format!(".{}", ending.to_string_lossy()));
+    let numbered = |number: usize| match number {
+        1 => format!("{name}.partial{ending}"),
+        number => format!("{name}.partial-{number}{ending}"),
+    };
+    let mut paths = (1..).map(|number| out.with_file_name(numbered(number)));
+    paths.find(|path| !main(path).exists()).expect("there is always another number")
 }
 
 fn write(document: &Document, form: Form, out: &Path) -> Result<()> {

@@ -75,6 +75,16 @@ crate::rows! {
     }
 }
 
+/// What changed between two results of these names, in a sentence.
+pub fn answer(changes: &Changes, [first, second]: [&str; 2]) -> String {
+    if changes.is_none() {
+        return format!("{first} and {second} say the same.");
+    }
+    let cells: usize = changes.tables.iter().map(|table| table.cells.len()).sum();
+    let only: usize = changes.tables.iter().flat_map(|table| &table.only).map(Vec::len).sum();
+    format!("Between {first} and {second}, {cells} values changed, and {only} rows are in one result alone.")
+}
+
 /// The tables of what changed between two results; without those that have no row.
 pub fn changes(changes: &Changes) -> Vec<Table> {
     let name = |table: &str| if table.is_empty() { "result".to_string() } else { table.to_string() };

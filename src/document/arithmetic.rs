@@ -150,7 +150,7 @@ fn cost(costs: &Table, names: &[String]) -> String {
 /// The formats of instructions: `f16, bf16 -> f32`.
 fn operands(names: &[String]) -> String {
     let mut all: Vec<String> = Vec::new();
-    for i in names.iter().filter_map(|name| isa::find(name).ok()) {
+    for i in names.iter().filter_map(|name| isa::known(name)) {
         let own = match i.a.name == i.b.name {
             true => format!("{} -> {}", i.a.name, i.d.name),
             false => format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name),

@@ -33,6 +33,16 @@ pub(crate) struct Document {
     pub(crate) parts: Vec<Part>,
 }
 
+impl Document {
+    /// Puts a paragraph before everything else.
+    pub(crate) fn begin_with(&mut self, text: String) {
+        match self.parts.first_mut() {
+            Some(part) => part.blocks.insert(0, Block::Text(text)),
+            None => self.parts.push(Part { id: "summary", heading: "Summary", blocks: vec![Block::Text(text)] }),
+        }
+    }
+}
+
 /// A part under a heading.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Part {
@@ -72,6 +82,8 @@ pub(crate) struct Sheet {
 const FROM: [&str; 5] = ["on", "device", "measured on", "model", "between"];
 /// Rows from which a table is folded.
 const LONG: usize = 40;
+/// The most rows of a table.
+const MOST_ROWS: usize = 10_000;
 
 impl Sheet {
     /// A table of texts, of which the columns with these numbers hold numbers.
@@ -86,8 +98,14 @@ impl Sheet {
         Sheet { caption: caption.into(), shown }.hoisted()
     }
 
-    /// The same without columns that name where rows are from, if all say the same; the caption says it then.
+    /// The same with as many rows as a document has of a table at most, and without columns that name where rows are from, if all say the same; the caption says it then.
     pub(crate) fn hoisted(mut self) -> Sheet {
+        let count = self.shown.rows.len();
+        if count > MOST_ROWS {
+            self.shown.rows.truncate(MOST_ROWS);
+            let cut = format!(" (the first {MOST_ROWS} of {count} rows; the results have all)");
+            self.caption = self.caption.trim_end_matches('.').to_string() + &cut;
+        }
         let rows = &self.shown.rows;
         let same = |at: usize| rows.len() > 1 && rows.iter().all(|row| row[at] == rows[0][at] && !row[at].is_empty());
         let from = |at: &usize| FROM.contains(&&*self.shown.labels[*at]) && same(*at);

@@ -3,7 +3,7 @@
 use super::{
     Block, Sheet,
     results::Results,
-    rows::{Line, Rows},
+    rows::{Line, Rows, Seen},
 };
 
 /// A reason between two.
@@ -24,20 +24,18 @@ fn parted(name: &str) -> (&str, &str) {
 /// The reasons, those of the same two and words together.
 pub(super) fn blocks(results: &Results) -> Vec<Block> {
     let Some(table) = results.table("reasons") else { return Vec::new() };
-    let mut reasons: Vec<Reason> = Vec::new();
+    let (mut seen, mut reasons) = (Seen::new(), Vec::<Reason>::new());
     for line in Rows(&table).iter() {
         let ((x, instruction), (y, _)) = (parted(line.text("x")), parted(line.text("y")));
-        let (why, verdict) = (line.text("why"), line.text("verdict"));
-        let own = |known: &&mut Reason| known.pair == [x, y] && known.why == why && known.verdict == verdict;
-        match reasons.iter_mut().find(own) {
-            Some(known) => {
+        let (pair, why, verdict) = ([x, y], line.text("why"), line.text("verdict"));
+        match seen.number((pair, why, verdict)) {
+            (_, true) => reasons.push(Reason { pair, why, verdict, instructions: vec![instruction], smallest: line }),
+            (at, false) => {
+                let known = &mut reasons[at];
                 known.instructions.push(instruction);
                 if line.number("terms") < known.smallest.number("terms") {
                     known.smallest = line;
                 }
-            }
-            None => {
-                reasons.push(Reason { pair: [x, y], why, verdict, instructions: vec![instruction], smallest: line })
             }
         }
     }

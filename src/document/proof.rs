@@ -1,9 +1,11 @@
 //! What was compared with what, how often, what came of it, and what that leaves open.
 
+use std::collections::BTreeSet;
+
 use super::{
     Block, Part, Sheet, compose, figures,
     results::{Results, chip_of},
-    rows::Rows,
+    rows::{Line, Rows, together},
 };
 use crate::{
     base::sorting,
@@ -41,7 +43,7 @@ pub(super) struct Ran {
 pub(super) struct Total {
     pub(super) chip: String,
     pub(super) model: String,
-    pub(super) instructions: Vec<String>,
+    pub(super) instructions: BTreeSet<String>,
     pub(super) compared: i64,
     pub(super) differing: i64,
     runs: usize,
@@ -102,7 +104,7 @@ pub(super) fn totals(results: &Results) -> Vec<Total> {
     for line in Rows(&table).iter() {
         let (chip, model) = (chip_of(&line), line.text("model"));
         let at = all.iter().position(|own| own.chip == chip && own.model == model).unwrap_or_else(|| {
-            let (instructions, model) = (Vec::new(), model.to_string());
+            let (instructions, model) = (BTreeSet::new(), model.to_string());
             all.push(Total { chip, model, instructions, compared: 0, differing: 0, runs: 0 });
             all.len() - 1
         });
@@ -110,10 +112,7 @@ pub(super) fn totals(results: &Results) -> Vec<Total> {
         own.compared += line.count("compared");
         own.differing += line.count("differing");
         own.runs += 1;
-        let name = line.text("instruction");
-        if !own.instructions.iter().any(|known| known == name) {
-            own.instructions.push(name.into());
-        }
+        own.instructions.insert(line.text("instruction").into());
     }
     all
 }
@@ -224,9 +223,9 @@ fn forms(ran: &[Ran]) -> Sheet {
     let mut families: Vec<String> = Vec::new();
     let mut rows: Vec<(String, Vec<(usize, usize)>)> = Vec::new();
     for own in ran {
-        let (family, formats) = match isa::find(&own.instruction) {
-            Ok(i) => (i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)),
-            Err(_) => ("others".to_string(), own.instruction.clone()),
+        let (family, formats) = match isa::known(&own.instruction) {
+            Some(i) => (i.family().to_string(), format!("{} * {} -> {}", i.a.name, i.b.name, i.d.name)),
+            None => ("others".to_string(), own.instruction.clone()),
         };
         let column = families.iter().position(|known| *known == family).unwrap_or_else(|| {
             families.push(family);
@@ -290,16 +289,12 @@ pub(super) fn part(results: &Results) -> Part {
 /// What was compared of each regime of operands.
 fn regimes(results: &Results) -> Vec<Block> {
     let Some(table) = results.table("regimes") else { return Vec::new() };
-    let mut all: Vec<(String, i64, i64)> = Vec::new();
-    for line in Rows(&table).iter() {
-        let name = line.text("regime").to_string();
-        let at = all.iter().position(|(own, ..)| *own == name).unwrap_or_else(|| {
-            all.push((name, 0, 0));
-            all.len() - 1
-        });
-        all[at].1 += line.count("compared");
-        all[at].2 += line.count("differing");
-    }
+    let sum = |(name, lines): (&str, Vec<Line>)| {
+        let of = |key: &str| lines.iter().map(|line| line.count(key)).sum::<i64>();
+        (name.to_string(), of("compared"), of("differing"))
+    };
+    let all = together(Rows(&table).iter().map(|line| (line.text("regime"), line)));
+    let mut all: Vec<(String, i64, i64)> = all.into_iter().map(sum).collect();
     all.retain(|(_, compared, _)| *compared > 0);
     let least = all.iter().filter(|(_, _, differing)| *differing == 0).map(|(_, compared, _)| *compared).min();
     let row = |(name, compared, differing): (String, i64, i64)| vec![name, grouped(compared), grouped(differing)];
@@ -326,17 +321,11 @@ fn regimes(results: &Results) -> Vec<Block> {
 pub(super) fn unknown(results: &Results) -> Part {
     let mut blocks = Vec::new();
     if let Some(table) = results.table("features") {
-        let mut reasons: Vec<([String; 2], Vec<String>)> = Vec::new();
-        for line in Rows(&table).iter().filter(|line| !line.text("reason").is_empty()) {
-            let key = [line.text("feature").to_string(), line.text("reason").to_string()];
-            match reasons.iter_mut().find(|(known, _)| *known == key) {
-                Some((_, names)) => names.push(line.text("instruction").into()),
-                None => reasons.push((key, vec![line.text("instruction").into()])),
-            }
-        }
+        let asked = Rows(&table).iter().filter(|line| !line.text("reason").is_empty());
+        let reasons =
+            together(asked.map(|line| ([line.text("feature"), line.text("reason")], line.text("instruction"))));
         let rows = reasons.into_iter().map(|([feature, reason], names)| {
-            let count = names.len().to_string();
-            vec![feature, reason, count, names.join("\n")]
+            vec![feature.into(), reason.into(), names.len().to_string(), names.join("\n")]
         });
         let labels = ["feature", "why it cannot be asked", "of", "instructions"];
         blocks.extend(Sheet::new("Features that no operands can show", &labels, &[2], rows.collect()).block());

@@ -1,4 +1,6 @@
-//! Reading cells of tables by the names of their columns.
+//! Reading cells of tables by the names of their columns, and rows by what they have in common.
+
+use std::{collections::HashMap, hash::Hash};
 
 use crate::report::{Cell, Table};
 
@@ -65,4 +67,32 @@ impl<'a> Line<'a> {
         };
         cells.iter().filter_map(number).collect()
     }
+}
+
+/// The numbers of keys, in the order in which they were first seen.
+pub(super) struct Seen<K>(HashMap<K, usize>);
+
+impl<K: Eq + Hash> Seen<K> {
+    pub(super) fn new() -> Seen<K> {
+        Seen(HashMap::new())
+    }
+
+    /// The number of a key, and whether it is new.
+    pub(super) fn number(&mut self, key: K) -> (usize, bool) {
+        let next = self.0.len();
+        let number = *self.0.entry(key).or_insert(next);
+        (number, number == next && self.0.len() > next)
+    }
+}
+
+/// Items with the same key together, in the order in which keys were first seen.
+pub(super) fn together<K: Clone + Eq + Hash, T>(items: impl IntoIterator<Item = (K, T)>) -> Vec<(K, Vec<T>)> {
+    let (mut seen, mut groups) = (Seen::new(), Vec::<(K, Vec<T>)>::new());
+    for (key, item) in items {
+        match seen.number(key.clone()) {
+            (_, true) => groups.push((key, vec![item])),
+            (at, false) => groups[at].1.push(item),
+        }
+    }
+    groups
 }

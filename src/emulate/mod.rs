@@ -12,7 +12,7 @@
 //! let schemes = vec![Scheme::find("half")?, Scheme::find("egemm")?];
 //! let units = schemes.iter().map(|scheme| Ok(vec![Some(Unit::of(scheme, devices[0].as_mut(), None)?)])).collect::<tcnum::Result<_>>()?;
 //! let shapes = vec![Shape { m: 8, n: 8, k: 256 }];
-//! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, rows: None };
+//! let request = EmulateRequest { schemes, units, shapes, draw: Some(Draw::Uniform(-1.0, 1.0)), seed: 1, within: None, rows: None };
 //! let mut results = Vec::new();
 //! emulate::run(&mut devices, &request, &mut results, &mut |_| ())?;
 //! let errors = |at: usize| match &results[at].outcome {
@@ -43,6 +43,8 @@ pub use measure::Errors;
 pub use operands::Numbers;
 pub use reference::References;
 pub use scheme::{Block, Digits, Part, Promote, Register, Scheme, Slices, Split, Sum};
+
+use std::time::{Duration, Instant};
 
 use split::{Line, Parts};
 
@@ -84,6 +86,8 @@ pub struct EmulateRequest {
     pub draw: Option<Draw>,
     /// The seed.
     pub seed: u64,
+    /// For how long more products are begun; without it until all are.
+    pub within: Option<Duration>,
     /// How many rows of the product are computed; without it all rows of f32 where all devices sum all elements at once, else as many as take
     /// about 2^28 terms, and 16 at least.
     pub rows: Option<usize>,
@@ -132,7 +136,7 @@ pub fn product(scheme: &Scheme, unit: &Unit, device: &mut dyn Device, a: &Number
 }
 
 /// Computes the products and adds them to `done`: shape by shape, of each scheme after scheme, on each device the same operands. `progress`
-/// is told what comes next, and how many terms of the sums are done. Whatever ends the work, `done` has the products until then.
+/// is told what comes next, and how many terms of the sums are done. Returns whether all products were begun. Whatever ends the work, `done` has the products until then.
 ///
 /// # Errors
 /// Those of the devices; [`Error::Interrupted`].
@@ -141,15 +145,19 @@ pub fn run(
     request: &EmulateRequest,
     done: &mut Vec<Emulation>,
     progress: &mut dyn FnMut(Stage),
-) -> Result<()> {
+) -> Result<bool> {
     let mut account = Account { done: 0, total: request.terms(devices) };
-    request.shapes.iter().try_for_each(|shape| of_shape(devices, request, *shape, done, &mut account, progress))
+    let until = request.within.map(|time| Instant::now() + time);
+    for shape in &request.shapes {
+        of_shape(devices, request, (*shape, until), done, &mut account, progress)?;
+    }
+    Ok(account.done == account.total)
 }
 
 fn of_shape(
     devices: &mut [Box<dyn Device>],
     request: &EmulateRequest,
-    shape: Shape,
+    (shape, until): (Shape, Option<Instant>),
     done: &mut Vec<Emulation>,
     account: &mut Account,
     progress: &mut dyn FnMut(Stage),
@@ -161,7 +169,8 @@ fn of_shape(
     let (mut numbers, start) = (None, *account);
     for (at, scheme) in request.schemes.iter().enumerate() {
         let units = &request.units[at];
-        if units.iter().all(Option::is_none) {
+        let late = until.is_some_and(|until| !done.is_empty() && Instant::now() >= until);
+        if late || units.iter().all(Option::is_none) {
             continue;
         }
         let rows = spread(request.rows_of(devices, shape, scheme.is_integer()));

@@ -51,6 +51,8 @@ pub(super) fn run(
             }
         }
     }
+    let names: Vec<&str> = computed.iter().map(|own| own.name.as_str()).collect();
+    report.answer = chain::table::answer(&ends, &names);
     report.tables.extend(table::findings(findings).filled());
     report.tables.extend(table::untestable(untestable));
     report.tables.extend([chain::table::curve_table(ends), chain::table::point_table(points)]);

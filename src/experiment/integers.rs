@@ -114,10 +114,11 @@ pub(super) fn run(
         shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
         draw: None,
         seed: options.seed,
+        within: None,
         rows: Some(rows),
     };
     let mut done = Vec::new();
-    let outcome = emulate::run(devices, &request, &mut done, progress);
+    let outcome = emulate::run(devices, &request, &mut done, progress).map(drop);
     report.notes.push(format!(
         "Integers are uniform in their range; products of {rows} x {columns} elements with k = {} are compared with exact ones. A cell is \
          reproduced if every element that s32 holds is exact, and every other one is so modulo 2^32.",

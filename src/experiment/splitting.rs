@@ -7,11 +7,11 @@ use super::{
 };
 use crate::{
     Result, Stage,
-    base::named::named,
+    base::{named::named, sorting},
     device::Device,
     emulate::{self, EmulateRequest, Emulation, Errors, Outcome, Scheme, Shape, Unit},
     inputs::Draw,
-    report::{Report, Table},
+    report::{Report, Table, three_digits},
 };
 
 /// The most rows and columns of a product whose elements are measured.
@@ -223,6 +223,7 @@ pub(super) fn run(
             shapes: plan.k.iter().map(|k| Shape { m: rows, n: columns, k: *k }).collect(),
             draw: Some(plan.values),
             seed: options.seed.wrapping_add(draw),
+            within: None,
             rows: Some(rows),
         };
         let mut done = Vec::new();
@@ -230,7 +231,7 @@ pub(super) fn run(
             progress(Stage { what: &format!("draw {draw}: {what}"), done: draw * total + done, total: draws * total });
         });
         done.into_iter().for_each(|own| take(&mut measured, own));
-        outcome
+        outcome.map(drop)
     });
     report.notes.push(format!(
         "Products have {rows} x {columns} elements, which stand for those of square ones; A and B are {}, drawn anew {draws} times. V_f32 is \
@@ -289,8 +290,26 @@ pub(super) fn run(
             error_counts: binades.values().copied().collect(),
         }
     };
-    report.tables.extend(Table::of("Errors of schemes, means over all draws", measured.iter().map(row)).filled());
+    let rows: Vec<SplittingErrorRow> = measured.iter().map(row).collect();
+    report.answer = answer(&rows);
+    report.tables.extend(Table::of("Errors of schemes, means over all draws", rows).filled());
     outcome
+}
+
+/// The schemes with the smallest and the largest error, in a sentence; `None` without one.
+fn answer(rows: &[SplittingErrorRow]) -> Option<String> {
+    let mut rows: Vec<&SplittingErrorRow> = rows.iter().collect();
+    sorting::by(&mut rows, |x, y| f64::total_cmp(&x.mred, &y.mred));
+    let named = |row: &SplittingErrorRow| {
+        format!("{} ({} on {}, k = {})", three_digits(row.mred), row.scheme, row.device, row.k)
+    };
+    Some(match rows[..] {
+        [] => return None,
+        [one] => format!("The mean relative error to plain f32 is {}.", named(one)),
+        [least, .., most] => {
+            format!("The mean relative error to plain f32 is from {} to {}.", named(least), named(most))
+        }
+    })
 }
 
 /// What computes a scheme on a device; `None` where it lacks an instruction.

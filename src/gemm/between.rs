@@ -1,5 +1,7 @@
 //! Two that make matrix products: whether they agree, where not, and why.
 
+use std::time::Instant;
+
 use toml::{Table, Value};
 
 use super::{
@@ -12,8 +14,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::sorting,
-    device::{Attributes, ChosenAlgorithm, Device, Library, ModelDevice, Problem},
+    base::{pace::UNASKED, sorting},
+    device::{Attributes, ChosenAlgorithm, Device, ExecutionKind, Library, ModelDevice, Problem},
     distinguish::{self, Distinction, Search, Verdict},
     format::Format,
     isa,
@@ -332,9 +334,9 @@ pub fn between(
         Maker::Scheduled { schedule, .. } => schedule.scales,
         Maker::Library { .. } => None,
     });
-    let (d, tries) = (made[0].format, tries(sides, factors));
+    let (d, budget) = (made[0].format, (tries(sides, factors), until(sides)?));
     between.smallest =
-        smallest(factors, blocks.as_ref(), (row, column), d, tries, &mut |factors, (row, column), narrowed| {
+        smallest(factors, blocks.as_ref(), (row, column), d, budget, &mut |factors, (row, column), narrowed| {
             let [x, y] = &mut *sides;
             let codes =
                 [x.product(factors, narrowed)?.get(row, column), y.product(factors, narrowed)?.get(row, column)];
@@ -348,6 +350,19 @@ pub fn between(
         }
     }
     Ok(())
+}
+
+/// Until when two may be asked for products: for a minute, if one is a program, which may be slow.
+fn until(sides: &mut [Side; 2]) -> Result<Option<Instant>> {
+    let mut external = false;
+    for side in sides {
+        if let Maker::Scheduled { device, schedule } = &mut side.maker
+            && !is_whole_product(schedule)
+        {
+            external |= device.prepare(&schedule.instruction)?.kind == ExecutionKind::External;
+        }
+    }
+    Ok(external.then(|| Instant::now() + UNASKED))
 }
 
 /// How many products two may be asked for.

@@ -1,5 +1,7 @@
 //! The smallest product that has a property: that two who make it differ.
 
+use std::time::Instant;
+
 use super::{Factors, Matrix, schedule::ScaleBlocks};
 use crate::{
     Result,
@@ -27,7 +29,7 @@ pub struct Smallest {
 pub(super) type Differ<'a> = dyn FnMut(&Factors, (usize, usize), bool) -> Result<Option<[u64; 2]>> + 'a;
 
 /// The smallest product on which two differ as they do at `place` of `factors`: of one row and column if those alone show it, else all others
-/// are zero; of as few k and terms as may be, with the simplest values, for which so many products are tried. `None`: they do not differ
+/// are zero; of as few k and terms as may be, with the simplest values, for which so many products are tried, until then. `None`: they do not differ
 /// there.
 ///
 /// # Errors
@@ -37,7 +39,7 @@ pub(super) fn smallest(
     blocks: Option<&ScaleBlocks>,
     place: (usize, usize),
     d: &'static Format,
-    tries: usize,
+    (tries, until): (usize, Option<Instant>),
     differ: &mut Differ,
 ) -> Result<Option<Smallest>> {
     let alone = factors.chosen(&[place.0], &[place.1], blocks);
@@ -47,7 +49,7 @@ pub(super) fn smallest(
         Some(_) => one,
         None => Frame { base: factors.clone(), place, alone: false },
     };
-    let mut search = Search { left: tries, frame, d, differ };
+    let mut search = Search { left: tries, until, frame, d, differ };
     if !search.differs(&case)? {
         // The other rows and columns take part.
         let Some(found) = (search.differ)(factors, place, false)? else { return Ok(None) };
@@ -120,8 +122,9 @@ struct Search<'a, 'd> {
     frame: Frame,
     d: &'static Format,
     differ: &'a mut Differ<'d>,
-    /// How many products may still be asked for.
+    /// How many products may still be asked for, and until when.
     left: usize,
+    until: Option<Instant>,
 }
 
 impl Search<'_, '_> {
@@ -130,7 +133,8 @@ impl Search<'_, '_> {
         if case.c != 0 && self.frame.base.c.is_none() {
             return Ok(false);
         }
-        self.left = self.left.saturating_sub(1);
+        let late = self.until.is_some_and(|until| Instant::now() >= until);
+        self.left = if late { 0 } else { self.left.saturating_sub(1) };
         Ok((self.differ)(&self.frame.factors(case), self.frame.place, self.frame.alone)?.is_some())
     }
 
@@ -173,7 +177,7 @@ impl Search<'_, '_> {
         let budget = self.left;
         let found = shrink(&i, &case, budget, &mut |cases| {
             for (at, case) in cases.iter().enumerate() {
-                if self.differs(case)? {
+                if self.left > 0 && self.differs(case)? {
                     return Ok(Some(at));
                 }
             }

@@ -14,6 +14,7 @@ pub use case::Case;
 pub use instruction::{Chunk, Instruction, Kernel, Scale};
 pub(crate) use own::{can_be_drawn, text as description};
 pub use own::{described, gemm, resolve};
+pub(crate) use table::known;
 pub use table::{all, find};
 pub use targets::{Support, Target};
 pub(crate) use tile::CodesView;

@@ -119,10 +119,28 @@ pub(super) fn listed(name: &str) -> Option<&'static Instruction> {
 /// # Errors
 /// A name that no instruction has (the message gives the nearest), or an n that the form does not allow.
 pub fn find(name: &str) -> Result<Instruction> {
+    if let Some(found) = search(name)? {
+        return Ok(found);
+    }
+    // A hostile file can name anything.
+    let shown: String = name.chars().take(LONGEST_SHOWN).collect();
+    let cut = if shown.len() < name.len() { "..." } else { "" };
+    Err(Error::request(format!(
+        "unknown instruction '{shown}{cut}'; the nearest are {}. `tcnum instructions` lists all",
+        nearest(&shown, all().iter().map(|i| i.name.as_str()), 3).join(", ")
+    )))
+}
+
+/// As [`find`], for those who have nothing to say of a name that no instruction has: `None`.
+pub(crate) fn known(name: &str) -> Option<Instruction> {
+    search(name).ok().flatten()
+}
+
+fn search(name: &str) -> Result<Option<Instruction>> {
     let wanted = &name.trim().to_ascii_lowercase();
     let exact = |wanted: &str| listed(wanted).cloned();
     if let Some(found) = exact(wanted).or_else(|| own::known(wanted)) {
-        return Ok(found);
+        return Ok(Some(found));
     }
     let parametric = PARAMETRIC.iter().find(|(family, ..)| wanted.starts_with(family));
     if let Some((_, m, smallest)) = parametric
@@ -136,18 +154,9 @@ pub fn find(name: &str) -> Result<Instruction> {
                 found.ptx = ptx;
             }
         }
-        return Ok(found);
+        return Ok(Some(found));
     }
-    if let Some(found) = machine_code::find(wanted)? {
-        return Ok(found);
-    }
-    // A hostile file can name anything.
-    let shown: String = name.chars().take(LONGEST_SHOWN).collect();
-    let cut = if shown.len() < name.len() { "..." } else { "" };
-    Err(Error::request(format!(
-        "unknown instruction '{shown}{cut}'; the nearest are {}. `tcnum instructions` lists all",
-        nearest(&shown, all().iter().map(|i| i.name.as_str()), 3).join(", ")
-    )))
+    machine_code::find(wanted)
 }
 
 /// The n of a shape `.m64n..k..` in `name` (`m` is `.m64n`), and `name` with `n` in its place.

@@ -57,7 +57,7 @@ pub(crate) fn result(path: &Path, declared: &[Declaration]) -> Result<Kept> {
 }
 
 fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Result<Kept, ReadError> {
-    let document: Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
+    let mut document: Value = serde_json::from_str(text).map_err(|error| match error.is_eof() {
         true => format!("it is cut off (line {}); make it again", error.line()),
         false => format!("it is not JSON: {error}; results are written by --output json"),
     })?;
@@ -74,6 +74,8 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
         }
         Some(_) => (),
     }
+    // Rows are many: each is dropped when its cells are read.
+    let raw = document["tables"].take();
     let words = |key: &str| document[key].as_str().map(str::to_string);
     let command = words("command").ok_or("it does not say which command gave it")?;
     let mut report = Report::new(command, words("invocation").unwrap_or_default());
@@ -89,10 +91,12 @@ fn parse(path: &Path, text: &str, declared: &[Declaration]) -> std::result::Resu
     let stopped = document["interrupted"].as_str();
     report.interrupted = Interruption::ALL.into_iter().find(|own| stopped == Some(own.name()));
     let (mut tables, mut unknown) = (Vec::new(), Vec::new());
-    for (key, rows) in document["tables"].as_object().into_iter().flatten() {
-        let rows = rows.as_array().ok_or_else(|| format!("tables.{key} is not an array of rows"))?;
-        let moved =
-            MOVED.iter().find(|(old, column, _)| old == key && rows.first().is_some_and(|row| !row[*column].is_null()));
+    let Value::Object(raw) = raw else { return Err("it has no tables".into()) };
+    for (key, rows) in raw {
+        let Value::Array(rows) = rows else { return Err(format!("tables.{key} is not an array of rows")) };
+        let moved = MOVED
+            .iter()
+            .find(|(old, column, _)| *old == key && rows.first().is_some_and(|row| !row[*column].is_null()));
         let key = moved.map_or(key.as_str(), |(_, _, now)| now);
         match declared.iter().find(|declaration| declaration.key == key) {
             Some(declaration) => tables.push(table(declaration, rows, &mut unknown)?),
@@ -123,7 +127,7 @@ fn pairs(value: &Value) -> Vec<(String, String)> {
 
 fn table(
     declaration: &Declaration,
-    rows: &[Value],
+    rows: Vec<Value>,
     unknown: &mut Vec<String>,
 ) -> std::result::Result<Table, ReadError> {
     let mut table = Table {
@@ -133,7 +137,7 @@ fn table(
         rows: Vec::with_capacity(rows.len()),
         brief: false,
     };
-    for (number, row) in rows.iter().enumerate() {
+    for (number, row) in rows.into_iter().enumerate() {
         let place = |column: &str| format!("tables.{}[{number}].{column}", declaration.key);
         let row = row.as_object().ok_or_else(|| format!("tables.{}[{number}] is not a row", declaration.key))?;
         let mut cells = Vec::with_capacity(table.columns.len());

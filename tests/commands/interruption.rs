@@ -22,6 +22,7 @@ use Meets::{Elsewhere, Short, Units, Whole};
 
 const I: &str = "mma.m8n8k4.f16.f16.f16.f16";
 const J: &str = "mma.m16n8k16.f32.bf16.bf16.f32";
+const K: &str = "mma.m8n8k4.f32.f16.f16.f32";
 
 /// Every verb that the program has.
 const VERBS: &[(&str, Meets)] = &[
@@ -44,8 +45,10 @@ const VERBS: &[(&str, Meets)] = &[
     ("chain", Units("chain --instr J --chains 2 --length 3 --device model:hopper")),
     ("tree", Units("tree --instr I --instr J --device model:hopper")),
     ("gemm", Whole("gemm --instr J --shape 16,16,64 --device model:hopper")),
+    ("gemm", Units("gemm --between model:hopper model:volta --instr K --shape 8,8,64")),
+    ("gemm", Units("gemm --match {OUT}/d.npy --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --model hopper")),
     ("emulate", Units("emulate --size 32 --scheme bf16x3 --scheme bf16x9 --device model:hopper")),
-    ("cost", Units("cost --device cpu --fmt bf16")),
+    ("cost", Units("cost --device cpu --fmt f32 --fmt f64")),
     ("experiment", Units("experiment experiments/table-12.toml --device model:hopper --samples 20")),
     ("diff", Units("diff model:hopper model:volta --instr I --cases 100")),
     ("report", Elsewhere),
@@ -98,13 +101,19 @@ fn interrupted(words: &[String], at: u64) -> Came {
 fn interruptions(line: &str) -> (usize, usize) {
     let folder = tempfile::tempdir().unwrap();
     std::fs::copy("tests/fixtures/numpy_f32.npy", folder.path().join("w.npy")).unwrap();
-    let line = line.replace("{OUT}", folder.path().to_str().unwrap());
     let name = |word: &str| match word {
         "I" => I.to_string(),
         "J" => J.to_string(),
-        other => other.to_string(),
+        "K" => K.to_string(),
+        other => other.replace("{OUT}", folder.path().to_str().unwrap()),
     };
-    let words: Vec<String> = std::iter::once("tcnum".into()).chain(line.split(' ').map(name)).collect();
+    let words =
+        |line: &str| -> Vec<String> { std::iter::once("tcnum".into()).chain(line.split(' ').map(name)).collect() };
+    if line.contains("d.npy") {
+        let product = "gemm --a {OUT}/w.npy --b {OUT}/w.npy --transpose-b --quantise --instr J --device model:hopper --out {OUT}/d.npy";
+        cli::report(words(product).into_iter().map(Into::into).collect()).unwrap();
+    }
+    let words = words(line);
     let (mut count, mut with_rows) = (0, 0);
     for at in (0..24).map(|power| 1 << power) {
         match interrupted(&words, at) {
@@ -117,6 +126,30 @@ fn interruptions(line: &str) -> (usize, usize) {
         }
     }
     panic!("tcnum {line} does not end");
+}
+
+#[test]
+fn a_plot_of_an_interrupted_run_is_drawn_or_left_out_and_is_no_error() {
+    let folder = tempfile::tempdir().unwrap();
+    let plot = folder.path().join("plot.svg");
+    let line = "tcnum emulate -q --size 16 --scheme l8-r4 --scheme bf16x3 --device model:hopper --plot PLOT --out OUT";
+    let statuses = (0..8).map(|power| {
+        let checks = Cell::new(0u64);
+        let stop = move || {
+            checks.set(checks.get() + 1);
+            (checks.get() >= 1 << power).then_some(Interruption::Term)
+        };
+        let words = line.split(' ').map(|word| match word {
+            "PLOT" => plot.clone().into_os_string(),
+            "OUT" => folder.path().join("out.txt").into_os_string(),
+            word => word.into(),
+        });
+        let words = words.collect();
+        interruptible(stop, || cli::status(words))
+    });
+    let statuses: Vec<u8> = statuses.collect();
+    assert!(statuses[0] == 143 && statuses[7] == 0, "{statuses:?}");
+    assert!(statuses.iter().all(|status| matches!(status, 0 | 143)) && plot.exists(), "{statuses:?}");
 }
 
 #[test]

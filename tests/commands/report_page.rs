@@ -241,8 +241,77 @@ fn the_figures_of_a_command_are_files_of_every_kind() {
     fs::write(Path::new(&path("all")).join("chain.pdf"), "my own").unwrap();
     let run = tcnum(&[&chain[..], &["--plots", &path("all")]].concat());
     assert!(run.status == 2 && run.stderr.contains("is not a drawing"), "{}", run.stderr);
-    let run = tcnum(&["distinguish", "model:hopper", "model:hopper", "--fmt", "f16", "--plot", &path("none.svg")]);
-    assert!(run.status == 2 && run.stderr.contains("nothing to draw"), "{}", run.stderr);
+    // Refused before the work: the devices would fail, and the files are not there.
+    for line in [
+        "distinguish exec:false exec:false --fmt f16",
+        "verify --device trace:none.safetensors",
+        "probe --op convert --device exec:false",
+        "gemm --match d.npy --a a.npy --b b.npy",
+        "gemm --between exec:false exec:false --shape 8,8,8",
+        "gemm --device cublaslt --shapes none.csv",
+        "emulate --scheme l16-r8 --device exec:false",
+    ] {
+        let words: Vec<&str> = line.split(' ').collect();
+        let run = tcnum(&[&words[..], &["--plot", &path("none.svg")]].concat());
+        assert!(run.status == 2 && run.stderr.contains("nothing to draw"), "{line}: {}", run.stderr);
+    }
+}
+
+#[test]
+fn a_page_has_the_first_rows_of_a_very_long_table_and_says_how_many_there_are() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut result: Value =
+        serde_json::from_str(&fs::read_to_string(kept("h200/chain-figure-17.json")).unwrap()).unwrap();
+    let rows = result["tables"]["chain"].as_array().unwrap().clone();
+    let longer = |number: usize| {
+        let mut row = rows[number % rows.len()].clone();
+        row["length"] = json!(number + 1);
+        row
+    };
+    result["tables"]["chain"] = (0..12_000).map(longer).collect();
+    let path = folder.path().join("long.json");
+    fs::write(&path, result.to_string()).unwrap();
+    let page = page(&[&path]);
+    assert!(page.contains("(the first 10000 of 12000 rows; the results have all)"));
+    // Its rows, and those of the other tables.
+    assert!((10_000..10_100).contains(&page.matches("<tr>").count()));
+}
+
+/// A device that executes one instruction, and sends the report that runs it SIGTERM when a second command asks for that.
+#[cfg(target_os = "linux")]
+const SIGNALLING: &str = r#"#!/bin/sh
+read -r greeting
+case "$greeting" in *'"name":"mma.m8n8k4.f16.f16.f16.f16"'*) ;; *) echo '{"protocol":2,"ok":false,"error":"no"}'; exit;; esac
+[ -e first ] || echo $PPID > first
+if [ "$(cat first)" != $PPID ]; then kill -TERM $(cut -d ' ' -f 4 /proc/$PPID/stat); fi
+{ printf '%s\n' "$greeting"; exec cat; } | exec python3 HOPPER
+"#;
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_interrupted_report_of_a_device_is_a_page_of_what_was_done_and_says_so() {
+    let folder = tempfile::tempdir().unwrap();
+    let hopper = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/exec/hopper.py");
+    fs::write(folder.path().join("device.sh"), SIGNALLING.replace("HOPPER", hopper.to_str().unwrap())).unwrap();
+    let run = || {
+        let words = ["report", "--device", "exec:sh device.sh", "--preset", "quick", "--out", "page.html", "-q"];
+        Command::new(env!("CARGO_BIN_EXE_tcnum")).args(words).current_dir(folder.path()).output().unwrap()
+    };
+    let output = run();
+    assert_eq!(output.status.code(), Some(143), "{output:?}");
+    let page = fs::read_to_string(folder.path().join("page.html")).unwrap();
+    well_formed(&page);
+    let said =
+        "Interrupted by SIGTERM: this document covers the work done before it, 1 of 5 commands and part of the next.";
+    assert!(page.contains(said) && page.contains("mma.m8n8k4.f16.f16.f16.f16"), "{page}");
+    // A page that is there stays, and the new one stands beside it.
+    fs::remove_file(folder.path().join("first")).unwrap();
+    fs::write(folder.path().join("page.html"), "whole").unwrap();
+    let output = run();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.code() == Some(143) && said.contains("it is page.partial.html"), "{said}");
+    assert_eq!(fs::read_to_string(folder.path().join("page.html")).unwrap(), "whole");
+    assert!(fs::read_to_string(folder.path().join("page.partial.html")).unwrap().contains("Interrupted by SIGTERM"));
 }
 
 /// Whether a program is there.

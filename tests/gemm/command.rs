@@ -148,9 +148,17 @@ fn what_cannot_be_done_is_refused_before_the_work() {
     let short = path("short.npy");
     std::fs::write(&short, b"\x93NUMPY\x01\x00\x10").unwrap();
     let short = short.to_string_lossy().into_owned();
+    // A terabyte that no memory holds, of which the header is read alone.
+    let header = format!("{:<118}", "{'descr': '<f2', 'fortran_order': False, 'shape': (524288, 1048576), }");
+    let big = path("big.npy");
+    std::fs::write(&big, [&b"\x93NUMPY\x01\x00\x76\x00"[..], header.as_bytes()].concat()).unwrap();
+    std::fs::File::options().write(true).open(&big).unwrap().set_len(128 + (1 << 40)).unwrap();
+    let big = big.to_string_lossy().into_owned();
     let half = ["--instr", HALF, "--device", "model:hopper"];
     for (arguments, words) in [
         (vec!["--a", &b, "--b", &b], "B needs as many rows as A has columns"),
+        (vec!["--a", &big, "--b", &b], "B needs as many rows as A has columns"),
+        (vec!["--a", &a, "--b", &b, "--compare", &big], "only matrices of one shape and format"),
         (vec!["--a", &missing, "--b", &b], "there is no array 'w'"),
         (vec!["--a", &file, "--b", &b], "it has 2 arrays; name one"),
         (vec!["--a", &short, "--b", &b], "the file ends in its header"),

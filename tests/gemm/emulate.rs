@@ -382,7 +382,7 @@ fn random_sums_of_integers_are_exact_or_wrap() {
     let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("turing").unwrap())];
     let units = schemes.iter().map(|scheme| vec![Some(Unit::of(scheme, devices[0].as_mut(), None).unwrap())]).collect();
     let shapes = vec![Shape { m: 12, n: 20, k: 150 }];
-    let request = EmulateRequest { schemes, units, shapes, draw: None, seed: 7, rows: None };
+    let request = EmulateRequest { schemes, units, shapes, draw: None, seed: 7, within: None, rows: None };
     let mut done = Vec::new();
     emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
     let counts: Vec<_> = done
@@ -406,7 +406,7 @@ fn the_same_numbers_are_drawn_whatever_rows_are_computed() {
         let mut devices: Vec<Box<dyn Device>> = vec![Box::new(ModelDevice::open("hopper").unwrap())];
         let units = vec![vec![Some(Unit::of(&schemes[0], devices[0].as_mut(), None).unwrap())]];
         let draw = Some(Draw::parse("normal(0,1)").unwrap());
-        let request = EmulateRequest { schemes, units, shapes, draw, seed: 7, rows };
+        let request = EmulateRequest { schemes, units, shapes, draw, seed: 7, within: None, rows };
         let mut done = Vec::new();
         emulate::run(&mut devices, &request, &mut done, &mut |_| ()).unwrap();
         match &done[0].outcome {

@@ -298,7 +298,8 @@ fn a_batch_size_that_changes_the_schedule_changes_the_bits_of_a_row() {
         batches: vec![4, 8, 12],
     };
     let mut library = ByBatch::new();
-    let rows = batches(&mut library, &shipped(), "hopper", &layer(Values::Normal), 1, None).unwrap();
+    let mut rows = Vec::new();
+    batches(&mut library, &shipped(), "hopper", &layer(Values::Normal), 1, None, &mut rows).unwrap();
     let outcomes: Vec<&str> = rows.iter().map(|row| row.outcome).collect();
     assert_eq!(outcomes, ["first", "same", "changed"]);
     assert!(rows.iter().all(|row| row.replayed == 48 && row.replayed_equal == 48), "{rows:?}");
@@ -307,7 +308,8 @@ fn a_batch_size_that_changes_the_schedule_changes_the_bits_of_a_row() {
     assert!(rows[2].differing.unwrap() > 0 && rows[2].column.is_some());
     // Three terms are one step.
     let exact = Layer { problem: problem("f32.f16.f16.32f", 4, 48, 3), ..layer(Values::Magnitudes) };
-    let rows = batches(&mut library, &shipped(), "hopper", &exact, 1, None).unwrap();
+    let mut rows = Vec::new();
+    batches(&mut library, &shipped(), "hopper", &exact, 1, None, &mut rows).unwrap();
     assert!(rows.iter().all(|row| row.outcome != "changed"), "{rows:?}");
 }
 

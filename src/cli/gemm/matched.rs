@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::{Arguments, Progress, invocation, models, safetensors, scale_factors};
+use super::{Arguments, Progress, check_extents, invocation, models, safetensors, scale_factors};
 use crate::{
     Error, Result,
     base::{atomic, sorting},
@@ -28,6 +28,7 @@ pub(super) fn run(arguments: &Arguments, file: &ArrayFile, report: &mut Report) 
     if let Some(path) = &arguments.apart {
         safetensors(path)?;
     }
+    check_extents(arguments)?;
     let conversion = if arguments.quantise { Conversion::Quantise } else { Conversion::Exact };
     let mut read = |flag: &str, file: &ArrayFile, format: Option<&'static Format>| -> Result<Matrix> {
         let (matrix, note) = file.read(format, conversion).map_err(|error| error.within(flag))?;

@@ -22,6 +22,7 @@ use crate::{
 pub use check::{ExecCheckRow, answer as check_answer, check};
 use process::Process;
 use session::{Failure, Refusal, Session};
+pub(crate) use words::split;
 
 /// The most tiles, and about the most bytes of input, in one batch.
 const BATCH_TILES: usize = 4096;

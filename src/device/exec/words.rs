@@ -4,7 +4,7 @@
 ///
 /// # Errors
 /// A quote that is not closed, or a backslash at the end.
-pub(super) fn split(line: &str) -> Result<Vec<String>, String> {
+pub(crate) fn split(line: &str) -> Result<Vec<String>, String> {
     shlex::split(line).ok_or_else(|| "a quote is not closed, or it ends with a backslash".into())
 }
 

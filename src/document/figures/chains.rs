@@ -1,6 +1,6 @@
 //! How errors drift along chains of products.
 
-use super::{Figure, LINES, on, slug, titled};
+use super::{Figure, LINES, Seen, on, slug, titled, together};
 use crate::{
     base::sorting,
     document::rows::{Line as Row, Rows},
@@ -27,17 +27,13 @@ struct Curve<'a> {
 
 /// The error against the length: a figure for each format of operands.
 pub(super) fn drift(table: &Table) -> Vec<Figure> {
-    let mut groups: Vec<(String, Vec<Curve>)> = Vec::new();
-    for curve in curves(table) {
-        let formats = isa::find(curve.names[0]).map_or_else(
-            |_| curve.names[0].to_string(),
+    let formats = |curve: &Curve| {
+        isa::known(curve.names[0]).map_or_else(
+            || curve.names[0].to_string(),
             |i| if i.a.name == i.b.name { i.a.name.to_string() } else { format!("{} * {}", i.a.name, i.b.name) },
-        );
-        match groups.iter_mut().find(|(own, _)| *own == formats) {
-            Some((_, curves)) => curves.push(curve),
-            None => groups.push((formats, vec![curve])),
-        }
-    }
+        )
+    };
+    let groups = together(curves(table).into_iter().map(|curve| (formats(&curve), curve)));
     let count: usize = groups.iter().map(|(_, curves)| curves.len()).sum();
     // Few curves are compared in one figure.
     let figures: Vec<(String, Vec<Curve>)> = match count <= LINES {
@@ -74,25 +70,22 @@ fn curves(table: &Table) -> Vec<Curve<'_>> {
     sorting::by_key(&mut curves, |curve| std::cmp::Reverse(curve.points.len()));
     let mut seen = std::collections::HashSet::new();
     curves.retain(|own| seen.insert((own.chip, own.names[0], own.init, own.scales)));
-    sorting::by_key(&mut curves, |own| {
-        Rows(table).iter().position(|row| (on(&row), row.text("instruction")) == (own.chip, own.names[0]))
+    let mut first = Seen::new();
+    for row in Rows(table).iter() {
+        first.number((on(&row), row.text("instruction")));
+    }
+    sorting::by_key(&mut curves, |own| first.number((own.chip, own.names[0])).0);
+    let keyed = curves.into_iter().enumerate().map(|(at, curve)| {
+        let of = curve.points.iter().map(|row| row.number("reference_error").map(f64::to_bits));
+        let numbers: Vec<Option<u64>> = of.collect();
+        // One without points is like no other.
+        let alone = numbers.is_empty().then_some(at);
+        ((curve.chip, curve.init, curve.scales, curve.overflows, numbers, alone), curve)
     });
-    let mut distinct: Vec<Curve> = Vec::new();
-    for curve in curves {
-        let numbers = |curve: &Curve| {
-            let of = curve.points.iter().map(|row| row.number("reference_error").map(f64::to_bits));
-            of.collect::<Vec<_>>()
-        };
-        let like = |own: &&mut Curve| {
-            !curve.points.is_empty()
-                && (own.chip, own.init, own.scales) == (curve.chip, curve.init, curve.scales)
-                && own.overflows == curve.overflows
-                && numbers(own) == numbers(&curve)
-        };
-        match distinct.iter_mut().find(like) {
-            Some(own) => own.names.extend(&curve.names),
-            None => distinct.push(curve),
-        }
+    let mut distinct = Vec::new();
+    for (_, mut alike) in together(keyed) {
+        let names = alike.iter().flat_map(|curve| curve.names.clone()).collect();
+        distinct.push(Curve { names, ..alike.swap_remove(0) });
     }
     distinct
 }

@@ -1,7 +1,8 @@
 //! How fast instructions were verified, and which generations compute alike.
 
-use super::{Figure, titled};
+use super::{Figure, Seen, titled};
 use crate::{
+    base::sorting,
     document::{results::chip_of, rows::Rows},
     isa,
     report::{
@@ -11,23 +12,23 @@ use crate::{
     },
 };
 
-/// The most bars of a figure.
+/// The most bars, or models, of a figure.
 const MOST: usize = 40;
 
 /// Cases a second, by family and operands.
 pub(super) fn rates(table: &Table) -> Vec<Figure> {
-    let mut kinds: Vec<(String, String, f64, f64)> = Vec::new();
+    let (mut seen, mut kinds) = (Seen::new(), Vec::<(String, String, f64, f64)>::new());
     for row in Rows(table).iter() {
         let (Some(compared), Some(seconds)) = (row.number("compared"), row.number("seconds")) else { continue };
-        let kind = match isa::find(row.text("instruction")) {
-            Ok(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
-            Ok(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
-            Err(_) => row.text("instruction").to_string(),
+        let kind = match isa::known(row.text("instruction")) {
+            Some(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
+            Some(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
+            None => row.text("instruction").to_string(),
         };
         let chip = chip_of(&row);
-        match kinds.iter_mut().find(|(own, of, ..)| (&**own, &**of) == (&kind, &chip)) {
-            Some((_, _, all, time)) => (*all, *time) = (*all + compared, *time + seconds),
-            None => kinds.push((kind, chip, compared, seconds)),
+        match seen.number((kind.clone(), chip.clone())) {
+            (_, true) => kinds.push((kind, chip, compared, seconds)),
+            (at, false) => (kinds[at].2, kinds[at].3) = (kinds[at].2 + compared, kinds[at].3 + seconds),
         }
     }
     kinds.retain(|(_, _, compared, seconds)| *compared > 0.0 && *seconds > 0.0);
@@ -57,21 +58,15 @@ pub(super) fn rates(table: &Table) -> Vec<Figure> {
 
 /// Which models compute instructions alike.
 pub(super) fn generations(table: &Table) -> Vec<Figure> {
-    let mut names: Vec<String> = Vec::new();
-    for row in Rows(table).iter() {
-        for name in [row.text("x"), row.text("y")] {
-            if !names.iter().any(|own| own == name) {
-                names.push(name.into());
-            }
-        }
-    }
-    names.sort();
-    let place = |name: &str| names.iter().position(|own| own == name).unwrap_or(0);
+    let both = Rows(table).iter().flat_map(|row| [row.text("x"), row.text("y")]);
+    let names: Vec<String> = sorting::set(both).into_iter().take(MOST).map(String::from).collect();
+    let place = |name: &str| names.binary_search_by(|own| own.as_str().cmp(name)).ok();
     let mut tiles = Vec::new();
     for row in Rows(table).iter() {
         let (x, y) = (row.text("x"), row.text("y"));
         let (all, same) = (row.count("instructions"), row.count("same"));
-        for (row, column) in [(place(x), place(y)), (place(y), place(x))] {
+        let (Some(one), Some(other)) = (place(x), place(y)) else { continue };
+        for (row, column) in [(one, other), (other, one)] {
             tiles.push(Tile {
                 row,
                 column,

@@ -1,6 +1,6 @@
 //! Distributions of errors: in ulps, and of quantisation by binade.
 
-use super::{Figure, LINES, on, slug, titled};
+use super::{Figure, LINES, Seen, on, slug, titled};
 use crate::{
     document::rows::{Line as Row, Rows},
     isa,
@@ -20,33 +20,28 @@ struct Histogram {
 /// The distances from the exact result in ulps: a figure for each operation, a line for each kind of instructions.
 pub(super) fn histograms(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().filter(|row| row.text("init") != "fp32").collect();
-    let mut ops: Vec<&str> = Vec::new();
-    for op in rows.iter().map(|row| row.text("op")) {
-        if !ops.contains(&op) {
-            ops.push(op);
-        }
-    }
+    let mut ops = super::together(rows.iter().map(|row| (row.text("op"), row)));
     // Whole dot products say most.
-    ops.sort_by_key(|op| *op != "dot");
-    ops.iter().flat_map(|op| of_operation(op, &rows)).collect()
+    ops.sort_by_key(|(op, _)| *op != "dot");
+    ops.iter().flat_map(|(op, rows)| of_operation(op, rows)).collect()
 }
 
-fn of_operation(op: &str, rows: &[Row]) -> Vec<Figure> {
-    let has_normal = rows.iter().any(|row| row.text("op") == op && row.text("distribution") == "normal");
-    let own = rows.iter().filter(|row| row.text("op") == op && (!has_normal || row.text("distribution") == "normal"));
-    let own: Vec<&Row> = own.filter(|row| !row.numbers("ulp_histogram").is_empty()).collect();
+fn of_operation(op: &str, rows: &[&Row]) -> Vec<Figure> {
+    let has_normal = rows.iter().any(|row| row.text("distribution") == "normal");
+    let own = rows.iter().filter(|row| !has_normal || row.text("distribution") == "normal");
+    let own: Vec<&Row> = own.copied().filter(|row| !row.numbers("ulp_histogram").is_empty()).collect();
     let Some(first) = own.first() else { return Vec::new() };
     let edges = first.numbers("ulp_histogram_edges");
     let chips: Vec<&str> = own.iter().map(|row| on(row)).collect();
     let several = chips.iter().any(|chip| chip != &chips[0]);
-    let mut all: Vec<Histogram> = Vec::new();
+    let (mut names, mut all) = (Seen::new(), Vec::<Histogram>::new());
     for row in own.iter().filter(|row| row.numbers("ulp_histogram_edges").len() == edges.len()) {
         let counts = row.numbers("ulp_histogram");
         let kind = kind(row.text("instruction"));
         let name = if several { format!("{}: {kind}", on(row)) } else { kind };
-        match all.iter_mut().find(|own| own.name == name) {
-            Some(own) => own.counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
-            None => all.push(Histogram { name, counts }),
+        match names.number(name.clone()) {
+            (_, true) => all.push(Histogram { name, counts }),
+            (at, false) => all[at].counts.iter_mut().zip(counts).for_each(|(sum, count)| *sum += count),
         }
     }
     // Kinds that are always exact say it in the table.
@@ -80,10 +75,10 @@ fn of_operation(op: &str, rows: &[Row]) -> Vec<Figure> {
 
 /// The family and formats of an instruction.
 fn kind(name: &str) -> String {
-    match isa::find(name) {
-        Ok(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
-        Ok(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
-        Err(_) => name.to_string(),
+    match isa::known(name) {
+        Some(i) if i.a.name == i.b.name => format!("{} {} -> {}", i.family(), i.a.name, i.d.name),
+        Some(i) => format!("{} {} * {} -> {}", i.family(), i.a.name, i.b.name, i.d.name),
+        None => name.to_string(),
     }
 }
 
@@ -115,7 +110,7 @@ pub(super) fn ulps(table: &Table) -> Vec<Figure> {
     let names: Vec<String> = rows.iter().map(|row| row.text("ulps").to_string()).collect();
     let chips: Vec<&str> = rows.iter().map(on).collect();
     // One product has one list of distances.
-    if (1..names.len()).any(|at| names[..at].contains(&names[at])) {
+    if names.iter().collect::<std::collections::HashSet<_>>().len() < names.len() {
         return Vec::new();
     }
     let line = |(style, (key, name)): (usize, (&str, &str))| {
@@ -145,14 +140,8 @@ pub(super) fn ulps(table: &Table) -> Vec<Figure> {
 
 /// The errors of quantisation by binade: a figure for each tensor, a line for each format.
 pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
-    let mut tensors: Vec<(&str, Vec<Row>)> = Vec::new();
-    for row in Rows(table).iter().filter(|row| !row.numbers("errors").is_empty()) {
-        let tensor = row.text("tensor");
-        match tensors.iter_mut().find(|(own, _)| *own == tensor) {
-            Some((_, rows)) => rows.push(row),
-            None => tensors.push((tensor, vec![row])),
-        }
-    }
+    let rows = Rows(table).iter().filter(|row| !row.numbers("errors").is_empty());
+    let tensors = super::together(rows.map(|row| (row.text("tensor"), row)));
     let figure = |(tensor, rows): &(&str, Vec<Row>)| {
         let what = if tensor.is_empty() {
             "Errors of quantisation".into()
@@ -191,14 +180,8 @@ pub(super) fn quantisation(table: &Table) -> Vec<Figure> {
 
 /// Agreement per bit of f32 with half, single and exact sums, and the model: a figure for each instruction on a chip.
 pub(super) fn bits(table: &Table) -> Vec<Figure> {
-    let mut groups: Vec<([&str; 3], Vec<Row>)> = Vec::new();
-    for row in Rows(table).iter() {
-        let key = [on(&row), row.text("instruction"), row.text("values")];
-        match groups.iter_mut().find(|(own, _)| *own == key) {
-            Some((_, rows)) => rows.push(row),
-            None => groups.push((key, vec![row])),
-        }
-    }
+    let rows = Rows(table).iter();
+    let groups = super::together(rows.map(|row| ([on(&row), row.text("instruction"), row.text("values")], row)));
     let figure = |([chip, instruction, values], rows): &([&str; 3], Vec<Row>)| {
         let line = |(style, (key, name)): (usize, (&str, &str))| {
             let points = rows.iter().filter_map(|row| {

@@ -1,6 +1,6 @@
 //! How errors of sums depend on their operands: on the number of terms, the gap and the range of exponents, and cancellation.
 
-use super::{Figure, LINES, on, slug, titled};
+use super::{Figure, LINES, Seen, on, slug, titled};
 use crate::{
     document::rows::{Line as Row, Rows},
     report::{
@@ -13,20 +13,15 @@ use crate::{
 /// The bits that agree with the exact sum: a figure for each property, a line for each instruction, chip and distribution.
 pub(super) fn precision(table: &Table) -> Vec<Figure> {
     let rows: Vec<Row> = Rows(table).iter().filter(|row| row.number("samples").is_some_and(|all| all > 0.0)).collect();
-    let mut factors: Vec<&str> = Vec::new();
-    for factor in rows.iter().map(|row| row.text("factor")) {
-        if !factors.contains(&factor) {
-            factors.push(factor);
-        }
-    }
+    let mut factors = super::together(rows.iter().map(|row| (row.text("factor"), row)));
     // What one asks for first.
-    factors
-        .sort_by_key(|factor| ["exponent gap", "dynamic range", "k"].iter().position(|own| own == factor).unwrap_or(9));
-    factors.iter().flat_map(|factor| of_factor(factor, &rows)).collect()
+    factors.sort_by_key(|(factor, _)| {
+        ["exponent gap", "dynamic range", "k"].iter().position(|own| own == factor).unwrap_or(9)
+    });
+    factors.iter().flat_map(|(factor, own)| of_factor(factor, own)).collect()
 }
 
-fn of_factor(factor: &str, rows: &[Row]) -> Vec<Figure> {
-    let own: Vec<&Row> = rows.iter().filter(|row| row.text("factor") == factor).collect();
+fn of_factor(factor: &str, own: &[&Row]) -> Vec<Figure> {
     let range = |row: &Row| [row.number("from").unwrap_or(0.0) as i64, row.number("to").unwrap_or(0.0) as i64];
     let mut ranges: Vec<[i64; 2]> = own.iter().map(|row| range(row)).collect();
     ranges.sort_unstable();
@@ -38,21 +33,21 @@ fn of_factor(factor: &str, rows: &[Row]) -> Vec<Figure> {
     let varies = |key: &str| own.iter().any(|row| row.text(key) != own[0].text(key));
     let parts = ["instruction", "values"].map(|key| (key, varies(key)));
     let several = own.iter().any(|row| on(row) != on(own[0]));
-    let mut lines: Vec<Line> = Vec::new();
-    for row in &own {
+    let (mut names, mut lines) = (Seen::new(), Vec::<Line>::new());
+    for row in own {
         let chip = several.then(|| on(row));
         let words: Vec<&str> =
             chip.into_iter().chain(parts.iter().filter(|(_, own)| *own).map(|(key, _)| row.text(key))).collect();
         let name = if words.is_empty() { row.text("instruction").to_string() } else { words.join(", ") };
-        let at = lines.iter().position(|line| line.name == name).unwrap_or_else(|| {
-            lines.push(Line::new(name, lines.len(), Vec::new()));
-            lines.len() - 1
-        });
+        let (at, new) = names.number(name.clone());
+        if new {
+            lines.push(Line::new(name, at, Vec::new()));
+        }
         let (Some(bits), Some(samples), Some(equal)) = (row.number("bits"), row.number("samples"), row.number("exact"))
         else {
             continue;
         };
-        let place = ranges.iter().position(|own| *own == range(row)).unwrap_or(0);
+        let place = ranges.binary_search(&range(row)).unwrap_or(0);
         let hover = format!(
             "{factor} {}: {} bits, {} of {} equal",
             words_of(ranges[place]),

@@ -7,7 +7,13 @@ mod errors;
 mod factors;
 mod products;
 
-use super::{Results, results::CHIP, rows::Line};
+use std::collections::HashSet;
+
+use super::{
+    Results,
+    results::CHIP,
+    rows::{Line, Seen, together},
+};
 use crate::report::{Report, Table, figure::Scene};
 
 /// A figure.
@@ -27,6 +33,9 @@ const SHOWN: usize = 2;
 const TITLE: usize = 60;
 /// The most lines of a figure.
 const LINES: usize = 14;
+
+/// The most figures of a table in a document.
+const MOST: usize = 40;
 
 /// A way to draw a table, with the name of its figures.
 type Draw = fn(&Table) -> Vec<Figure>;
@@ -51,6 +60,7 @@ const DRAWN: [(&str, Draw); 12] = [
 pub(super) fn of_table(table: &Table) -> (Vec<Figure>, Vec<Figure>) {
     let draw = DRAWN.iter().find(|(key, _)| *key == table.key);
     let mut all = draw.map_or_else(Vec::new, |(_, draw)| draw(table));
+    all.truncate(MOST);
     let folded = all.split_off(all.len().min(SHOWN));
     (all, folded)
 }
@@ -60,10 +70,12 @@ pub(crate) fn figures(report: &Report) -> Vec<Figure> {
     let results = Results::of(report);
     let tables = DRAWN.iter().filter_map(|(key, draw)| Some(draw(&results.table(key)?)));
     let mut all: Vec<Figure> = tables.flatten().collect();
-    for at in 1..all.len() {
+    let mut names = HashSet::new();
+    for (at, figure) in all.iter_mut().enumerate() {
         // Two of one name are told apart by their numbers.
-        if all[..at].iter().any(|own| own.name == all[at].name) {
-            all[at].name = format!("{}-{}", all[at].name, at + 1);
+        if !names.insert(figure.name.clone()) {
+            figure.name = format!("{}-{}", figure.name, at + 1);
+            names.insert(figure.name.clone());
         }
     }
     all
@@ -79,12 +91,8 @@ fn on<'a>(line: &Line<'a>) -> &'a str {
 
 /// The chips of rows, for a title: all of them, or how many there are.
 fn titled(what: &str, chips: &[&str]) -> String {
-    let mut distinct: Vec<&str> = Vec::new();
-    for chip in chips.iter().filter(|chip| !chip.is_empty()) {
-        if !distinct.contains(chip) {
-            distinct.push(chip);
-        }
-    }
+    let named = chips.iter().filter(|chip| !chip.is_empty());
+    let distinct: Vec<&str> = together(named.map(|chip| (*chip, ()))).into_iter().map(|(chip, _)| chip).collect();
     match distinct[..] {
         [] => what.to_string(),
         [one] => format!("{what}: {one}"),

@@ -11,7 +11,12 @@ pub(super) use candidates::suited;
 pub use words::{answer, remarks, together};
 
 use super::{Differences, Executor, Extents, Factors, Matrix, Schedule, compute::compute, sample::Sample};
-use crate::{Result, base::sorting, device::ModelDevice, isa::Instruction};
+use crate::{
+    Result,
+    base::{interrupt, sorting},
+    device::ModelDevice,
+    isa::Instruction,
+};
 use candidates::{Suspect, arithmetics, scale_blocks, suspected, weight};
 use judge::Score;
 
@@ -102,6 +107,7 @@ pub fn find(
     (matches.tried, matches.arithmetics) = (left.len(), arithmetics.len());
     let mut agreeing = 0;
     for (seed, extents) in SAMPLES.into_iter().enumerate() {
+        interrupt::check()?;
         let sample = Sample::new(factors, d, extents, seed as u64, blocks.as_ref());
         let mut judged = Vec::new();
         let outcome = sample.judge(left, &mut judged);
@@ -123,6 +129,7 @@ pub fn find(
         left = judged.into_iter().take(kept).map(|(_, suspect)| suspect).collect();
     }
     for (at, Suspect { candidate, .. }) in left.iter().take(agreeing.clamp(1, MOST_MATCHES)).enumerate() {
+        interrupt::check()?;
         matches.unchecked = agreeing.saturating_sub(at);
         step(&format!("computing {}", candidate.schedule.sentence(factors.k())));
         let differences = Differences::between(&whole(candidate, factors)?, d)?;

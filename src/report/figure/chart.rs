@@ -23,6 +23,8 @@ const SIZE: f64 = 12.5;
 /// Half the width of a mark.
 const DOT: f64 = 3.0;
 const CROSS: f64 = 6.0;
+/// The most points of a line: of more, every so many are drawn, and the last one.
+const MOST_POINTS: usize = 1024;
 
 /// A point of a line.
 #[derive(Debug, Clone, PartialEq)]
@@ -196,9 +198,16 @@ fn dot(line: &Line, at: (f64, f64), hover: Option<String>) -> Mark {
     Mark::Dot { at, marker: line.marker(), size: DOT, ink: line.ink(), hollow: line.dashed, hover }
 }
 
+/// As many items as are drawn.
+fn thinned<T>(items: &[T]) -> impl Iterator<Item = &T> {
+    let every = items.len().div_ceil(MOST_POINTS).max(1);
+    let chosen = move |(at, _): &(usize, &T)| at.is_multiple_of(every) || at + 1 == items.len();
+    items.iter().enumerate().filter(chosen).map(|(_, item)| item)
+}
+
 /// What surrounds a line.
 fn band(line: &Line, frame: &Frame, scene: &mut Scene) {
-    let edge = |which: fn(&Band) -> f64| line.band.iter().filter_map(move |band| frame.place(band.x, which(band)));
+    let edge = |which: fn(&Band) -> f64| thinned(&line.band).filter_map(move |band| frame.place(band.x, which(band)));
     let mut corners: Vec<(f64, f64)> = edge(|band| band.most).collect();
     let below: Vec<(f64, f64)> = edge(|band| band.least).collect();
     corners.extend(below.into_iter().rev());
@@ -209,7 +218,7 @@ fn band(line: &Line, frame: &Frame, scene: &mut Scene) {
 
 fn draw(line: &Line, frame: &Frame, scene: &mut Scene) {
     let placed: Vec<((f64, f64), &Point)> =
-        line.points.iter().filter_map(|point| Some((frame.place(point.x, point.y)?, point))).collect();
+        thinned(&line.points).filter_map(|point| Some((frame.place(point.x, point.y)?, point))).collect();
     if line.joined && placed.len() > 1 {
         scene.path(placed.iter().map(|(at, _)| *at).collect(), line.ink(), 2.0, line.dash());
     }

@@ -1,0 +1,123 @@
+//! Running what a document needs on a device, each command by this program.
+
+use std::{
+    fs::File,
+    path::Path,
+    process::{Child, Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+use crate::{
+    Error, Interruption, Result, Stage,
+    base::interrupt,
+    cli::Progress,
+    report::{self, Declaration, Kept},
+};
+
+/// How often a running command and the signals are looked at.
+const NOTICE: Duration = Duration::from_millis(20);
+/// How long a command may take to end by itself at the limit of time, which it has been told.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What commands came to.
+#[derive(Default)]
+pub(super) struct Measured {
+    /// The results: of an interrupted command what it had.
+    pub(super) kept: Vec<Kept>,
+    /// What went wrong with the others.
+    pub(super) wrong: Vec<Error>,
+    /// What ended the work before all commands were done, and how many were.
+    pub(super) interrupted: Option<(Interruption, usize)>,
+}
+
+/// Runs commands on a device and reads their results. An interruption stops the running one, whose partial result is read.
+///
+/// # Errors
+/// This program cannot be started.
+pub(super) fn measured(
+    device: &str,
+    commands: &[&str],
+    declared: &[Declaration],
+    progress: &Progress,
+) -> Result<Measured> {
+    let unusable = |error: std::io::Error| Error::request(format!("--device: what it takes cannot be run: {error}"));
+    let folder = tempfile::tempdir().map_err(unusable)?;
+    let program = std::env::current_exe().map_err(unusable)?;
+    let said = folder.path().join("said");
+    let mut all = Measured::default();
+    for (number, command) in commands.iter().enumerate() {
+        let out = folder.path().join(format!("{}-{}.json", command.split(' ').next().unwrap_or_default(), number + 1));
+        let what = format!("running {command} ({} of {})", number + 1, commands.len());
+        progress.at(Stage { what: &what, done: number as u64, total: commands.len() as u64 });
+        if let Some(by) = interrupt::pending() {
+            all.interrupted = Some((by, number));
+            break;
+        }
+        let mut run = Command::new(&program);
+        run.args(command.split(' ')).args(["--device", device, "--quiet", "--output", "json", "--out"]).arg(&out);
+        if let Some(left) = interrupt::remaining() {
+            run.args(["--time-limit", &left.as_secs().max(1).to_string()]);
+        }
+        run.stdin(Stdio::null()).stdout(Stdio::null()).stderr(File::create(&said).map_err(unusable)?);
+        // A group of its own: an interrupt from the keyboard reaches it once, through this program.
+        #[cfg(unix)]
+        std::os::unix::process::CommandExt::process_group(&mut run, 0);
+        let stopped = wait(run.spawn().map_err(unusable)?).map_err(unusable)?;
+        match (report::result(&out, declared), stopped) {
+            (Ok(result), stopped) => {
+                let own = result.report.interrupted;
+                all.kept.push(result);
+                all.interrupted = stopped.or(own).map(|by| (by, number));
+            }
+            (Err(_), Some(by)) => all.interrupted = Some((by, number)),
+            (Err(_), None) => all.wrong.push(failure(command, device, &said)),
+        }
+        if all.interrupted.is_some() {
+            break;
+        }
+    }
+    Ok(all)
+}
+
+/// What a command that left no result has said.
+fn failure(command: &str, device: &str, said: &Path) -> Error {
+    let said = std::fs::read(said).unwrap_or_default();
+    Error::request(format!("tcnum {command} --device {device}: {}", String::from_utf8_lossy(&said).trim()))
+}
+
+/// Waits for a command to end. A signal that arrives meanwhile is handed on to it once; at the limit of time, too, if it goes on.
+fn wait(mut child: Child) -> std::io::Result<Option<Interruption>> {
+    let (mut stopped, mut told) = (None, false);
+    let mut reached: Option<Instant> = None;
+    loop {
+        if child.try_wait()?.is_some() {
+            return Ok(stopped);
+        }
+        if let Some(by) = interrupt::pending() {
+            stopped = stopped.or(Some(by));
+            let late = reached.get_or_insert_with(Instant::now).elapsed() > PATIENCE;
+            if !told && (by != Interruption::TimeLimit || late) {
+                stop(&child, by);
+                told = true;
+            }
+        }
+        thread::sleep(NOTICE);
+    }
+}
+
+/// Sends a command the signal that has arrived; SIGTERM where none has.
+#[cfg(unix)]
+fn stop(child: &Child, by: Interruption) {
+    let signal = match by {
+        Interruption::Int => rustix::process::Signal::INT,
+        Interruption::Term | Interruption::TimeLimit => rustix::process::Signal::TERM,
+    };
+    if let Some(own) = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw) {
+        // One that has ended meanwhile needs none.
+        let _ = rustix::process::kill_process(own, signal);
+    }
+}
+
+#[cfg(not(unix))]
+fn stop(_: &Child, _: Interruption) {}
