@@ -112,6 +112,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         Some(file) => recorded(arguments, Path::new(file), &mut known),
         None => asked(arguments, &progress, report, &mut known),
     };
+    if known.is_empty() {
+        return outcome;
+    }
     let outcome = report.until_interrupted(outcome);
     // What cannot be reported keeps nothing back that can.
     let shown = show(arguments, &known, report);
@@ -212,7 +215,7 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
         Ok(())
     });
     report.device = Some(device.identity().clone());
-    report.holds = !found.is_empty();
+    report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
     report.answer = features::tables::answer(&found, &chip(device.identity()));
     if let [one] = &found[..] {
         report.notes.extend(features::tables::reasons(one));

@@ -38,6 +38,9 @@ pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
 pub fn answer(all: &[Features], device: &str) -> Option<String> {
     match all {
         [] => None,
+        [Features { uniform: Some(given), instruction, .. }] => {
+            Some(format!("{device} gives {given} for everything that was asked of {instruction}."))
+        }
         [one] => {
             let named = ["order", "alignment", "result", "overflow"];
             let found = named.iter().filter_map(|name| Some(format!("{name} {}", one.found(name)?)));

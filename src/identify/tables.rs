@@ -151,7 +151,7 @@ pub fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
 fn sentence(row: &IdentifiedRow, device: &str) -> String {
     let i = &row.instruction;
     if let Some(given) = &row.gives {
-        return format!("{} gives {given} for everything that was asked.", capitalised(device));
+        return format!("{} gives {given} for everything that was asked.", subject(device));
     }
     let number = |count: u64| grouped(count as i64);
     let like = row.like.as_deref().unwrap_or("by a rule that no shipped model has");
@@ -177,16 +177,20 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
         Some((compared, _)) => format!("all {asked} asked outputs and all {} held-out ones", number(compared)),
     };
     match (row.outcome, agrees) {
-        ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", capitalised(device)),
+        ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", subject(device)),
         (_, true) => format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked."),
         ("unfinished", _) => format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."),
         _ => format!("No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."),
     }
 }
 
+/// A device or a recording at the beginning of a sentence: names stay as they are.
+fn subject(device: &str) -> String {
+    if device.starts_with("the ") { capitalised(device) } else { device.into() }
+}
+
 /// Which known arithmetics a device has, in one sentence; `None` where nothing is known.
 pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
-    let device = capitalised(device);
     let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
     match all {
         [] => None,
