@@ -7,6 +7,9 @@ const UNIT: Duration = Duration::from_secs(1);
 /// How many times as much as was just done the next unit is at most.
 const GROWTH: u64 = 8;
 
+/// How long a command asks a slow device for what nobody has asked for.
+pub(crate) const UNASKED: Duration = Duration::from_secs(60);
+
 /// The size of units of work: small at first, then about as much as is done in a second, however fast or slow that goes.
 ///
 /// Results must not depend on it.

@@ -70,6 +70,13 @@ pub(super) struct Arguments {
     pub destination: OutputDestination,
 }
 
+impl Arguments {
+    /// Whether the result has figures: those of all models.
+    pub(super) fn has_figures(&self) -> bool {
+        self.sides.is_empty()
+    }
+}
+
 /// Runs the command.
 ///
 /// # Errors

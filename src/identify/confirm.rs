@@ -149,7 +149,8 @@ fn explain(
     let cases = (share.saturating_sub(3) / 2).min(reduction::BUDGET as u64) as usize;
     if cases > 0 {
         purse.pay(share * wanted);
-        let listed = counterexamples(part, device, model, cases)?;
+        let mut listed = Vec::new();
+        counterexamples(part, device, model, cases, &mut listed)?;
         for counterexample in &listed {
             constant(device, found, part, counterexample, purse)?;
         }

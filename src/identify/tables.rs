@@ -252,7 +252,9 @@ pub fn differences<'a>(
 pub fn tested(found: &Identification) -> Result<Option<Tested>> {
     let Some(model) = found.model() else { return Ok(None) };
     let data = RefutingData::recorded("asked", found.asked.clone());
-    Ok(power::power(&model, &[data], &mut |_| ())?.into_iter().next())
+    let mut tested = Vec::new();
+    power::power(&model, &[data], &mut tested, &mut |_| ())?;
+    Ok(tested.pop())
 }
 
 /// The table of the lines of rules, with what decided them.
