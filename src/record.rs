@@ -8,8 +8,8 @@ use std::{
 
 use crate::{
     Error, Result,
-    base::{interrupt, pace::Pace, sorting},
-    device::{Device, Execution, ExecutionKind, execute_paced},
+    base::{interrupt, sorting},
+    device::{Batches, Device, Execution, ExecutionKind},
     inputs::{self, Distribution, Init, Op, RandomStream},
     isa::{Codes, Instruction, Tiles},
     report::{Table, grouped},
@@ -94,8 +94,8 @@ pub fn record(
     let is_unasked = matches!(recording.tiles, RecordedTiles::Mixture { count: None });
     let until = (is_unasked && execution.kind == ExecutionKind::External).then(|| Instant::now() + unasked);
     let mut d = Codes::zeros(instruction.d, 0);
-    let mut pace = Pace::new(1, tiles.count as u64);
-    let outcome = execute_paced(device, instruction, &tiles, &mut pace, until, &mut d);
+    let whole = (instruction, (instruction.m, instruction.n));
+    let outcome = Batches::default().execute_until(device, whole, &tiles, until, &mut d);
     let (outputs, asked) = (d.len(), tiles.count);
     let count = outputs / (instruction.m * instruction.n);
     if count == 0 {

@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    base::sorting,
+    base::{pace::UNASKED, sorting},
     device::{self, Device},
     distinguish::{
         self, Agreement, Distinction, Search, Side, Verdict,
@@ -23,13 +23,12 @@ use crate::{
     verify::MOST_CASES,
 };
 
-/// Cases of the stream where no number is given, and how long a device is asked for them.
+/// Cases of the stream where no number is given.
 const DEFAULT_CASES: u64 = 1 << 17;
-const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
 /// How far two are searched, where `--cases` and `--seed` say this.
 pub(super) fn search(cases: Option<u64>, seed: Option<u64>) -> Search {
-    let time = if cases.is_some() { None } else { Some(DEFAULT_TIME) };
+    let time = if cases.is_some() { None } else { Some(UNASKED) };
     Search { cases: cases.unwrap_or(DEFAULT_CASES), seed: seed.unwrap_or(0), time }
 }
 

@@ -43,23 +43,40 @@ impl Batches {
         &mut self,
         device: &mut dyn Device,
         i: &Instruction,
-        (m, n): (usize, usize),
+        shape: (usize, usize),
         tiles: &Tiles,
     ) -> Result<Codes> {
+        let mut d = Codes::zeros(i.d, 0);
+        self.execute_until(device, (i, shape), tiles, None, &mut d).map(|()| d)
+    }
+
+    /// Adds the D codes to `d` as they come, until the time `until`: at least those of one batch.
+    ///
+    /// # Errors
+    /// As [`Batches::execute`]: `d` has the codes until then.
+    pub(crate) fn execute_until(
+        &mut self,
+        device: &mut dyn Device,
+        (i, (m, n)): (&Instruction, (usize, usize)),
+        tiles: &Tiles,
+        until: Option<Instant>,
+        d: &mut Codes,
+    ) -> Result<()> {
         // A model computes nothing but what is asked; other devices get whole tiles.
         let shape = if device.model().is_some() { (m, n) } else { (i.m, i.n) };
         let bytes = Instruction { m: shape.0, n: shape.1, ..i.clone() }.tile_bytes();
-        let mut all = Codes::zeros(i.d, 0);
         let mut from = 0;
-        while from < tiles.count {
+        while from < tiles.count && (d.is_empty() || until.is_none_or(|until| Instant::now() < until)) {
             let to = tiles.count.min(from + self.size(bytes));
-            match to - from == tiles.count {
-                true => return self.one(device, i, (m, n), tiles),
-                false => all.extend(&self.one(device, i, (m, n), &tiles.slice(from, to))?),
+            let part = if to - from == tiles.count { None } else { Some(tiles.slice(from, to)) };
+            let answered = self.one(device, i, (m, n), part.as_ref().unwrap_or(tiles))?;
+            match d.is_empty() {
+                true => *d = answered,
+                false => d.extend(&answered),
             }
             from = to;
         }
-        Ok(all)
+        Ok(())
     }
 
     /// The D codes of one batch.

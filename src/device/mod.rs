@@ -12,7 +12,6 @@ mod library;
 mod meter;
 mod model;
 mod open;
-mod paced;
 mod sweep;
 mod trace;
 
@@ -30,7 +29,6 @@ pub use meter::{
 };
 pub use model::ModelDevice;
 pub use open::{default_name, open};
-pub(crate) use paced::execute_paced;
 pub use sweep::{Alike, CLASSES, Chunks, Sweeper, Swept, Tally};
 pub use trace::TraceDevice;
 pub mod cpu;

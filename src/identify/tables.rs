@@ -157,19 +157,19 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
     let like = row.like.as_deref().unwrap_or("by a rule that no shipped model has");
     let asked = number(row.asked);
     let held_out = row.compared.filter(|compared| *compared > 0).map(|compared| (compared, row.differing.unwrap_or(0)));
-    let differ = match (row.misses, held_out) {
-        (misses, None) => format!("misses {} of {asked} outputs", number(misses)),
-        (misses, Some((compared, differing))) => format!(
-            "misses {} of {asked} asked outputs and {} of {} held-out ones",
-            number(misses),
-            number(differing),
-            number(compared)
-        ),
-    };
     let special = match row.misses - row.finite_misses.min(row.misses) {
         0 => String::new(),
         special if special == row.misses => " (zeros, infinities and NaNs alone)".into(),
         special => format!(" ({} of them zeros, infinities or NaNs)", number(special)),
+    };
+    let differ = match (row.misses, held_out) {
+        (misses, None) => format!("misses {} of {asked} outputs{special}", number(misses)),
+        (misses, Some((compared, differing))) => format!(
+            "misses {} of {asked} asked outputs{special} and {} of {} held-out ones",
+            number(misses),
+            number(differing),
+            number(compared)
+        ),
     };
     let agrees = row.misses == 0 && held_out.is_none_or(|(_, differing)| differing == 0);
     let all = match held_out {
@@ -179,8 +179,8 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
     match (row.outcome, agrees) {
         ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", subject(device)),
         (_, true) => format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked."),
-        ("unfinished", _) => format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."),
-        _ => format!("No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."),
+        ("unfinished", _) => format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}."),
+        _ => format!("No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}."),
     }
 }
 

@@ -11,8 +11,8 @@ use rand_chacha::ChaCha8Rng;
 use crate::{
     Error, Result,
     arithmetic::Evaluator,
-    base::{named::named, pace::Pace},
-    device::{Device, Execution, execute_paced},
+    base::named::named,
+    device::{Batches, Device, Execution},
     exact::Dot,
     format::{self, Class, Format, Overflow, Real, Rounding},
     inputs::{Draw, Op},
@@ -153,11 +153,11 @@ pub fn run_until(
     // The operation's own sum comes first: the others say what depends on k.
     ks.insert(0, own);
     let mut result = BitResult { execution, agreements: Vec::new(), factors: Vec::new() };
-    let (mut pace, mut outcome) = (Pace::new(1, CHUNK as u64), Ok(()));
+    let (mut batches, mut outcome) = (Batches::default(), Ok(()));
     for &terms in &ks {
         let mut tally = Tally::new(model.is_some());
         let until = most.map(|most| Instant::now() + most / ks.len() as u32);
-        outcome = sample(device, model, request, terms, (&mut pace, until), &mut tally);
+        outcome = sample(device, model, request, terms, (&mut batches, until), &mut tally);
         result.factors.push(tally.whole(Factor::Terms, terms as i32));
         if terms == own {
             result.agreements = tally.agreements;
@@ -181,7 +181,7 @@ fn sample(
     model: Option<&Evaluator>,
     request: &BitRequest<'_>,
     terms: usize,
-    (pace, until): (&mut Pace, Option<Instant>),
+    (batches, until): (&mut Batches, Option<Instant>),
     tally: &mut Tally,
 ) -> Result<()> {
     let i = request.instruction;
@@ -196,7 +196,7 @@ fn sample(
         random.set_stream(((terms as u64) << 40) + chunk as u64);
         let (tiles, drawn) = operands(request, terms, samples, &mut random);
         let mut d = Codes::zeros(i.d, 0);
-        let outcome = execute_paced(device, i, &tiles, pace, until, &mut d);
+        let outcome = batches.execute_until(device, (i, (i.m, i.n)), &tiles, until, &mut d);
         let executed = d.len() / (i.m * i.n);
         let expected = model.map(|model| model.execute(&tiles.slice(0, executed)));
         let mut references = References::new(i);

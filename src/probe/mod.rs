@@ -17,9 +17,9 @@ use std::time::Instant;
 use crate::{
     Result,
     arithmetic::Evaluator,
-    base::{digest::fnv1a, pace::Pace, parallel},
+    base::{digest::fnv1a, parallel},
     comparison::{Answer, Difference, Place},
-    device::{Device, Execution, Spot, execute_paced},
+    device::{Batches, Device, Execution, Spot},
     inputs::{self, Batch, Distribution, Init, Op, Position, RandomStream},
     isa::{Codes, Instruction},
 };
@@ -102,7 +102,7 @@ pub fn run_until(
     // What does not depend on the initialisation.
     let mut outcome =
         ProbeResult { execution, digest: 0, outputs_digest: 0, profile: Profile::default(), differences: Vec::new() };
-    let mut pace = Pace::new(1, chunk);
+    let mut batches = Batches::default();
     let mut ended = Ok(());
     for (stream, start) in (0..request.samples).step_by(chunk as usize).enumerate() {
         if start > 0 && until.is_some_and(|until| Instant::now() >= until) {
@@ -112,7 +112,7 @@ pub fn run_until(
         let source = RandomStream { seed: request.seed, stream: stream as u64 };
         let mut batch = inputs::draw(i, request.op, request.distribution, drawn, source, samples);
         let mut d = Codes::zeros(i.d, 0);
-        ended = execute_paced(device, i, &batch.tiles, &mut pace, until, &mut d);
+        ended = batches.execute_until(device, (i, (i.m, i.n)), &batch.tiles, until, &mut d);
         let executed = d.len() / (i.m * i.n);
         if executed == 0 {
             break;
