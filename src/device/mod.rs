@@ -19,7 +19,7 @@ pub use ask::ask;
 pub use batches::Batches;
 pub use chains::Chains;
 pub use engine::{Count, Engine, Found, Spot, Work};
-pub use exec::{ExecCheckRow, ExecDevice, check as exec_check};
+pub use exec::{ExecCheckRow, ExecDevice, check as exec_check, check_answer as exec_check_answer};
 pub use generation::{DEFAULT_MODEL, Generation};
 pub use gpu_name::Gpu;
 pub use lent::{Maker, lending};

@@ -126,7 +126,7 @@ impl Part {
             less.iter().zip(more).all(|(less, more)| less.compared <= more.compared && less.differing <= more.differing)
         };
         // The report of an interrupted run may lack some.
-        let (listed, wanted) = (spots.len() as u64, self.run.max_mismatches.min(self.state.differing()));
+        let (listed, wanted) = (spots.len() as u64, || self.run.max_mismatches.min(self.state.differing()));
         let within = |spot: &Spot| {
             range.contains(&spot.tile)
                 && spot.tile < *next
@@ -144,7 +144,7 @@ impl Part {
             (&|| !finished || counted(regimes) == self.outputs(i, *next), &|| {
                 uncounted("it is finished", self.state.compared(), self.outputs(i, *next))
             }),
-            (&|| listed == wanted || !finished && listed < wanted, &|| {
+            (&|| listed == wanted() || !finished && listed < wanted(), &|| {
                 format!("{} outputs differ, and {listed} are listed", self.state.differing())
             }),
             (&|| !finished || *next == range.end || self.state.stopped(&self.run), &|| {

@@ -342,7 +342,11 @@ fn power_table(step: usize) -> String {
     let on = |i| PROCESSORS.iter().filter(|(_, folder)| ran(folder, i)).map(|(name, _)| *name).collect::<Vec<_>>();
     let instructions = isa::all().iter().filter(|i| model.rule(i).is_some()).map(|i| (i, on(i)));
     for (i, runs) in instructions.filter(|(_, runs)| !runs.is_empty()).step_by(step) {
-        let decided = |sources: &[RefutingData]| power(&model, sources, &mut |_| ()).unwrap().remove(0);
+        let decided = |sources: &[RefutingData]| {
+            let mut tested = Vec::new();
+            power(&model, sources, &mut tested, &mut |_| ()).unwrap();
+            tested.remove(0)
+        };
         let run = decided(&[RefutingData::stream(i, 0, FIRST_CASES)]);
         let recordings = decided(&recorded[&i.name]);
         assert_eq!((run.refuted, recordings.refuted), (None, None), "{i}");

@@ -4,6 +4,7 @@ mod campaign;
 #[path = "../common/changed.rs"]
 mod changed;
 mod command;
+mod interrupted;
 #[path = "../common/machine.rs"]
 mod machine;
 #[path = "../common/program.rs"]

@@ -10,6 +10,7 @@ use super::{
 };
 use crate::{
     Error, Result,
+    base::interrupt,
     inputs::record_batch,
     isa::{Codes, Instruction, Tiles},
 };
@@ -36,7 +37,7 @@ const UNKNOWN: &str = "tcnum.unknown.m3n5k2";
 /// Checks the program and arguments in `command` on each of `instructions`, whose tiles are drawn from `seed`: what it answers to
 /// the greeting, to batches of several sizes and to zeros; that it answers alike whatever the batches and sessions; that it ends
 /// at a tile count of 0 and at the end of its input; and that it declines an instruction that it cannot know. It may decline others
-/// of `instructions`, but not all; where `all` is set, none.
+/// of `instructions`, but not all; where `all` is set, none. Each check adds a row to `rows`.
 ///
 /// # Errors
 /// A request error: no program, or one that cannot be started; [`Error::Interrupted`].
@@ -46,7 +47,8 @@ pub fn check(
     instructions: &[Instruction],
     all: bool,
     seed: u64,
-) -> Result<Vec<ExecCheckRow>> {
+    rows: &mut Vec<ExecCheckRow>,
+) -> Result<()> {
     let words = match command {
         [line] => words::split(line.strip_prefix("exec:").unwrap_or(line)).map_err(Error::request)?,
         words => words.to_vec(),
@@ -54,9 +56,10 @@ pub fn check(
     if words.first().is_none_or(String::is_empty) {
         return Err(Error::request("no program is named; write tcnum exec-check PROGRAM ARGS"));
     }
-    let mut check = Check { words: &words, timeout, seed, rows: Vec::new() };
+    let mut check = Check { words: &words, timeout, seed, rows };
     let mut accepted = None;
     for instruction in instructions {
+        interrupt::check()?;
         if check.instruction(instruction, all)? {
             accepted = accepted.or(Some(instruction));
         }
@@ -66,7 +69,23 @@ pub fn check(
         None if all => {}
         None => check.row("any", "accepts", Err("it accepts none of the instructions; --instr offers others".into())),
     }
-    Ok(check.rows)
+    Ok(())
+}
+
+/// Whether the program passes the checks, in one sentence; `None` before there is one.
+pub fn answer(rows: &[ExecCheckRow], whole: bool) -> Option<String> {
+    let failed: Vec<&ExecCheckRow> = rows.iter().filter(|row| !row.passed).collect();
+    let (count, so_far) = (rows.len(), if whole { "" } else { " so far" });
+    Some(match &failed[..] {
+        [] if rows.is_empty() => return None,
+        [] => format!("The program passes all {count} checks{so_far}."),
+        [first, ..] => format!(
+            "The program fails {} of {count} checks{so_far}, first '{}' with {}; docs/exec.md describes the protocol.",
+            failed.len(),
+            first.check,
+            first.instruction
+        ),
+    })
 }
 
 /// A program that is checked.
@@ -74,7 +93,7 @@ struct Check<'a> {
     words: &'a [String],
     timeout: Duration,
     seed: u64,
-    rows: Vec<ExecCheckRow>,
+    rows: &'a mut Vec<ExecCheckRow>,
 }
 
 /// What a check found: what the program did, right or wrong.

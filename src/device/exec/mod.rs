@@ -19,7 +19,7 @@ use crate::{
     base::pace::Pace,
     isa::{Codes, Instruction, Tiles},
 };
-pub use check::{ExecCheckRow, check};
+pub use check::{ExecCheckRow, answer as check_answer, check};
 use process::Process;
 use session::{Failure, Refusal, Session};
 
@@ -38,6 +38,8 @@ pub struct ExecDevice {
     session: Option<Session>,
     /// How many tiles the next batch has at most.
     pace: Pace,
+    /// How many tiles of the session were asked for and answered before.
+    answered: usize,
     /// The model that the program wants to be compared with.
     model: Option<String>,
     /// The version of the protocol that it has answered to.
@@ -61,7 +63,16 @@ impl ExecDevice {
             description: "an external program".into(),
             details: Vec::new(),
         };
-        Ok(ExecDevice { identity, words, timeout, session: None, pace: first_pace(), model: None, protocol: None })
+        Ok(ExecDevice {
+            identity,
+            words,
+            timeout,
+            session: None,
+            pace: first_pace(),
+            answered: 0,
+            model: None,
+            protocol: None,
+        })
     }
 
     /// The session for `instruction`: the running one, or a new one in place of one for another instruction.
@@ -92,6 +103,7 @@ impl ExecDevice {
         self.model.clone_from(&session.model);
         self.protocol = Some(session.protocol);
         self.pace = first_pace();
+        self.answered = 0;
         Ok(session)
     }
 
@@ -146,14 +158,15 @@ impl Device for ExecDevice {
                     Failure::Program { answered, what } => Error::device(format!(
                         "{} answered {} of {} tiles of {instruction}, then {what}",
                         self.identity.name,
-                        from + answered,
-                        tiles.count,
+                        self.answered + from + answered,
+                        self.answered + tiles.count,
                     )),
                 }
             })?);
             self.pace.took((to - from) as u64, took);
             from = to;
         }
+        self.answered += tiles.count;
         Ok(d)
     }
 
