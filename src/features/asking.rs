@@ -203,7 +203,9 @@ fn repeat(
 ) -> Result<()> {
     let mut cases: Vec<Case> = known.keys().cloned().collect();
     // The same ones every time.
-    cases.sort_unstable_by(|x, y| (&x.a, &x.b, x.c, &x.scale_a, &x.scale_b).cmp(&(&y.a, &y.b, y.c, &y.scale_a, &y.scale_b)));
+    cases.sort_unstable_by(|x, y| {
+        (&x.a, &x.b, x.c, &x.scale_a, &x.scale_b).cmp(&(&y.a, &y.b, y.c, &y.scale_a, &y.scale_b))
+    });
     let step = cases.len().div_ceil(REPEATED).max(1);
     let cases: Vec<Case> = cases.into_iter().step_by(step).collect();
     let codes = tree::ask(device, batches, i, element, &cases)?;

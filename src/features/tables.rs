@@ -48,14 +48,15 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
             Some(format!("{} on {device}: {}.", one.instruction, found.join("; ")))
         }
         all => {
-            let kinds = sorting::set(all.iter().map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>()));
+            let kinds =
+                sorting::set(all.iter().map(|one| one.cells.iter().map(|cell| &cell.found).collect::<Vec<_>>()));
             Some(format!("{} instructions of {device} have {} different sets of features.", all.len(), kinds.len()))
         }
     }
 }
 
-/// Why features of an instruction cannot be asked, those for the same reason together.
-pub fn reasons(of: &Features) -> Vec<String> {
+/// Why features of an instruction cannot be asked, those for the same reason together; `None` where all can.
+pub fn reasons(of: &Features) -> Option<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (reason, cell) in of.cells.iter().filter_map(|cell| Some((cell.remark.as_deref()?, cell))) {
         match reasons.iter_mut().find(|(other, _)| *other == reason) {
@@ -63,7 +64,9 @@ pub fn reasons(of: &Features) -> Vec<String> {
             None => reasons.push((reason, vec![cell.feature.name])),
         }
     }
-    reasons.into_iter().map(|(reason, names)| format!("Not asked, {}: {reason}.", names.join(", "))).collect()
+    let words = reasons.into_iter().map(|(reason, names)| format!("{} ({reason})", names.join(", ")));
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("Not tested: {}.", words.join("; ")))
 }
 
 fn rows(of: &Features) -> impl Iterator<Item = FeatureRow> {

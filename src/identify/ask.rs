@@ -88,7 +88,8 @@ impl<'a> Asker<'a> {
         let mut all = Codes::zeros(self.part.d, 0);
         let mut from = 0;
         while from < tiles.count && self.left() > 0 {
-            let most = (self.executions().clamp(1, BATCH) as usize).min(self.batches.size(self.instruction.tile_bytes()));
+            let most =
+                (self.executions().clamp(1, BATCH) as usize).min(self.batches.size(self.instruction.tile_bytes()));
             let to = tiles.count.min(from + most.min(self.left()));
             match self.answers((self.part.m, self.part.n), &tiles.slice(from, to)) {
                 Ok(codes) => all.extend(&codes),

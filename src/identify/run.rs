@@ -413,7 +413,8 @@ impl<'a> Dialogue<'a> {
         let (inputs, d) = known.all();
         let Instruction { m, n, k, .. } = known.part;
         let asked = Trace { m, n, k, inputs, d, metadata: BTreeMap::new(), instruction: instruction.clone() };
-        let (executions, spent) = self.asker.as_ref().map_or((0, false), |asker| (asker.executions(), asker.left() == 0));
+        let (executions, spent) =
+            self.asker.as_ref().map_or((0, false), |asker| (asker.executions(), asker.left() == 0));
         let failed = || self.asker.as_ref()?.failure().map(ToString::to_string);
         let failure = self.failure.clone().or_else(failed);
         let uniform = if rule.is_empty() { Uniform::of(known.part.d, known.answers()) } else { None };

@@ -3,7 +3,7 @@
 use super::{Fingerprint, Identification, Likeness, Refuting, fingerprint};
 use crate::{
     Result,
-    base::{sorting, sentence::capitalised},
+    base::{sentence::capitalised, sorting},
     comparison::{Answer, Difference, Listing, Origin, Subject, operands},
     power::{self, RefutingData, Tested, summaries},
     report::{Table, grouped},
@@ -178,8 +178,12 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
     };
     match (row.outcome, agrees) {
         ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", subject(device)),
-        (_, true) => format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked."),
-        ("unfinished", _) => format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}."),
+        (_, true) => {
+            format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked.")
+        }
+        ("unfinished", _) => {
+            format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}.")
+        }
         _ => format!("No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}."),
     }
 }
@@ -204,7 +208,9 @@ pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
                 one.instruction, one.known
             ),
         }),
-        all if unknown == 0 => Some(format!("{device} computes all {} instructions as known arithmetics do.", all.len())),
+        all if unknown == 0 => {
+            Some(format!("{device} computes all {} instructions as known arithmetics do.", all.len()))
+        }
         all => Some(format!(
             "{device} computes {unknown} of {} instructions as no known arithmetic does; without --quick these are worked out.",
             all.len()

@@ -37,8 +37,15 @@ fn searched(model: &Model, i: &'static Instruction) -> Identification {
     let (mut also, mut executions) = (Vec::new(), 0);
     let mut searches = 0;
     loop {
-        let plan =
-            Plan { seed: 1, budget: 1 << 20, time: Duration::MAX, catalogue: false, also: also.clone(), begun: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 1 << 20,
+            time: Duration::MAX,
+            catalogue: false,
+            also: also.clone(),
+            begun: Vec::new(),
+            work: WORK,
+        };
         let mut found = identify(&mut device, i, plan).unwrap();
         executions += found.executions;
         found.executions = executions;
@@ -92,7 +99,15 @@ fn steps_with_widths_floors_and_overflow_of_their_own_are_recovered() {
     for number in DESIGNS.into_iter().take(amount(1, DESIGNS.len())) {
         let design = design(20_261_122, number);
         let model = Model::parse(&design.text, "hidden.toml").unwrap();
-        let plan = Plan { seed: 1, budget: 20_000, time: Duration::MAX, catalogue: false, also: Vec::new(), begun: Vec::new(), work: WORK };
+        let plan = Plan {
+            seed: 1,
+            budget: 20_000,
+            time: Duration::MAX,
+            catalogue: false,
+            also: Vec::new(),
+            begun: Vec::new(),
+            work: WORK,
+        };
         let found = identify(&mut BlackBox::new(&model), design.instruction, plan).unwrap();
         let differ = held_out(&found, &model, design.instruction, 20_000);
         assert_eq!((found.misses, differ), (0, 0), "{number}:\n{}\n{}", model.text(), found.text());

@@ -39,11 +39,9 @@ fn giving(code: impl Fn(u64) -> u64 + 'static) -> BlackBox {
 #[test]
 fn a_device_that_gives_one_thing_for_everything_is_asked_no_further() {
     let f32 = listed(BF16).d;
-    for (code, given) in [
-        (0x7fff_ffff, Uniform::Nan),
-        (0xff80_0000, Uniform::Infinity),
-        (0x3fc0_0000, Uniform::Code(f32, 0x3fc0_0000)),
-    ] {
+    for (code, given) in
+        [(0x7fff_ffff, Uniform::Nan), (0xff80_0000, Uniform::Infinity), (0x3fc0_0000, Uniform::Code(f32, 0x3fc0_0000))]
+    {
         let mut device = giving(move |_| code);
         for catalogue in [true, false] {
             let before = device.executed;
@@ -206,6 +204,9 @@ fn the_answer_says_what_is_found_and_how_sure_it_is() {
         let device = format!("exec:python3 '{program}' --fault jammed");
         let integers = "mma.m8n8k16.s32.s8.s8.s32";
         let said = answer(&["--device", &device, "--instr", integers, "--cases", "2000"], 1);
-        assert!(said.starts_with("No rule was found that gives all answers of ") && said.contains(" held-out ones."), "{said}");
+        assert!(
+            said.starts_with("No rule was found that gives all answers of ") && said.contains(" held-out ones."),
+            "{said}"
+        );
     }
 }

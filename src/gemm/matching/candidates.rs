@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    base::interrupt,
     arithmetic::{Model, Program},
+    base::interrupt,
     format::{Format, Rounding},
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,
