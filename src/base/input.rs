@@ -75,8 +75,9 @@ fn each(
             continue;
         }
         if !piece.is_empty() {
-            let text = str::from_utf8(&piece)
-                .map_err(|_| Error::request("it is not text (UTF-8); give operands as numbers or hexadecimal codes"));
+            let text = str::from_utf8(&piece).map_err(|_| {
+                Error::request("it is not text (UTF-8); give operands as numbers or hexadecimal codes")
+            });
             text.and_then(&mut work).map_err(|error| error.within(place()))?;
             piece.clear();
         }

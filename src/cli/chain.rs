@@ -123,11 +123,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         report.notes.extend(runners.iter().filter_map(|runner| fewer(runner, &runner.plan(arguments))));
     }
     let all = runners.iter().flat_map(|runner| runner.asked.clone()).collect();
-    report.notes.extend(
-        runners
-            .first()
-            .map_or_else(Vec::new, |first| table::notes(&ChainRequest { curves: all, ..first.plan(arguments) })),
-    );
+    report.notes.extend(runners.first().map_or_else(Vec::new, |first| {
+        table::notes(&ChainRequest { curves: all, ..first.plan(arguments) })
+    }));
     match &runners[..] {
         [one] => {
             report.device = Some(one.device.identity().clone());

@@ -145,12 +145,7 @@ impl Two {
     }
 
     /// Tells them apart on each instruction, and hands on what was found of each.
-    fn each(
-        &mut self,
-        search: &Search,
-        progress: &Progress,
-        told: &mut dyn FnMut([&Instruction; 2], [&Named; 2], &Distinction),
-    ) -> Result<()> {
+    fn each(&mut self, search: &Search, progress: &Progress, told: &mut Told) -> Result<()> {
         let [x, y] = &self.names;
         let total = self.instructions.len() as u64;
         for (number, [one, other]) in self.instructions.iter().enumerate() {
@@ -170,6 +165,9 @@ impl Two {
         Ok(())
     }
 }
+
+/// Takes what tells two apart on their instructions.
+type Told<'a> = dyn FnMut([&Instruction; 2], [&Named; 2], &Distinction) + 'a;
 
 /// A device, and its instruction if one stands behind it.
 fn side(text: &str) -> Result<(String, Option<Instruction>)> {

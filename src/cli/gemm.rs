@@ -29,8 +29,8 @@ use crate::{
     },
     format::{self, Format, Rounding},
     gemm::{
-        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Extents,
-        Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
+        self, AccumulatorJoin, ArrayFile, BiasEntry, CEntry, Conversion, CudaReplay, Differences, Executor, Extents, Factors,
+        KOrder, Matrix, OperandRounding, PartJoin, Residue, Schedule,
         library::{Values, checked_shape, draw},
         tables,
     },
@@ -345,7 +345,8 @@ fn write_schedule(arguments: &Arguments, schedule: Option<&Schedule>) -> Result<
 /// The shapes of the matrices, of which no data are read yet; `None` where A and B are not both files.
 fn extents(arguments: &Arguments) -> Result<Option<Extents>> {
     let read = |flag: &str, file: &ArrayFile| file.extent().map_err(|error| error.within(flag));
-    let optional = |flag: &str, file: &Option<ArrayFile>| file.as_ref().map(|file| read(flag, file)).transpose();
+    let optional =
+        |flag: &str, file: &Option<ArrayFile>| file.as_ref().map(|file| read(flag, file)).transpose();
     let turned = |(rows, columns), turn: bool| if turn { (columns, rows) } else { (rows, columns) };
     let (Some(a), Some(b)) = (&arguments.a, &arguments.b) else { return Ok(None) };
     let d = match &arguments.matched {

@@ -230,14 +230,10 @@ impl Command {
             Command::Verify(a) => a.drawings.of("rates of campaigns (--instr, --fmt, --all)", a.has_figures()),
             Command::Distinguish(a) => a.drawings.of("which models compute alike, without devices", a.has_figures()),
             Command::Chain(a) => a.drawings.of("errors by length", true),
-            Command::Gemm(a) => {
-                a.drawings.of("how far a product that is computed is from the exact one", a.has_figures())
-            }
+            Command::Gemm(a) => a.drawings.of("how far a product that is computed is from the exact one", a.has_figures()),
             Command::Emulate(a) => a.drawings.of("errors of products in f32", a.has_figures()?),
             Command::Cost(a) => a.drawings.of("rates by warps and independent runs", true),
-            Command::Experiment(a) => {
-                a.drawings.of("errors of chains and products, and agreement bit by bit", a.has_figures()?)
-            }
+            Command::Experiment(a) => a.drawings.of("errors of chains and products, and agreement bit by bit", a.has_figures()?),
             _ => return Ok(None),
         }))
     }
@@ -293,8 +289,7 @@ fn run(command: &Command, name: &str, limit: Option<u64>) -> Result<u8> {
     let (report, failure) = complete(command, name, limit)?;
     let gates = command.gates().map_or(Ok(()), |(gates, source)| gates.write(&report, source.as_deref()));
     let whole = failure.is_none() && report.interrupted.is_none();
-    let drawings =
-        command.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole)));
+    let drawings = command.figures().and_then(|figures| figures.map_or(Ok(()), |figures| figures.write(&report, whole)));
     // What cannot be delivered somewhere keeps nothing back from elsewhere.
     let problems = [failure.map_or(Ok(()), Err), destination.write(&report), gates, drawings];
     let problems: Vec<Error> = problems.into_iter().filter_map(Result::err).collect();

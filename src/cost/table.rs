@@ -138,9 +138,9 @@ pub fn answer(done: &[Cost], device: &str) -> Option<String> {
     Some(match fastest[..] {
         [] => return None,
         [one] => {
-            let latency = one
-                .latency
-                .map_or(String::new(), |clocks| format!(" has a latency of {} clocks, and", three_digits(clocks)));
+            let latency = one.latency.map_or(String::new(), |clocks| {
+                format!(" has a latency of {} clocks, and", three_digits(clocks))
+            });
             format!("{} on {device}{latency} runs at {} on the whole device.", one.instruction, rate(one))
         }
         [slowest, .., fastest] => format!(

@@ -308,17 +308,14 @@ pub fn answer(request: &EmulateRequest, devices: &[Box<dyn Device>], done: &[Emu
         )),
     }
     sentences.extend(plain.map(|plain| format!("; plain f32 has {plain}.")));
-    let integers =
-        done.iter().filter_map(|own| if let Outcome::Integers(counts) = &own.outcome { Some(counts) } else { None });
+    let integers = done.iter().filter_map(|own| if let Outcome::Integers(counts) = &own.outcome { Some(counts) } else { None });
     let counts = integers.map(|counts| (counts.held, counts.exact)).reduce(|x, y| (x.0 + y.0, x.1 + y.1));
     sentences.extend(counts.map(|(held, exact)| {
         let space = if sentences.is_empty() { "" } else { " " };
         let (held, exact) = (held as i64, exact as i64);
         match held == exact {
             true => format!("{space}On {on} all {} integers that s32 holds are exact.", grouped(held)),
-            false => {
-                format!("{space}On {on} {} of {} integers that s32 holds are exact.", grouped(exact), grouped(held))
-            }
+            false => format!("{space}On {on} {} of {} integers that s32 holds are exact.", grouped(exact), grouped(held)),
         }
     }));
     (!sentences.is_empty()).then(|| sentences.concat())

@@ -40,8 +40,8 @@ pub(super) fn run(
         let at = probes.iter().position(|probe| same_probe(probe, cell)).expect("every cell has a probe");
         outcomes.get(device)?.get(at).map(Option::as_ref)
     };
-    let outcome_of_all = measured_all
-        .and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples));
+    let outcome_of_all =
+        measured_all.and_then(|()| power::of_cells(experiment, plan, &probes, (options.seed, samples), published_samples));
     let powers = outcome_of_all.as_deref().unwrap_or_default();
 
     let (mut cells, mut untestable) = (Vec::new(), Vec::new());

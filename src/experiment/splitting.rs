@@ -2,9 +2,7 @@
 
 use serde::{Deserialize, Deserializer, de::Error as _};
 
-use super::{
-    Experiment, Options, Printed, Score, Verdict, file::is_of, finding::Condition, finding::FindingResult, table,
-};
+use super::{Experiment, Options, Printed, Score, Verdict, file::is_of, finding::Condition, finding::FindingResult, table};
 use crate::{
     Result, Stage,
     base::named::named,
@@ -361,9 +359,9 @@ fn judged(cell: &SplittingCell, device: &dyn Device, figures: &[f64], score: &mu
     let draws = figures.len();
     let counts = is_of(device, &cell.generation);
     let mean = (draws > 0).then(|| figures.iter().sum::<f64>() / draws as f64);
-    let deviation = mean
-        .filter(|_| draws > 1)
-        .map(|mean| (figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (draws - 1) as f64).sqrt());
+    let deviation = mean.filter(|_| draws > 1).map(|mean| {
+        (figures.iter().map(|figure| (figure - mean).powi(2)).sum::<f64>() / (draws - 1) as f64).sqrt()
+    });
     let verdict = mean.filter(|_| counts).map(|mean| {
         let difference = (mean - cell.published.value).abs();
         let sampling = DEVIATIONS * deviation.unwrap_or(0.0) * (1.0 + 1.0 / draws as f64).sqrt();

@@ -75,11 +75,7 @@ pub fn answer(product: &ProductRow, device: &str, accuracy: &[Accuracy]) -> Stri
     let ProductRow { m, n, k, .. } = product;
     let exact = accuracy.iter().find(|own| own.yardstick == Yardstick::Exact);
     let error = exact.map_or(String::new(), |own| {
-        let equal = format!(
-            "{} of {} elements are the exact sum, rounded",
-            grouped(own.equal as i64),
-            grouped(own.elements as i64)
-        );
+        let equal = format!("{} of {} elements are the exact sum, rounded", grouped(own.equal as i64), grouped(own.elements as i64));
         let mean = own.relative.mean().map(|mean| format!("the mean relative error is {}", three_digits(mean)));
         format!(": {}", [Some(equal), mean].into_iter().flatten().collect::<Vec<_>>().join("; "))
     });

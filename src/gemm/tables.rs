@@ -7,7 +7,10 @@ use super::{
     differences::places,
     matching::{Judged, MatchCandidate, Matches, Mixed},
 };
-use crate::{format::Format, report::grouped};
+use crate::{
+    format::Format,
+    report::grouped,
+};
 
 crate::rows! {
     /// A matrix product that was computed.
@@ -350,9 +353,7 @@ pub fn comparison_answer(file: &str, found: &Differences) -> String {
     let Differences { elements, differing, .. } = found;
     match differing {
         0 => format!("D and {file} agree in every bit of {} elements.", grouped(*elements as i64)),
-        _ => {
-            format!("D and {file} differ in {} of {} elements.", grouped(*differing as i64), grouped(*elements as i64))
-        }
+        _ => format!("D and {file} differ in {} of {} elements.", grouped(*differing as i64), grouped(*elements as i64)),
     }
 }
 

@@ -198,7 +198,9 @@ fn each_value(arguments: &Arguments, from: Option<&Format>, mut work: impl FnMut
         Ok(())
     })?;
     match count {
-        0 => Err(Error::request("there is no value to convert: give some on the command line or on standard input")),
+        0 => {
+            Err(Error::request("there is no value to convert: give some on the command line or on standard input"))
+        }
         _ => Ok(()),
     }
 }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::{
     Error, Result,
-    arithmetic::{Model, Program},
     base::interrupt,
+    arithmetic::{Model, Program},
     format::{Format, Rounding},
     gemm::{
         AccumulatorJoin, Accumulators, BiasEntry, Factors, KOrder, Matrix, OperandRounding, PartJoin, Residue,

@@ -18,22 +18,17 @@ pub fn together(mixed: &Mixed, k: usize, elements: usize) -> String {
 
 /// Which schedules give D, in a sentence; `None` where nothing was judged.
 pub fn answer(found: &Matches, k: usize, elements: usize) -> Option<String> {
-    let named =
-        |own: &MatchCandidate| format!("{}, with the arithmetic of {}", own.schedule.sentence(k), own.arithmetic.model);
+    let named = |own: &MatchCandidate| {
+        format!("{}, with the arithmetic of {}", own.schedule.sentence(k), own.arithmetic.model)
+    };
     let Matches { tried, found, unchecked, nearest, judged, .. } = found;
     Some(match (&found[..], nearest, judged.first()) {
-        ([one], _, _) if *unchecked == 0 => {
-            format!("D is, in every bit, {}; no other that was tried gives it.", named(one))
-        }
+        ([one], _, _) if *unchecked == 0 => format!("D is, in every bit, {}; no other that was tried gives it.", named(one)),
         ([first, ..], _, _) => {
             let least = if *unchecked > 0 { "At least " } else { "" };
             let count = found.len();
-            let (count, give) =
-                if count == 1 { ("1 schedule".into(), "gives") } else { (format!("{count} schedules"), "give") };
-            format!(
-                "{least}{count} {give} D in every bit, and D does not tell them apart; the simplest is {}.",
-                named(first)
-            )
+            let (count, give) = if count == 1 { ("1 schedule".into(), "gives") } else { (format!("{count} schedules"), "give") };
+            format!("{least}{count} {give} D in every bit, and D does not tell them apart; the simplest is {}.", named(first))
         }
         ([], Some((near, differences)), _) => format!(
             "None of the {tried} schedules gives D; the nearest gives {} of {elements} elements: {}.",
