@@ -182,9 +182,11 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
             format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked.")
         }
         ("unfinished", _) => {
-            format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}.")
+            format!("So far no rule gives all answers of {i} on {device}; the nearest computes {like}, and {differ}.")
         }
-        _ => format!("No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}."),
+        _ => format!(
+            "No rule was found that gives all answers of {i} on {device}; the nearest computes {like}, and {differ}."
+        ),
     }
 }
 
