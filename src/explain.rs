@@ -76,12 +76,19 @@ pub fn answer(d: &Format, by: &[(&str, u64)], steps: &[StepRow]) -> String {
             .filter_map(|step| Some((step, step.cut_off.as_deref().filter(|rest| !["0", "-0"].contains(rest))?)))
             .map(|(step, rest)| format!("{rest} of {}", step.step))
             .collect();
-        let why = match &cut[..] {
-            [] => "alignment cuts nothing off".into(),
-            [one] => format!("alignment cuts off {one}"),
-            [one, ..] => format!("alignment cuts off {one}, and parts of {} other terms", cut.len() - 1),
+        let mut why: Vec<String> = match &cut[..] {
+            [] => Vec::new(),
+            [one] => vec![format!("alignment cuts off {one}")],
+            [one, ..] => vec![format!("alignment cuts off {one}, and parts of {} other terms", cut.len() - 1)],
         };
-        return format!("{} {give} {}; {why}.", capitalised(&names(by)), shown(*first));
+        // What a sum is before it becomes a code.
+        let rounded = steps.windows(2).find(|two| {
+            let becomes = two[0].code.is_none() && two[1].code.is_some() && two[0].step == "aligned sum";
+            becomes && two[0].value != two[1].value
+        });
+        why.extend(rounded.map(|two| format!("the {} is rounded ({})", two[0].step, two[1].step)));
+        let why = if why.is_empty() { "alignment cuts nothing off".into() } else { why.join(", and ") };
+        return format!("{} {give} {}: {why}.", capitalised(&names(by)), shown(*first));
     }
     let given: Vec<String> = by.iter().map(|(who, code)| format!("{} gives {}", named(who), shown(*code))).collect();
     let first = steps.iter().find_map(StepRow::difference);

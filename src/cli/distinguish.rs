@@ -12,7 +12,7 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    base::sorting,
+    base::{pace::UNASKED, sorting},
     device::{self, Device},
     distinguish::{
         self, Agreement, Distinction, Search, Side, Verdict,
@@ -23,13 +23,12 @@ use crate::{
     verify::MOST_CASES,
 };
 
-/// Cases of the stream where no number is given, and how long a device is asked for them.
+/// Cases of the stream where no number is given.
 const DEFAULT_CASES: u64 = 1 << 17;
-const DEFAULT_TIME: Duration = Duration::from_secs(60);
 
 /// How far two are searched, where `--cases` and `--seed` say this.
 pub(super) fn search(cases: Option<u64>, seed: Option<u64>) -> Search {
-    let time = if cases.is_some() { None } else { Some(DEFAULT_TIME) };
+    let time = if cases.is_some() { None } else { Some(UNASKED) };
     Search { cases: cases.unwrap_or(DEFAULT_CASES), seed: seed.unwrap_or(0), time }
 }
 
@@ -147,12 +146,7 @@ impl Two {
     }
 
     /// Tells them apart on each instruction, and hands on what was found of each.
-    fn each(
-        &mut self,
-        search: &Search,
-        progress: &Progress,
-        told: &mut dyn FnMut([&Instruction; 2], [&Named; 2], &Distinction),
-    ) -> Result<()> {
+    fn each(&mut self, search: &Search, progress: &Progress, told: &mut Told) -> Result<()> {
         let [x, y] = &self.names;
         let total = self.instructions.len() as u64;
         for (number, [one, other]) in self.instructions.iter().enumerate() {
@@ -172,6 +166,9 @@ impl Two {
         Ok(())
     }
 }
+
+/// Takes what tells two apart on their instructions.
+type Told<'a> = dyn FnMut([&Instruction; 2], [&Named; 2], &Distinction) + 'a;
 
 /// A device, and its instruction if one stands behind it.
 fn side(text: &str) -> Result<(String, Option<Instruction>)> {

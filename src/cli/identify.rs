@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Error, Result, Stage,
-    base::{atomic, interrupt},
+    base::{atomic, interrupt, pace::UNASKED},
     comparison::{Difference, Nans, OneNan, with_one_nan},
     device::{self, Device, Work},
     document::chip,
@@ -39,9 +39,6 @@ const DEFAULT_BUDGET: u64 = 20_000;
 /// Held-out cases where no number is given: of a GPU, and of any other device.
 const GPU_CASES: u64 = 10_000_000_000;
 const OTHER_CASES: u64 = 10_000_000;
-/// How long a device may take to answer a search, and how long a held-out run takes, where no number of tiles or cases is given.
-const ASKING_TIME: Duration = Duration::from_secs(60);
-const HELD_OUT_TIME: Duration = Duration::from_secs(60);
 /// How often the search begins again with what the held-out run found different, and the cases that it takes along.
 const MOST_SEARCHES: usize = 4;
 const MOST_ADDED: usize = 64;
@@ -118,6 +115,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
         }
         None => asked(arguments, &progress, report, &mut known),
     };
+    if known.is_empty() {
+        return outcome;
+    }
     let outcome = report.until_interrupted(outcome);
     // What cannot be reported keeps nothing back that can.
     let shown = show(arguments, &known, report);
@@ -223,7 +223,7 @@ fn measured(arguments: &Arguments, progress: &Progress, report: &mut Report) -> 
         Ok(())
     });
     report.device = Some(device.identity().clone());
-    report.holds = !found.is_empty();
+    report.holds = !found.is_empty() && found.iter().all(|features| features.uniform.is_none());
     report.answer = features::tables::answer(&found, &chip(device.identity()));
     if let [one] = &found[..] {
         report.notes.extend(features::tables::reasons(one));
@@ -356,7 +356,7 @@ impl Known {
         if let Some(part) = self.held_out.as_ref().filter(|part| self.stopped.is_none() && !part.state.finished) {
             notes.push(format!(
                 "{name}: the held-out run ended after {} seconds with {} cases; --cases N asks for N cases.",
-                HELD_OUT_TIME.as_secs(),
+                UNASKED.as_secs(),
                 grouped(part.state.compared() as i64)
             ));
         }
@@ -491,7 +491,7 @@ fn search(
     // A part is left for the held-out run.
     let budget = arguments.budget.map_or(DEFAULT_BUDGET, |budget| budget - budget / 4);
     let start = Instant::now();
-    let time = if arguments.budget.is_some() { Duration::MAX } else { ASKING_TIME };
+    let time = if arguments.budget.is_some() { Duration::MAX } else { UNASKED };
     let (catalogue, begun) = (!arguments.from_nothing, begun.to_vec());
     let found = identify(device, instruction, Plan { seed, budget, time, catalogue, also, begun, work: WORK })?;
     let found = Identification { nans: arguments.any_nan.into(), ..found };
@@ -562,7 +562,7 @@ fn hold_against(arguments: &Arguments, known: &mut Known, device: &mut dyn Devic
         bar.show(state.next, state.differing());
         Ok(())
     };
-    let time = if arguments.cases.is_some() || left.is_some() { None } else { Some(HELD_OUT_TIME) };
+    let time = if arguments.cases.is_some() || left.is_some() { None } else { Some(UNASKED) };
     let held_out = HeldOut { seed: held_out_seed(arguments), cases, budget: left, time };
     match confirm(device, &known.found, held_out, &mut watch) {
         Ok(Confirmation { part, missed, stopped }) => {

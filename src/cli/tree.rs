@@ -96,7 +96,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.answer = table::answer(&rows, &name);
     report.holds = contradictions().next().is_none();
     report.verdict = Verdict::Contradicted;
-    report.notes.extend(all.iter().flat_map(|(i, _, found)| notes(i, found)));
+    report.notes.extend(note(&all));
     if rows.is_empty() && outcome.is_ok() {
         select::nothing(report, device.as_ref());
     }
@@ -181,22 +181,31 @@ fn chosen(arguments: &Arguments) -> Result<(Vec<Instruction>, String)> {
     Ok((instructions, name))
 }
 
-/// What the reader of a tree must know of what is not decided.
-fn notes(i: &Instruction, found: &Found) -> Vec<String> {
-    let undecided = found.order.meetings().into_iter().filter(|meeting| meeting.manner == Manner::Undecided).count();
-    let (least, greatest) = found.spans;
-    let mut notes = Vec::new();
-    if undecided > 0 {
-        let of = if undecided == 1 { "1 step".into() } else { format!("{undecided} steps") };
-        notes.push(format!(
-            "{i}: the order within {of} is not decided: the formats hold no terms far enough apart (2^{least} to 2^{greatest}) for \
-             one to be lost."
-        ));
-    } else if least < tree::WIDE {
-        notes.push(format!(
-            "{i}: the formats hold terms that are 2^{least} apart, no more: a step that keeps more bits than that of some of its parts \
-             would appear as two."
-        ));
+/// What the reader of trees must know of what the formats cannot show.
+fn note(all: &[Tree]) -> Option<String> {
+    let undecided = |found: &Found| found.order.meetings().iter().filter(|own| own.manner == Manner::Undecided).count();
+    if let [(i, _, found)] = all {
+        let (least, greatest) = found.spans;
+        return match undecided(found) {
+            0 if least < tree::WIDE => Some(format!(
+                "{i}: the formats hold terms that are 2^{least} apart, no more: a step that keeps more bits than that of some of its \
+                 parts would appear as two."
+            )),
+            0 => None,
+            count => Some(format!(
+                "{i}: the order within {} is not decided: the formats hold no terms far enough apart (2^{least} to 2^{greatest}) for \
+                 one to be lost.",
+                if count == 1 { "1 step".into() } else { format!("{count} steps") }
+            )),
+        };
     }
-    notes
+    let near = all.iter().filter(|(_, _, found)| undecided(found) == 0 && found.spans.0 < tree::WIDE).count();
+    (near > 0).then(|| {
+        format!(
+            "The formats of {near} of {} instructions hold no terms that are 2^{} apart: a step that keeps many bits of some of its parts \
+             would appear as two.",
+            all.len(),
+            tree::WIDE
+        )
+    })
 }

@@ -43,12 +43,12 @@ impl Batches {
         &mut self,
         device: &mut dyn Device,
         i: &Instruction,
-        (m, n): (usize, usize),
+        shape: (usize, usize),
         tiles: &Tiles,
     ) -> Result<Codes> {
         interrupt::check()?;
         let mut all = Codes::zeros(i.d, 0);
-        self.extend(device, i, (m, n), tiles, None, &mut all).map(|()| all)
+        self.extend(device, i, shape, tiles, None, &mut all).map(|()| all)
     }
 
     /// Adds the D codes of tiles to `all` until the time `until`, those of one batch at least. Whatever ends it, `all` has the codes

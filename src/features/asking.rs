@@ -15,6 +15,7 @@ use crate::{
     base::{interrupt, pace::Pace, parallel},
     comparison::{Subject, operands},
     device::{Batches, Device, ModelDevice},
+    identify::Uniform,
     isa::{Case, Instruction},
     tree,
 };
@@ -37,10 +38,11 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
     features
 }
 
-/// Measures the features of instructions on `device`, and hands `found` each outcome as soon as it is known, in their order.
+/// Measures the features of instructions on `device`, and hands `found` each outcome as soon as it is known, in their order. Of an
+/// instruction in whose middle the device fails, or that is interrupted there, it gets the features until then.
 ///
 /// # Errors
-/// The first error that `found` returns; a signal.
+/// The first error that `found` returns; a device that fails in the middle of an instruction; a signal.
 pub fn measure_all(
     device: &mut dyn Device,
     instructions: &[Instruction],
@@ -59,7 +61,7 @@ pub fn measure_all(
             Some(model) => {
                 let alone = |i| simply(&mut ModelDevice::of(model.clone()), i);
                 for (i, outcome) in some.iter().zip(parallel::map(some, alone)) {
-                    found(i, outcome)?;
+                    deliver(i, outcome, found)?;
                 }
             }
             None => together(device, &mut batches, some, found)?,
@@ -68,6 +70,30 @@ pub fn measure_all(
         rest = after;
     }
     Ok(())
+}
+
+/// What came of measuring an instruction: the features, and what ended it early.
+type Outcome = Result<(Features, Result<()>)>;
+
+/// Hands on what came of an instruction.
+///
+/// # Errors
+/// What ended it early; what `found` returns.
+fn deliver(
+    i: &Instruction,
+    outcome: Outcome,
+    found: &mut dyn FnMut(&Instruction, Result<Features>) -> Result<()>,
+) -> Result<()> {
+    match outcome {
+        Err(error @ Error::Interrupted { .. }) => Err(error),
+        Err(error) => found(i, Err(error)),
+        // What was said of positions alone is no result.
+        Ok((features, Err(error))) if features.cells.len() < 2 => match error {
+            Error::Interrupted { .. } => Err(error),
+            error => found(i, Err(error)),
+        },
+        Ok((features, ended)) => found(i, Ok(features)).and(ended),
+    }
 }
 
 /// What a device was asked about an instruction ahead, and how elements are asked for more.
@@ -89,30 +115,20 @@ fn together(
     let _ = some.first().map(|i| device.has(i));
     let model = device.generation().shipped_model().and_then(|name| Model::load(name).ok());
     let questions = parallel::map(some, |i| model.as_ref().map_or_else(Vec::new, |model| expected(model, i)));
-    let asked: Vec<Result<Asked>> = some
-        .iter()
-        .zip(questions)
-        .map(|(i, cases)| {
-            interrupt::check()?;
-            Asked::ahead(device, batches, i, cases)
-        })
-        .collect();
+    let both = some.iter().zip(questions);
+    let asked: Vec<Result<Asked>> = both.map(|(i, cases)| Asked::ahead(device, batches, i, cases)).collect();
     let ready = parallel::map(&asked, |asked| asked.as_ref().ok().and_then(Asked::features));
     for ((i, asked), ready) in some.iter().zip(asked).zip(ready) {
-        let outcome = asked.and_then(|asked| asked.rest(device, batches, ready));
-        if let Err(error @ Error::Interrupted { .. }) = outcome {
-            return Err(error);
-        }
-        found(i, outcome)?;
+        deliver(i, asked.and_then(|asked| asked.rest(device, batches, ready)), found)?;
     }
     Ok(())
 }
 
 /// Measures an instruction of a model, question by question.
-fn simply(device: &mut dyn Device, i: &Instruction) -> Result<Features> {
+fn simply(device: &mut dyn Device, i: &Instruction) -> Outcome {
     let mut batches = Batches::default();
     let Asked { element, position, .. } = Asked::ahead(device, &mut batches, i, Vec::new())?;
-    measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases))
+    Ok(measured(i, position, &mut |cases| tree::ask(device, &mut batches, i, element, cases)))
 }
 
 /// What a model is asked when the features of an instruction are measured on it; nothing where it lacks the instruction.
@@ -120,12 +136,11 @@ fn expected(model: &Model, i: &Instruction) -> Vec<Case> {
     let one = Instruction { m: 1, n: 1, ..i.clone() };
     let Ok(evaluator) = model.evaluator(&one) else { return Vec::new() };
     let (mut seen, mut all) = (HashSet::new(), Vec::new());
-    let answered = measured(i, Err(String::new()), &mut |cases| {
+    // What was asked before an interruption may be asked all the same.
+    let _ = measured(i, Err(String::new()), &mut |cases| {
         all.extend(cases.iter().filter(|case| seen.insert((*case).clone())).cloned());
         Ok(cases.iter().map(|case| evaluator.dot(case)).collect())
     });
-    // What was asked before an interruption, or before a model fails, may be asked all the same.
-    drop(answered);
     all
 }
 
@@ -137,6 +152,7 @@ impl<'a> Asked<'a> {
         instruction: &'a Instruction,
         cases: Vec<Case>,
     ) -> Result<Asked<'a>> {
+        interrupt::check()?;
         device.prepare(instruction)?;
         let (element, position) = order::position(device, batches, instruction)?;
         let codes = tree::ask(device, batches, instruction, element, &cases)?;
@@ -145,25 +161,32 @@ impl<'a> Asked<'a> {
 
     /// The features, if what is known answers everything.
     fn features(&self) -> Option<Features> {
-        let answer =
-            |case: &Case| self.known.get(case).copied().ok_or_else(|| Error::device("this was not asked ahead"));
-        measured(self.instruction, self.position.clone(), &mut |cases| cases.iter().map(answer).collect()).ok()
+        let unknown = || Error::device("this was not asked ahead");
+        let answer = |case: &Case| self.known.get(case).copied().ok_or_else(unknown);
+        let (features, outcome) =
+            measured(self.instruction, self.position.clone(), &mut |cases| cases.iter().map(answer).collect());
+        outcome.is_ok().then_some(features)
     }
 
     /// The features, for which the device is asked what is not known; then it is asked some cases again.
-    fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> Result<Features> {
+    ///
+    /// # Errors
+    /// The device is not a function of its operands: what was measured then says nothing.
+    fn rest(self, device: &mut dyn Device, batches: &mut Batches, ready: Option<Features>) -> Outcome {
         let Asked { instruction: i, element, position, mut known } = self;
-        let features = match ready {
-            Some(features) => features,
+        let (features, outcome) = match ready {
+            Some(features) => (features, Ok(())),
             None => measured(i, position, &mut |cases| {
                 let open: Vec<Case> = cases.iter().filter(|case| !known.contains_key(*case)).cloned().collect();
                 let codes = tree::ask(device, batches, i, element, &open)?;
                 known.extend(open.into_iter().zip(codes));
                 Ok(cases.iter().map(|case| known[case]).collect())
-            })?,
+            }),
         };
-        repeat(device, batches, i, element, &known)?;
-        Ok(features)
+        if outcome.is_ok() {
+            repeat(device, batches, i, element, &known)?;
+        }
+        Ok((Features { uniform: Uniform::of(i.d, known.into_values()), ..features }, outcome))
     }
 }
 

@@ -25,6 +25,7 @@ pub use order::{entry_of_c, words as order_words};
 
 use crate::{
     Error, Result,
+    identify::Uniform,
     isa::{Case, Instruction},
     tree,
 };
@@ -62,6 +63,8 @@ pub struct Features {
     pub cells: Vec<Cell>,
     /// How many inputs were asked, those that found the order included.
     pub asked: usize,
+    /// What the device gave for all of them, if it gave one thing: it has no arithmetic then.
+    pub uniform: Option<Uniform>,
 }
 
 impl Features {
@@ -85,19 +88,18 @@ fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
     Ok((words.into(), Some(answer.into())))
 }
 
-/// The features of an instruction whose cases `ask` answers, with what is found of positions.
-fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> Result<Features> {
+/// The features of an instruction whose cases `ask` answers, with what is found of positions: those until what ended it early.
+fn measured<'a>(i: &'a Instruction, position: Finding, ask: &'a mut Ask<'a>) -> (Features, Result<()>) {
     let mut bench = Bench::new(i, ask);
     let mut table = Table::default();
-    if i.d.is_integer() {
-        integers::measure(&mut bench, &mut table)?;
-    } else {
-        floating(&mut bench, &mut table)?;
-    }
+    let outcome = match i.d.is_integer() {
+        true => integers::measure(&mut bench, &mut table),
+        false => floating(&mut bench, &mut table),
+    };
     table.put("position", position);
     let of = |feature: &'static Feature| table.cells.iter().find(|cell| cell.feature == feature).cloned();
     let cells = FEATURES.iter().filter_map(of).collect();
-    Ok(Features { instruction: i.clone(), cells, asked: bench.asked })
+    (Features { instruction: i.clone(), cells, asked: bench.asked, uniform: None }, outcome)
 }
 
 /// The features of sums of floating-point numbers.

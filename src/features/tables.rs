@@ -38,6 +38,9 @@ pub fn features<'a>(all: impl IntoIterator<Item = &'a Features>) -> Table {
 pub fn answer(all: &[Features], device: &str) -> Option<String> {
     match all {
         [] => None,
+        [Features { uniform: Some(given), instruction, .. }] => {
+            Some(format!("{device} gives {given} for everything that was asked of {instruction}."))
+        }
         [one] => {
             let named = ["order", "alignment", "result", "overflow"];
             let found = named.iter().filter_map(|name| Some(format!("{name} {}", one.found(name)?)));
@@ -52,8 +55,8 @@ pub fn answer(all: &[Features], device: &str) -> Option<String> {
     }
 }
 
-/// Why features of an instruction cannot be asked, those for the same reason together.
-pub fn reasons(of: &Features) -> Vec<String> {
+/// Why features of an instruction cannot be asked, those for the same reason together; `None` where all can.
+pub fn reasons(of: &Features) -> Option<String> {
     let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
     for (reason, cell) in of.cells.iter().filter_map(|cell| Some((cell.remark.as_deref()?, cell))) {
         match reasons.iter_mut().find(|(other, _)| *other == reason) {
@@ -61,7 +64,9 @@ pub fn reasons(of: &Features) -> Vec<String> {
             None => reasons.push((reason, vec![cell.feature.name])),
         }
     }
-    reasons.into_iter().map(|(reason, names)| format!("Not asked, {}: {reason}.", names.join(", "))).collect()
+    let words = reasons.into_iter().map(|(reason, names)| format!("{} ({reason})", names.join(", ")));
+    let words: Vec<String> = words.collect();
+    (!words.is_empty()).then(|| format!("Not tested: {}.", words.join("; ")))
 }
 
 fn rows(of: &Features) -> impl Iterator<Item = FeatureRow> {

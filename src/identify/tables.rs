@@ -151,25 +151,25 @@ pub fn answer(rows: &[IdentifiedRow], device: &str) -> Option<String> {
 fn sentence(row: &IdentifiedRow, device: &str) -> String {
     let i = &row.instruction;
     if let Some(given) = &row.gives {
-        return format!("{} gives {given} for everything that was asked.", capitalised(device));
+        return format!("{} gives {given} for everything that was asked.", subject(device));
     }
     let number = |count: u64| grouped(count as i64);
     let like = row.like.as_deref().unwrap_or("by a rule that no shipped model has");
     let asked = number(row.asked);
     let held_out = row.compared.filter(|compared| *compared > 0).map(|compared| (compared, row.differing.unwrap_or(0)));
-    let differ = match (row.misses, held_out) {
-        (misses, None) => format!("misses {} of {asked} outputs", number(misses)),
-        (misses, Some((compared, differing))) => format!(
-            "misses {} of {asked} asked outputs and {} of {} held-out ones",
-            number(misses),
-            number(differing),
-            number(compared)
-        ),
-    };
     let special = match row.misses - row.finite_misses.min(row.misses) {
         0 => String::new(),
         special if special == row.misses => " (zeros, infinities and NaNs alone)".into(),
         special => format!(" ({} of them zeros, infinities or NaNs)", number(special)),
+    };
+    let differ = match (row.misses, held_out) {
+        (misses, None) => format!("misses {} of {asked} outputs{special}", number(misses)),
+        (misses, Some((compared, differing))) => format!(
+            "misses {} of {asked} asked outputs{special} and {} of {} held-out ones",
+            number(misses),
+            number(differing),
+            number(compared)
+        ),
     };
     let agrees = row.misses == 0 && held_out.is_none_or(|(_, differing)| differing == 0);
     let all = match held_out {
@@ -177,22 +177,26 @@ fn sentence(row: &IdentifiedRow, device: &str) -> String {
         Some((compared, _)) => format!("all {asked} asked outputs and all {} held-out ones", number(compared)),
     };
     match (row.outcome, agrees) {
-        ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", capitalised(device)),
+        ("identified", _) => format!("{} computes {i} {like}: the rule gives {all}.", subject(device)),
         (_, true) => {
             format!("So far {device} computes {i} {like}: the rule gives {all}, and not everything was asked.")
         }
         ("unfinished", _) => {
-            format!("So far no rule gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}.")
+            format!("So far no rule gives all answers of {i} on {device}; the nearest computes {like}, and {differ}.")
         }
         _ => format!(
-            "No rule was found that gives all answers of {i} on {device}; the nearest, {like}, {differ}{special}."
+            "No rule was found that gives all answers of {i} on {device}; the nearest computes {like}, and {differ}."
         ),
     }
 }
 
+/// A device or a recording at the beginning of a sentence: names stay as they are.
+fn subject(device: &str) -> String {
+    if device.starts_with("the ") { capitalised(device) } else { device.into() }
+}
+
 /// Which known arithmetics a device has, in one sentence; `None` where nothing is known.
 pub fn known(all: &[Fingerprint], device: &str) -> Option<String> {
-    let device = capitalised(device);
     let unknown = all.iter().filter(|found| found.matching.is_empty()).count();
     match all {
         [] => None,

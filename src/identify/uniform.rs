@@ -17,7 +17,7 @@ pub enum Uniform {
 
 impl Uniform {
     /// What two or more answers in the format of D have in common, if they do; other answers come from an arithmetic.
-    pub(super) fn of(d: &'static Format, answers: impl Iterator<Item = u64>) -> Option<Uniform> {
+    pub(crate) fn of(d: &'static Format, answers: impl Iterator<Item = u64>) -> Option<Uniform> {
         let mut answers = answers.peekable();
         let first = *answers.peek()?;
         let class = |code: u64| if d.is_integer() { Class::Normal } else { d.decode(code).class };

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 
 use tcnum::{
+    Error, Result,
     arithmetic::{Evaluator, Model},
-    device::ModelDevice,
+    device::{Device, Execution, Identity, ModelDevice},
     distinguish::{Distinction, Kind, Search, Side, Verdict, candidates, distinguish, generations, kit},
-    isa::{self, Case, Instruction},
+    isa::{self, Case, Codes, Instruction, Tiles},
 };
 
 const SEARCH: Search = Search { cases: 1 << 14, seed: 0, time: None };
@@ -208,4 +209,42 @@ fn generations_that_compute_an_instruction_alike_stand_together() {
     assert!(found.proved);
     let instruction: Instruction = isa::find("wgmma.m64n8k32.f32.e4m3.e4m3").unwrap();
     assert_eq!(generations(&instruction).unwrap().alike, [["hopper"]]);
+}
+
+/// A device that fails after so many tiles.
+struct Failing(ModelDevice, usize);
+
+impl Device for Failing {
+    fn identity(&self) -> &Identity {
+        self.0.identity()
+    }
+
+    fn prepare(&mut self, i: &Instruction) -> Result<Execution> {
+        self.0.prepare(i)
+    }
+
+    fn execute(&mut self, i: &Instruction, tiles: &Tiles) -> Result<Codes> {
+        self.1 = self.1.checked_sub(tiles.count).ok_or_else(|| Error::device("it broke"))?;
+        self.0.execute(i, tiles)
+    }
+}
+
+#[test]
+fn what_tells_two_apart_before_a_device_fails_is_kept() {
+    let i = isa::find(BF16).unwrap();
+    let told = |tiles: usize| {
+        let mut known = ModelDevice::open("ampere").unwrap();
+        let mut device = Failing(ModelDevice::open("hopper").unwrap(), tiles);
+        let [x, y]: [&mut dyn Device; 2] = [&mut known, &mut device];
+        distinguish(Side { device: x, instruction: &i }, Side { device: y, instruction: &i }, &SEARCH)
+    };
+    let broke = Error::device("it broke");
+    assert_eq!(told(0).unwrap_err(), broke);
+    // After the first batch of corners, later, and in the reductions.
+    for found in [512, 600, 1200].map(|tiles| told(tiles).unwrap()) {
+        assert_eq!((&found.verdict, &found.stopped), (&Verdict::Differ, &Some(broke.clone())));
+        let witness = found.reasons.iter().find_map(|reason| reason.witness.as_ref()).unwrap();
+        let d = ["ampere", "hopper"].map(|model| evaluator(model, BF16).dot(&witness.case));
+        assert_eq!((witness.d, d[0] != d[1]), (d, true));
+    }
 }

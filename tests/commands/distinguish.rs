@@ -15,6 +15,8 @@ fn models_that_differ_exit_1_with_a_reason_and_an_input_each_and_those_that_do_n
     assert_eq!(run.status, 1, "{}", run.stderr);
     let report = validate_report(&run.stdout);
     assert_eq!(rows(&report, "distinguished")[0]["verdict"], "differ");
+    let answer = report["answer"].as_str().unwrap();
+    assert!(answer.starts_with("They differ, ampere and hopper on mma.m16n8k16.f32.bf16.bf16.f32: "), "{answer}");
     let reasons = rows(&report, "reasons");
     let keys: Vec<_> = reasons.iter().map(|row| row["key"][0].as_str().unwrap()).collect();
     assert!(keys.contains(&"alignment.bits") && keys.contains(&"alignment.floor"), "{keys:?}");
@@ -22,6 +24,11 @@ fn models_that_differ_exit_1_with_a_reason_and_an_input_each_and_those_that_do_n
     let run = tcnum(&["distinguish", "model:hopper", "model:blackwell", "--fmt", "bf16", "--output", "json"]);
     assert_eq!(run.status, 0, "{}", run.stderr);
     assert_eq!(rows(&validate_report(&run.stdout), "distinguished")[0]["verdict"], "the same");
+    let two = ["--instr", BF16, "--instr", "mma.m16n8k8.f32.tf32.tf32.f32"];
+    let run = tcnum(&[&["distinguish", "model:ampere", "model:hopper", "--output", "json"], &two[..]].concat());
+    let report = validate_report(&run.stdout);
+    let names = "mma.m16n8k16.f32.bf16.bf16.f32, mma.m16n8k8.f32.tf32.tf32.f32";
+    assert_eq!(report["answer"], format!("ampere and hopper differ in 2 of 2 instructions: {names}."));
 }
 
 #[test]

@@ -51,7 +51,18 @@ fn two_models_stand_side_by_side() {
     let c = step(&report, "c");
     assert_eq!([&c["kept"], &c["second_kept"], &c["second_cut_off"]], ["-2^-25", "0", "-2^-25"]);
     assert_eq!([&c["same"], &step(&report, "a[0]*b[0]")["same"]], [false, true]);
-    explain(&[&operands[..], &["--against", "hopper"]].concat(), 0);
+    let answer = report["answer"].as_str().unwrap();
+    assert!(answer.starts_with("Model hopper gives 0x3f7fffff (~0.99999994"), "{answer}");
+    assert!(
+        answer.ends_with(
+            "; they differ first at c: -2.98023223876953125e-08 = -2^-25, of which -2^-25 is kept; \
+        -2.98023223876953125e-08 = -2^-25, of which 0 is kept."
+        ),
+        "{answer}"
+    );
+    let report = explain(&[&operands[..], &["--against", "hopper"]].concat(), 0);
+    let answer = report["answer"].as_str().unwrap();
+    assert!(answer.starts_with("Model hopper and model hopper give 0x3f7fffff ("), "{answer}");
 }
 
 #[test]

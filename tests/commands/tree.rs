@@ -38,6 +38,8 @@ fn products(folder: &std::path::Path, rule: &str) -> String {
 fn the_tree_of_an_instruction_is_written_on_one_line_and_drawn() {
     let report = tree(&["--instr", HALF, "--device", "model:ampere"], 0);
     assert_eq!(line(&report), "{{c, 0..7}, 8..15}");
+    let answer = format!("{HALF} on NVIDIA Ampere (model) sums its 17 terms in 2 steps: {{{{c, 0..7}}, 8..15}}.");
+    assert_eq!(report["answer"], answer);
     let drawing: Vec<&str> =
         report["tables"]["drawing"].as_array().unwrap().iter().map(|row| row["line"].as_str().unwrap()).collect();
     assert_eq!(drawing, ["fused", "├─ fused", "│  ├─ c", "│  └─ 0..7", "└─ 8..15"]);

@@ -4,6 +4,7 @@
 mod arithmetics;
 mod black_box;
 mod blind;
+mod bounds;
 mod command;
 mod designs;
 mod evidence;
