@@ -258,11 +258,11 @@ def killed(r, world, verb):
     return world.run(command, files=files, signal=(signal.SIGKILL, 10 ** r.uniform(-2.7, 0.3), False), replaceable=frozenset({"o.json"}))
 
 
-def made(r, world, verbs):
-    """One run: its verb, its attack, and the run."""
+def made(r, world, verbs, attacks):
+    """One run: its verb, its attack, and the run; none where no command of the verb can be attacked so."""
     verb = r.choice(verbs)
-    while True:
-        name = r.choices(list(ATTACKS), [weight for weight, _ in ATTACKS.values()])[0]
-        run = ATTACKS[name][1](r, world, verb)
-        if run:
+    for _ in range(100):
+        name = r.choices(attacks, [ATTACKS[name][0] for name in attacks])[0]
+        if run := ATTACKS[name][1](r, world, verb):
             return verb, name, run
+    return None

@@ -97,6 +97,7 @@ report before.json after.json --out o.html
 report part-1.json --out o/
 report before.json part-1.json --out o.md
 completions zsh
+
 manual o
 """
 
@@ -176,7 +177,7 @@ class Flag:
 def commands(text):
     """The commands of a text, by verb."""
     found = collections.defaultdict(list)
-    for line in text.strip().split("\n"):
+    for line in filter(None, text.split("\n")):
         command = Command.parsed(line)
         found[command.verb].append(command)
     return found
