@@ -245,7 +245,10 @@ def signals(r, world, verb):
     if "device" in world.inputs(command.words) and r.random() < 0.5:
         what, text = devices.broken(r, world.files["device"][0])
         files["device"] = ("program", text)
-    return world.run(command, files=files, about=f"the device: {what}" * bool(what), signal=(number, 10 ** r.uniform(-2.7, 0.8), r.random() < 0.3), replaceable=frozenset({"o.json"}))
+    # The signal is no failure of the request or of the device.
+    statuses = frozenset({0, 1, 2, 3} if what or verb in commands.BY_MACHINE else {0, 1})
+    return world.run(command, files=files, about=f"the device: {what}" * bool(what), signal=(number, 10 ** r.uniform(-2.7, 0.8), r.random() < 0.3),
+                     statuses=statuses, replaceable=frozenset({"o.json"}))
 
 
 @attack(1)
