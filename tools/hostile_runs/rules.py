@@ -23,6 +23,8 @@ INTERNAL = re.compile(
     r"panicked|RUST_BACKTRACE|thread '|internal error|unwrap\(|Os \{|Err\(|Some\(|Parse(Int|Float)Error|Utf8Error|core dumped|memory allocation"
 )
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Standard output of a run, where it goes to a file of its folder.
+STDOUT = "stdout"
 HELP = {"-h", "--help", "-V", "--version"}
 TEMPORARY = re.compile(r"(^|/)\.tmp\w+$")
 
@@ -165,7 +167,7 @@ def files(run, end):
     """Files: an input is unchanged, an output is whole or absent, nothing else is there."""
     wrong = []
     for path in sorted(end.before.keys() | end.after.keys()):
-        if end.before.get(path) == end.after.get(path):
+        if end.before.get(path) == end.after.get(path) or path == STDOUT:
             continue
         shown = path.encode("utf-8", "backslashreplace").decode()
         if path not in end.after:
