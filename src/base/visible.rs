@@ -2,11 +2,15 @@
 
 use std::borrow::Cow;
 
-/// `text` with its control characters, those that turn the direction of what follows, and the invisible mark that begins some files
-/// (U+FEFF), as escapes (`\\u{1b}`): they would not be seen, or be obeyed. Ends of lines stay.
+/// Whether a terminal or an editor obeys or hides the character: control characters, those that turn the direction of the text after
+/// them, and the mark that begins some files (U+FEFF).
+pub(crate) fn is_hidden(c: char) -> bool {
+    c.is_control() || matches!(c, '\u{feff}' | '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}')
+}
+
+/// `text` with its hidden characters as escapes (`\\u{1b}`). Ends of lines stay.
 pub(crate) fn visible(text: &str) -> Cow<'_, str> {
-    let turns = |c: char| matches!(c, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');
-    let hidden = |c: char| c != '\n' && (c.is_control() || c == '\u{feff}' || turns(c));
+    let hidden = |c: char| c != '\n' && is_hidden(c);
     if !text.contains(hidden) {
         return text.into();
     }

@@ -6,7 +6,10 @@
 use serde_json::{Map, Value, json};
 
 use super::{Cell, Column, Report, Table, Verdict, schema};
-use crate::{COMMIT, VERSION, base::error::Interruption};
+use crate::{
+    COMMIT, VERSION,
+    base::{error::Interruption, visible::is_hidden},
+};
 
 pub(super) fn render(report: &Report) -> String {
     let device = report.device.as_ref().map_or(Value::Null, |device| {
@@ -40,16 +43,16 @@ pub(super) fn render(report: &Report) -> String {
     escaped(text)
 }
 
-/// A document with those control characters as escapes that JSON lets stand: a terminal would obey them. They are inside of
-/// strings, for between those JSON has no others than ends of lines.
+/// A document with the hidden characters that JSON allows as escapes. They are inside strings: between strings JSON has ends of lines
+/// alone.
 pub(super) fn escaped(text: String) -> String {
-    let obeyed = |c: char| c.is_control() && c != '\n';
-    if !text.contains(obeyed) {
+    let hidden = |c: char| c != '\n' && is_hidden(c);
+    if !text.contains(hidden) {
         return text;
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        if obeyed(c) { shown += &format!("\\u{:04x}", u32::from(c)) } else { shown.push(c) }
+        if hidden(c) { shown += &format!("\\u{:04x}", u32::from(c)) } else { shown.push(c) }
     }
     shown
 }

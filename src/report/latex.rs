@@ -6,6 +6,7 @@ use super::{
     human::{self, Shown},
     parts::Room,
 };
+use crate::base::visible::is_hidden;
 
 /// Rows from which a table may break over pages.
 const LONG: usize = 40;
@@ -187,7 +188,7 @@ pub(crate) fn escaped(text: &str) -> String {
             // `[` after `\\` would be read as the argument of the line break.
             '[' => escaped.push_str("{[}"),
             // From files and other programs: a terminal would obey it.
-            _ if c.is_control() => escaped.push('?'),
+            _ if is_hidden(c) => escaped.push('?'),
             _ => escaped.push(c),
         }
     }
@@ -205,5 +206,5 @@ pub(crate) fn broken(escaped: &str) -> String {
 
 /// Comment lines: one for each line of `text`.
 fn comment(text: &str) -> String {
-    text.split(['\n', '\r']).map(|line| format!("% {}\n", line.replace(char::is_control, "?"))).collect()
+    text.split(['\n', '\r']).map(|line| format!("% {}\n", line.replace(is_hidden, "?"))).collect()
 }

@@ -4,6 +4,7 @@ use super::{
     Report, ViewLayout,
     human::{self, Shown},
 };
+use crate::base::visible::is_hidden;
 
 pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
     let mut text = format!("# tcnum {}\n\n", escaped(&report.command));
@@ -72,7 +73,7 @@ pub(crate) fn escaped(text: &str) -> String {
             '\n' | '\r' => escaped.push(' '),
             '\\' | '|' | '*' | '_' | '`' | '<' | '>' | '[' | ']' | '~' | '#' | '&' => escaped.extend(['\\', c]),
             // From files and other programs: a terminal would obey it.
-            _ if c.is_control() => escaped.push('\u{fffd}'),
+            _ if is_hidden(c) => escaped.push('\u{fffd}'),
             _ => escaped.push(c),
         }
     }
@@ -84,5 +85,5 @@ fn code(text: &str) -> String {
     let longest = text.split(|c| c != '`').map(str::len).max().unwrap_or(0);
     let fence = "`".repeat(longest + 1);
     let space = if longest > 0 { " " } else { "" };
-    format!("{fence}{space}{}{space}{fence}", text.replace(char::is_control, " "))
+    format!("{fence}{space}{}{space}{fence}", text.replace(is_hidden, " "))
 }

@@ -4,7 +4,7 @@ import os
 import re
 import signal
 
-from . import commands, devices
+from . import commands, devices, rules
 from .damage import damaged
 from .runs import Run
 
@@ -89,8 +89,8 @@ def is_output(word):
 
 
 @attack(1)
-def none(r, world, verb):
-    """The command as it is. That it succeeds shows that an attack is what makes it fail."""
+def unharmed(r, world, verb):
+    """The command as it is. It succeeds, so that it is an attack that makes it fail."""
     command = world.draw(r, verb)
     return world.run(command, statuses=frozenset({0, 1, 2}) if verb in commands.BY_MACHINE else frozenset({0, 1}), patience=600)
 
@@ -98,7 +98,8 @@ def none(r, world, verb):
 @attack(8)
 def arguments(r, world, verb):
     """Words that are hostile, repeated, missing, or flags in any combination."""
-    words = list(world.draw(r, verb).words)
+    command = world.draw(r, verb)
+    words = list(command.words)
     for _ in range(r.choice([1, 1, 1, 2, 3, 6])):
         at = r.randrange(1, len(words)) if len(words) > 1 else 0
         # A word that names an output stays in the folder.
@@ -117,7 +118,7 @@ def arguments(r, world, verb):
             good = list(flag.words) + [w for c in world.quick[verb] for f, w in zip(c.words, c.words[1:]) if f == flag.name]
             value = r.choice(OUTPUTS) if flag.output else r.choice(good) if good and r.random() < 0.4 else r.choice(TEXTS)
             words = with_flag(words, flag.name, *[value] * bool(flag.value)) if r.random() < 0.95 else [*words, flag.name]
-    return world.run(world.draw(r, verb), words, patience=8)
+    return world.run(command, words)
 
 
 @attack(8)
@@ -175,15 +176,18 @@ def places_of_outputs(r, world, verb):
 
 @attack(4)
 def conflicts(r, world, verb):
-    """An output names an input, or a word of the program of an exec: device: always refused."""
+    """An output names an input, a word of the program of an exec: device, or another output: always refused."""
     flags = [flag.name for flag in world.flags[verb] if flag.output and "FILE" in flag.value]
-    command = world.draw(r, verb, lambda c: world.inputs(c.words))
-    if not command or not flags:
+    if not flags:
         return None
-    name, flag = r.choice(world.inputs(command.words)), r.choice(flags)
+    command, flag = world.draw(r, verb), r.choice(flags)
     words = list(command.words)
     if flag in words:
         del words[words.index(flag):words.index(flag) + 2]
+    names = world.inputs(words) + [word for word in words if is_output(word) and "." in word]
+    if not names:
+        return None
+    name = r.choice(names)
     other = r.choice([name, "./" + name, "sub/../" + name, ".//" + name, "alias"])
     return world.run(command, with_flag(words, flag, other), files={"sub": ("folder", b""), "alias": ("link", name)}, statuses=frozenset({2}))
 
@@ -218,7 +222,9 @@ def limits(r, world, verb):
     if kind == "threads":
         return world.run(command, variables={"RAYON_NUM_THREADS": r.choice(THREADS)})
     value = {"v": r.choice([60, 80, 120, 200, 400, 1000]) * 1000, "u": r.choice([1, 2, 3, 5, 8, 20]), "f": r.choice([0, 1, 2, 8, 40]), "n": r.choice([4, 5, 6, 8, 12])}[kind]
-    return world.run(command, limits=f"ulimit -{kind} {value} 2> /dev/null || ulimit -p {value};")
+    # Standard output is a file too, which the limit holds for.
+    stream = f"> {rules.STDOUT}" if kind == "f" and r.random() < 0.3 else ""
+    return world.run(command, limits=f"ulimit -{kind} {value} 2> /dev/null || ulimit -p {value};", streams=stream)
 
 
 @attack(3)
@@ -245,7 +251,10 @@ def signals(r, world, verb):
     if "device" in world.inputs(command.words) and r.random() < 0.5:
         what, text = devices.broken(r, world.files["device"][0])
         files["device"] = ("program", text)
-    return world.run(command, files=files, about=f"the device: {what}" * bool(what), signal=(number, 10 ** r.uniform(-2.7, 0.8), r.random() < 0.3), replaceable=frozenset({"o.json"}))
+    # The signal is no failure of the request or of the device.
+    statuses = frozenset({0, 1, 2, 3} if what or verb in commands.BY_MACHINE else {0, 1})
+    return world.run(command, files=files, about=f"the device: {what}" * bool(what), signal=(number, 10 ** r.uniform(-2.7, 0.8), r.random() < 0.3),
+                     statuses=statuses, replaceable=frozenset({"o.json"}))
 
 
 @attack(1)
@@ -258,11 +267,11 @@ def killed(r, world, verb):
     return world.run(command, files=files, signal=(signal.SIGKILL, 10 ** r.uniform(-2.7, 0.3), False), replaceable=frozenset({"o.json"}))
 
 
-def made(r, world, verbs):
-    """One run: its verb, its attack, and the run."""
+def made(r, world, verbs, attacks):
+    """One run: its verb, its attack, and the run; none where no command of the verb can be attacked so."""
     verb = r.choice(verbs)
-    while True:
-        name = r.choices(list(ATTACKS), [weight for weight, _ in ATTACKS.values()])[0]
-        run = ATTACKS[name][1](r, world, verb)
-        if run:
+    for _ in range(100):
+        name = r.choices(attacks, [ATTACKS[name][0] for name in attacks])[0]
+        if run := ATTACKS[name][1](r, world, verb):
             return verb, name, run
+    return None

@@ -42,7 +42,7 @@ instructions wgmma --output csv --out o.csv
 instructions m8n8k4 --device exec:./device --timeout 20
 models volta.toml --out o.txt
 models tree.toml --output json
-models any.toml --instr HALF
+models any.toml --instr WIDE
 models --keys
 devices --output json --out o.json
 probe --instr HALF --device model:volta --samples 20 --output json --out o.json --plot o.svg
@@ -97,6 +97,7 @@ report before.json after.json --out o.html
 report part-1.json --out o/
 report before.json part-1.json --out o.md
 completions zsh
+
 manual o
 """
 
@@ -123,15 +124,16 @@ identify --instr WIDE --device model:hopper --from-nothing --cases 1e10 --model-
 identify --features --all --device model:hopper --output json --out o.json
 identify --instr HALF --device exec:./device --model-out o.toml --output json --out o.json
 distinguish --all --output json --out o.json
-distinguish model:hopper model:blackwell --all --cases 1e8 --output json
+distinguish model:volta exec:./device --instr HALF --cases 1e8 --output json
 chain --length 60 --chains 10000 --device model:hopper --output json --plot o.svg
 chain --instr mma.m16n8k8.f32.f16.f16.f32 --device exec:./device --length 60 --chains 1000 --output json --out o.json
 tree --all --available --device model:hopper --output json --out o.json
-tree --instr HALF --device exec:./device --output json
+tree --instr mma.m16n8k16.f32.bf16.bf16.f32 --device exec:./device --output json
 gemm --shape 512,512,4096 --instr WIDE --device model:hopper --out o.npy
 gemm --between model:hopper model:ampere --instr WIDE --shape 64,64,4096 --output json --out o.json
-gemm --a x.safetensors:a --b x.safetensors:b --quantise --match d.npy --output json --out o.json
-emulate --size 1024 --device model:ampere --output json --out o.json --plot o.svg
+gemm --a x.safetensors:a --b x.safetensors:b --quantise --match d.npy --output json --also o.json
+emulate --size 1024 --device model:ampere --output json --out o.json
+emulate --size 1024 --device model:ampere --plot o.svg
 cost --all --device cpu --sustain 60 --output json --out o.json
 experiment chain.toml --device model:hopper --samples 100000 --output json --out o.json
 diff model:hopper model:blackwell --all --output json --out o.json
@@ -176,7 +178,7 @@ class Flag:
 def commands(text):
     """The commands of a text, by verb."""
     found = collections.defaultdict(list)
-    for line in text.strip().split("\n"):
+    for line in filter(None, text.split("\n")):
         command = Command.parsed(line)
         found[command.verb].append(command)
     return found

@@ -1,5 +1,6 @@
 """Damages files: any bytes, and the structure of what is text, JSON, TOML, safetensors or npy."""
 
+import copy
 import json
 import struct
 
@@ -59,7 +60,7 @@ def nodes(value, path=()):
 
 def document(r, value):
     """A document with a few places changed."""
-    value = json.loads(json.dumps(value))
+    value = copy.deepcopy(value)
     for _ in range(r.randint(1, 3)):
         path = r.choice(list(nodes(value)))
         if not path:
@@ -83,7 +84,8 @@ def document(r, value):
         elif kind == 4 and isinstance(old, str):
             holder[key] = r.choice([old + " ", old[:-1], old.upper(), old * 300, "\n" + old, old[::-1]])
         else:
-            holder[key] = r.choice(LEAVES)
+            # A copy: later changes may be made within it.
+            holder[key] = copy.deepcopy(r.choice(LEAVES))
     return value
 
 

@@ -23,6 +23,9 @@ INTERNAL = re.compile(
     r"panicked|RUST_BACKTRACE|thread '|internal error|unwrap\(|Os \{|Err\(|Some\(|Parse(Int|Float)Error|Utf8Error|core dumped|memory allocation"
 )
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]")
+# Standard output of a run, where it goes to a file of its folder.
+STDOUT = "stdout"
+HELP = {"-h", "--help", "-V", "--version"}
 TEMPORARY = re.compile(r"(^|/)\.tmp\w+$")
 
 
@@ -69,7 +72,7 @@ def results(run, end):
     if found := CONTROL.search(shown):
         wrong.append(f"standard output has the control character {found[0]!r}")
     view = [after for flag, after in zip(run.arguments, run.arguments[1:]) if flag == "--output"]
-    if shown and "--help" not in run.arguments and end.sent != signal.SIGKILL:
+    if shown and not HELP & {*run.arguments} and end.sent != signal.SIGKILL:
         if view == ["json"] and shown.startswith("{"):
             wrong += document(shown, end.status)
         if view == ["csv"]:
@@ -104,6 +107,8 @@ def document(text, status=None):
     wrong = schema.errors(value, SCHEMA, SCHEMA)[:2]
     if status in (0, 1) and value["holds"] != (status == 0):
         wrong.append(f"`holds` is {value['holds']}, and the status {status}")
+    if status in (130, 143) and not value.get("interrupted"):
+        wrong.append("it does not say that it was interrupted")
     return wrong
 
 
@@ -131,7 +136,7 @@ def half_written(path, status):
 
 
 def state(folder):
-    """Every entry of a folder by its path: kind and permissions, and a digest of its content."""
+    """Every entry of a folder by its path: kind and permissions, and a digest of a content that is not too large."""
     found = {}
     for where, folders, names in os.walk(os.fsencode(folder)):
         for name in folders + names:
@@ -140,8 +145,8 @@ def state(folder):
             content = b""
             if stat.S_ISLNK(mode):
                 content = os.readlink(path)
-            elif stat.S_ISREG(mode):
-                content = hashlib.sha256(pathlib.Path(os.fsdecode(path)).read_bytes()).digest() if os.path.getsize(path) < 1 << 26 else b"large"
+            elif stat.S_ISREG(mode) and os.path.getsize(path) < 1 << 26 and os.access(path, os.R_OK):
+                content = hashlib.sha256(pathlib.Path(os.fsdecode(path)).read_bytes()).digest()
             found[os.fsdecode(os.path.relpath(path, os.fsencode(folder)))] = (mode, content)
     return found
 
@@ -162,7 +167,7 @@ def files(run, end):
     """Files: an input is unchanged, an output is whole or absent, nothing else is there."""
     wrong = []
     for path in sorted(end.before.keys() | end.after.keys()):
-        if end.before.get(path) == end.after.get(path):
+        if end.before.get(path) == end.after.get(path) or path == STDOUT:
             continue
         shown = path.encode("utf-8", "backslashreplace").decode()
         if path not in end.after:
@@ -176,7 +181,7 @@ def files(run, end):
             wrong.append(f"{shown} was left behind")
         elif os.path.isfile(os.path.join(end.folder, path)):
             wrong += [f"{shown}: {half}" for half in half_written(os.path.join(end.folder, path), end.status)]
-    if end.status in (0, 1) and "--" not in run.arguments:
+    if end.status in (0, 1) and not {"--", *HELP} & {*run.arguments}:
         # What is said to be done is there.
         outs = [after for flag, after in zip(run.arguments, run.arguments[1:]) if flag in ("--out", "--also") and after in ("o.json", "o/", "o.npy", "o.safetensors")]
         wrong += [f"{out} was not written" for out in outs if not os.path.exists(os.path.join(end.folder, out))]

@@ -42,7 +42,7 @@ class Run:
     # The signal to send, after how many seconds, and whether to the whole group, as a terminal does.
     signal: tuple = None
     # Seconds after which a run that goes on gets SIGTERM.
-    patience: float = 20
+    patience: float = 10
     # The statuses that are right, beside those of a signal that was sent.
     statuses: frozenset = frozenset({0, 1, 2, 3})
     # Files that may be replaced.

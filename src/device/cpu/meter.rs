@@ -3,7 +3,11 @@
 //! A core counts its clocks itself only for the operating system. Here they follow from the time that a chain of additions takes, of one
 //! clock each, before and after what is timed.
 
-use std::time::Instant;
+use std::{
+    io,
+    thread::{self, Builder},
+    time::Instant,
+};
 
 use rand::SeedableRng;
 use rand_chacha::ChaCha8Rng;
@@ -13,7 +17,7 @@ use super::{
     vector::{BYTES, Vector},
 };
 use crate::{
-    Result,
+    Error, Result,
     base::interrupt,
     device::{DeviceState, Load, MachineCount, Meter, OperandValues, Role, Timing, Way, meter::codes},
     isa::Instruction,
@@ -77,11 +81,17 @@ impl Meter for CpuMeter {
             return Ok(timed());
         }
         let begun = Instant::now();
-        let all: Vec<Timing> = std::thread::scope(|scope| {
-            let threads: Vec<_> =
-                (0..load.blocks).map(|_| scope.spawn(|| self::timed(run, &operands, rounds))).collect();
-            threads.into_iter().filter_map(|thread| thread.join().ok()).collect()
+        let all = thread::scope(|scope| {
+            let start = |_| Builder::new().spawn_scoped(scope, || self::timed(run, &operands, rounds));
+            let threads: Vec<_> = (0..load.blocks).map(start).collect::<io::Result<_>>()?;
+            Ok(threads.into_iter().filter_map(|thread| thread.join().ok()).collect::<Vec<Timing>>())
         });
+        let all = all.map_err(|error: io::Error| {
+            let count = load.blocks;
+            Error::device(format!(
+                "{count} threads, one for each core, cannot be started: {error}; raise the limit (ulimit -u)"
+            ))
+        })?;
         let whole = begun.elapsed().as_secs_f64();
         let longest = all.into_iter().max_by(|x, y| x.seconds.total_cmp(&y.seconds));
         Ok(Timing { whole, ..longest.unwrap_or_else(timed) })
