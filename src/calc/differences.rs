@@ -1,7 +1,10 @@
 //! What a check found, as tables.
 
 use super::{CodeMeaning, LineDifference, LineTally, Operator};
-use crate::{report::Table, softfloat::Flags};
+use crate::{
+    report::{Table, counted, grouped},
+    softfloat::Flags,
+};
 
 crate::rows! {
     /// Lines of expected results that were compared with an operation.
@@ -63,6 +66,14 @@ pub fn counts(operator: &Operator, tally: &LineTally) -> Table {
         differing: tally.differing,
     };
     Table::of(operator.describe(), [row])
+}
+
+/// What a check found, in a sentence.
+pub fn answer(operator: &Operator, tally: &LineTally) -> String {
+    let (operation, lines) = (operator.briefly(), counted(tally.lines, "line"));
+    let first = tally.differences.first().map_or(String::new(), |first| format!("; the first is line {}", first.line));
+    let differing = grouped(i64::try_from(tally.differing).unwrap_or(i64::MAX));
+    format!("{differing} of {lines} differ from {operation}{first}.")
 }
 
 /// The lines that differ, as far as they were kept; `None` where there are none.

@@ -133,6 +133,15 @@ impl Operator {
         }
     }
 
+    /// Operation, formats and rounding in words: `add in f16, RNE`.
+    pub(super) fn briefly(&self) -> String {
+        let to = match self.work {
+            Task::Conversion(_, _, to) => format!(" to {to}"),
+            Task::Unit(..) => String::new(),
+        };
+        format!("{} in {}{to}, {}", self.name(), self.format, self.environment.rounding.name())
+    }
+
     /// Operation, formats and environment in words: `f16 add, RNE, overflow: standard, ...`.
     pub fn describe(&self) -> String {
         let environment = &self.environment;

@@ -5,8 +5,8 @@ use crate::{
     Error, Result,
     convert::{self, ValueRead},
     format::Format,
-    report::Table,
-    softfloat::{CLASSES, Outcome},
+    report::{Table, counted, grouped},
+    softfloat::{CLASSES, Flags, Outcome},
 };
 
 crate::rows! {
@@ -85,6 +85,39 @@ impl<'a> Sheet<'a> {
     /// How many results have no code, being NaN in a format without.
     pub fn without_code(&self) -> usize {
         self.without_code
+    }
+
+    /// The results, in a sentence; none of no results.
+    pub fn answer(&self) -> Option<String> {
+        match &self.operations[..] {
+            [] => None,
+            [row] => Some(self.answer_of_one(row)),
+            rows => Some(self.answer_of_several(rows)),
+        }
+    }
+
+    fn answer_of_one(&self, row: &OperationRow) -> String {
+        let operands = [&row.x_code, &row.y_code, &row.z_code].into_iter().flatten();
+        let operands = operands.map(String::as_str).collect::<Vec<_>>().join(" and ");
+        let flags = if row.flags.is_empty() { "none".to_string() } else { row.flags.join(", ") };
+        let result = match (&row.code, &row.decimal) {
+            (Some(code), Some(decimal)) => format!("{code}, {decimal}"),
+            _ => "NaN, which the format lacks".into(),
+        };
+        format!("{}, of {operands} is {result}; flags: {flags}.", self.operator.briefly())
+    }
+
+    fn answer_of_several(&self, rows: &[OperationRow]) -> String {
+        let count = |of: &dyn Fn(&OperationRow) -> bool| rows.iter().filter(|row| of(row)).count() as i64;
+        let mut parts = vec![format!("{} without flags", grouped(count(&|row| row.flags.is_empty())))];
+        for flag in Flags::from_bits(u8::MAX).names() {
+            let raised = count(&|row| row.flags.contains(&flag));
+            parts.extend((raised > 0).then(|| format!("{} {flag}", grouped(raised))));
+        }
+        if self.without_code > 0 {
+            parts.push(format!("{} NaN, which the format lacks", grouped(self.without_code as i64)));
+        }
+        format!("{}: {}, {}.", self.operator.briefly(), counted(rows.len() as u64, "result"), parts.join(", "))
     }
 
     /// The table.

@@ -1,6 +1,10 @@
 //! A row for each block format.
 
-use crate::{format::block::BlockFormat, number::Finite, report::Table};
+use crate::{
+    format::block::BlockFormat,
+    number::Finite,
+    report::{Table, three_digits},
+};
 
 crate::rows! {
     /// A block format: what its elements, scales and blocks are.
@@ -35,6 +39,19 @@ crate::rows! {
 /// The records of block formats.
 pub(crate) fn blocks<'a>(formats: impl IntoIterator<Item = &'a BlockFormat>) -> Table {
     Table::of("Block formats", formats.into_iter().map(row))
+}
+
+/// What a block format is, in a sentence.
+pub(crate) fn answer(format: &BlockFormat) -> String {
+    let record = row(format);
+    let tensor = record.tensor_scale.map_or(String::new(), |scale| format!(", and a tensor one in {scale}"));
+    format!(
+        "{format} has blocks of {} values in {} with one scale in {}{tensor}: {} bits a value.",
+        record.length,
+        record.element,
+        record.scale,
+        three_digits(record.bits)
+    )
 }
 
 fn row(format: &BlockFormat) -> BlockRow {

@@ -8,7 +8,7 @@ use crate::{
         cpu::{self, processor::Processor, unit::UNITS},
         cuda::{architecture, gpu},
     },
-    report::Table,
+    report::{Table, counted},
 };
 
 crate::rows! {
@@ -92,22 +92,48 @@ const SPELLINGS: &[(&str, &str)] = &[
     ("exec:'PROGRAM ARGS'", "any program that speaks the exec protocol: an RTL simulation, another vendor's GPU"),
 ];
 
-/// The tables of what can execute instructions, and why there is no GPU, if there is none.
+/// What can execute instructions here.
+pub(crate) struct Found {
+    /// The answer to what there is, in a sentence.
+    pub answer: String,
+    /// The tables.
+    pub tables: Vec<Table>,
+    /// The reason why there is no GPU, if there is none.
+    pub problem: Option<String>,
+}
+
+/// What can execute instructions here.
 ///
 /// # Errors
 /// A shipped model that is none.
-pub(crate) fn devices() -> Result<(Vec<Table>, Option<String>)> {
-    let (gpus, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
+pub(crate) fn devices() -> Result<Found> {
+    let (gpus, versions, problem) = match gpu::all().and_then(|gpus| Ok((gpus, gpu::driver_version()?))) {
         Ok((gpus, versions)) => {
-            (table(&gpus, &versions), gpus.is_empty().then(|| "the driver sees no GPU".to_string()))
+            let problem = gpus.is_empty().then(|| "the driver sees no GPU".to_string());
+            (gpus, versions, problem)
         }
-        Err(error) => (table(&[], &Default::default()), Some(error.to_string())),
+        Err(error) => (Vec::new(), Default::default(), Some(error.to_string())),
     };
     let spellings = SPELLINGS.iter().map(|&(device, meaning)| Spelling { device, meaning });
-    let mut tables = vec![gpus];
-    tables.extend(Processor::here().map(processor).into_iter().flatten());
+    let here = Processor::here();
+    let mut tables = vec![table(&gpus, &versions)];
+    tables.extend(here.map(processor).into_iter().flatten());
     tables.extend([simulated()?, Table::of("What --device takes", spellings)]);
-    Ok((tables, problem))
+    Ok(Found { answer: answer(&gpus, here), tables, problem })
+}
+
+fn answer(gpus: &[Gpu], processor: Option<&Processor>) -> String {
+    let gpus = match gpus {
+        [] => "no GPU that can be used".to_string(),
+        [gpu] => format!("one GPU, cuda:{} ({})", gpu.ordinal, gpu.name),
+        [first, ..] => format!("{} GPUs, from cuda:{} ({}) on", gpus.len(), first.ordinal, first.name),
+    };
+    let units = processor.map(|processor| processor.units().map(|unit| unit.name).collect::<Vec<_>>());
+    let units = match units.as_deref() {
+        None | Some([]) => "a processor without a unit that the program knows".to_string(),
+        Some(units) => format!("a processor, {}, with {}", cpu::NAME, units.join(", ")),
+    };
+    format!("This machine has {gpus}, and {units}; {} are simulated.", counted(shipped().count() as u64, "model"))
 }
 
 /// The processor of this machine, and the units that it cannot use.
@@ -161,7 +187,7 @@ mod tests {
 
     #[test]
     fn without_a_driver_the_report_says_what_was_looked_for() {
-        let (tables, problem) = devices().unwrap();
+        let Found { tables, problem, .. } = devices().unwrap();
         let simulated = tables.iter().find(|table| table.key == "simulated").unwrap();
         assert!(simulated.rows.iter().any(|row| row[0] == crate::report::Cell::Text("model:hopper".into())));
         if crate::device::cuda::loader::driver().is_err() {

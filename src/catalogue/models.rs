@@ -6,7 +6,7 @@ use crate::{
         Rule, Start, Step, Subnormals, Wrap, ZeroSign, aliases,
     },
     isa::{self, Instruction},
-    report::Table,
+    report::{Table, counted},
 };
 
 crate::rows! {
@@ -153,6 +153,41 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
     });
     let evidence = numbered().map(|(rule, of)| EvidenceRow { rule, evidence: of.evidence.clone() });
     [Table::of(title, rules), Table::of("Evidence", evidence)]
+}
+
+/// How much a model describes, in a sentence.
+pub(crate) fn answer_of_model(model: &Model) -> String {
+    let table = instructions(model);
+    let all = counted(table.len() as u64, "instruction");
+    let described = match table.iter().filter(|i| model.rule(i).is_some()).count() {
+        covered if covered == table.len() => all,
+        covered => format!("{covered} of {all}"),
+    };
+    let of = match &model.architectures[..] {
+        [] => String::new(),
+        own => format!(" of {}", own.join(", ")),
+    };
+    format!("{} describes {described}{of}, by {}.", model.name, counted(model.rules.len() as u64, "rule"))
+}
+
+/// How many models there are, in a sentence.
+pub(crate) fn answer_of_models(models: &[Model]) -> String {
+    let architectures = models.iter().map(|model| model.architectures.len()).sum::<usize>();
+    format!("{} describe {}.", counted(models.len() as u64, "model"), counted(architectures as u64, "architecture"))
+}
+
+/// How long programs are, in a sentence.
+pub(crate) fn answer_of_programs(programs: &[&Program]) -> String {
+    let of = |program: &&Program| {
+        let operations = counted(program.lines().len() as u64, "operation");
+        format!("{operations} in {}", program.instruction.name)
+    };
+    format!("One dot-product-add takes {}.", programs.iter().map(of).collect::<Vec<_>>().join(", "))
+}
+
+/// How many keys there are, in a sentence.
+pub(crate) fn answer_of_keys() -> String {
+    format!("A rule of a model file has up to {} keys, a node of a tree up to {}.", KEYS.len(), NODE_KEYS.len())
 }
 
 /// A row for each operation of the programs of instructions.

@@ -40,7 +40,7 @@ struct PrintedCell {
     misprint: String,
 }
 
-/// Adds to `report` the printed cells beside ours, and a note on every misprint; its claim holds if every other cell agrees.
+/// Adds to `report` the printed cells beside ours, how many agree, and a note on every misprint; its claim holds if every other cell agrees.
 ///
 /// Bits are compared as sets of codes: the printed patterns expanded, against what the codes decode to. The printed NaN
 /// of a format with infinities is taken without the codes that the same row prints as infinity.
@@ -73,9 +73,11 @@ pub(crate) fn published(report: &mut Report) {
             misprint: Some(printed.misprint.clone()).filter(|reason| !reason.is_empty()),
         });
     }
-    report
-        .notes
-        .insert(0, format!("{agreeing} of {} cells agree; {differing} differ without explanation.", cells.len()));
+    report.answer = Some(format!(
+        "{agreeing} of {} published cells agree with the formats here; misprints: {}; differences without explanation: {differing}.",
+        cells.len(),
+        report.notes.len()
+    ));
     let title =
         "Matrix Core Programming on AMD GPUs (AMD ROCm Blogs), table of low-precision types: its cells and ours";
     report.tables.push(Table::of(title, rows));

@@ -2,7 +2,7 @@
 
 use crate::{
     format::{Encoding, Float, Format, Overflow, Zeros},
-    report::Table,
+    report::{Table, counted, grouped},
 };
 
 crate::rows! {
@@ -85,6 +85,34 @@ pub(crate) fn records<'a>(formats: impl IntoIterator<Item = &'a Format>, detail:
         Detail::Full => "Record (~ marks a decimal that is rounded; S: either sign; x: any bit; p: padding)",
     };
     Table { brief: detail == Detail::Brief, ..Table::of(title, formats.into_iter().map(row)) }
+}
+
+/// What a format holds, in a sentence.
+pub(crate) fn answer(format: &Format) -> String {
+    let record = row(format);
+    let codes = match format.bits {
+        ..=16 => grouped(1 << format.bits),
+        bits => format!("2^{bits}"),
+    };
+    let mut sentence = format!("{format} has {codes} codes");
+    if format.float().is_some() {
+        let infinities = if format.has_infinity() { "2 infinities" } else { "no infinity" };
+        let nans = if record.nan_codes == 0 { "no NaN".to_string() } else { counted(record.nan_codes, "NaN") };
+        sentence += &format!(", {nans} and {infinities} among them");
+    }
+    let landmarks = [
+        ("the largest number is", record.largest_decimal),
+        ("the smallest normal", record.smallest_normal_decimal),
+        ("the smallest subnormal", record.smallest_subnormal_decimal),
+    ];
+    let said: Vec<String> =
+        landmarks.into_iter().filter_map(|(what, decimal)| Some(format!("{what} {}", decimal?))).collect();
+    sentence + "; " + &said.join(", ") + "."
+}
+
+/// How many formats are listed, in a sentence.
+pub(crate) fn answer_of_list(formats: usize, blocks: usize) -> String {
+    format!("{} and {} are known by name.", counted(formats as u64, "format"), counted(blocks as u64, "block format"))
 }
 
 fn row(format: &Format) -> FormatRecord {

@@ -166,6 +166,7 @@ fn check(operator: &Operator, arguments: &Arguments, report: &mut Report) -> Res
         status?;
         return Err(Error::request("there is no line to check on standard input"));
     }
+    report.answer = Some(calc::answer(operator, &tally));
     report.tables.push(calc::counts(operator, &tally));
     report.tables.extend(calc::differences(operator, &tally));
     report.holds = tally.differing == 0;
@@ -179,17 +180,14 @@ fn compute(operator: &Operator, arguments: &Arguments, report: &mut Report) -> R
     } else {
         from_words(&mut sheet, &arguments.operands, operator.operands())
     };
-    let (rows, without_code) = (sheet.rows(), sheet.without_code());
-    if rows == 0 {
+    if sheet.rows() == 0 {
         status?;
         return Err(Error::request("there is no operand: give some on the command line or on standard input"));
     }
+    report.answer = sheet.answer();
+    report.holds = sheet.without_code() == 0;
+    report.verdict = Verdict::WithoutCode;
     report.tables.push(sheet.into_table());
-    if without_code > 0 {
-        report.notes.push(format!("{without_code} of {rows} results are NaN, which the format of the result lacks."));
-        report.holds = false;
-        report.verdict = Verdict::WithoutCode;
-    }
     status
 }
 

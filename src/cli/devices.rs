@@ -22,8 +22,9 @@ pub(super) struct Arguments {
 /// # Errors
 /// A shipped model that cannot be read. A missing driver or GPU is not an error: the report says so.
 pub(super) fn run(_: &Arguments, report: &mut Report) -> Result<()> {
-    let (tables, problem) = catalogue::devices()?;
-    report.notes.extend(problem.map(|message| format!("no GPU: {message}")));
-    report.tables = tables;
+    let found = catalogue::devices()?;
+    report.answer = Some(found.answer);
+    report.notes.extend(found.problem.map(|message| format!("no GPU: {message}")));
+    report.tables = found.tables;
     Ok(())
 }

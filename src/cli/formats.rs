@@ -52,16 +52,19 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.published {
         catalogue::published(report);
     } else if let Some(format) = arguments.format.as_deref().and_then(block::find) {
+        report.answer = Some(catalogue::answer_of_blocks(format));
         report.tables.push(catalogue::blocks([format]));
         report.tables.push(catalogue::records([format.element.format, format.scale], Detail::Full));
     } else if let Some(name) = &arguments.format {
         let format = format::resolve(name)?;
+        report.answer = Some(catalogue::answer_of_format(format));
         report.tables.push(catalogue::records([format], Detail::Full));
         report.tables.push(catalogue::landmarks(format));
         if format.bits <= ALL_CODES {
             report.tables.push(catalogue::codes(format));
         }
     } else {
+        report.answer = Some(catalogue::answer_of_list(FORMATS.len(), BLOCK_FORMATS.len()));
         report.tables.push(catalogue::records(FORMATS, Detail::Brief));
         report.tables.push(catalogue::blocks(BLOCK_FORMATS));
     }

@@ -5,7 +5,7 @@ use clap::Args;
 use super::{OutputDestination, options::model_name};
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model, shipped},
+    arithmetic::{Evaluator, Model, Program, shipped},
     catalogue, isa,
     report::Report,
 };
@@ -38,16 +38,22 @@ pub(super) struct Arguments {
 /// An unknown model; a file that is not one (with file, line, key and what is allowed).
 pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     if arguments.keys {
+        report.answer = Some(catalogue::answer_of_keys());
         report.tables.extend([catalogue::keys(), catalogue::node_keys()]);
     } else if let (Some(name), false) = (&arguments.model, arguments.instructions.is_empty()) {
         let model = Model::load(name)?;
         let evaluator = |name: &String| model.evaluator(&isa::resolve(name)?);
         let evaluators = arguments.instructions.iter().map(evaluator).collect::<Result<Vec<_>>>()?;
-        report.tables.push(catalogue::programs(&evaluators.iter().map(Evaluator::program).collect::<Vec<_>>()));
+        let programs: Vec<&Program> = evaluators.iter().map(Evaluator::program).collect();
+        report.answer = Some(catalogue::answer_of_programs(&programs));
+        report.tables.push(catalogue::programs(&programs));
     } else if let Some(name) = &arguments.model {
-        report.tables.extend(catalogue::model(&Model::load(name)?));
+        let model = Model::load(name)?;
+        report.answer = Some(catalogue::answer_of_model(&model));
+        report.tables.extend(catalogue::model(&model));
     } else {
         let models: Vec<Model> = shipped().map(Model::load).collect::<Result<_>>()?;
+        report.answer = Some(catalogue::answer_of_models(&models));
         report.tables.push(catalogue::models(&models));
     }
     Ok(())

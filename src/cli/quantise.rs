@@ -110,7 +110,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     drop(progress);
     report.seed = matches!(rounding, Rounding::Sr { .. }).then_some(arguments.seed);
     if found.counted.0 > 0 {
-        report.tables = found.tables(&how);
+        (report.answer, report.tables) = found.results(&how);
     }
     outcome
 }

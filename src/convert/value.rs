@@ -180,7 +180,7 @@ impl ValueConversion {
         for (count, one, several, what) in [
             (count(|fate| *fate == Fate::Nan), "overflows", "overflow", "to NaN"),
             (count(|fate| *fate == Fate::Infinity), "overflows", "overflow", "to infinity"),
-            (count(|fate| *fate == Fate::Largest), "is", "are", "too large and the largest number now"),
+            (count(|fate| *fate == Fate::Largest), "is too large and becomes", "are too large and become", "the largest number"),
             (count(|fate| *fate == Fate::WithoutCode), "has", "have", &lacks),
             (count(|fate| matches!(fate, Fate::Rounded(_))), "is", "are", &rounded),
         ] {
@@ -317,7 +317,7 @@ mod tests {
                 "e2m1",
                 Overflow::Standard,
                 "6 -9 7 inf nan",
-                "1 of 5 values are exact in e2m1; 3 are too large and the largest number now; 1 has no code: NaN, which e2m1 lacks.",
+                "1 of 5 values are exact in e2m1; 3 are too large and become the largest number; 1 has no code: NaN, which e2m1 lacks.",
             ),
         ] {
             let conversion = ValueConversion { overflow, ..conversion(None, to, Rounding::Rne) };

@@ -3,7 +3,7 @@
 use super::{
     Quantisation,
     losses::{WORST, WorstRun},
-    table::{self, TensorQuantisationRow, WorstRunRow},
+    table::{self, QuantisationRow, TensorQuantisationRow, WorstRunRow},
     tensor::TensorLosses,
     view::RowView,
 };
@@ -105,10 +105,12 @@ impl Found {
         Ok(())
     }
 
-    /// The tables: of all tensors together, of each where there are several, and of the worst runs.
-    pub fn tables(self, how: &Quantisation) -> Vec<Table> {
+    /// Which target has the least error over all tensors, in a sentence, and the tables: of all tensors together, of each where there are several, and of the worst runs.
+    pub fn results(self, how: &Quantisation) -> (Option<String>, Vec<Table>) {
         let (tensors, values) = self.counted;
-        let of_all = how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own));
+        let of_all: Vec<QuantisationRow> =
+            how.targets.iter().zip(&self.all).map(|(target, own)| table::row(target, own)).collect();
+        let answer = table::answer(how.targets, &of_all);
         let plural = if tensors == 1 { "tensor" } else { "tensors" };
         let mut tables = vec![Table::of(format!("{tensors} {plural}, {values} values"), of_all)];
         if tensors > 1 {
@@ -121,6 +123,6 @@ impl Found {
         if !worst.is_empty() {
             tables.push(Table::of("What lost most", worst));
         }
-        tables
+        (answer, tables)
     }
 }

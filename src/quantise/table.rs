@@ -5,6 +5,7 @@ use super::{
     target::QuantisationTarget,
     tensor::TensorLosses,
 };
+use crate::report::{counted, three_digits};
 
 /// The exponent of the numbers of the binade with the number 0, had it any: that of 127 is 0.
 const BIAS: i64 = 127;
@@ -83,6 +84,22 @@ crate::rows! {
         /// The energy of its values over that of their errors; none where all became something else without any energy.
         sqnr: f64 => shown("SQNR").unit("dB").essential(),
     }
+}
+
+/// Which of the targets has the least error, in a sentence; none where all values are zeros, or nothing is a number.
+pub(super) fn answer(targets: &[QuantisationTarget], rows: &[QuantisationRow]) -> Option<String> {
+    let of = |(target, row): (&QuantisationTarget, &QuantisationRow)| Some((row.sqnr?, -target.bits_a_value(row)));
+    let choices = targets.iter().zip(rows).filter_map(|both| Some((of(both)?, both)));
+    let ((sqnr, bits), (target, row)) = choices.reduce(|best, other| if other.0 > best.0 { other } else { best })?;
+    let rule = target.rule_name().map_or(String::new(), |rule| format!(" with rule {rule}"));
+    let among = if targets.len() > 1 { format!(" of {} choices", targets.len()) } else { String::new() };
+    let error = match sqnr {
+        sqnr if sqnr == f64::INFINITY => "no error".to_string(),
+        sqnr if targets.len() == 1 => format!("a signal-to-noise ratio (SQNR) of {} dB", three_digits(sqnr)),
+        sqnr => format!("the least error{among}, {} dB of SQNR", three_digits(sqnr)),
+    };
+    let (name, values) = (target.format_name(), counted(row.values, "value"));
+    Some(format!("{name}{rule} has {error}, at {} bits a value, over {values}.", three_digits(-bits)))
 }
 
 /// The row of a tensor, or of all.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::QuantisationRow;
 use crate::{
     Error, Result,
     base::nearest::nearest,
@@ -14,6 +15,8 @@ use crate::{
 
 /// Bits of the widest plain format that values are quantised to.
 const WIDEST: u32 = 16;
+/// Bits of a scale of plain formats, which is a number of f32.
+const SCALE_BITS: u32 = 32;
 
 /// Which values of a tensor share a scale. Rows lie along the axis of quantisation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -107,6 +110,16 @@ impl QuantisationTarget {
             QuantisationTarget::Plain { sharing, .. } => sharing.to_string(),
             QuantisationTarget::Blocks { format, .. } => format!("1x{}", format.length),
         }
+    }
+
+    /// Bits that a value takes, its share of the scales included, in what this row tells of.
+    pub(super) fn bits_a_value(&self, row: &QuantisationRow) -> f64 {
+        let (bits, scale) = match self {
+            QuantisationTarget::Plain { format, .. } => (format.bits, SCALE_BITS),
+            QuantisationTarget::Blocks { format, .. } => (format.element.format.bits, format.scale.bits),
+        };
+        let scales = if self.rule_name().is_some() { row.scales.iter().sum::<u64>() } else { 0 };
+        f64::from(bits) + (f64::from(scale) * scales as f64) / row.values.max(1) as f64
     }
 
     /// Rows and columns of the blocks that share a scale, if there are such.

@@ -62,17 +62,6 @@ pub(super) fn on_device(device: &dyn Device, matching: &[&'static Form]) -> Vec<
     matching.iter().filter_map(|form| Some((*form, Some(how(form)?.to_string())))).collect()
 }
 
-/// What is to be said of the table.
-pub(super) fn note(rows: &[ListedForm]) -> String {
-    let of_processors = rows.iter().filter(|(form, _)| form.is_of_processors()).count();
-    let executed = rows.iter().filter(|(form, _)| form.missing().is_none()).count() - of_processors;
-    let processors = if of_processors > 0 { format!(", {of_processors} of processors") } else { String::new() };
-    format!(
-        "{} scalar instructions, {executed} of them with a kernel{processors}; `tcnum probe --instr NAME` sweeps one",
-        rows.len()
-    )
-}
-
 /// The table.
 pub(super) fn table(rows: &[ListedForm]) -> Table {
     Table::of("Scalar instructions", rows.iter().map(|(form, here)| row(form, here.as_deref())))

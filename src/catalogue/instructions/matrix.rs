@@ -55,15 +55,16 @@ pub(super) fn on_target(target: &str, matching: &[&'static Instruction]) -> Vec<
     matching.iter().filter_map(|i| Some((*i, Some(how(i.support_on(target)?))))).collect()
 }
 
-/// Those that the device does not refuse; and what it said of the first one that it did.
+/// Adds those that the device does not refuse to `present`; what it said of the first one that it did refuse.
 ///
 /// # Errors
-/// The device fails.
+/// The device fails; an interruption.
 pub(super) fn on_device(
     device: &mut dyn Device,
     matching: &[&'static Instruction],
-) -> Result<(Vec<ListedInstruction>, Option<Error>)> {
-    let (mut present, mut refusal) = (Vec::new(), None);
+    present: &mut Vec<ListedInstruction>,
+) -> Result<Option<Error>> {
+    let mut refusal = None;
     for instruction in matching {
         match interrupt::check().and_then(|()| device.prepare(instruction)) {
             Ok(execution) => present.push((*instruction, Some(execution.kind.name().to_string()))),
@@ -71,22 +72,13 @@ pub(super) fn on_device(
             Err(error) => return Err(error),
         }
     }
-    Ok((present, refusal))
+    Ok(refusal)
 }
 
 /// What is to be said of the table.
-pub(super) fn notes(rows: &[ListedInstruction]) -> Vec<String> {
-    let executed = rows.iter().filter(|(i, _)| i.missing().is_none()).count();
-    let of_processors = rows.iter().filter(|(i, _)| i.is_of_processors()).count();
-    let processors = if of_processors > 0 { format!(", {of_processors} of processors") } else { String::new() };
-    let mut notes = vec![format!("{} matrix instructions, {executed} of them with a kernel{processors}", rows.len())];
-    if rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05") {
-        notes.push(
-            "wgmma and tcgen05 are listed with their smallest n; any other allowed n can be written in its place"
-                .into(),
-        );
-    }
-    notes
+pub(super) fn note(rows: &[ListedInstruction]) -> Option<String> {
+    let sized = rows.iter().any(|(i, _)| i.family().starts_with("wgmma") || i.family() == "tcgen05");
+    sized.then(|| "wgmma and tcgen05 are listed with their smallest n; any other allowed n can stand in its place.".into())
 }
 
 /// The table.
@@ -129,7 +121,8 @@ mod tests {
     fn a_model_lists_exactly_what_it_covers() {
         let all = matching("");
         let mut device = crate::device::open(Some("model:hopper"), std::time::Duration::from_secs(1)).unwrap();
-        let (present, _) = on_device(device.as_mut(), &all).unwrap();
+        let mut present = Vec::new();
+        on_device(device.as_mut(), &all, &mut present).unwrap();
         let model = crate::arithmetic::Model::load("hopper").unwrap();
         for i in all {
             let listed = present.iter().find(|(other, _)| other.name == i.name);

@@ -8,12 +8,15 @@ use std::time::Duration;
 pub(crate) use forms::ScalarRow;
 pub(crate) use matrix::MatrixRow;
 
+use forms::ListedForm;
+use matrix::ListedInstruction;
+
 use crate::{
     Error, Result,
-    base::nearest::nearest,
+    base::{nearest::nearest, visible::shortened},
     device::{self, cuda},
     isa::{self, Support},
-    report::Report,
+    report::{Report, counted},
 };
 
 /// Adds to `report` the instructions whose name or spelling contains `wanted` (in lower case), and that are on `device` if one is
@@ -28,7 +31,7 @@ pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration
         let near = nearest(wanted, names, 3).join(", ");
         return Err(Error::request(format!("no instruction contains '{wanted}'; the nearest are {near}")));
     }
-    let mut refusal = None;
+    let mut outcome = Ok(None);
     let (identity, matrix, scalar) = match device.map(|name| (name, cuda::ordinal(name))) {
         None => {
             let matrix = matrix.into_iter().map(|i| (i, None)).collect();
@@ -42,29 +45,46 @@ pub(crate) fn instructions(wanted: &str, device: Option<&str>, timeout: Duration
         }
         Some((name, None)) => {
             let mut device = device::open(Some(name), timeout)?;
-            let (matrix, refused) = matrix::on_device(device.as_mut(), &matrix)?;
-            refusal = refused;
-            (Some(device.identity().clone()), matrix, forms::on_device(device.as_ref(), &scalar))
+            let mut present = Vec::new();
+            outcome = matrix::on_device(device.as_mut(), &matrix, &mut present);
+            let scalar = if outcome.is_ok() { forms::on_device(device.as_ref(), &scalar) } else { Vec::new() };
+            (Some(device.identity().clone()), present, scalar)
         }
     };
     if let (Some(identity), true, true) = (&identity, matrix.is_empty(), scalar.is_empty()) {
-        return Err(refusal.unwrap_or_else(|| {
+        return Err(outcome?.unwrap_or_else(|| {
             Error::request(format!(
                 "{} ({}) has no such instruction; without --device the list says which architectures do",
                 identity.name, identity.description
             ))
         }));
     }
+    report.answer = Some(answer(wanted, identity.as_ref().map(|identity| &*identity.name), &matrix, &scalar));
     report.device = identity;
     if !matrix.is_empty() {
-        report.notes.extend(matrix::notes(&matrix));
+        report.notes.extend(matrix::note(&matrix));
         report.tables.push(matrix::table(&matrix));
     }
     if !scalar.is_empty() {
-        report.notes.push(forms::note(&scalar));
         report.tables.push(forms::table(&scalar));
     }
-    Ok(())
+    outcome.map(drop)
+}
+
+/// How many instructions there are, in a sentence.
+fn answer(wanted: &str, device: Option<&str>, matrix: &[ListedInstruction], scalar: &[ListedForm]) -> String {
+    let has_kernel = matrix.iter().filter(|(i, _)| i.missing().is_none()).count()
+        + scalar.iter().filter(|(form, _)| form.missing().is_none()).count();
+    let counts = format!(
+        "{} and {}",
+        counted(matrix.len() as u64, "matrix instruction"),
+        counted(scalar.len() as u64, "scalar instruction")
+    );
+    let named = if wanted.is_empty() { String::new() } else { format!(" with '{}' in their names", shortened(wanted)) };
+    match device {
+        Some(device) => format!("{device} executes {counts}{named}."),
+        None => format!("{counts}{named}; the program executes {has_kernel} of them on a GPU or a processor."),
+    }
 }
 
 crate::rows! {
