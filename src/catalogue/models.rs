@@ -2,8 +2,8 @@
 
 use crate::{
     arithmetic::{
-        CPosition, Conversion, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey, NodeKind, Parts, Program, Rounded,
-        Rule, Start, Step, Subnormals, Wrap, ZeroSign,
+        CPosition, Conversion, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey,
+        NodeKind, Parts, Program, Rounded, Rule, Start, Step, Subnormals, Wrap, ZeroSign,
     },
     isa::{self, Instruction},
     report::Table,
@@ -30,9 +30,11 @@ crate::rows! {
         measured: usize => shown("rules measured"),
         /// Rules with recordings as evidence.
         recorded: usize => shown("recorded"),
+        /// Rules with specifications as evidence.
+        specified: usize => shown("specification"),
         /// Rules with literature as evidence.
         literature: usize => shown("literature"),
-        /// Rules that are assumed.
+        /// Rules that are assumed, or some of whose keys are.
         assumed: usize => shown("assumed"),
     }
 
@@ -46,32 +48,72 @@ crate::rows! {
         covered: usize => hidden(),
         /// What a step of it is.
         step: String => shown("step").essential(),
+        /// The kind of evidence for a step.
+        step_evidence: EvidenceKind => hidden().marks("step"),
         /// The code of its NaN.
         nan: Option<String> => shown("NaN"),
+        /// The kind of evidence for the NaN.
+        nan_evidence: EvidenceKind => hidden().marks("nan"),
         /// How products are grouped along k.
         group: String => shown("groups along k").essential(),
+        /// The kind of evidence for the groups.
+        group_evidence: EvidenceKind => hidden().marks("group"),
         /// Bits that alignment keeps.
         bits: Option<i32> => shown("bits").essential(),
+        /// The kind of evidence for the bits.
+        bits_evidence: EvidenceKind => hidden().marks("bits"),
         /// How alignment cuts off.
         cut: Option<&'static str> => shown("cut").essential(),
+        /// The kind of evidence for the cut.
+        cut_evidence: EvidenceKind => hidden().marks("cut"),
         /// The lowest exponent that alignment is to.
         floor: Option<i32> => shown("floor"),
+        /// The kind of evidence for the floor.
+        floor_evidence: EvidenceKind => hidden().marks("floor"),
         /// Where c goes.
         c: String => shown("c").essential(),
+        /// The kind of evidence for the place of c.
+        c_evidence: EvidenceKind => hidden().marks("c"),
         /// What results are rounded to.
         result: String => shown("result").essential(),
+        /// The kind of evidence for the result.
+        result_evidence: EvidenceKind => hidden().marks("result"),
         /// What becomes of subnormal numbers.
         subnormals: &'static str => shown("subnormals"),
+        /// The kind of evidence for subnormal numbers.
+        subnormals_evidence: EvidenceKind => hidden().marks("subnormals"),
         /// The zero that a sum of nothing is.
         zero: &'static str => shown("zero"),
+        /// The kind of evidence for the zero.
+        zero_evidence: EvidenceKind => hidden().marks("zero"),
     }
 
-    /// What a rule of a model rests on.
+    /// A source that a rule of a model rests on. Of several that cover a key, the first holds; a key that none covers is assumed.
     pub(crate) struct EvidenceRow in "evidence" {
+        /// The model.
+        model: String => shown("model").if_varied().essential(),
         /// The number of the rule.
-        rule: usize => shown("rule").essential(),
-        /// Its evidence.
-        evidence: String => shown("evidence").essential(),
+        rule: usize => shown("rule").if_varied().essential(),
+        /// The number of the source among those of the rule.
+        number: usize => hidden(),
+        /// The kind of the source.
+        kind: EvidenceKind => hidden(),
+        /// The source with its kind.
+        evidence: String => shown("source").essential(),
+        /// The device that was measured or recorded.
+        device: Option<String> => hidden(),
+        /// The day of the measurement.
+        date: Option<String> => hidden(),
+        /// Cases of each instruction that were compared.
+        cases: Option<u64> => hidden(),
+        /// The folder of reports or recordings.
+        files: Option<String> => hidden(),
+        /// The keys that it covers; none: all.
+        keys: Vec<String> => shown("for").if_filled().essential(),
+        /// Patterns of the instructions that it covers; none: all of the rule.
+        instructions: Vec<String> => shown("of").if_filled().essential(),
+        /// Keys that the source leaves open, each with the values that agree with it.
+        leaves: Option<String> => hidden(),
     }
 
     /// An operation of the program of an instruction: how a value is made.
@@ -113,15 +155,13 @@ crate::rows! {
     }
 }
 
-/// The kinds of evidence, as the evidence of a rule names them before a colon.
-pub(super) const EVIDENCE: [&str; 4] = ["measured", "recorded", "literature", "assumed"];
-
 /// A row for each model: what it describes, and how much of the instruction table.
 pub(crate) fn models(models: &[Model]) -> Table {
     let row = |model: &Model| {
         let table = instructions(model);
-        let [measured, recorded, literature, assumed] =
-            EVIDENCE.map(|kind| model.rules.iter().filter(|rule| mentions(rule, kind)).count());
+        let rests = |rule: &&Rule, kind| rule.evidence.iter().any(|own| own.source.kind() == kind);
+        let [measured, recorded, specified, literature, assumed] =
+            EvidenceKind::ALL.map(|kind| model.rules.iter().filter(|rule| rests(rule, kind)).count());
         ModelRow {
             model: model.name.clone(),
             title: model.title.clone(),
@@ -132,6 +172,7 @@ pub(crate) fn models(models: &[Model]) -> Table {
             of: table.len(),
             measured,
             recorded,
+            specified,
             literature,
             assumed,
         }
@@ -148,8 +189,48 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
         let covered = table.iter().filter(|i| model.rule(i).is_some_and(|first| std::ptr::eq(first, rule))).count();
         row(number, rule, covered)
     });
-    let evidence = numbered().map(|(rule, of)| EvidenceRow { rule, evidence: of.evidence.clone() });
-    [Table::of(title, rules), Table::of("Evidence", evidence)]
+    [Table::of(title, rules), evidence((0..model.rules.len()).map(|index| (model, index)))]
+}
+
+/// A row for each source of these rules, named by their models and places.
+pub(crate) fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize)>) -> Table {
+    let open = |(key, values): (&String, &String)| format!("{key}: {values}");
+    let rows = rules.into_iter().flat_map(|(model, index)| {
+        model.rules[index].evidence.iter().enumerate().map(move |(at, own)| {
+            let (device, date, cases) = match &own.source {
+                EvidenceSource::Measured { device, date, cases, .. } => (Some(device.clone()), date.clone(), *cases),
+                EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
+                _ => (None, None, None),
+            };
+            EvidenceRow {
+                model: model.name.clone(),
+                rule: index + 1,
+                number: at + 1,
+                kind: own.source.kind(),
+                evidence: match own.source.files() {
+                    Some(files) => format!("{own}, {files}"),
+                    None => own.to_string(),
+                },
+                device,
+                date,
+                cases,
+                files: own.source.files().map(str::to_string),
+                keys: own.keys.clone(),
+                instructions: own.instructions.clone(),
+                leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(open).collect::<Vec<_>>().join("; ")),
+            }
+        })
+    });
+    Table::of("What rules rest on: of several sources the first that covers a key holds; what none covers is assumed", rows)
+}
+
+/// What the rules of these models rest on that cover an instruction.
+pub(crate) fn evidence_for(models: &[&Model], instruction: &Instruction) -> Table {
+    let index = |model: &Model| {
+        let rule = model.rule(instruction)?;
+        model.rules.iter().position(|own| std::ptr::eq(own, rule))
+    };
+    evidence(models.iter().filter_map(|model| Some((*model, index(model)?))))
 }
 
 /// A row for each operation of the programs of instructions.
@@ -205,28 +286,33 @@ fn instructions(model: &Model) -> Vec<&'static Instruction> {
     isa::all().iter().filter(here).collect()
 }
 
-fn mentions(rule: &Rule, kind: &str) -> bool {
-    rule.evidence
-        .split("; ")
-        .any(|part| part.strip_prefix(kind).is_some_and(|rest| rest.is_empty() || rest.starts_with(':')))
-}
-
 fn row(number: usize, rule: &Rule, covered: usize) -> RuleRow {
     let alignment = rule.alignment.as_ref();
+    let evidence = |keys: &[&str]| rule.grounds(None, keys).kind;
     RuleRow {
         rule: number,
         instructions: rule.instructions.clone(),
         covered,
         step: step(rule),
+        step_evidence: evidence(&["step", "product", "product-limit", "normalised", "start", "wrap"]),
         nan: rule.nan.map(|code| format!("{code:#x}")),
+        nan_evidence: evidence(&["nan", "nan-operands"]),
         group: groups(rule),
+        group_evidence: evidence(&["group", "parts", "scale-sums", "lanes", "join"]),
         bits: alignment.map(|a| a.bits),
+        bits_evidence: evidence(&["alignment.bits"]),
         cut: alignment.map(|a| a.rounding.name()),
+        cut_evidence: evidence(&["alignment.rounding"]),
         floor: alignment.and_then(|a| a.floor),
+        floor_evidence: evidence(&["alignment.floor"]),
         c: c(rule),
+        c_evidence: evidence(&["c", "late", "unpack-c", "unpack"]),
         result: results(rule),
+        result_evidence: evidence(&["result.rounding", "result.format", "between", "addition", "output"]),
         subnormals: subnormals(rule),
+        subnormals_evidence: evidence(&["operand-subnormals"]).max(evidence(&["result-subnormals"])),
         zero: zero(rule),
+        zero_evidence: evidence(&["zero"]),
     }
 }
 

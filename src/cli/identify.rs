@@ -15,14 +15,15 @@ use super::{
     select::{self, Selection},
 };
 use crate::{
+    arithmetic::{Evidence, EvidenceSource},
     Error, Result,
     base::{atomic, interrupt, parallel},
     comparison::Difference,
-    device::{self, Device, Work},
+    device::{self, Device, Identity, Work},
     features::{self, Features},
     identify::{
         Confirmation, Fingerprint, HeldOut, Identification, KEPT, Likeness, Plan, Refuting, WORK, ask_reduced, confirm,
-        evidence, fingerprint, identify, identify_recording, likeness, model_file, quick, reduced,
+        evidence, evidence_of, fingerprint, identify, identify_recording, likeness, model_file, quick, reduced,
         tables::{self, Outcome},
     },
     inputs::Sequence,
@@ -213,12 +214,12 @@ struct Known {
     /// What ended it before its end.
     stopped: Option<Error>,
     seconds: f64,
-    device: String,
+    source: EvidenceSource,
 }
 
 impl Known {
     /// What a search found that took so long.
-    fn new(found: Identification, seconds: f64, device: String) -> Known {
+    fn new(found: Identification, seconds: f64, source: EvidenceSource) -> Known {
         let stopped = found.failure.as_ref();
         let stopped = stopped.map(|failed| interrupt::check().err().unwrap_or_else(|| Error::device(failed.clone())));
         Known {
@@ -230,7 +231,7 @@ impl Known {
             held_out: None,
             stopped,
             seconds,
-            device,
+            source,
             found,
         }
     }
@@ -271,21 +272,10 @@ impl Known {
         Outcome { found, like, held_out, stopped, seconds: *seconds }
     }
 
-    /// The line of evidence of the rule.
-    fn evidence(&self) -> String {
-        let outputs = self.found.asked.d.len();
-        let what = match &self.held_out {
-            Some(part) => format!(
-                "{outputs} asked outputs, {} of which it misses, and {} others, {} of which differ",
-                self.found.misses,
-                part.state.compared(),
-                part.state.differing()
-            ),
-            None => format!("{outputs} outputs, {} of which it misses", self.found.misses),
-        };
-        let decided = self.tested.as_ref().map_or_else(String::new, |tested| sentences(&summaries(tested)));
-        let kind = if self.found.executions == 0 { "recorded" } else { "measured" };
-        format!("{kind}: tcnum identify, {}: {what}. {decided}", self.device).trim_end().into()
+    /// The evidence of the rule.
+    fn evidence(&self) -> Evidence {
+        let held_out = self.held_out.as_ref().map(|part| (part.state.compared(), part.state.differing()));
+        evidence_of(&self.found, &self.source, held_out, self.tested.as_ref())
     }
 
     /// What is to be said beside the tables.
@@ -341,7 +331,12 @@ fn recorded(arguments: &Arguments, file: &Path) -> Result<Known> {
     let trace = Trace::read(file)?;
     let start = Instant::now();
     let found = identify_recording(&trace, !arguments.from_nothing)?;
-    Ok(Known::new(found, start.elapsed().as_secs_f64(), format!("recording {}", file.display())))
+    let source = EvidenceSource::Recorded {
+        by: file.display().to_string(),
+        device: trace.metadata.get("device").cloned(),
+        files: None,
+    };
+    Ok(Known::new(found, start.elapsed().as_secs_f64(), source))
 }
 
 /// What devices answer.
@@ -446,8 +441,19 @@ fn search(
     let start = Instant::now();
     let plan = Plan { seed, budget, catalogue: !arguments.from_nothing, also, begun: begun.to_vec(), work: WORK };
     let found = identify(device, instruction, plan)?;
-    let described = format!("{} ({})", device.identity().name, device.identity().description);
-    Ok(Known::new(found, start.elapsed().as_secs_f64(), described))
+    let Identity { name, description, .. } = device.identity();
+    let notes = &arguments.common.destination.annotations;
+    let source = match device.model() {
+        Some(_) => EvidenceSource::Assumed { why: format!("as {name} computes it") },
+        None => EvidenceSource::Measured {
+            device: format!("{name} ({description})"),
+            // What the caller says with --note date=2026-11-21: no result depends on the clock.
+            date: notes.iter().find(|(key, _)| key == "date").map(|(_, date)| date.clone()),
+            cases: None,
+            files: None,
+        },
+    };
+    Ok(Known::new(found, start.elapsed().as_secs_f64(), source))
 }
 
 /// Holds what was found against the device. What that finds different leads the search on.

@@ -8,7 +8,7 @@ use super::{
     proof,
     results::{CHIP, Results},
 };
-use crate::report::{Cell, Shown, Table, ViewLayout, plain};
+use crate::report::{Cell, Shown, Table, ViewLayout, marks::captioned, plain};
 
 /// Rows from which those that differ in nothing but the instruction are put together.
 const MANY: usize = 24;
@@ -91,7 +91,7 @@ pub(super) fn sheet(table: &Table) -> Sheet {
     let brief = table.columns.iter().any(|column| column.look.essential);
     let shown = Shown::new(&table, &ViewLayout { brief, ..ViewLayout::default() }, plain);
     let shown = if shown.rows.len() > MANY { joined(shown, "instruction") } else { shown };
-    Sheet { caption: table.title.clone(), shown }.hoisted()
+    Sheet { caption: captioned(&table.title, shown.legend.as_deref()), shown }.hoisted()
 }
 
 /// The rows that differ in nothing but one column as one row each, whose cell there is a list.

@@ -82,6 +82,7 @@ impl Sheet {
             beside: vec![false; labels.len()],
             labels,
             rows,
+            legend: None,
         };
         Sheet { caption: caption.into(), shown }.hoisted()
     }

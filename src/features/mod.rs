@@ -23,6 +23,7 @@ pub use order::{entry_of_c, words as order_words};
 
 use crate::{
     Error, Result,
+    arithmetic::EvidenceKind,
     device::Device,
     isa::{Case, Instruction},
     tree,
@@ -41,6 +42,8 @@ pub struct Cell {
     pub remark: Option<String>,
     /// An input that shows it.
     pub witness: Option<Shown>,
+    /// What it rests on: the device that was asked, or what the keys of its model rest on. `None` where it cannot be asked.
+    pub rests_on: Option<(EvidenceKind, String)>,
 }
 
 /// An input, and what the device answered.
@@ -90,6 +93,7 @@ fn shows(words: impl Into<String>, answer: &Answer) -> Finding {
 /// The device lacks the instruction, or fails; a signal.
 pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Features> {
     device.prepare(instruction)?;
+    let grounds = grounds(device, instruction);
     let (element, position) = order::position(device, instruction)?;
     let mut bench = Bench::new(device, instruction, element);
     let mut table = Table::default();
@@ -99,9 +103,25 @@ pub fn measure(device: &mut dyn Device, instruction: &Instruction) -> Result<Fea
         floating(&mut bench, &mut table)?;
     }
     table.put("position", position);
-    let of = |feature: &'static Feature| table.cells.iter().find(|cell| cell.feature == feature).cloned();
-    let cells = FEATURES.iter().filter_map(of).collect();
+    let cell = |(feature, grounds): (&Feature, (EvidenceKind, String))| {
+        let own = table.cells.iter().find(|cell| cell.feature == feature)?.clone();
+        Some(Cell { rests_on: own.found.is_some().then_some(grounds), ..own })
+    };
+    let cells = FEATURES.iter().zip(grounds).filter_map(cell).collect();
     Ok(Features { instruction: instruction.clone(), cells, asked: bench.asked })
+}
+
+/// What each feature rests on: for a simulated device what the keys of its rule do, else the measurement.
+fn grounds(device: &dyn Device, instruction: &Instruction) -> Vec<(EvidenceKind, String)> {
+    let rule = device.model().and_then(|model| model.rule(instruction));
+    let of = |feature: &Feature| match rule {
+        Some(rule) => {
+            let grounds = rule.grounds(Some(&instruction.name), feature.keys);
+            (grounds.kind, grounds.to_string())
+        }
+        None => (EvidenceKind::Measured, format!("measured: {}", device.identity().description)),
+    };
+    FEATURES.iter().map(of).collect()
 }
 
 /// The features of sums of floating-point numbers.
@@ -144,7 +164,7 @@ impl Table {
             Ok((found, witness)) => (Some(found), None, witness),
             Err(why) => (None, Some(why), None),
         };
-        self.cells.push(Cell { feature, found, remark, witness });
+        self.cells.push(Cell { feature, found, remark, witness, rests_on: None });
     }
 
     /// What was found of the feature with this name.

@@ -10,6 +10,7 @@ mod declare;
 pub(crate) mod figure;
 mod human;
 mod json;
+pub(crate) mod marks;
 pub(crate) mod latex;
 pub(crate) mod markdown;
 mod parts;

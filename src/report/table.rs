@@ -47,7 +47,7 @@ pub(super) fn render(report: &Report, layout: &ViewLayout) -> String {
         if !text.is_empty() {
             text.push('\n');
         }
-        text += &section(room, title, shown);
+        text += &section(room, &title, shown);
     }
     if !report.holds {
         text += &format!("\n{MISMATCH}\n");
