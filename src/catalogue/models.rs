@@ -224,13 +224,19 @@ pub(crate) fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize)>) 
     Table::of("What rules rest on: of several sources the first that covers a key holds; what none covers is assumed", rows)
 }
 
-/// What the rules of these models rest on that cover an instruction.
-pub(crate) fn evidence_for(models: &[&Model], instruction: &Instruction) -> Table {
-    let index = |model: &Model| {
-        let rule = model.rule(instruction)?;
-        model.rules.iter().position(|own| std::ptr::eq(own, rule))
-    };
-    evidence(models.iter().filter_map(|model| Some((*model, index(model)?))))
+/// What the rules rest on by which models compute instructions, each rule once.
+pub(crate) fn evidence_for<'a>(uses: impl IntoIterator<Item = (&'a Model, &'a Instruction)>) -> Table {
+    let mut rules: Vec<(&Model, usize)> = Vec::new();
+    for (model, instruction) in uses {
+        let first = model.rule(instruction);
+        let Some(index) = model.rules.iter().position(|own| first.is_some_and(|first| std::ptr::eq(own, first))) else {
+            continue;
+        };
+        if !rules.iter().any(|(of, own)| (&of.name, *own) == (&model.name, index)) {
+            rules.push((model, index));
+        }
+    }
+    evidence(rules)
 }
 
 /// A row for each operation of the programs of instructions.

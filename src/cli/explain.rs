@@ -11,6 +11,7 @@ use super::{OutputDestination, options::integer};
 use crate::{
     Error, Result,
     arithmetic::{Model, of_target},
+    catalogue,
     comparison::{Subject, operands},
     convert::ValueConversion,
     device::{DEFAULT_MODEL, Generation},
@@ -104,10 +105,9 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     let named = [Some(arguments.model.as_deref().unwrap_or(&default)), arguments.against.as_deref()];
     let names: Vec<&str> =
         named.into_iter().flatten().map(|name| name.strip_prefix("model:").unwrap_or(name)).collect();
-    let mut explanations = Vec::new();
-    for name in &names {
-        explanations.push(Model::load(name)?.evaluator(&instruction)?.explain(&case));
-    }
+    let models: Vec<Model> = names.iter().map(|name| Model::load(name)).collect::<Result<_>>()?;
+    let explain = |model: &Model| Ok(model.evaluator(&instruction)?.explain(&case));
+    let explanations = models.iter().map(explain).collect::<Result<Vec<_>>>()?;
     let titles: Vec<String> = names.iter().map(|name| format!("model {name}")).collect();
     let said = titles.iter().zip(&explanations).map(|(title, said)| (&title[..], said.d));
     let results: Vec<(&str, u64)> = recorded.map(|code| ("recorded", code)).into_iter().chain(said).collect();
@@ -117,6 +117,7 @@ pub(super) fn run(arguments: &Arguments, report: &mut Report) -> Result<()> {
     report.tables = vec![
         explain::results(title, instruction.d, results),
         explain::table(&titles, explain::rows(None, &explanations)),
+        catalogue::evidence_for(models.iter().map(|model| (model, &instruction))),
     ];
     Ok(())
 }

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::{Device, Execution, ExecutionKind, Generation, Identity, LocalExecution, Sweeper};
 use crate::{
     Result,
-    arithmetic::{Evaluator, Model},
+    arithmetic::{EvidenceKind, Evaluator, Model},
     isa::{Codes, Instruction, Tiles, scalar::Form},
 };
 
@@ -23,10 +23,17 @@ impl ModelDevice {
     /// As [`Model::load`].
     pub fn open(name: &str) -> Result<ModelDevice> {
         let model = Model::load(name)?;
+        let rests = |kind: &EvidenceKind| {
+            model.rules.iter().flat_map(|rule| &rule.evidence).any(|own| own.source.kind() == *kind)
+        };
+        let kinds: Vec<&str> = EvidenceKind::ALL.iter().filter(|kind| rests(kind)).map(|kind| kind.name()).collect();
         let identity = Identity {
             name: format!("model:{name}"),
             description: format!("arithmetic model of {}, simulated", model.title),
-            details: vec![("model_version".into(), model.version.to_string())],
+            details: vec![
+                ("model_version".into(), model.version.to_string()),
+                ("model_evidence".into(), kinds.join(", ")),
+            ],
         };
         Ok(ModelDevice { identity, model, evaluators: HashMap::new() })
     }

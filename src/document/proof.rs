@@ -194,7 +194,7 @@ fn chips(results: &Results) -> Sheet {
         }
     }
     rows.sort();
-    Sheet::new("What the results were measured on", &["chip", "asked for as", "with"], &[], rows)
+    Sheet::new("The devices of the results", &["chip", "asked for as", "with"], &[], rows)
 }
 
 /// Which instructions the chip has itself.
@@ -282,7 +282,7 @@ pub(super) fn part(results: &Results) -> Part {
     blocks.extend(regimes(results));
     for key in TABLES {
         let Some(table) = results.table(key) else { continue };
-        let (shown, folded) = figures::of_table(&table);
+        let (shown, folded) = figures::of_table(results, &table);
         blocks.extend(shown.into_iter().chain(folded).map(Block::Figure));
         blocks.extend(compose::sheet(&table).block());
     }

@@ -113,6 +113,11 @@ pub fn decided(summaries: &[KeySummary]) -> (Vec<String>, BTreeMap<String, Strin
             }
             Decision::Partly => summary.agreeing.join(" or "),
             Decision::Undecided => "any".into(),
+            // Its absence claims nothing.
+            Decision::CannotBeObserved if summary.value == "absent" => {
+                keys.push(summary.key.clone());
+                continue;
+            }
             Decision::CannotBeObserved => continue,
         };
         if summary.value != "absent" {

@@ -191,7 +191,7 @@ pub(super) fn special(value: f64) -> &'static str {
     }
 }
 
-/// What the numbers below were measured on, with what seed and annotations: key and value, in this order.
+/// Which device gave the numbers below, with what seed and annotations: key and value, in this order.
 pub(super) fn provenance(report: &Report) -> Vec<(String, String)> {
     let mut lines = Vec::new();
     if let Some(device) = &report.device {

@@ -9,7 +9,7 @@ use serde::{
 use toml::{Table, Value, value::Datetime};
 
 use super::{
-    keys::KEYS,
+    keys::{KEYS, RuleKey},
     pattern,
     rule::{Rule, Step},
 };
@@ -326,13 +326,15 @@ impl Rule {
     /// What `keys` rest on for an instruction (without one, for the rule as a whole): the weakest of the first key and of those others
     /// that the rule has.
     pub fn grounds(&self, instruction: Option<&str>, keys: &[&str]) -> Grounds<'_> {
-        let has = |key: &str| {
-            let first = key.split('.').next().unwrap_or(key);
-            KEYS.iter().any(|known| known.name == first && (known.present)(self))
-        };
+        let has = |key: &str| known(key).is_some_and(|known| (known.present)(self));
         let own = keys.iter().enumerate().filter(|(at, key)| *at == 0 || has(key)).flat_map(|(_, key)| self.paths(key));
         let grounds = own.map(|key| {
-            let evidence = self.evidence.iter().find(|evidence| evidence.covers(instruction, &key));
+            // What a step has no key for, it does by itself.
+            let by_step = known(&key).is_some_and(|known| !known.variants.contains(&self.step));
+            let covers = |own: &&Evidence| {
+                own.covers(instruction, &key) || by_step && own.covers(instruction, "step")
+            };
+            let evidence = self.evidence.iter().find(covers);
             Grounds { kind: evidence.map_or(EvidenceKind::Assumed, |evidence| evidence.source.kind()), evidence }
         });
         // Of several of one kind the first names the source.
@@ -343,8 +345,7 @@ impl Rule {
 
     /// Where a key stands: of a tree, whose nodes have it, in each of them.
     fn paths(&self, key: &str) -> Vec<String> {
-        let first = key.split('.').next().unwrap_or(key);
-        let of_tree = KEYS.iter().any(|known| known.name == first && known.variants.contains(&Step::Tree));
+        let of_tree = known(key).is_some_and(|known| known.variants.contains(&Step::Tree));
         match self.step == Step::Tree && !of_tree {
             true => self.nodes.keys().map(|node| format!("node.{node}.{key}")).collect(),
             false => vec![key.to_string()],
@@ -352,13 +353,17 @@ impl Rule {
     }
 }
 
+/// The key of a rule that `key` is, or is below.
+fn known(key: &str) -> Option<&'static RuleKey> {
+    KEYS.iter().find(|known| Some(known.name) == key.split('.').next())
+}
+
 /// What is wrong with the evidence of a rule: keys that it does not have, patterns that are none, an assumption without effect.
 pub(super) fn defect(rule: &Rule) -> Option<String> {
     let mut general: Option<&Evidence> = None;
     for own in &rule.evidence {
         // A key that its step does not have stands for what the step does instead.
-        let known = |key: &str| KEYS.iter().any(|known| Some(known.name) == key.split('.').next());
-        if let Some(key) = own.keys.iter().chain(own.leaves.keys()).find(|key| !known(key)) {
+        if let Some(key) = own.keys.iter().chain(own.leaves.keys()).find(|key| known(key).is_none()) {
             return Some(format!("'evidence' ({own}): '{key}' is no key of a rule"));
         }
         if let Some((pattern, what)) = own.instructions.iter().find_map(|p| Some((p, pattern::defect(p)?))) {
