@@ -57,9 +57,9 @@ pub(super) fn part(results: &Results) -> Part {
         let ran = proof::ran(results);
         // What the chip itself has comes first.
         sorting::by_key(&mut all, |own| !own.instructions.iter().any(|name| proof::native(&ran, name)));
-        blocks.extend(sources(results, &all));
-        let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
+                let marks = Marks::of(all.iter().flat_map(|own| own.found.iter().filter_map(|found| found.evidence)));
         let simulated: Vec<String> = results.simulated().into_iter().map(|(chip, _)| chip).collect();
+        blocks.extend(sources(results, &all, &simulated));
         let from = match all.iter().filter(|own| simulated.contains(&own.chip)).count() {
             0 => "measured on",
             count if count == all.len() => "according to",
@@ -72,7 +72,7 @@ pub(super) fn part(results: &Results) -> Part {
             true => by_feature,
             false => Block::Folded("The same by feature".into(), vec![by_feature]),
         });
-        let witnesses = witnesses(&features);
+        let witnesses = witnesses(&features, from);
         let count = witnesses.shown.rows.len();
         blocks.push(Block::Folded(
             format!("The input that shows each feature ({count} rows)"),
@@ -117,32 +117,37 @@ fn arithmetics(features: &Table) -> Vec<Arithmetic> {
 }
 
 /// Of what the features are, and why they hold for the chip.
-fn sources(results: &Results, all: &[Arithmetic]) -> Vec<Block> {
+fn sources(results: &Results, all: &[Arithmetic], simulated: &[String]) -> Vec<Block> {
     let chips = sorting::set(all.iter().map(|own| own.chip.as_str()));
-    let mut blocks = Vec::new();
-    for chip in chips.into_iter().filter(|chip| !chip.is_empty()) {
-        let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
-        let names: Vec<&str> =
-            models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.strip_prefix("model:")).collect();
-        let agreement = proof::totals(results).into_iter().filter(|own| {
-            names.contains(&own.model.as_str()) && own.chip != chip && own.differing == 0 && own.compared > 0
-        });
-        let said = agreement.map(|own| {
-            format!(
-                "{} agrees with it in every bit of {} results of {} instructions (see the proof).",
-                own.chip,
-                grouped(own.compared),
-                own.instructions.len()
-            )
-        });
-        let said: Vec<String> = said.collect();
-        let source = match results.according_to(|own| own == chip) {
-            Some(models) => format!("Features of {chip}, which was asked in the place of a chip. {models}"),
-            None => format!("Features measured on {chip}."),
-        };
-        blocks.push(Block::Text(format!("{source} {}", said.join(" ")).trim_end().to_string()));
+    let (models, measured): (Vec<&str>, Vec<&str>) =
+        chips.into_iter().filter(|chip| !chip.is_empty()).partition(|chip| simulated.iter().any(|own| own == chip));
+    let mut blocks: Vec<Block> =
+        measured.iter().map(|chip| Block::Text(format!("Features measured on {chip}."))).collect();
+    if !models.is_empty() {
+        let agreement = models.iter().flat_map(|chip| agreement(results, chip));
+        let said = format!("Features according to models, which were asked in the place of chips: {}.", models.join(", "));
+        blocks.push(Block::Text([said].into_iter().chain(agreement).collect::<Vec<_>>().join(" ")));
     }
     blocks
+}
+
+/// What agrees with the model of a chip.
+fn agreement(results: &Results, chip: &str) -> Vec<String> {
+    let models = results.chips.iter().zip(&results.kept).filter(|(own, _)| *own == chip);
+    let names: Vec<&str> =
+        models.filter_map(|(_, kept)| kept.report.device.as_ref()?.name.strip_prefix("model:")).collect();
+    let agreement = proof::totals(results).into_iter().filter(|own| {
+        names.contains(&own.model.as_str()) && own.chip != chip && own.differing == 0 && own.compared > 0
+    });
+    let said = agreement.map(|own| {
+        format!(
+            "{} agrees with {chip} in every bit of {} results of {} instructions (see the proof).",
+            own.chip,
+            grouped(own.compared),
+            own.instructions.len()
+        )
+    });
+    said.collect()
 }
 
 /// What each computes and, where that was measured, costs.
@@ -305,13 +310,13 @@ fn by_feature(all: &[Arithmetic], marks: Option<&Marks>, from: &str) -> Sheet {
 }
 
 /// The inputs that show features, those of the same input together.
-fn witnesses(features: &Table) -> Sheet {
+fn witnesses(features: &Table, from: &str) -> Sheet {
     let lines = Rows(features).iter().filter(|line| !line.text("operands").is_empty());
     let cells = ["feature", "found", "rests_on", "operands", "d", "value"];
     let row = |line: Line| {
-        [line.text("instruction")].into_iter().chain(cells.map(|key| line.text(key))).map(str::to_string).collect()
+        ["instruction", CHIP].into_iter().chain(cells).map(|key| line.text(key).to_string()).collect()
     };
-    let labels = ["instruction", "feature", "found", "rests on", "input", "D", "its value"];
+    let labels = ["instruction", from, "feature", "found", "rests on", "input", "D", "its value"];
     let sheet = Sheet::new("The input that shows each feature", &labels, &[], lines.map(row).collect());
     let shown: Shown = compose::joined(sheet.shown, "instruction");
     Sheet { shown, ..sheet }

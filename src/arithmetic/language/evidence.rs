@@ -170,6 +170,10 @@ impl TryFrom<Entry> for Evidence {
         if date.is_some_and(|date| date.date.is_none() || date.time.is_some()) {
             return Err("'date' is a day: 2026-11-21".into());
         }
+        let names = [&measured, &recorded, &specification, &literature, &assumed];
+        if names.into_iter().flatten().any(|name| name.trim().is_empty()) {
+            return Err("the source is empty; name it".into());
+        }
         let date = date.map(|date| date.to_string());
         let source = match (measured, recorded, specification, literature, assumed) {
             (Some(device), None, None, None, None) => EvidenceSource::Measured { device, date, cases, files },
@@ -179,9 +183,6 @@ impl TryFrom<Entry> for Evidence {
             (None, None, None, None, Some(why)) => EvidenceSource::Assumed { why },
             _ => return Err(format!("a source has one kind: {KINDS}")),
         };
-        if source.words().trim().is_empty() {
-            return Err(format!("'{}' is empty; it names the source", source.kind().name()));
-        }
         Ok(Evidence { source, note, keys, instructions, leaves })
     }
 }
