@@ -2,7 +2,7 @@
 
 use crate::{
     arithmetic::{
-        CPosition, Conversion, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey,
+        CPosition, Conversion, Evidence, EvidenceKind, EvidenceSource, Join, KEYS, Lanes, Late, Model, NODE_KEYS, NodeKey,
         NodeKind, Parts, Program, Rounded, Rule, Start, Step, Subnormals, Wrap, ZeroSign,
     },
     isa::{self, Instruction},
@@ -108,10 +108,12 @@ crate::rows! {
         cases: Option<u64> => hidden(),
         /// The folder of reports or recordings.
         files: Option<String> => hidden(),
+        /// What it covers, in words.
+        covers: String => shown("for").essential(),
         /// The keys that it covers; none: all.
-        keys: Vec<String> => shown("for").if_filled().essential(),
+        keys: Vec<String> => hidden(),
         /// Patterns of the instructions that it covers; none: all of the rule.
-        instructions: Vec<String> => shown("of").if_filled().essential(),
+        instructions: Vec<String> => hidden(),
         /// Keys that the source leaves open, each with the values that agree with it.
         leaves: Option<String> => hidden(),
     }
@@ -189,14 +191,17 @@ pub(crate) fn model(model: &Model) -> [Table; 2] {
         let covered = table.iter().filter(|i| model.rule(i).is_some_and(|first| std::ptr::eq(first, rule))).count();
         row(number, rule, covered)
     });
-    [Table::of(title, rules), evidence((0..model.rules.len()).map(|index| (model, index)))]
+    [Table::of(title, rules), evidence((0..model.rules.len()).map(|index| (model, index, Vec::new())))]
 }
 
-/// A row for each source of these rules, named by their models and places.
-pub(crate) fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize)>) -> Table {
+/// A row for each source of these rules, named by their models and places, and for which instructions (none: all of the rule).
+fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize, Vec<&'a Instruction>)>) -> Table {
     let open = |(key, values): (&String, &String)| format!("{key}: {values}");
-    let rows = rules.into_iter().flat_map(|(model, index)| {
-        model.rules[index].evidence.iter().enumerate().map(move |(at, own)| {
+    let rows = rules.into_iter().flat_map(|(model, index, used)| {
+        let concerns =
+            move |own: &Evidence| used.is_empty() || used.iter().any(|instruction| own.concerns(&instruction.name));
+        let sources = model.rules[index].evidence.iter().enumerate();
+        sources.filter(move |(_, own)| concerns(own)).map(move |(at, own)| {
             let (device, date, cases) = match &own.source {
                 EvidenceSource::Measured { device, date, cases, .. } => (Some(device.clone()), date.clone(), *cases),
                 EvidenceSource::Recorded { device, .. } => (device.clone(), None, None),
@@ -215,6 +220,7 @@ pub(crate) fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize)>) 
                 date,
                 cases,
                 files: own.source.files().map(str::to_string),
+                covers: covers(own),
                 keys: own.keys.clone(),
                 instructions: own.instructions.clone(),
                 leaves: (!own.leaves.is_empty()).then(|| own.leaves.iter().map(open).collect::<Vec<_>>().join("; ")),
@@ -224,16 +230,26 @@ pub(crate) fn evidence<'a>(rules: impl IntoIterator<Item = (&'a Model, usize)>) 
     Table::of("What rules rest on: of several sources the first that covers a key holds; what none covers is assumed", rows)
 }
 
+/// What a source covers: `zero, nan`; `all keys of *.f32.f16.f16.f16*`.
+fn covers(own: &Evidence) -> String {
+    let keys = if own.keys.is_empty() { "all keys".into() } else { own.keys.join(", ") };
+    match &own.instructions[..] {
+        [] => keys,
+        patterns => format!("{keys} of {}", patterns.join(", ")),
+    }
+}
+
 /// What the rules rest on by which models compute instructions, each rule once.
 pub(crate) fn evidence_for<'a>(uses: impl IntoIterator<Item = (&'a Model, &'a Instruction)>) -> Table {
-    let mut rules: Vec<(&Model, usize)> = Vec::new();
+    let mut rules: Vec<(&Model, usize, Vec<&Instruction>)> = Vec::new();
     for (model, instruction) in uses {
         let first = model.rule(instruction);
         let Some(index) = model.rules.iter().position(|own| first.is_some_and(|first| std::ptr::eq(own, first))) else {
             continue;
         };
-        if !rules.iter().any(|(of, own)| (&of.name, *own) == (&model.name, index)) {
-            rules.push((model, index));
+        match rules.iter_mut().find(|(of, own, _)| (&of.name, *own) == (&model.name, index)) {
+            Some((.., used)) => used.push(instruction),
+            None => rules.push((model, index, vec![instruction])),
         }
     }
     evidence(rules)

@@ -53,12 +53,12 @@ crate::rows! {
         x_evidence: Option<EvidenceKind> => hidden(),
         /// What the value in the second rule rests on.
         y_evidence: Option<EvidenceKind> => hidden(),
-        /// What the values in both rules rest on: `measured; literature`.
-        rests_on: Option<String> => shown("first rests on; second").if_filled().essential(),
         /// The kind of the difference, where no key says more.
         kind: Option<&'static str> => hidden(),
         /// The reason in a sentence.
         why: String => shown("why").essential(),
+        /// What the values in both rules rest on: `measured; literature`.
+        rests_on: Option<String> => shown("rest on").if_filled().essential(),
         /// Whether an input shows it, none was found, or it is proved that there is none.
         verdict: &'static str => shown("verdict").if_varied(),
         /// Why no input can show it.
@@ -228,9 +228,9 @@ pub fn reasons(sides: [&Named; 2], distinction: &Distinction, from: usize) -> Ve
         y_value: None,
         x_evidence: None,
         y_evidence: None,
-        rests_on: None,
         kind: None,
         why,
+        rests_on: None,
         verdict,
         proof: None,
         alone: None,

@@ -67,7 +67,7 @@ pub(super) fn blocks(results: &Results) -> Vec<Block> {
         "between",
         "why",
         "verdict",
-        "first rests on; second",
+        "rest on",
         "smallest input, or proof",
         "first's D",
         "second's D",

@@ -69,7 +69,16 @@ pub struct Features {
 impl Features {
     /// What was found of the feature with this name; `None` where it cannot be asked.
     pub fn found(&self, name: &str) -> Option<&str> {
-        self.cells.iter().find(|cell| cell.feature.name == name)?.found.as_deref()
+        self.cell(name)?.found.as_deref()
+    }
+
+    /// What that rests on; `None` where it cannot be asked.
+    pub fn evidence(&self, name: &str) -> Option<EvidenceKind> {
+        self.cell(name)?.rests_on.as_ref().map(|(kind, _)| *kind)
+    }
+
+    fn cell(&self, name: &str) -> Option<&Cell> {
+        self.cells.iter().find(|cell| cell.feature.name == name)
     }
 }
 

@@ -74,16 +74,16 @@ fn features(folder: &Path) -> Vec<PathBuf> {
         let path = folder.join(format!("{name}.json"));
         let device = format!("model:{name}");
         let command = ["identify", "--features", "--device", &device, "--instr", &instruction.name, "-q"];
-        for view in VIEWS {
-            let document = json_of(&command);
-            let found = kinds(&document, "features", |key| key == "evidence");
-            explains(&shown(&[&command[..], &["--output", view]].concat()), &found, &format!("{device} as {view}"));
-            for row in document["tables"]["features"].as_array().unwrap() {
-                let says = |key: &str| row[key].is_string();
-                assert_eq!((says("evidence"), says("rests_on")), (says("found"), says("found")), "{name}: {row}");
-            }
-            fs::write(&path, document.to_string()).unwrap();
+        let document = json_of(&command);
+        for row in document["tables"]["features"].as_array().unwrap() {
+            let says = |key: &str| row[key].is_string();
+            assert_eq!((says("evidence"), says("rests_on")), (says("found"), says("found")), "{name}: {row}");
         }
+        let found = kinds(&document, "features", |key| key == "evidence");
+        for view in VIEWS {
+            explains(&shown(&[&command[..], &["--output", view]].concat()), &found, &format!("{device} as {view}"));
+        }
+        fs::write(&path, document.to_string()).unwrap();
         path
     };
     shipped().map(of).collect()

@@ -251,9 +251,13 @@ impl Evidence {
     /// Whether it covers a key for an instruction; without an instruction, whether it does for the rule as a whole.
     fn covers(&self, instruction: Option<&str>, key: &str) -> bool {
         let below = |own: &String| key.strip_prefix(own.as_str()).is_some_and(|rest| rest.is_empty() || rest.starts_with('.'));
-        let matches = |name| self.instructions.iter().any(|own| pattern::matches(own, name));
         (self.keys.is_empty() || self.keys.iter().any(below))
-            && (self.instructions.is_empty() || instruction.is_some_and(matches))
+            && (self.instructions.is_empty() || instruction.is_some_and(|name| self.concerns(name)))
+    }
+
+    /// Whether it covers an instruction.
+    pub(crate) fn concerns(&self, instruction: &str) -> bool {
+        self.instructions.is_empty() || self.instructions.iter().any(|own| pattern::matches(own, instruction))
     }
 
     /// The source as a model file writes it.
